@@ -1,4 +1,5 @@
-//! Any line from Claude Code: nothing panics, no JSON object is refused or lost, and what we would write stays one line.
+//! Decodes any line as Claude Code output: no panic, and no JSON object is refused or lost. Encoded orders stay one
+//! line.
 
 #![no_main]
 
@@ -19,8 +20,8 @@ fuzz_target!(|line: &[u8]| {
         }
     }
     if let Ok(outgoing) = serde_json::from_slice::<Outgoing>(line) {
-        let written = outgoing.encode().expect("what was read can be written");
+        let written = outgoing.encode().expect("a decoded order can be encoded");
         assert_eq!(written.find(['\n', '\r', '\u{2028}', '\u{2029}']), Some(written.len() - 1));
-        serde_json::from_str::<Outgoing>(&written).expect("what was written can be read");
+        serde_json::from_str::<Outgoing>(&written).expect("an encoded order can be decoded");
     }
 });

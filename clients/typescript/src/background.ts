@@ -1,4 +1,4 @@
-// A wh in the background: started, watched until it ends, ended.
+// Background process of wh: start, supervision and end.
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createServer } from 'node:net';
@@ -10,7 +10,7 @@ export interface Ending {
   signal: NodeJS.Signals | null;
 }
 
-/** Those that run. A test that forgets to stop one neither hangs nor leaves it behind. */
+/** Running processes. They are ended on exit, so that a test that forgets `stop` neither hangs nor leaves them running. */
 const running = new Set<ChildProcess>();
 process.on('exit', () => running.forEach((child) => child.kill('SIGTERM')));
 
@@ -26,7 +26,7 @@ export class Background {
     this.#ended = new Promise((resolve) => {
       this.#child.once('exit', (code, signal) => resolve({ code, signal }));
       this.#child.once('error', (error) => {
-        // Also emitted when a signal cannot be sent, which ends nothing.
+        // The error event is also emitted if a signal cannot be sent. The process is then still running.
         if (this.#child.pid === undefined) resolve(error);
       });
     });
@@ -42,7 +42,7 @@ export class Background {
     return this.#child.pid;
   }
 
-  /** Throws when it is gone: it was not to end by itself. */
+  /** Throws if the process has ended, because it must not end by itself. */
   throwIfEnded(): void {
     const ending = this.#ending;
     if (ending === null) return;
@@ -50,10 +50,10 @@ export class Background {
       throw new WheelhouseError(null, 'Not started', { detail: `cannot run ${this.#line}: ${ending.message}`, cause: ending });
     }
     const how = ending.signal ? `by ${ending.signal}` : `with code ${ending.code}`;
-    throw new WheelhouseError(null, 'Not started', { detail: `it ended ${how}; to see why, run ${this.#line}` });
+    throw new WheelhouseError(null, 'Not started', { detail: `the program ended ${how}; to see why, run ${this.#line}` });
   }
 
-  /** Asks it to end and waits; ends it by force when it has not by then. The exit code; null if a signal ended it. */
+  /** Ends the process with SIGTERM, or with SIGKILL after the timeout. Returns the exit code; null if a signal ended it. */
   async end(timeout: number): Promise<number | null> {
     this.#child.ref();
     this.#child.kill('SIGTERM');
@@ -64,12 +64,12 @@ export class Background {
   }
 }
 
-/** The port itself, or for 0 one that is free now. Throws when it is in use: its owner would answer in wh's place. */
+/** Returns the port, or a free one for 0. Throws if the port is in use, because its owner would respond instead of wh. */
 export function freePort(port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', (cause) => {
-      const detail = `port ${port} is in use or may not be used; choose another, or 0 for a free one`;
+      const detail = `port ${port} is in use or not permitted; choose another, or 0 for a free one`;
       reject(new WheelhouseError(null, 'Not started', { detail, cause }));
     });
     server.listen(port, '127.0.0.1', () => {
@@ -79,7 +79,7 @@ export function freePort(port: number): Promise<number> {
   });
 }
 
-/** The arguments with the port among wh's own: before a `--`, after which they are the program's. */
+/** Adds the port to the arguments of wh, before a `--` that separates the program's arguments. */
 export function withPort(args: readonly string[], port: number): string[] {
   const end = args.indexOf('--');
   const own = end < 0 ? args.length : end;

@@ -1,9 +1,9 @@
-// The test client: starts a terminal UI in the background, types, looks, waits, ends it.
+// Test client that starts and controls a terminal UI or program.
 
 import { setTimeout as pause } from 'node:timers/promises';
 
 import { Background, freePort, withPort } from './background.js';
-import { Door } from './door.js';
+import { ControlConnection } from './connection.js';
 import { WheelhouseError } from './error.js';
 import type {
   ClientState,
@@ -22,22 +22,22 @@ import type {
   WaitBody,
 } from './types.js';
 
-/** An answer to a question: one of its options, perhaps with a reason, or a text. */
+/** Answer to a question: an option with an optional reason, or free text. */
 export type Answer = { option: string; text?: string } | { text: string; option?: never };
 
 export interface StartOptions {
-  /** The program to start; `wh` on the PATH when absent. */
+  /** Program to start. Default: `wh` on the PATH. */
   command?: string;
-  /** Its arguments, without the port; `['space', 'connect']` when absent. The port goes before a `--`. */
+  /** Arguments without the port, which is added before a `--`. Default: `['space', 'connect']`. */
   args?: readonly string[];
-  /** The control port; 0 or none picks a free one. */
+  /** Control port. Default: 0, which selects a free port. */
   port?: number;
-  /** Variables beside those of this process. Undefined takes one away. */
+  /** Environment variables in addition to those of this process. Undefined removes a variable. */
   env?: Record<string, string | undefined>;
   cwd?: string;
-  /** Milliseconds until it must answer; 10000 when absent. */
+  /** Time in milliseconds until the program must respond. Default: 10000. */
   timeout?: number;
-  /** Callers must know this token; given to wh as `WH_CONTROL_TOKEN`. */
+  /** Token required from callers; passed to wh as `WH_CONTROL_TOKEN`. */
   token?: string;
   signal?: AbortSignal | undefined;
 }
@@ -45,26 +45,26 @@ export interface StartOptions {
 export type ConnectOptions = Pick<StartOptions, 'timeout' | 'token' | 'signal'>;
 
 export interface CallOptions {
-  /** Gives the call up. What it has asked for may happen all the same. */
+  /** Aborts the call. The request may still be executed. */
   signal?: AbortSignal | undefined;
 }
 
 export interface CommandOptions extends CallOptions {
-  /** Makes a retry safe: the same id again does nothing and gets the first answer. */
+  /** Idempotency key that makes a retry safe. A repeated request has no effect and gets the response of the first one. */
   requestId?: string;
 }
 
-export interface PatienceOptions extends CallOptions {
-  /** Milliseconds. */
+export interface TimeoutOptions extends CallOptions {
+  /** Timeout in milliseconds. */
   timeout?: number;
 }
 
 export interface ScreenOptions extends CallOptions {
-  /** Also the retained raw output. */
+  /** Includes the retained raw output. */
   history?: boolean;
-  /** Also every cell with its looks. */
+  /** Includes every cell with its attributes. */
   cells?: boolean;
-  /** This moment, without waiting for a complete frame. */
+  /** Returns the current screen without waiting for a complete frame. */
   now?: boolean;
 }
 
@@ -75,34 +75,34 @@ export interface MessagesOptions extends CallOptions {
   since?: string | Date;
 }
 
-/** How long the server gets to say that a wait is over, beyond the wait itself. */
-const MARGIN = 10_000;
+/** Time in milliseconds for the response to a wait, in addition to the wait itself. */
+const WAIT_RESPONSE_TIMEOUT_MS = 10_000;
 
 export class CLITestClient {
-  #door: Door | null = null;
+  #connection: ControlConnection | null = null;
   #background: Background | null = null;
   #lastScreen: ScreenBody | null = null;
 
-  /** Where the control plane is. */
+  /** URL of the HTTP API. */
   get url(): string {
     return this.#open().url;
   }
 
-  /** The process id of what was started. */
+  /** Process id, if this client started the program. */
   get pid(): number | undefined {
     return this.#background?.pid;
   }
 
-  /** Starts it in the background, by default `wh space connect --control-port PORT`, and waits until it answers. */
+  /** Starts the program in the background and waits until it responds. Default: `wh space connect --control-port PORT`. */
   async start(options: number | StartOptions = {}): Promise<this> {
-    if (this.#door) throw new WheelhouseError(null, 'Already started', { detail: `stop ${this.#door.url} first` });
+    if (this.#connection) throw new WheelhouseError(null, 'Already started', { detail: `stop ${this.#connection.url} first` });
     const { command = 'wh', args = ['space', 'connect'], port = 0, cwd, env, timeout, token, signal } =
       typeof options === 'number' ? { port: options } : options;
     signal?.throwIfAborted();
     const chosen = await freePort(port);
     const secret = token === undefined ? {} : { WH_CONTROL_TOKEN: token };
     this.#background = new Background(command, withPort(args, chosen), { cwd, env: { ...process.env, ...secret, ...env } });
-    this.#door = new Door(`http://127.0.0.1:${chosen}`, token);
+    this.#connection = new ControlConnection(`http://127.0.0.1:${chosen}`, token);
     try {
       await this.#ready(timeout, signal);
     } catch (error) {
@@ -112,10 +112,10 @@ export class CLITestClient {
     return this;
   }
 
-  /** Talks to one that already runs, at a port or a URL. `stop` then leaves it running. */
+  /** Connects to a running program at a port or URL. `stop` then leaves it running. */
   async connect(target: number | string, options: ConnectOptions = {}): Promise<this> {
-    if (this.#door) throw new WheelhouseError(null, 'Already started', { detail: `stop ${this.#door.url} first` });
-    this.#door = new Door(typeof target === 'number' ? `http://127.0.0.1:${target}` : target, options.token);
+    if (this.#connection) throw new WheelhouseError(null, 'Already started', { detail: `stop ${this.#connection.url} first` });
+    this.#connection = new ControlConnection(typeof target === 'number' ? `http://127.0.0.1:${target}` : target, options.token);
     try {
       await this.#ready(options.timeout, options.signal);
     } catch (error) {
@@ -125,11 +125,11 @@ export class CLITestClient {
     return this;
   }
 
-  /** Ends what was started and waits for its end. Resolves to its exit code; null when a signal ended it or nothing ran. */
+  /** Ends the started program. Resolves to its exit code; null if a signal ended it or no program was started. */
   async stop(timeout = 10_000): Promise<number | null> {
-    this.#door?.close();
+    this.#connection?.close();
     const background = this.#background;
-    this.#door = this.#background = this.#lastScreen = null;
+    this.#connection = this.#background = this.#lastScreen = null;
     return background ? background.end(timeout) : null;
   }
 
@@ -137,7 +137,7 @@ export class CLITestClient {
     return this.#open().get('/control/health', options);
   }
 
-  /** Types text, pastes, presses keys, uses the mouse: one command. */
+  /** Sends text, a paste, keys and a mouse event as one command. */
   send(input: Omit<SendInputBody, 'request_id'>, options: CommandOptions = {}): Promise<SentBody> {
     return this.#command('/control/send_input', input, options);
   }
@@ -151,19 +151,19 @@ export class CLITestClient {
     return this.send({ key }, options);
   }
 
-  /** The screen's text, a line a row. */
+  /** Returns the text of the screen, one line per row. */
   async getScreen(options: CallOptions = {}): Promise<string> {
     return (await this.screen(options)).plain;
   }
 
-  /** The screen with everything that is known about it. */
+  /** Returns the screen with cursor, title, modes and hash. */
   async screen({ history, cells, now, signal }: ScreenOptions = {}): Promise<ScreenBody> {
     const query = { history: history ? 1 : undefined, format: cells ? 'cells' : undefined, now: now ? 1 : undefined };
     this.#lastScreen = await this.#open().get<ScreenBody>('/control/screen', { query, signal });
     return this.#lastScreen;
   }
 
-  /** The screen as a picture: an SVG text or the bytes of a PNG. */
+  /** Returns an image of the screen: SVG text or PNG bytes. */
   screenshot(format: 'svg' | 'png' = 'png', options: CallOptions = {}): Promise<Buffer> {
     return this.#open().bytes(`/control/screenshot.${format}`, options);
   }
@@ -177,8 +177,8 @@ export class CLITestClient {
     return this.#open().get('/control/messages', { query, signal });
   }
 
-  /** Looks until the screen has the text or matches the pattern; after 5 seconds throws with what is there instead. */
-  async expectScreen(pattern: string | RegExp, { timeout = 5000, signal }: PatienceOptions = {}): Promise<void> {
+  /** Waits until the screen contains the text or matches the pattern. After the timeout, throws an error with the actual screen. */
+  async expectScreen(pattern: string | RegExp, { timeout = 5000, signal }: TimeoutOptions = {}): Promise<void> {
     const end = Date.now() + timeout;
     for (;;) {
       const screen = await this.screen({ signal });
@@ -193,7 +193,7 @@ export class CLITestClient {
     }
   }
 
-  /** Waits for a frame later than this one, and looks at it. */
+  /** Waits for a frame after this one and returns the screen. */
   async waitForFrameChange(previousFrame: number, timeout = 2000, { signal }: CallOptions = {}): Promise<ScreenBody> {
     if (!(await this.#frameAfter(previousFrame, timeout, signal))) {
       throw new WheelhouseError(null, 'timeout', { detail: `Timed out waiting for new frame after ${previousFrame}` });
@@ -201,73 +201,73 @@ export class CLITestClient {
     return this.screen({ signal });
   }
 
-  /** The number of the last frame that was looked at; 0 before the first look. */
+  /** Returns the number of the last frame read by this client; 0 before the first one. */
   getLastFrameCount(): number {
     return this.#lastScreen?.frames_rendered ?? 0;
   }
 
-  /** Waits at the server until a condition holds, such as `screen_contains "ready" and screen_stable 300`. */
+  /** Waits on the server until a condition holds, for example `screen_contains "ready" and screen_stable 300`. */
   waitFor(condition: string, timeout = 5000, { signal }: CallOptions = {}): Promise<WaitBody> {
-    return this.#open().post('/control/wait', { body: { condition, timeout }, timeout: timeout + MARGIN, signal });
+    return this.#open().post('/control/wait', { body: { condition, timeout }, timeout: timeout + WAIT_RESPONSE_TIMEOUT_MS, signal });
   }
 
   resize(width: number, height: number, options: CommandOptions = {}): Promise<SentBody> {
     return this.#command('/control/resize', { width, height }, options);
   }
 
-  /** Sends a signal, `INT` or `TERM` for example, to the program, or to what runs in its foreground. */
+  /** Sends a signal, for example `INT` or `TERM`, to the program or to the terminal's foreground process group. */
   kill(signal: string, target: 'program' | 'foreground' = 'program', options: CommandOptions = {}): Promise<SentBody> {
     return this.#command('/control/signal', { signal, target }, options);
   }
 
-  /** Names this moment, for those who watch and in the recording. */
+  /** Sets a mark with this label in the event stream and the recording. */
   mark(label: string, options: CommandOptions = {}): Promise<SentBody> {
     return this.#command('/control/mark', { label }, options);
   }
 
-  /** What waits for an answer. */
+  /** Returns the open questions. */
   async questions(options: CallOptions = {}): Promise<QuestionBody[]> {
     return (await this.#open().get<QuestionsBody>('/control/questions', options)).questions;
   }
 
-  /** Answers a question by one of its options or by a text. */
+  /** Answers a question with an option or with text. */
   answer(id: string, { option, text }: Answer, options: CommandOptions = {}): Promise<DoneBody> {
     return this.#command('/control/answer', { id, option, text }, options);
   }
 
-  /** Interrupts what runs now: everybody, or one participant. */
+  /** Interrupts all working participants, or a single one. */
   interrupt({ participant, ...options }: CommandOptions & { participant?: string } = {}): Promise<DoneBody> {
     return this.#command('/control/interrupt', { participant }, options);
   }
 
-  /** Gives a slash command, without touching what is typed. */
+  /** Runs a slash command without changing the text being composed. */
   command(command: string, options: CommandOptions = {}): Promise<DoneBody> {
     return this.#command('/control/command', { command }, options);
   }
 
-  /** Says something in the chat, without touching what is typed. */
+  /** Sends a chat message without changing the text being composed. */
   message(message: string, options: CommandOptions = {}): Promise<MessageBody> {
     return this.#command('/message', { message }, options);
   }
 
-  /** What became of a command, by its request id. */
+  /** Returns the receipt of a command. */
   receipt(requestId: string, options: CallOptions = {}): Promise<ReceiptBody> {
     return this.#open().get<ReceiptBody>(`/control/receipts/${encodeURIComponent(requestId)}`, options);
   }
 
-  /** A part of what a tool gave or of what was said, also of what is beyond what the item shows. */
+  /** Returns one part of an item's text or tool output, including parts that the item omits. */
   output(item: string, offset = 0, { signal }: CallOptions = {}): Promise<OutputBody> {
     return this.#open().get(`/control/items/${encodeURIComponent(item)}/output`, { query: { offset }, signal });
   }
 
-  /** The chat, oldest first: all of it, or the last so many. */
+  /** Returns the chat history, oldest first: all messages, or the last `limit` ones. */
   history(limit?: number, { signal }: CallOptions = {}): Promise<HistoryEntry[]> {
     return this.#open().get('/history', { query: { limit }, signal });
   }
 
-  #open(): Door {
-    if (!this.#door) throw new WheelhouseError(null, 'Not started', { detail: 'call start or connect first' });
-    return this.#door;
+  #open(): ControlConnection {
+    if (!this.#connection) throw new WheelhouseError(null, 'Not started', { detail: 'call start or connect first' });
+    return this.#connection;
   }
 
   #command<T>(path: string, body: object, { requestId, signal }: CommandOptions): Promise<T> {
@@ -275,28 +275,28 @@ export class CLITestClient {
   }
 
   async #ready(timeout = 10_000, signal?: AbortSignal): Promise<void> {
-    const door = this.#open();
+    const connection = this.#open();
     const end = Date.now() + timeout;
     for (;;) {
       this.#background?.throwIfEnded();
       const rest = Math.max(end - Date.now(), 1);
       try {
-        await door.get('/control/health', { timeout: rest, signal });
+        await connection.get('/control/health', { timeout: rest, signal });
         return;
       } catch (cause) {
-        // Nobody is there yet, or not ready. Any other answer will stay what it is.
+        // The server is not started or not ready yet. Any other error is permanent.
         const soon = cause instanceof WheelhouseError && (cause.status === null || cause.status === 503);
         if (!soon) throw cause;
         if (Date.now() < end) {
           await pause(50, undefined, signal && { signal });
           continue;
         }
-        throw new WheelhouseError(null, 'Not ready', { detail: `no control plane at ${door.url} within ${timeout} ms`, cause });
+        throw new WheelhouseError(null, 'Not ready', { detail: `no response from ${connection.url} within ${timeout} ms`, cause });
       }
     }
   }
 
-  /** Whether a later frame came in time. A program that has ended draws none. */
+  /** Returns true if a later frame arrived in time. A program that has ended draws none. */
   async #frameAfter(frame: number, timeout: number, signal?: AbortSignal): Promise<boolean> {
     try {
       await this.waitFor(`frames > ${frame}`, timeout, { signal });
@@ -311,6 +311,6 @@ export class CLITestClient {
 export { CLITestClient as Wheelhouse };
 
 function matches(screen: string, pattern: string | RegExp): boolean {
-  // Not `test`, which for a global pattern goes on where it ended the last time.
+  // `test` is not used because it continues after the last match of a global pattern.
   return typeof pattern === 'string' ? screen.includes(pattern) : screen.search(pattern) >= 0;
 }

@@ -1,15 +1,15 @@
-/** What went wrong, with the server's own words where it was the server that said no. */
+/** Error of the client, or an error response of the server. */
 export class WheelhouseError extends Error {
   override readonly name = 'WheelhouseError';
-  /** The HTTP status; null when there was no answer. */
+  /** HTTP status code; null if there was no response. */
   readonly status: number | null;
-  /** A few stable words to compare with, such as `Invalid key name` or `timeout`. */
+  /** Short stable description for comparisons, for example `Invalid key name` or `timeout`. */
   readonly error: string;
-  /** The value that was wrong and what to do. */
+  /** Rejected value and suggested fix. */
   readonly detail: string | undefined;
-  /** What the screen showed instead, where that is known. */
+  /** Actual screen, if an expectation failed. */
   readonly screen: string | undefined;
-  /** Where in a condition the mistake is, counted in characters from 0. */
+  /** Position of the error in a condition, in characters from 0. */
   readonly position: number | undefined;
 
   constructor(

@@ -6,7 +6,7 @@ export {
   type CommandOptions,
   type ConnectOptions,
   type MessagesOptions,
-  type PatienceOptions,
+  type TimeoutOptions,
   type ScreenOptions,
   type StartOptions,
 } from './client.js';

@@ -1,4 +1,4 @@
-// The client against a real wh that runs a shell.
+// The client with a real wh that runs a shell.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -49,7 +49,7 @@ test('a later frame is waited for, and counted', async (context) => {
   await assert.rejects(cli.waitForFrameChange(last, 50), failure({ error: 'timeout', message: /Timed out waiting for new frame/ }));
 });
 
-test('an expectation that is not met says what is there instead', async (context) => {
+test('a failed expectation reports the actual screen', async (context) => {
   const cli = await shell(context);
   await cli.send({ text: 'echo here I am', key: 'enter' });
   await cli.expectScreen(/^here I am$/m, { timeout: PATIENCE });
@@ -63,7 +63,7 @@ test('an expectation that is not met says what is there instead', async (context
 test('an expectation waits for what comes late', async (context) => {
   const cli = await shell(context);
   await cli.send({ text: 'read -rp "wha""t? " line; echo "got $line"', key: 'enter' });
-  // What is typed before the shell has let go of the terminal is not a line for `read`.
+  // Input typed before the shell releases the terminal is not read by `read`.
   await cli.waitFor('screen_contains "what?"', PATIENCE);
   const seen = cli.expectScreen(/^got it$/m, { timeout: PATIENCE });
   await cli.send({ text: 'it', key: 'enter' });
@@ -92,7 +92,7 @@ test('a retry with the same id is typed once', async (context) => {
   await assert.rejects(cli.resize(90, 30, { requestId: 'r1' }), failure({ status: 409, error: 'Request id reused' }));
 });
 
-test('a refusal has its status and its words', async (context) => {
+test('an error response has a status and a description', async (context) => {
   const cli = await shell(context);
   await assert.rejects(cli.sendKey('entr'), failure({ status: 400, error: 'Invalid key name', detail: /did you mean "enter"/ }));
   await assert.rejects(cli.sendText(''), failure({ status: 400, error: 'Missing text or key' }));
@@ -138,7 +138,7 @@ test('the end of a program that was just typed to can be waited for', async (con
   assert.equal((await cli.waitFor('exited', PATIENCE)).matched, true);
 });
 
-test('a call can be given up', async (context) => {
+test('a call can be aborted', async (context) => {
   const cli = await shell(context);
   const reason = new Error('enough');
   const waiting = new AbortController();
@@ -168,7 +168,7 @@ test('stop ends the program and frees the port', async () => {
 test('a port alone starts a space on it, with the wh of the PATH', async (context) => {
   const directory = mkdtempSync(join(tmpdir(), 'wheelhouse-client-'));
   context.after(() => rmSync(directory, { recursive: true }));
-  // In the place of wh, whose `space connect` this test does not need.
+  // Replaces wh, because this test does not need `space connect`.
   const { PATH } = process.env;
   const script = `#!/bin/sh
 echo "$@" > '${directory}/asked'
@@ -191,7 +191,7 @@ exec '${WH}' run --headless "$3" "$4" -- cat
   assert.equal(readFileSync(join(directory, 'asked'), 'utf8'), `space connect --control-port ${port}\n`);
 });
 
-test('one that already runs is joined, and left running', async (context) => {
+test('a running program is connected to and left running', async (context) => {
   const cli = await shell(context, { token: 'a-secret' });
   await assert.rejects(new CLITestClient().connect(cli.url), failure({ status: 401, error: 'Unauthorized' }));
   const second = await new CLITestClient().connect(cli.url, { token: 'a-secret' });
@@ -220,7 +220,7 @@ test('a start that fails says why', async (context) => {
   await assert.rejects(start({ signal: early.signal }), { name: 'AbortError' });
 });
 
-test('who forgets to stop it neither hangs nor leaves it behind', () => {
+test('a program that is not stopped neither blocks the exit nor stays behind', () => {
   const script = `
     import { CLITestClient } from 'wheelhouse-client';
     const cli = await new CLITestClient().start(${JSON.stringify({ ...SHELL })});
@@ -228,13 +228,13 @@ test('who forgets to stop it neither hangs nor leaves it behind', () => {
   const child = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8', timeout: PATIENCE });
   assert.equal(child.status, 0, child.stderr);
   const url = child.stdout.trim().split(' ')[1];
-  // wh takes a moment to end what it runs; the port is free when it has.
+  // wh needs a moment to end its program. Then the port is free.
   return gone(url);
 });
 
 async function gone(url) {
   const end = Date.now() + PATIENCE;
-  // A fetch whose connection is cut while it begins may hold nothing that keeps Node from ending, and never come back.
+  // A fetch whose connection is closed early may neither keep Node running nor return.
   const alive = setInterval(() => {}, 1000);
   try {
     while (Date.now() < end) {

@@ -1,4 +1,4 @@
-// What the client asks for, word for word, and what it makes of answers that a real wh seldom gives: a server of our own.
+// Requests of the client and its handling of rare responses, with a scripted server.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import { CLITestClient } from 'wheelhouse-client';
 
 import { PATIENCE } from './wh.mjs';
 
-/** A client and what it asked; `answers` has a list of statuses and bodies by path, the last of which stays. */
+/** Returns a client and its requests. `answers` lists statuses and bodies by path; the last one is repeated. */
 async function talk(context, answers) {
   const asked = [];
   const server = createServer(async (request, response) => {
@@ -59,13 +59,13 @@ test('the calls of a conversation', async (context) => {
   ]);
 });
 
-test('one that is not ready yet is waited for', async (context) => {
+test('start waits for a server that is not ready yet', async (context) => {
   const busy = [503, { error: 'TUI bridge is not yet registered' }];
   const { asked } = await talk(context, { '/control/health': [busy, busy, [200, { ok: true }]] });
   assert.equal(asked.length, 3);
 });
 
-test('an answer that is not of wh is shown as it came', async (context) => {
+test('a response of another server is shown unchanged', async (context) => {
   const { cli } = await talk(context, {
     '/control/state': [[502, '<h1>Bad gateway</h1>']],
     '/control/messages': [[200, 'hello']],

@@ -1,4 +1,4 @@
-// The generator of types.
+// The type generator.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -35,7 +35,7 @@ export interface Thing {
   assert.equal(of({ Thing }), expected);
 });
 
-test('what is flattened is joined', () => {
+test('flattened schemas are intersected', () => {
   const tag = { type: 'object', properties: { type: { const: 'frame', type: 'string' } }, required: ['type'] };
   const Joined = { oneOf: [{ ...tag, $ref: '#/components/schemas/Frame' }, { type: 'null' }] };
   assert.equal(of({ Joined }), 'export type Joined = Frame & {\n  type: "frame";\n} | null;\n');
@@ -46,7 +46,7 @@ test('the order in which schemas come does not matter', () => {
   assert.equal(of({ A, B }), of({ B, A }));
 });
 
-test('what is not known is an error', () => {
-  assert.throws(() => of({ A: { type: 'object', properties: { b: { not: {} } } } }), /A\.b: not is not known/);
-  assert.throws(() => of({ A: { $ref: 'elsewhere.json' } }), /A: a reference out of the description/);
+test('an unknown keyword is an error', () => {
+  assert.throws(() => of({ A: { type: 'object', properties: { b: { not: {} } } } }), /A\.b: not is not supported/);
+  assert.throws(() => of({ A: { $ref: 'elsewhere.json' } }), /A: reference outside of the description/);
 });

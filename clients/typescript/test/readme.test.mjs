@@ -1,4 +1,4 @@
-// The README's example, as it stands.
+// Runs the example of the README.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

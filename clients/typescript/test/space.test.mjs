@@ -1,4 +1,4 @@
-// The control plane's own examples, by the client, against a space with its terminal UI.
+// Examples of the control plane contract, with the client and the terminal UI of a space.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -63,7 +63,7 @@ test('the agent test workflow', { skip }, async (context) => {
   await cli.stop();
 });
 
-test('a message through the other door is in the history and on the screen', { skip }, async (context) => {
+test('a message sent over HTTP is in the history and on the screen', { skip }, async (context) => {
   const cli = space(context);
   await cli.start(SPACE);
   await cli.sendText('a draft');

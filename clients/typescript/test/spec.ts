@@ -1,4 +1,4 @@
-// The control plane's contract, word for word: compiles only while the generated types keep it.
+// The contract of the control plane, verbatim. Compiles only if the generated types comply with it.
 
 import type { CLIStateSnapshot as State, ScreenResponse as Screen } from '../src/index.js';
 
@@ -98,7 +98,8 @@ interface ScreenResponse {
   scrollback: { buffer_size: number; truncated: boolean };
 }
 
-// Ours is theirs; and theirs is ours but for what we add: protocol and time of a message, and fields that are optional.
+// The generated types are assignable to the contract. The reverse holds except for added fields: protocol and time of a
+// message, and optional fields.
 type Added = Pick<State["messages"][number], "protocol" | "ts">;
 export const kept = (state: State): CLIStateSnapshot => state;
 export const nothingElse = (state: CLIStateSnapshot, added: Added): State => {

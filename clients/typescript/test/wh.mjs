@@ -1,10 +1,10 @@
-// What the tests share: the binary under test, and how each of them starts it.
+// Shared by the tests: the binary under test and how to start it.
 
 import { CLITestClient } from 'wheelhouse-client';
 
 export const WH = process.env.WH_BIN ?? 'wh';
 
-/** Generous, because machines are shared: it is spent only on failure. */
+/** Timeout in milliseconds. It is long because machines are shared, and only reached on failure. */
 export const PATIENCE = 60_000;
 
 export const SHELL = {
@@ -13,7 +13,7 @@ export const SHELL = {
   timeout: PATIENCE,
 };
 
-/** A shell under control, gone when the test is. */
+/** Starts a shell that is stopped at the end of the test. */
 export async function shell(context, options = {}) {
   const cli = new CLITestClient();
   context.after(() => cli.stop());
@@ -22,7 +22,7 @@ export async function shell(context, options = {}) {
   return cli;
 }
 
-/** True while a process is there. */
+/** Returns true while a process exists. */
 export function running(pid) {
   try {
     process.kill(pid, 0);

@@ -1,38 +1,38 @@
-//! What real agents really said, line by line through the translators: every item that begins comes to an end, and what was
-//! said is what is shown.
+//! Replays captures of real agents through the translators. Checks that every item is completed, and that the shown
+//! text equals the captured text.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
-use wh_core::space::bounds::Bounds;
+use wh_core::space::bounds::ReportBounds;
 use wh_core::space::harness::Report;
 use wh_core::space::item::{Body, ToolCall, ToolStatus};
 use wh_wire::{acp, claude, codex};
 
-/// The lines of an agent in some captures.
-fn said(captures: &[&str]) -> Vec<String> {
+/// Lines that the agent wrote in these captures.
+fn captured_lines(captures: &[&str]) -> Vec<String> {
     let lines = captures.iter().flat_map(|capture| capture.lines());
     lines.filter_map(|line| line.strip_prefix("<- ").map(str::to_owned)).collect()
 }
 
-/// The items that reports make.
+/// Items built from reports.
 #[derive(Default)]
-struct Made {
+struct ReplayedItems {
     items: HashMap<String, (Body, bool)>,
     order: Vec<String>,
-    bounds: Bounds,
+    bounds: ReportBounds,
 }
 
-impl Made {
+impl ReplayedItems {
     fn take(&mut self, reports: Vec<Report>) {
-        for report in reports.into_iter().flat_map(|report| self.bounds.pass(report).reports).collect::<Vec<_>>() {
+        for report in reports.into_iter().flat_map(|report| self.bounds.bound(report).reports).collect::<Vec<_>>() {
             match report {
                 Report::Item { key, body, done } => {
                     if !self.items.contains_key(&key) {
                         self.order.push(key.clone());
                     }
                     let before = self.items.insert(key.clone(), (body, done));
-                    assert!(!before.is_some_and(|(_, was)| was && !done), "{key} was done");
+                    assert!(!before.is_some_and(|(_, was)| was && !done), "{key} was already complete");
                 }
                 Report::Grew { key, text: more, .. } => {
                     if !self.items.contains_key(&key) {
@@ -44,7 +44,7 @@ impl Made {
                         _ => {}
                     }
                 }
-                Report::Finished(key) => self.items.get_mut(&key).expect("what is finished has begun").1 = true,
+                Report::Finished(key) => self.items.get_mut(&key).expect("a finished item exists").1 = true,
                 Report::Retracted(key) => {
                     self.items.remove(&key);
                 }
@@ -56,7 +56,7 @@ impl Made {
     #[track_caller]
     fn all_are_over(&self) {
         for (key, (body, done)) in &self.items {
-            assert!(done, "{key} has no end: {body:?}");
+            assert!(done, "{key} is not complete: {body:?}");
             if let Body::Tool(call) = body {
                 assert!(call.status.is_over(), "{call:?}");
             }
@@ -86,13 +86,15 @@ fn every_line_of_claude_code_becomes_what_it_is() {
         include_str!("../../wire/tests/it/wires/claude-control-1.wire"),
         include_str!("../../wire/tests/it/wires/claude-control-2.wire"),
     ];
-    let (mut items, mut made) = (crate::claude::items::Items::default(), Made::default());
-    for line in said(&captures) {
+    let (mut items, mut made) = (crate::claude::items::ClaudeItems::default(), ReplayedItems::default());
+    for line in captured_lines(&captures) {
         match claude::decode(line.as_bytes()).unwrap() {
-            claude::Incoming::Message(claude::Message::Stream(message)) => made.take(items.stream(message)),
-            claude::Incoming::Message(claude::Message::Assistant(message)) => made.take(items.assistant(*message)),
-            claude::Incoming::Message(claude::Message::User(message)) => made.take(items.user(&message, &[])),
-            claude::Incoming::Message(claude::Message::Result(_)) => made.take(items.end()),
+            claude::Incoming::Message(claude::ClaudeMessage::Stream(message)) => made.take(items.stream(message)),
+            claude::Incoming::Message(claude::ClaudeMessage::Assistant(message)) => {
+                made.take(items.assistant(*message))
+            }
+            claude::Incoming::Message(claude::ClaudeMessage::User(message)) => made.take(items.user(&message, &[])),
+            claude::Incoming::Message(claude::ClaudeMessage::Result(_)) => made.take(items.end()),
             _ => {}
         }
     }
@@ -108,8 +110,8 @@ fn every_line_of_codex_becomes_what_it_is() {
         include_str!("../../wire/tests/it/wires/codex-app-server-1.wire"),
         include_str!("../../wire/tests/it/wires/codex-app-server-2.wire"),
     ];
-    let (mut items, mut made) = (crate::codex::items::Items::default(), Made::default());
-    for line in said(&captures) {
+    let (mut items, mut made) = (crate::codex::items::CodexItems::default(), ReplayedItems::default());
+    for line in captured_lines(&captures) {
         let mut message: Value = serde_json::from_str(&line).unwrap();
         let Some(method) = message["method"].as_str().map(str::to_owned).filter(|_| message.get("id").is_none()) else {
             continue;
@@ -142,8 +144,8 @@ fn every_line_of_the_agent_client_protocol_becomes_what_it_is() {
         include_str!("../../wire/tests/it/wires/gemini-acp-2.wire"),
         include_str!("../../wire/tests/it/wires/codex-acp-1.wire"),
     ];
-    let (mut items, mut made) = (crate::acp::items::Items::default(), Made::default());
-    for line in said(&captures) {
+    let (mut items, mut made) = (crate::acp::items::AcpItems::default(), ReplayedItems::default());
+    for line in captured_lines(&captures) {
         let mut message: Value = serde_json::from_str(&line).unwrap();
         if message["method"] != "session/update" {
             if message["result"]["stopReason"].is_string() {
@@ -154,8 +156,8 @@ fn every_line_of_the_agent_client_protocol_becomes_what_it_is() {
         }
         let update: acp::SessionUpdate = acp::read(message["params"].take());
         match update.update {
-            acp::Update::AgentMessage(chunk) => made.take(items.chunk(crate::acp::items::Voice::Said, chunk)),
-            acp::Update::AgentThought(chunk) => made.take(items.chunk(crate::acp::items::Voice::Thought, chunk)),
+            acp::Update::AgentMessage(chunk) => made.take(items.chunk(crate::acp::items::MessageKind::Message, chunk)),
+            acp::Update::AgentThought(chunk) => made.take(items.chunk(crate::acp::items::MessageKind::Thought, chunk)),
             acp::Update::ToolCall(call) | acp::Update::ToolCallUpdate(call) => made.take(items.call(*call)),
             acp::Update::Plan(entries) => made.take(items.plan(&entries)),
             _ => {}

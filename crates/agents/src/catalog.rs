@@ -1,5 +1,4 @@
-//! Which agents there are: one value, made once for each run, that everybody asks who lists agents or looks for one. wh
-//! knows some by itself; a person's files (`agents.toml`) change them and add others.
+//! Catalog of the available agents. Built once per run from the built-in table and the user's `agents.toml` files.
 
 mod draft;
 mod expand;
@@ -13,7 +12,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::port::Agent;
+use crate::interface::Agent;
 use crate::program::{Environment, Program};
 use crate::program_agent::ProgramAgent;
 
@@ -21,29 +20,29 @@ pub use expand::Variables;
 pub use file::{AgentsFile, FileError};
 pub use outline::Outline;
 
-/// The agents that there are, installed or not, in the order in which to offer them.
+/// Available agents, installed or not, in display order.
 #[derive(Clone, Default)]
 pub struct Catalog {
     agents: Vec<Arc<dyn Agent>>,
-    /// Of each, in the same order.
-    origins: Vec<Origin>,
+    /// Origin of each agent, in the same order.
+    origins: Vec<AgentOrigin>,
     warnings: Vec<String>,
 }
 
-/// Where an agent comes from.
+/// Source of an agent's definition.
 #[derive(Clone, Default)]
-struct Origin {
-    /// What it is started by; none for one that is a part of wh.
+struct AgentOrigin {
+    /// Program that starts the agent; `None` for internal agents.
     program: Option<Program>,
-    /// The files that had a say in it.
+    /// Files that changed or added the agent.
     files: Vec<PathBuf>,
 }
 
 impl Catalog {
-    /// The `internal` agents, which are a part of wh and which no file changes; then those of the table and of these
-    /// files, of which a later one has the last word. `supervisor` is the command of the supervisor that their processes
-    /// run under, so that nothing of them outlives wh (see `wh_pipe::supervisor`). `variables` are those that the files
-    /// name.
+    /// Builds the catalog: first the `internal` agents, which no file can change, then those of the table and of
+    /// `files`. A later file overrides earlier ones. `supervisor` is the command of the supervisor process for all
+    /// agents, which ensures that no process outlives wh (see `wh_pipe::supervisor`). `variables` resolves the
+    /// variables used in the files.
     pub fn with(
         internal: Vec<Arc<dyn Agent>>,
         supervisor: Option<Vec<OsString>>,
@@ -51,58 +50,59 @@ impl Catalog {
         variables: Variables,
     ) -> Result<Self, FileError> {
         let mut catalog = Self::of(internal);
-        catalog.origins.resize_with(catalog.agents.len(), Origin::default);
+        catalog.origins.resize_with(catalog.agents.len(), AgentOrigin::default);
         let (reserved, mut drafts) = (catalog.ids(), draft::built_in());
         for file in files {
+            catalog.warnings.extend(file.warnings().iter().cloned());
             draft::apply(&mut drafts, &reserved, file, variables)?;
         }
-        for draft::Draft { agent, files } in drafts {
-            catalog.origins.push(Origin { program: Some(agent.program.clone()), files });
+        for draft::AgentDraft { agent, files } in drafts {
+            catalog.origins.push(AgentOrigin { program: Some(agent.program.clone()), files });
             catalog.agents.push(Arc::new(ProgramAgent::new(agent, supervisor.clone())));
         }
         Ok(catalog)
     }
 
-    /// These, and no others.
+    /// Creates a catalog of these agents only.
     pub fn of(agents: Vec<Arc<dyn Agent>>) -> Self {
         Self { agents, origins: Vec::new(), warnings: Vec::new() }
     }
 
-    /// All of them.
+    /// All agents, in display order.
     pub fn agents(&self) -> &[Arc<dyn Agent>] {
         &self.agents
     }
 
-    /// What they are chosen by, in the same order.
+    /// Ids of all agents, in display order.
     pub fn ids(&self) -> Vec<String> {
         self.agents.iter().map(|agent| agent.facts().id).collect()
     }
 
-    /// The agent of this id.
+    /// Finds an agent by its id.
     pub fn by_id(&self, id: &str) -> Option<Arc<dyn Agent>> {
         self.agents.iter().find(|agent| agent.facts().id == id).cloned()
     }
 
-    /// Where the program of this agent is, if it is there.
+    /// Path of the agent's program, if it is installed.
     pub fn program(&self, id: &str) -> Option<PathBuf> {
         self.origin(id)?.program.as_ref()?.find(&Environment::new())
     }
 
-    /// The files that had a say in this agent, the one with the last word last.
+    /// Files that changed or added this agent; later ones take precedence.
     pub fn files(&self, id: &str) -> impl Iterator<Item = &Path> {
         self.origin(id).into_iter().flat_map(|origin| &origin.files).map(PathBuf::as_path)
     }
 
-    fn origin(&self, id: &str) -> Option<&Origin> {
+    fn origin(&self, id: &str) -> Option<&AgentOrigin> {
         self.origins.get(self.agents.iter().position(|agent| agent.facts().id == id)?)
     }
 
-    /// Adds something that a person should be told.
+    /// Adds a warning for the user.
     pub fn warn(&mut self, warning: String) {
         self.warnings.push(warning);
     }
 
-    /// What a person should be told once, a sentence each: a file that is there and not used.
+    /// Warnings to show to the user once, for example about a file that is not used.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }

@@ -1,5 +1,5 @@
-//! Who does the work. [`port`] says what wh asks of an agent, whatever it is and however it speaks; [`catalog`] lists
-//! the agents that there are.
+//! Drives coding agents. [`interface`] defines what wh requires of an agent, and [`catalog`] lists the available
+//! agents.
 
 pub mod acp;
 #[cfg(test)]
@@ -8,13 +8,13 @@ pub mod catalog;
 pub mod claude;
 pub mod codex;
 pub mod driver;
-pub mod kept;
+pub mod interface;
 pub mod manage;
-pub mod port;
+pub mod overflow;
 pub mod program;
 pub mod program_agent;
 pub mod rpc;
 pub mod table;
 
 pub use catalog::Catalog;
-pub use port::{Agent, Harness, Start, StartError};
+pub use interface::{Agent, Harness, Start, StartError};

@@ -1,5 +1,5 @@
-//! The program of an agent: what it is called, where it is, and what it is always started with. wh knows this of the
-//! agents that are built in; a person's `agents.toml` may say otherwise.
+//! Program of an agent: its commands, arguments, environment and location. Built-in values may be overridden by
+//! `agents.toml`.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -8,28 +8,27 @@ use std::path::{Path, PathBuf};
 
 use wh_pipe::Launch;
 
-use crate::port::{Start, StartError, Surroundings};
+use crate::interface::{QueryContext, Start, StartError};
 
-/// Variables to set, and with `None` those to take away.
+/// Changes to the environment; `None` removes a variable.
 pub type Environment = BTreeMap<OsString, Option<OsString>>;
 
-/// What an agent is started by and with.
+/// Command of an agent with its fixed arguments and environment.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Program {
-    /// The commands that it may be installed as: names on the path, or places. The first that is there is used.
+    /// Alternative commands: names on the PATH or absolute paths. The first one found is used.
     pub commands: Vec<String>,
-    /// What stands on its command line in front of what a [`Start`] has for it.
+    /// Arguments that precede those of a [`Start`].
     pub arguments: Vec<String>,
-    /// What its environment has beside ours; a [`Start`] has the last word.
+    /// Changes to the environment. Those of a [`Start`] take precedence.
     pub environment: Environment,
-    /// What to run in order to have it.
+    /// Command that installs the program.
     pub install: Option<String>,
-    /// The file that names its command, if that is a person's choice.
+    /// File that sets the command, if it is not built in.
     pub file: Option<PathBuf>,
 }
 
 impl Program {
-    /// One that wh knows by itself.
     pub fn built_in(commands: &[&str], arguments: &[&str], install: &str) -> Self {
         Self {
             commands: owned(commands),
@@ -40,8 +39,8 @@ impl Program {
         }
     }
 
-    /// A start with what is always there.
-    pub(crate) fn complete(&self, mut start: Start) -> Start {
+    /// Adds the fixed arguments and environment to a start.
+    pub(crate) fn with_defaults(&self, mut start: Start) -> Start {
         let arguments = self.arguments.iter().map(OsString::from);
         start.arguments = arguments.chain(start.arguments).collect();
         let mut environment = self.environment.clone();
@@ -50,17 +49,17 @@ impl Program {
         start
     }
 
-    /// Where it is, for somebody with this environment.
+    /// Finds the program on the PATH of this environment.
     pub fn find(&self, environment: &Environment) -> Option<PathBuf> {
         let path = match environment.get(OsStr::new("PATH")).or_else(|| self.environment.get(OsStr::new("PATH"))) {
             Some(changed) => changed.clone(),
             None => std::env::var_os("PATH"),
         };
         let path = path.unwrap_or_default();
-        self.commands.iter().find_map(|command| wh_pipe::find(command.as_ref(), &path)).and_then(resolved)
+        self.commands.iter().find_map(|command| wh_pipe::find_executable(command.as_ref(), &path)).and_then(resolved)
     }
 
-    /// The same, and what to do if it is nowhere.
+    /// Finds the program, or returns an error with an installation hint.
     pub(crate) fn locate(&self, agent: &str, environment: &Environment) -> Result<PathBuf, StartError> {
         self.find(environment).ok_or_else(|| StartError::NotInstalled {
             agent: agent.to_owned(),
@@ -69,43 +68,43 @@ impl Program {
         })
     }
 
-    /// It, with its environment and nothing on its command line: for a small question beside a conversation.
-    pub(crate) fn aside(&self, environment: &Environment) -> Option<Launch> {
+    /// Builds a launch without arguments, for a short query outside of a conversation.
+    pub(crate) fn query_launch(&self, environment: &Environment) -> Option<Launch> {
         let mut launch = Launch::new(self.find(environment)?);
         launch.environment = self.environment.clone();
         launch.environment.extend(environment.clone());
         Some(launch)
     }
 
-    /// The same, where it is asked.
-    pub(crate) fn within(&self, here: &Surroundings) -> Option<Launch> {
-        let mut launch = self.aside(&here.environment)?;
+    /// Like [`query_launch`](Self::query_launch), in the directory of the query.
+    pub(crate) fn query_launch_in(&self, here: &QueryContext) -> Option<Launch> {
+        let mut launch = self.query_launch(&here.environment)?;
         launch.directory = Some(here.directory.clone());
         Some(launch)
     }
 
-    /// The same, under a supervisor.
-    pub(crate) fn beside(
+    /// Like [`query_launch_in`](Self::query_launch_in), under a supervisor.
+    pub(crate) fn supervised_query_launch(
         &self,
         agent: &str,
-        here: &Surroundings,
+        here: &QueryContext,
         supervisor: Option<&Vec<OsString>>,
     ) -> Result<Launch, StartError> {
         let mut launch = Launch::new(self.locate(agent, &here.environment)?);
-        launch.environment = self.around(here).environment;
+        launch.environment = self.query_context(here).environment;
         launch.directory = Some(here.directory.clone());
         launch.supervisor = supervisor.cloned();
         Ok(launch)
     }
 
-    /// What it finds around it: what it is always started with, and what is there.
-    pub(crate) fn around(&self, here: &Surroundings) -> Surroundings {
+    /// Adds the fixed environment to the query.
+    pub(crate) fn query_context(&self, here: &QueryContext) -> QueryContext {
         let mut environment = self.environment.clone();
         environment.extend(here.environment.clone());
-        Surroundings { directory: here.directory.clone(), environment }
+        QueryContext { directory: here.directory.clone(), environment }
     }
 
-    /// What to do in order to have it.
+    /// Instructions for installing the program.
     pub(crate) fn hint(&self) -> String {
         match (&self.install, &self.file) {
             (Some(install), _) => format!("run `{install}`"),
@@ -115,7 +114,7 @@ impl Program {
     }
 }
 
-/// Values of the environment may be secrets: only names are shown.
+/// Shows only names of the environment, because values may be secrets.
 impl fmt::Debug for Program {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -133,8 +132,7 @@ pub(crate) fn owned(words: &[&str]) -> Vec<String> {
     words.iter().map(|&word| word.to_owned()).collect()
 }
 
-/// The place without links and detours. Its last name stays: there are programs that are many, and look at how they are
-/// called.
+/// Canonical path, except for the file name: some programs behave differently depending on their name.
 fn resolved(place: PathBuf) -> Option<PathBuf> {
     let (directory, name) = (place.parent()?, place.file_name()?);
     let directory = if directory == Path::new("") { Path::new(".") } else { directory };
@@ -153,19 +151,19 @@ mod tests {
     }
 
     #[test]
-    fn a_start_has_the_last_word() {
+    fn a_start_takes_precedence() {
         let mut program = program(&["sh"]);
         program.environment = [("A".into(), Some("1".into())), ("B".into(), Some("1".into()))].into();
         let mut start = Start::new("/");
         start.arguments = vec!["--second".into()];
         start.environment = [("B".into(), None)].into();
-        let start = program.complete(start);
+        let start = program.with_defaults(start);
         assert_eq!(start.arguments, ["--first", "--second"]);
         assert_eq!(start.environment, [("A".into(), Some("1".into())), ("B".into(), None)].into());
     }
 
     #[test]
-    fn a_place_is_used_without_detours_and_keeps_its_own_name() {
+    fn a_path_is_canonical_except_for_its_file_name() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         fs::create_dir(root.join("real")).unwrap();
@@ -182,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_path_may_be_its_own() {
+    fn an_agent_may_have_its_own_path() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("tool-of-its-own"), "#!/bin/sh\n").unwrap();
         fs::set_permissions(folder.path().join("tool-of-its-own"), Permissions::from_mode(0o755)).unwrap();

@@ -1,37 +1,38 @@
-//! An agent that is a program of its own. What differs between them is in the [`table`](crate::table); here is what all of
-//! them have in common: they are looked for, asked, logged in and started.
+//! Implements [`Agent`] for external programs. The differences between them are data in the [`table`](crate::table).
 
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use wh_core::space::roster::{Abilities, LoginMethod, LogoutDone, McpServer, ModelCard};
+use wh_core::space::roster::{Abilities, LoginMethod, LogoutResult, McpServer, ModelCard};
 use wh_pipe::Launch;
 
+use crate::interface::{
+    Agent, AgentFacts, BoxFuture, Harness, Installation, LoginState, ManageError, QueryContext, Readiness,
+    SavedConversation, Start, StartError,
+};
 use crate::manage::run::run;
 use crate::manage::{self, LoginWay};
-use crate::port::{
-    Agent, AgentFacts, BoxFuture, Harness, Installation, Kept, LoginState, ManageError, Readiness, Start, StartError,
-    Surroundings,
+use crate::table::management::{
+    Inquiry, LOG_OUT_BY_HAND, ListSource, LogIn, LogOut, LoginCheck, McpSwitch, StillLoggedIn,
 };
-use crate::table::management::{Inquiry, LOG_OUT_BY_HAND, LogIn, LogOut, LoginCheck, McpSwitch, Source, StillLoggedIn};
 use crate::table::{Entry, Management, Protocol};
 use crate::{acp, claude, codex};
 
-/// An agent of the table, or of a person's `agents.toml`.
+/// Agent of the table or of an `agents.toml` file.
 pub struct ProgramAgent {
     entry: Arc<Entry>,
     management: &'static Management,
-    /// Command of the supervisor that it runs under, so that nothing of it outlives wh.
+    /// Command of the supervisor process, which ensures that no process of the agent outlives wh.
     supervisor: Option<Vec<OsString>>,
 }
 
 impl ProgramAgent {
-    /// The agent that this entry defines.
+    /// Creates the agent that this entry defines.
     pub fn new(entry: Entry, supervisor: Option<Vec<OsString>>) -> Self {
         Self { management: entry.management(), entry: Arc::new(entry), supervisor }
     }
 
-    /// Its program with what a conversation needs.
+    /// Builds the launch for a conversation.
     fn launch(&self, start: &Start) -> Result<Launch, StartError> {
         let mut launch = Launch::new(self.entry.program.locate(&self.entry.title, &start.environment)?);
         launch.arguments.clone_from(&start.arguments);
@@ -42,36 +43,40 @@ impl ProgramAgent {
         Ok(launch)
     }
 
-    /// Its program, to be asked without a conversation.
-    fn aside(&self, here: &Surroundings) -> Result<Launch, ManageError> {
-        self.entry.program.beside(&self.entry.title, here, self.supervisor.as_ref()).map_err(manage::missing)
+    /// Builds the launch for a query outside of a conversation.
+    fn query_launch(&self, here: &QueryContext) -> Result<Launch, ManageError> {
+        self.entry
+            .program
+            .supervised_query_launch(&self.entry.title, here, self.supervisor.as_ref())
+            .map_err(manage::missing)
     }
 
-    /// The program whose commands count: its own, or for an adapter that of the agent behind it, if that is installed.
-    fn commanded(&self, own: Launch, here: &Surroundings) -> Option<Launch> {
-        let Some(behind) = &self.management.behind else { return Some(own) };
-        let program = wh_pipe::find(behind.command.as_ref(), &here.variable("PATH")?)?.into();
+    /// Builds the launch for management commands. An adapter is replaced by its adapted agent; `None` if the adapted
+    /// agent is not installed.
+    fn management_launch(&self, own: Launch, here: &QueryContext) -> Option<Launch> {
+        let Some(adapted) = &self.management.adapted else { return Some(own) };
+        let program = wh_pipe::find_executable(adapted.command.as_ref(), &here.variable("PATH")?)?.into();
         Some(Launch { program, supervisor: None, ..own })
     }
 
-    fn inquiry<'a>(&'a self, launch: &'a Launch, here: &'a Surroundings) -> Inquiry<'a> {
+    fn inquiry<'a>(&'a self, launch: &'a Launch, here: &'a QueryContext) -> Inquiry<'a> {
         Inquiry { entry: &self.entry, launch, here }
     }
 
-    async fn login(&self, launch: &Launch, here: &Surroundings) -> LoginState {
+    async fn login(&self, launch: &Launch, here: &QueryContext) -> LoginState {
         if let Some(name) = first_set(here, self.management.login_variables) {
             return LoginState::Yes { account: Some(name.to_owned()) };
         }
         let status = &self.entry.account.status;
         if !status.is_empty() {
             return match run(launch, status).await {
-                Ok(said) if said.success => LoginState::Yes { account: None },
+                Ok(output) if output.success => LoginState::Yes { account: None },
                 Ok(_) => LoginState::No,
                 Err(_) => LoginState::Unknown,
             };
         }
-        let Some(launch) = self.commanded(launch.clone(), here) else {
-            return self.management.behind.as_ref().map_or(LoginState::Unknown, |behind| behind.login(here));
+        let Some(launch) = self.management_launch(launch.clone(), here) else {
+            return self.management.adapted.as_ref().map_or(LoginState::Unknown, |adapted| adapted.login(here));
         };
         match self.management.login {
             LoginCheck::Unknown => LoginState::Unknown,
@@ -80,27 +85,27 @@ impl ProgramAgent {
         }
     }
 
-    /// Gets a list, or says by `unsupported` that the agent has none.
+    /// Gets a list, or the error of `unsupported` if the agent has none.
     async fn list<T>(
         &self,
-        source: &Source<T>,
-        here: &Surroundings,
+        source: &ListSource<T>,
+        here: &QueryContext,
         unsupported: fn(&str) -> ManageError,
     ) -> Result<T, ManageError> {
-        let own = self.aside(here)?;
+        let own = self.query_launch(here)?;
         match source {
-            Source::Unsupported => Err(unsupported(&self.entry.title)),
-            Source::Printed { arguments, name, read } => {
-                let launch = self.commanded(own, here).ok_or_else(|| unsupported(&self.entry.title))?;
-                read(&run(&launch, arguments).await?.well(name)?)
+            ListSource::Unsupported => Err(unsupported(&self.entry.title)),
+            ListSource::Printed { arguments, name, read } => {
+                let launch = self.management_launch(own, here).ok_or_else(|| unsupported(&self.entry.title))?;
+                read(&run(&launch, arguments).await?.require_success(name)?)
             }
-            Source::Asked(ask) => ask(self.inquiry(&own, &self.entry.program.around(here))).await,
+            ListSource::Asked(ask) => ask(self.inquiry(&own, &self.entry.program.query_context(here))).await,
         }
     }
 }
 
-/// The first of these variables that is set.
-fn first_set<'a>(here: &Surroundings, names: &[&'a str]) -> Option<&'a str> {
+/// Returns the first of these variables that is set.
+fn first_set<'a>(here: &QueryContext, names: &[&'a str]) -> Option<&'a str> {
     names.iter().copied().find(|name| here.variable(name).is_some())
 }
 
@@ -124,34 +129,34 @@ impl Agent for ProgramAgent {
             modes: tested,
             models: tested,
             thinking: tested,
-            mcp: Some(!matches!(mcp, Source::Unsupported)),
+            mcp: Some(!matches!(mcp, ListSource::Unsupported)),
             mcp_switching: Some(matches!(switch_mcp, McpSwitch::Command(_))),
-            skips_permissions: (*skips_permissions || !self.entry.skipping.is_empty()).then_some(true),
+            skips_permissions: (*skips_permissions || !self.entry.skipping_modes.is_empty()).then_some(true),
             conversations: tested,
         }
     }
 
-    /// Some tell who is logged in only when a session is begun.
-    fn check<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Readiness> {
+    /// Checks program, version and login. Some agents report their login state only when a session starts.
+    fn check<'a>(&'a self, here: &'a QueryContext) -> BoxFuture<'a, Readiness> {
         Box::pin(async move {
             let Entry { program, version, log_in, .. } = &*self.entry;
-            let Some(launch) = program.within(here) else {
+            let Some(launch) = program.query_launch_in(here) else {
                 let hint = Some(program.hint());
                 return Readiness { installation: Installation::Missing, login: LoginState::Unknown, hint };
             };
-            let here = program.around(here);
+            let here = program.query_context(here);
             let printed = async { if version.is_empty() { None } else { run(&launch, version).await.ok() } };
-            let (said, login) = tokio::join!(printed, self.login(&launch, &here));
-            let version = said.and_then(|said| (self.management.version)(&said));
+            let (output, login) = tokio::join!(printed, self.login(&launch, &here));
+            let version = output.and_then(|output| (self.management.version)(&output));
             let hint = (login == LoginState::No).then(|| log_in.clone());
             let path = launch.program.into();
             Readiness { installation: Installation::Installed { path, version }, login, hint }
         })
     }
 
-    fn login_way<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Result<LoginWay, ManageError>> {
+    fn login_way<'a>(&'a self, here: &'a QueryContext) -> BoxFuture<'a, Result<LoginWay, ManageError>> {
         Box::pin(async move {
-            let own = self.aside(here)?;
+            let own = self.query_launch(here)?;
             let Entry { log_in, account, program, .. } = &*self.entry;
             if !account.log_in.is_empty() {
                 return Ok(LoginWay::command(own, &account.log_in, LoginMethod::Terminal));
@@ -161,20 +166,20 @@ impl Agent for ProgramAgent {
             Ok(match self.management.log_in {
                 LogIn::Hint => by_hand(log_in, LoginMethod::Terminal),
                 LogIn::Variable(instructions) => by_hand(instructions, LoginMethod::Variable),
-                LogIn::Command(arguments) => match self.commanded(own, here) {
+                LogIn::Command(arguments) => match self.management_launch(own, here) {
                     Some(launch) => LoginWay::command(launch, arguments, LoginMethod::Browser),
                     None => by_hand(log_in, LoginMethod::Variable),
                 },
-                LogIn::Asked(ask) => ask(self.inquiry(&own, &program.around(here))).await,
+                LogIn::Asked(ask) => ask(self.inquiry(&own, &program.query_context(here))).await,
             })
         })
     }
 
-    fn log_out<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Result<LogoutDone, ManageError>> {
+    fn log_out<'a>(&'a self, here: &'a QueryContext) -> BoxFuture<'a, Result<LogoutResult, ManageError>> {
         Box::pin(async move {
             let Entry { title, account, program, .. } = &*self.entry;
-            let here = &program.around(here);
-            let own = self.aside(here)?;
+            let here = &program.query_context(here);
+            let own = self.query_launch(here)?;
             if !account.log_out.is_empty() {
                 return Ok(manage::logout(&run(&own, &account.log_out).await?, None));
             }
@@ -182,38 +187,38 @@ impl Agent for ProgramAgent {
                 LogOut::Instead(instead) => return Ok(manage::no_logout(title, instead)),
                 LogOut::Command { arguments, still } => (arguments, still),
             };
-            let Some(launch) = self.commanded(own, here) else {
+            let Some(launch) = self.management_launch(own, here) else {
                 return Ok(manage::no_logout(title, LOG_OUT_BY_HAND));
             };
-            let said = run(&launch, arguments).await?;
+            let output = run(&launch, arguments).await?;
             let still = match still {
                 StillLoggedIn::Variables(names) => first_set(here, names).map(str::to_owned),
                 StillLoggedIn::Asked(ask) => ask(self.inquiry(&launch, here)).await,
             };
-            Ok(manage::logout(&said, still.as_deref()))
+            Ok(manage::logout(&output, still.as_deref()))
         })
     }
 
-    fn about<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Vec<(String, String)>> {
+    fn about<'a>(&'a self, here: &'a QueryContext) -> BoxFuture<'a, Vec<(String, String)>> {
         Box::pin(async move {
-            match (self.management.about, self.aside(here)) {
-                (Some(ask), Ok(own)) => ask(self.inquiry(&own, &self.entry.program.around(here))).await,
+            match (self.management.about, self.query_launch(here)) {
+                (Some(ask), Ok(own)) => ask(self.inquiry(&own, &self.entry.program.query_context(here))).await,
                 _ => Vec::new(),
             }
         })
     }
 
-    fn models<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Result<Vec<ModelCard>, ManageError>> {
+    fn models<'a>(&'a self, here: &'a QueryContext) -> BoxFuture<'a, Result<Vec<ModelCard>, ManageError>> {
         Box::pin(self.list(&self.management.models, here, manage::no_models))
     }
 
-    fn mcp<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Result<Vec<McpServer>, ManageError>> {
+    fn mcp<'a>(&'a self, here: &'a QueryContext) -> BoxFuture<'a, Result<Vec<McpServer>, ManageError>> {
         Box::pin(self.list(&self.management.mcp, here, manage::no_mcp))
     }
 
     fn switch_mcp<'a>(
         &'a self,
-        here: &'a Surroundings,
+        here: &'a QueryContext,
         server: &'a str,
         on: bool,
     ) -> BoxFuture<'a, Result<String, ManageError>> {
@@ -224,28 +229,31 @@ impl Agent for ProgramAgent {
                 McpSwitch::Unknown => None,
                 McpSwitch::Command(read) => Some(read),
             };
-            let launch = self.aside(here)?;
-            // A name that looks like an option is none of a server.
+            let launch = self.query_launch(here)?;
+            // A server name that looks like an option must not reach the command line.
             if server.starts_with('-') {
                 return Err(ManageError::Failed(format!("there is no MCP server {server:?}")));
             }
             let read = read.ok_or_else(unsupported)?;
             let verb = if on { "enable" } else { "disable" };
-            let said = run(&launch, &["mcp", verb, server]).await?.well("mcp")?;
-            Ok(read(&said)?.unwrap_or_else(|| format!("{server}: {verb}d")))
+            let output = run(&launch, &["mcp", verb, server]).await?.require_success("mcp")?;
+            Ok(read(&output)?.unwrap_or_else(|| format!("{server}: {verb}d")))
         })
     }
 
-    fn conversations<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Result<Vec<Kept>, ManageError>> {
+    fn conversations<'a>(
+        &'a self,
+        here: &'a QueryContext,
+    ) -> BoxFuture<'a, Result<Vec<SavedConversation>, ManageError>> {
         Box::pin(async move {
-            let own = self.aside(here)?;
-            (self.management.conversations)(self.inquiry(&own, &self.entry.program.around(here))).await
+            let own = self.query_launch(here)?;
+            (self.management.conversations)(self.inquiry(&own, &self.entry.program.query_context(here))).await
         })
     }
 
     fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>> {
         Box::pin(async move {
-            let start = self.entry.program.complete(start);
+            let start = self.entry.program.with_defaults(start);
             let launch = self.launch(&start)?;
             let harness = match self.entry.protocol {
                 Protocol::Acp => acp::start(Arc::clone(&self.entry), launch, start),
@@ -290,7 +298,7 @@ mod tests {
     #[tokio::test]
     async fn an_adapter_alone_has_the_login_of_a_file_and_of_variables() {
         let home = tempfile::tempdir().unwrap();
-        let mut here = Surroundings::new("/");
+        let mut here = QueryContext::new("/");
         here.environment.insert("HOME".into(), Some(home.path().into()));
         here.environment.insert("PATH".into(), Some(home.path().into()));
         for name in ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"] {

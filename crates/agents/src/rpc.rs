@@ -1,5 +1,5 @@
-//! JSON-RPC with a program, one message a line, in both directions: our requests and the program's have ids of their own,
-//! and neither waits for the other. Every request of the program must be answered, also unknown ones ([`Frame::unknown`]).
+//! JSON-RPC with a program over lines, in both directions. Each side assigns its own request ids. Every request from
+//! the program must be answered, including unknown methods ([`RpcFrame::unknown`]).
 
 mod message;
 
@@ -7,112 +7,80 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use wh_pipe::link::{Codec, Decoded, Encoded, Events, Gone, Link, Role};
-use wh_pipe::{Launch, NoReply, StartError};
+use wh_pipe::link::{Codec, Decoded, Encoded, FrameRole, Link, LinkError, LinkEvents};
+use wh_pipe::{Launch, LaunchError, NoReply};
 
-use message::Message;
+use message::RpcMessage;
 
-/// Timeout of a request, unless said otherwise.
+/// Default timeout of a request.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Error code: there is no such method.
+/// JSON-RPC error code for an unknown method.
 pub const METHOD_NOT_FOUND: i64 = -32601;
 
-/// A message of the program that is not a reply.
+/// Message from the program other than a reply.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Incoming {
-    /// It asks something and waits for an answer by this id.
+    /// Request that must be answered with this id.
     Request {
-        /// The id, as it wrote it: a number or a string.
+        /// Id as the program wrote it: a number or a string.
         id: Value,
-        /// The method.
         method: String,
-        /// The parameters.
         params: Value,
     },
-    /// A notification.
-    Notification {
-        /// The method.
-        method: String,
-        /// The parameters.
-        params: Value,
-    },
-    /// A line that is not a message, and the error.
+    /// Message without a reply.
+    Notification { method: String, params: Value },
+    /// Line that is not a valid message, with the parse error.
     Unreadable(String),
 }
 
-/// A message to the program.
+/// Message to the program.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Frame {
-    /// A request; the link gives it an id.
-    Request {
-        /// The method.
-        method: &'static str,
-        /// The parameters.
-        params: Value,
-    },
-    /// A notification.
-    Notification {
-        /// The method.
-        method: &'static str,
-        /// The parameters.
-        params: Value,
-    },
-    /// The result of a request of the program.
-    Answer {
-        /// Its id.
-        id: Value,
-        /// The result.
-        result: Value,
-    },
-    /// The refusal of a request of the program.
-    Refusal {
-        /// Its id.
-        id: Value,
-        /// The error's number.
-        code: i64,
-        /// The error in words.
-        message: String,
-    },
+pub enum RpcFrame {
+    /// Request. The link assigns the id.
+    Request { method: &'static str, params: Value },
+    /// Message without a reply.
+    Notification { method: &'static str, params: Value },
+    /// Result for a request from the program.
+    Answer { id: Value, result: Value },
+    /// Refusal of a request from the program.
+    Refusal { id: Value, code: i64, message: String },
 }
 
-impl Frame {
-    /// A request.
+impl RpcFrame {
+    /// Builds a request.
     pub fn request(method: &'static str, params: Value) -> Self {
         Self::Request { method, params }
     }
 
-    /// The refusal of a method that is not known here.
+    /// Refuses an unknown method.
     pub fn unknown(id: Value, method: &str) -> Self {
         Self::Refusal { id, code: METHOD_NOT_FOUND, message: format!("there is no method {method:?}") }
     }
 }
 
-/// Reason why a request of ours came to nothing.
+/// Failure of a request to the program.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RpcError {
-    /// The program refuses.
+    /// The program refused the request.
     #[error("{message}")]
     Refused {
-        /// The error's number.
         code: i64,
-        /// The error in words.
         message: String,
-        /// More about it.
+        /// Additional data of the error.
         data: Option<Value>,
     },
-    /// It did not answer in time. It may still have done it.
+    /// The program did not reply in time. It may still have executed the request.
     #[error("no answer to {method} within {after:?}")]
     Timeout {
-        /// The method.
         method: String,
-        /// The timeout.
+        /// Timeout that expired.
         after: Duration,
     },
-    /// It is gone.
+    /// The program has exited.
     #[error("{0}")]
     Gone(Arc<str>),
-    /// It could not be asked.
+    /// The request could not be sent.
     #[error("{0}")]
     Failed(String),
 }
@@ -127,43 +95,45 @@ impl RpcError {
         match error {
             NoReply::Timeout(after) => Self::Timeout { method: method.to_owned(), after },
             NoReply::Disconnected(reason) => Self::Gone(reason),
-            NoReply::Taken => Self::Gone("its id is taken".into()),
+            NoReply::DuplicateKey => Self::Gone("the request id is already in use".into()),
         }
     }
 }
 
-impl From<Gone> for RpcError {
-    fn from(gone: Gone) -> Self {
+impl From<LinkError> for RpcError {
+    fn from(gone: LinkError) -> Self {
         Self::Gone(gone.0)
     }
 }
 
-/// The lines of JSON-RPC 2.0.
+/// Codec for JSON-RPC 2.0 over lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JsonRpc {
-    /// Messages carry `"jsonrpc": "2.0"`. Codex leaves it out.
+    /// Include `"jsonrpc": "2.0"` in messages. Codex omits it.
     pub names_version: bool,
 }
 
 impl Codec for JsonRpc {
-    type Frame = Frame;
+    type Frame = RpcFrame;
     type Id = u64;
     type Reply = Result<Value, RpcError>;
     type Message = Incoming;
 
-    fn encode(&self, frame: Frame, number: u64) -> Result<Encoded<u64>, String> {
+    fn encode(&self, frame: RpcFrame, number: u64) -> Result<Encoded<u64>, String> {
         let (mut message, role) = match frame {
-            Frame::Request { method, params } => {
-                (json!({ "id": number, "method": method, "params": params }), Role::Request(number))
+            RpcFrame::Request { method, params } => {
+                (json!({ "id": number, "method": method, "params": params }), FrameRole::Request(number))
             }
-            Frame::Notification { method, params } => (json!({ "method": method, "params": params }), Role::Message),
-            Frame::Answer { id, result } => {
-                let key = id.to_string();
-                (json!({ "id": id, "result": result }), Role::Answer(key))
+            RpcFrame::Notification { method, params } => {
+                (json!({ "method": method, "params": params }), FrameRole::Message)
             }
-            Frame::Refusal { id, code, message } => {
+            RpcFrame::Answer { id, result } => {
                 let key = id.to_string();
-                (json!({ "id": id, "error": { "code": code, "message": message } }), Role::Answer(key))
+                (json!({ "id": id, "result": result }), FrameRole::Answer(key))
+            }
+            RpcFrame::Refusal { id, code, message } => {
+                let key = id.to_string();
+                (json!({ "id": id, "error": { "code": code, "message": message } }), FrameRole::Answer(key))
             }
         };
         if self.names_version {
@@ -173,15 +143,15 @@ impl Codec for JsonRpc {
     }
 
     fn decode(&self, line: &[u8]) -> Decoded<Self> {
-        match Message::read(line) {
+        match RpcMessage::read(line) {
             Ok(None) => Decoded::Nothing,
-            Ok(Some(Message::Request { id, method, params })) => {
+            Ok(Some(RpcMessage::Request { id, method, params })) => {
                 Decoded::Request(id.to_string(), Incoming::Request { id, method, params })
             }
-            Ok(Some(Message::Notification { method, params })) => {
+            Ok(Some(RpcMessage::Notification { method, params })) => {
                 Decoded::Message(Incoming::Notification { method, params })
             }
-            Ok(Some(Message::Reply { id, outcome })) => match id.as_u64() {
+            Ok(Some(RpcMessage::Reply { id, outcome })) => match id.as_u64() {
                 Some(id) => Decoded::Reply(id, outcome),
                 None => Decoded::Nothing,
             },
@@ -190,35 +160,35 @@ impl Codec for JsonRpc {
     }
 }
 
-/// A link to a program that speaks JSON-RPC.
+/// Link to a JSON-RPC program.
 pub type RpcLink = Link<JsonRpc>;
 
-/// Events of such a link.
-pub type RpcEvents = Events<JsonRpc>;
+/// Events of a JSON-RPC link.
+pub type RpcEvents = LinkEvents<JsonRpc>;
 
-/// Starts a program that speaks JSON-RPC.
+/// Starts a JSON-RPC program.
 ///
 /// # Errors
 ///
-/// If it cannot be started.
-pub async fn start(launch: &Launch, codec: JsonRpc) -> Result<(RpcLink, RpcEvents), StartError> {
-    Link::start(launch, codec, wh_pipe::lines::MAX).await
+/// Fails if it cannot be started.
+pub async fn start(launch: &Launch, codec: JsonRpc) -> Result<(RpcLink, RpcEvents), LaunchError> {
+    Link::start(launch, codec, wh_pipe::lines::MAX_LINE_BYTES).await
 }
 
 /// Sends a request and waits for its reply, at most [`REQUEST_TIMEOUT`].
 ///
 /// # Errors
 ///
-/// If it is refused or not answered in time, or the program is gone.
+/// Fails if the request is refused or times out, or if the program exits.
 pub async fn request(link: &RpcLink, method: &'static str, params: Value) -> Result<Value, RpcError> {
     request_within(link, method, params, REQUEST_TIMEOUT).await
 }
 
-/// The same with a timeout of its own.
+/// Like [`request`], with this timeout.
 ///
 /// # Errors
 ///
-/// As for [`request`].
+/// See [`request`].
 pub async fn request_within(
     link: &RpcLink,
     method: &'static str,
@@ -226,15 +196,15 @@ pub async fn request_within(
     timeout: Duration,
 ) -> Result<Value, RpcError> {
     let failed = |error| RpcError::no_reply(method, error);
-    link.request(Frame::request(method, params), Some(timeout)).await.map_err(failed)?.await.map_err(failed)?
+    link.request(RpcFrame::request(method, params), Some(timeout)).await.map_err(failed)?.await.map_err(failed)?
 }
 
-/// Starts a program for a few requests only, and waits until nothing of it is left.
+/// Starts a program for a few requests and waits until it has exited.
 ///
 /// # Errors
 ///
-/// If it cannot be started, is gone, or does not answer all of them in time.
-pub async fn ask_aside<T>(
+/// Fails if it cannot be started, exits, or does not answer all requests in time.
+pub async fn request_once<T>(
     launch: &Launch,
     codec: JsonRpc,
     timeout: Duration,

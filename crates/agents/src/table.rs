@@ -1,5 +1,5 @@
-//! The agents that are programs: a row each, with what is particular about it. An agent that behaves as the Agent Client
-//! Protocol says is a row and nothing else. How all of them are used is in [`ProgramAgent`](crate::program_agent).
+//! Table of the built-in agents, one row each. A row has only data; the behaviour is in
+//! [`ProgramAgent`](crate::program_agent).
 
 pub(crate) mod management;
 mod rows;
@@ -10,16 +10,16 @@ use serde::Deserialize;
 
 use crate::program::{Program, owned};
 pub(crate) use management::Management;
-use rows::{AGENTS, Oddities, Row};
+use rows::{AGENTS, AgentRow, RowQuirks};
 
-/// Makes a program print its version, unless a person's file says otherwise.
+/// Default arguments that make a program print its version.
 pub(crate) const VERSION: &[&str] = &["--version"];
 
-/// The protocol that drives an agent.
+/// Protocol that drives an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
-    /// The Agent Client Protocol.
+    /// Agent Client Protocol (ACP).
     Acp,
     /// Claude Code's control protocol.
     Claude,
@@ -28,7 +28,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// Its name in `agents.toml`.
+    /// Name in `agents.toml`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Acp => "acp",
@@ -37,8 +37,8 @@ impl Protocol {
         }
     }
 
-    /// First characters of a prompt that agents of this protocol interpret themselves. Which texts are commands is an ACP
-    /// agent's own decision, also beyond the commands that it lists.
+    /// First characters of prompts that agents of this protocol interpret themselves. An ACP agent may
+    /// interpret commands that it does not list.
     pub fn interprets(self) -> &'static [char] {
         match self {
             Self::Acp | Self::Claude => &['/'],
@@ -47,116 +47,121 @@ impl Protocol {
     }
 }
 
-/// Definition of an agent: a row of the table, changed by a person's `agents.toml`, or an agent that is only there.
+/// Definition of an agent: a row of the table, possibly changed by `agents.toml`, or an agent that exists only there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// What it is chosen by.
+    /// Id by which the agent is selected.
     pub id: String,
-    /// Its name for people.
     pub title: String,
-    /// The protocol that drives it.
+    /// Protocol that drives the agent.
     pub protocol: Protocol,
-    /// What it is started by, and what makes it speak its protocol.
+    /// Command that starts the agent in its protocol mode.
     pub program: Program,
-    /// Arguments that make it print its version.
+    /// Arguments that print the version of the program.
     pub version: Vec<String>,
-    /// What to do in order to log in.
+    /// Instructions for logging in.
     pub log_in: String,
-    /// The commands about the login that a person's file names.
-    pub account: Account,
-    /// How it is told to use the login that is there, without asking anybody.
+    /// Account commands from `agents.toml`.
+    pub account: AccountCommands,
+    /// Non-interactive authentication with existing credentials.
     pub authenticate: Option<Authenticate>,
-    /// The modes of an agent of the Agent Client Protocol in which it asks nobody for permission, or another model in the
-    /// place of a person.
-    pub skipping: Vec<String>,
-    /// Departures from the Agent Client Protocol.
+    /// Modes of an ACP agent in which permissions are not requested, or are granted by another model.
+    pub skipping_modes: Vec<String>,
+    /// Deviations from the Agent Client Protocol.
     pub quirks: Quirks,
 }
 
-/// Arguments that make an agent log in, log out, and tell who is logged in. Empty: there is no such command.
+/// Arguments of the commands for login, logout and login state. Empty if there is no such command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Account {
-    /// Logs in, on a terminal.
+pub struct AccountCommands {
+    /// Logs in on a terminal.
     pub log_in: Vec<String>,
-    /// Logs out.
+    /// Removes the login.
     pub log_out: Vec<String>,
-    /// Ends well if somebody is logged in, and badly if nobody is.
+    /// Exits with 0 if a user is logged in.
     pub status: Vec<String>,
 }
 
-/// How an agent is told to use the login that is there.
+/// Non-interactive authentication with existing credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authenticate {
-    /// The method, by the agent's name for it.
+    /// Id of the authentication method, as the agent defines it.
     pub method: String,
-    /// Before every session; otherwise only once one was refused.
+    /// Authenticate before every session; otherwise only after a session was refused.
     pub always: bool,
 }
 
-/// Departures of an agent from the Agent Client Protocol.
+/// Deviations of an agent from the Agent Client Protocol.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Quirks {
-    /// A change of mode is told as a message that begins like this.
-    pub mode_in_words: Option<String>,
-    /// A session is kept under the minute in which it began, and is lost if it is loaded within that minute.
-    pub kept_by_minute: bool,
-    /// It keeps conversations in files as Gemini CLI does.
+    /// Prefix of agent messages that announce a mode change.
+    pub mode_message_prefix: Option<String>,
+    /// A conversation that is loaded within the minute of its creation is lost.
+    pub resume_only_after_start_minute: bool,
+    /// Conversations are stored in files in the format of Gemini CLI.
     pub gemini_files: bool,
-    /// Requests that only tell something: an empty answer is enough.
-    pub told: Vec<String>,
-    /// Client capabilities to announce, beside those of the protocol.
-    pub client: Vec<String>,
-    /// Tool calls are reported without a name and arguments: both are derived from the rest of the report.
+    /// Requests that are only notifications and are answered with an empty result.
+    pub acknowledged_requests: Vec<String>,
+    /// Client capabilities to announce in `_meta`.
+    pub client_capabilities: Vec<String>,
+    /// Tool calls are reported without name and arguments, which are derived from the rest of the report.
     pub derives_arguments: bool,
-    /// Variables of its environment, where nobody has set them.
+    /// Environment variables that are set unless the user has set them.
     pub environment: Vec<(String, String)>,
-    /// Lines of its standard error that report a retry of a request to the model.
+    /// Lines of standard error that report a retry of a model request.
     pub retry_lines: Option<RetryLines>,
-    /// It shortens its conversations by itself, and cannot be told to.
+    /// The agent compacts conversations automatically and has no command for it.
     pub compacts_by_itself: bool,
 }
 
-/// Lines of standard error that report a retry of a request to the model: `Attempt 1 failed with status 429. Retrying…`.
+/// Lines of standard error that report a retry of a model request: `Attempt 1 failed with status 429. Retrying…`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetryLines {
-    /// Text that all of them contain, in front of the number of the attempt.
+    /// Text that precedes the attempt number in every such line.
     pub marker: String,
     /// Attempts after which the agent gives up.
     pub max_attempts: u32,
 }
 
-/// The agents that wh knows by itself, in the order in which to offer them.
+/// Built-in agents, in display order.
 pub fn built_in() -> Vec<Entry> {
-    AGENTS.iter().map(Row::entry).collect()
+    AGENTS.iter().map(AgentRow::entry).collect()
 }
 
 impl Entry {
-    /// The agent that a protocol of its own is made for. `None` for the Agent Client Protocol, which many speak.
+    /// Entry of the agent with a dedicated protocol. `None` for the Agent Client Protocol, which many agents speak.
     pub fn of(protocol: Protocol) -> Option<Self> {
-        row(protocol, &[]).map(Row::entry)
+        row(protocol, &[]).map(AgentRow::entry)
     }
 
-    /// How it is asked without a conversation.
+    /// Management functions of the agent.
     pub(crate) fn management(&self) -> &'static Management {
-        row(self.protocol, &self.program.commands).map_or(&management::PLAIN, |row| &row.management)
+        row(self.protocol, &self.program.commands).map_or(&management::DEFAULT_MANAGEMENT, |row| &row.management)
     }
 }
 
-/// The row of a known agent. One of the Agent Client Protocol is known by the file name of its first command, wherever
-/// that is installed; the others are known by their protocol.
-fn row(protocol: Protocol, commands: &[String]) -> Option<&'static Row> {
+/// Row of a known agent. ACP agents are identified by the file name of their first command, wherever it is installed;
+/// the others by their protocol.
+fn row(protocol: Protocol, commands: &[String]) -> Option<&'static AgentRow> {
     let name = commands.first().map(Path::new).and_then(Path::file_name).and_then(|name| name.to_str());
-    let is_it = |row: &&Row| match protocol {
+    let is_it = |row: &&AgentRow| match protocol {
         Protocol::Acp => name.is_some_and(|name| row.commands.contains(&name)),
         Protocol::Claude | Protocol::Codex => true,
     };
     AGENTS.iter().filter(|row| row.protocol == protocol).find(is_it)
 }
 
-impl Row {
+impl AgentRow {
     fn entry(&self) -> Entry {
-        let Oddities { mode_in_words, kept_by_minute, gemini_files, told, client, .. } = self.quirks;
-        let Oddities { derives_arguments, environment, retry_lines, compacts_by_itself, .. } = self.quirks;
+        let RowQuirks {
+            mode_message_prefix,
+            resume_only_after_start_minute,
+            gemini_files,
+            acknowledged_requests,
+            client_capabilities,
+            ..
+        } = self.quirks;
+        let RowQuirks { derives_arguments, environment, retry_lines, compacts_by_itself, .. } = self.quirks;
         Entry {
             id: self.id.to_owned(),
             title: self.title.to_owned(),
@@ -164,15 +169,15 @@ impl Row {
             program: Program::built_in(self.commands, self.arguments, self.install),
             version: owned(VERSION),
             log_in: self.log_in.to_owned(),
-            account: Account::default(),
+            account: AccountCommands::default(),
             authenticate: self.authenticate.map(|(method, always)| Authenticate { method: method.to_owned(), always }),
-            skipping: owned(self.skipping),
+            skipping_modes: owned(self.skipping_modes),
             quirks: Quirks {
-                mode_in_words: mode_in_words.map(str::to_owned),
-                kept_by_minute,
+                mode_message_prefix: mode_message_prefix.map(str::to_owned),
+                resume_only_after_start_minute,
                 gemini_files,
-                told: owned(told),
-                client: owned(client),
+                acknowledged_requests: owned(acknowledged_requests),
+                client_capabilities: owned(client_capabilities),
                 derives_arguments,
                 environment: environment.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect(),
                 retry_lines: retry_lines

@@ -7,12 +7,12 @@
 
 use wh_api::wire::control::{EventBody, ReceiptBody, StreamBody};
 use wh_api::wire::remote::MessageRequest;
-use wh_api::{Address, Client, Error, Follow, Routes};
+use wh_api::{Address, Client, Error, EventOptions, Routes};
 
-/// Sends a prompt, and returns the answer and the receipt once the turn is over.
+/// Sends a prompt, waits for the end of the turn, and returns the answer and the receipt.
 pub async fn prompt(client: &Client, text: &str, request_id: &str) -> Result<(String, ReceiptBody), Error> {
-    let mut events = client.events(Follow::new());
-    // The snapshot: no event after it is missed.
+    let mut events = client.events(EventOptions::new());
+    // The snapshot comes first. No event after it is missed.
     events.next().await.transpose()?;
     let message =
         MessageRequest { message: text.to_owned(), request_id: Some(request_id.to_owned()), ..Default::default() };

@@ -1,4 +1,4 @@
-//! Drives a terminal program: types into it, waits for its screen, ends it, and learns its exit code.
+//! Drives a terminal program: types into it, waits for its screen, ends it, and reads its exit code.
 //!
 //! ```sh
 //! wh run --headless --control-port 9090 -- sh &
@@ -10,7 +10,7 @@ use std::time::Duration;
 use wh_api::wire::control::SendInputBody;
 use wh_api::{Client, Error, Routes};
 
-/// Computes in a shell, and leaves it. Returns the last screen and the exit code.
+/// Computes a result in a shell and exits it. Returns the last screen and the exit code.
 pub fn drive(client: &wh_api::blocking::Client) -> Result<(String, i32), Error> {
     let line = |text: &str| SendInputBody {
         text: Some(text.to_owned()),
@@ -21,7 +21,7 @@ pub fn drive(client: &wh_api::blocking::Client) -> Result<(String, i32), Error> 
     client.wait("screen_matches /^42$/m", Some(Duration::from_secs(10)))?;
     let screen = client.screen(Default::default())?.plain;
     client.send_input(&line("exit 3"))?;
-    // The run answers until it is gone; then its record tells how the program ended.
+    // The run responds until it has ended. Afterwards its record contains the exit code.
     loop {
         match client.state() {
             Ok(state) => {

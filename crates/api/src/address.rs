@@ -1,4 +1,4 @@
-//! The address of a run or a daemon, and of one session below a daemon.
+//! Addresses of runs, daemons and their sessions.
 
 use std::net::IpAddr;
 
@@ -6,25 +6,40 @@ use hyper::Uri;
 
 use crate::error::Error;
 
-/// A run or a daemon, by host and port; perhaps one session of a daemon.
+/// Address of a run, of a daemon, or of one session of a daemon.
+///
+/// ```
+/// use wh_api::Address;
+///
+/// # fn main() -> Result<(), wh_api::Error> {
+/// let daemon = Address::parse("http://127.0.0.1:9090")?;
+/// let session = daemon.session("build");
+/// assert_eq!(session.url(), "http://127.0.0.1:9090");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
-    /// A name or an address, without the brackets of an IPv6 one.
+    /// Host name or IP address; an IPv6 address is stored without brackets.
     host: String,
     port: u16,
     tls: bool,
-    /// Precedes every path: empty, or `/sessions/NAME`.
+    /// Prefix of every path: empty, or `/sessions/{name}`.
     prefix: String,
 }
 
 impl Address {
-    /// A port on this machine (127.0.0.1).
+    /// Returns the address of a port on this machine (127.0.0.1).
     pub fn local(port: u16) -> Self {
         Self { host: "127.0.0.1".to_owned(), port, tls: false, prefix: String::new() }
     }
 
-    /// Reads `http://HOST:PORT`, or `https://HOST:PORT`, which needs the feature `tls`. The unspecified addresses `0.0.0.0` and
-    /// `[::]`, on which a server may listen, become loopback addresses.
+    /// Parses `http://HOST:PORT`, or `https://HOST:PORT`, which requires the feature `tls`. The unspecified addresses
+    /// `0.0.0.0` and `[::]`, on which a server may listen, become loopback addresses.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Address`] if the URL has another scheme, a path, a query, credentials or an invalid port.
     pub fn parse(url: &str) -> Result<Self, Error> {
         Self::read(url.trim()).ok_or_else(|| Error::Address { url: url.to_owned() })
     }
@@ -38,7 +53,7 @@ impl Address {
             Some("https") => true,
             _ => return None,
         };
-        // Not `authority.port()`, which is `None` for a port that is too large.
+        // `authority.port()` is not used because it returns `None` for a port that is too large.
         let port = match authority.as_str().strip_prefix(authority.host())? {
             "" if tls => 443,
             "" => 80,
@@ -56,39 +71,40 @@ impl Address {
         Some(Self { host, port, tls, prefix: String::new() })
     }
 
-    /// A session of the daemon at this address, by its name or id.
+    /// Returns the address of a session of this daemon, given its name or id.
     #[must_use]
     pub fn session(&self, session: &str) -> Self {
         Self { prefix: format!("/sessions/{}", percent_encoded(session)), ..self.clone() }
     }
 
-    /// The host, without the brackets of an IPv6 address.
+    /// Returns the host; an IPv6 address is returned without brackets.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// The port.
+    /// Returns the port number.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// True for `https`.
+    /// Returns true for `https`.
     pub fn is_tls(&self) -> bool {
         self.tls
     }
 
-    /// True for loopback addresses and `localhost`.
+    /// Returns true for loopback addresses and `localhost`.
     pub fn is_local(&self) -> bool {
         self.host.eq_ignore_ascii_case("localhost")
             || self.host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
     }
 
-    /// Port of a run on this machine; `None` for a session of a daemon, and for another machine.
+    /// Returns the port if this is a run on this machine. Returns `None` for a session of a daemon and for remote
+    /// addresses.
     pub fn local_run(&self) -> Option<u16> {
         (self.is_local() && self.prefix.is_empty()).then_some(self.port)
     }
 
-    /// Value of the `Host` header.
+    /// Returns the value of the `Host` header.
     pub fn authority(&self) -> String {
         if self.host.contains(':') {
             format!("[{}]:{}", self.host, self.port)
@@ -97,7 +113,7 @@ impl Address {
         }
     }
 
-    /// The URL of the run or daemon, without a session.
+    /// Returns the URL of the run or daemon, without a session path.
     pub fn url(&self) -> String {
         format!("{}://{}", if self.tls { "https" } else { "http" }, self.authority())
     }
@@ -107,7 +123,7 @@ impl Address {
     }
 }
 
-/// Text as it can stand in a path or a query.
+/// Percent-encodes text for use in a path segment or a query value.
 pub fn percent_encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
@@ -118,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_a_host_and_a_port_and_nothing_else() {
+    fn an_address_is_only_a_host_and_a_port() {
         for (url, authority, local) in [
             ("http://127.0.0.1:9090", "127.0.0.1:9090", true),
             ("http://localhost:9090/", "localhost:9090", true),
@@ -149,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_run_of_this_machine_can_have_left_a_record() {
+    fn only_a_local_run_can_have_a_record() {
         assert_eq!(Address::local(1).local_run(), Some(1));
         assert_eq!(Address::local(1).session("a b").local_run(), None);
         assert_eq!(Address::local(1).session("a b").prefix(), "/sessions/a%20b");
@@ -157,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn an_encoded_text_keeps_every_character() {
+    fn percent_encoding_preserves_every_character() {
         assert_eq!(percent_encoded("mcp/request é&x=1 +"), "mcp%2Frequest%20%C3%A9%26x%3D1%20%2B");
     }
 }

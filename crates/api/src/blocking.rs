@@ -1,5 +1,5 @@
-//! The same client for code that is not asynchronous. Each call runs on a runtime of the client's own, on the thread of the caller:
-//! no thread is started and none is woken. Not for use inside an asynchronous task.
+//! Client for synchronous code. Each call runs on the client's own runtime on the thread of the caller; no thread is
+//! started. Must not be used inside an asynchronous task.
 
 use std::io;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use tokio::runtime::{Builder, Runtime};
 use wh_wire::control::StreamBody;
 
 use crate::address::Address;
-use crate::answer::Answer;
 use crate::client;
 use crate::error::Error;
-use crate::events::{self, Follow};
-use crate::request::{Call, Request};
+use crate::events::{self, EventOptions};
+use crate::request::{Call, HttpRequest};
+use crate::response::HttpResponse;
 use crate::routes::Routes;
 
 /// Runs futures on the thread of the caller.
@@ -33,14 +33,15 @@ impl Executor {
 
 impl Drop for Executor {
     fn drop(&mut self) {
-        // The look-up of a name may still be under way; nobody waits for it.
+        // Does not wait for a name lookup that may still be in progress.
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();
         }
     }
 }
 
-/// A client of one run, one daemon, or one session of a daemon. Clones share their connections.
+/// Synchronous client of a run, of a daemon, or of one session of a daemon. Clones share their connections. The routes
+/// of the API are methods of the trait [`Routes`].
 #[derive(Debug, Clone)]
 pub struct Client {
     client: client::Client,
@@ -48,7 +49,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client with the usual settings; [`client::Client::builder`] and [`client::Builder::blocking`] make one with others.
+    /// Creates a client with default settings. Use [`client::Client::builder`] and [`client::Builder::blocking`] for
+    /// other settings.
     pub fn new(address: Address) -> Result<Self, Error> {
         Self::of(client::Client::new(address)?)
     }
@@ -58,55 +60,55 @@ impl Client {
         Ok(Self { client, executor: Arc::new(Executor(Some(runtime))) })
     }
 
-    /// The address of its calls.
+    /// Returns the address that requests are sent to.
     pub fn address(&self) -> &Address {
         self.client.address()
     }
 
-    /// The same client for one session of the daemon, by its name or id.
+    /// Returns a client for one session of this daemon, given its name or id. It shares the connections.
     #[must_use]
     pub fn in_session(&self, session: &str) -> Self {
         Self { client: self.client.in_session(session), executor: Arc::clone(&self.executor) }
     }
 
-    /// Sends a request, and returns the whole answer, whatever its status.
-    pub fn send(&self, request: &Request) -> Result<Answer, Error> {
+    /// Sends a request and returns the complete response, whatever its status.
+    pub fn send(&self, request: &HttpRequest) -> Result<HttpResponse, Error> {
         self.executor.run(self.client.send(request))?
     }
 
-    /// Sends a GET that is answered with JSON.
+    /// Sends a GET request and decodes the JSON response.
     pub fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
-        self.send(&Request::get(path))?.json()
+        self.send(&HttpRequest::get(path))?.json()
     }
 
-    /// Sends a POST of JSON that is answered with JSON.
+    /// Sends a POST request with a JSON body and decodes the JSON response.
     pub fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Error> {
-        self.send(&Request::post(path, body))?.json()
+        self.send(&HttpRequest::post(path, body))?.json()
     }
 
-    /// Follows the events of a run or a session. Nothing is asked before the first is taken.
-    pub fn events(&self, follow: Follow) -> Events {
-        Events { events: self.client.events(follow), executor: Arc::clone(&self.executor) }
+    /// Subscribes to the events of a run or a session. The request is sent when the first message is read.
+    pub fn events(&self, follow: EventOptions) -> EventIterator {
+        EventIterator { events: self.client.events(follow), executor: Arc::clone(&self.executor) }
     }
 }
 
 impl Routes for Client {
-    type Answer<'a, T: 'a> = Result<T, Error>;
+    type Response<'a, T: 'a> = Result<T, Error>;
 
     fn call<T: Send + 'static>(&self, call: Call<T>) -> Result<T, Error> {
         call.read(self.send(&call.request)?)
     }
 }
 
-/// The events of a run or a session, as an iterator that waits for the next one.
+/// Event stream of a run or a session, as an iterator that blocks until the next message.
 #[derive(Debug)]
-pub struct Events {
+pub struct EventIterator {
     events: events::Events,
     executor: Arc<Executor>,
 }
 
-impl Events {
-    /// The next message; `None` if none came within this time, or after the end.
+impl EventIterator {
+    /// Returns the next message. `None` if none arrived within `time`, or after the end of the stream.
     pub fn next_within(&mut self, time: Duration) -> Option<Result<StreamBody, Error>> {
         let next = self.executor.run(async { tokio::time::timeout(time, self.events.next()).await });
         match next {
@@ -115,13 +117,13 @@ impl Events {
         }
     }
 
-    /// Where the stream can be resumed: the id of the last snapshot or event.
+    /// Returns the cursor of the last snapshot or event, with which a later stream can resume.
     pub fn cursor(&self) -> Option<&str> {
         self.events.cursor()
     }
 }
 
-impl Iterator for Events {
+impl Iterator for EventIterator {
     type Item = Result<StreamBody, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {

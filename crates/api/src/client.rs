@@ -1,4 +1,4 @@
-//! The client: settings, connections, and one call from its request to its answer.
+//! The asynchronous client: settings, connections, and the exchange of a request and its response.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,26 +12,26 @@ use hyper::header::{AUTHORIZATION, CONNECTION, HOST, HeaderName, HeaderValue, US
 use serde::de::DeserializeOwned;
 
 use crate::address::Address;
-use crate::answer::{Answer, MAX_ANSWER_BYTES};
 use crate::blocking;
 use crate::connection::{Connection, Duplex, Pool};
-use crate::deadline::{ANSWER_TIMEOUT, Deadline, Elapsed};
+use crate::deadline::{ANSWER_TIMEOUT, Deadline, DeadlineElapsed};
 use crate::ended;
 use crate::error::Error;
-use crate::events::{Events, Follow};
-use crate::request::{Call, Request};
+use crate::events::{EventOptions, Events};
+use crate::request::{Call, HttpRequest};
+use crate::response::{HttpResponse, MAX_RESPONSE_BYTES};
 use crate::routes::Routes;
 
-/// Called once while a call waits for an answer.
-type Notice = Arc<dyn Fn() + Send + Sync>;
+/// Callback for a slow response. Called at most once per request.
+type SlowResponseNotice = Arc<dyn Fn() + Send + Sync>;
 
-/// Settings of a client.
+/// Settings of a [`Client`]. Create one with [`Client::builder`].
 #[derive(Clone)]
 pub struct Builder {
     address: Address,
     token: Option<String>,
     timeout: Duration,
-    notice: Option<(Duration, Notice)>,
+    notice: Option<(Duration, SlowResponseNotice)>,
     user_agent: String,
     keep_alive: bool,
     records: Option<PathBuf>,
@@ -40,50 +40,52 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Sends this token with every request.
+    /// Sets a token that is sent with every request. Required for remote addresses.
     #[must_use]
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.token = Some(token.into());
         self
     }
 
-    /// Limits the time for a connection and for an answer; 10 s unless set. A wait, or another request that itself takes time, has
-    /// that time in addition.
+    /// Limits the time for a connection and for a response. Default: 10 s. Requests that take time themselves, such as
+    /// a wait, may take that time in addition.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Calls this once if a server has not answered after a time that is shorter than the timeout.
+    /// Sets a callback for slow responses. It is called once per request if the server has not responded after `after`,
+    /// which should be shorter than the timeout.
     #[must_use]
     pub fn notice(mut self, after: Duration, notice: impl Fn() + Send + Sync + 'static) -> Self {
         self.notice = Some((after, Arc::new(notice)));
         self
     }
 
-    /// Sets the `User-Agent`.
+    /// Sets the `User-Agent` header.
     #[must_use]
     pub fn user_agent(mut self, name: impl Into<String>) -> Self {
         self.user_agent = name.into();
         self
     }
 
-    /// Makes a connection for each request, and closes it after the answer.
+    /// Opens a new connection for each request and closes it after the response.
     #[must_use]
     pub fn without_keep_alive(mut self) -> Self {
         self.keep_alive = false;
         self
     }
 
-    /// Looks for the records of ended runs in this runtime directory, in the place of this user's; `None` does not look.
+    /// Sets the runtime directory that is searched for records of ended runs. Default: the current user's. `None`
+    /// disables the search, so that [`Error::Ended`] is never returned.
     #[must_use]
     pub fn records(mut self, directory: Option<PathBuf>) -> Self {
         self.records = directory;
         self
     }
 
-    /// Trusts these certificates, in PEM, beside those of the system.
+    /// Trusts these PEM certificates in addition to the system's.
     #[cfg(feature = "tls")]
     #[must_use]
     pub fn certificate(mut self, pem: impl Into<Vec<u8>>) -> Self {
@@ -91,14 +93,18 @@ impl Builder {
         self
     }
 
-    /// The client.
+    /// Builds the client. No connection is opened yet.
+    ///
+    /// # Errors
+    ///
+    /// Fails for a remote address without a token, for an invalid token or `User-Agent`, and if TLS cannot be set up.
     pub fn build(self) -> Result<Client, Error> {
         let address = self.address;
         if !address.is_local() && self.token.is_none() {
             return Err(Error::TokenNeeded { url: address.url() });
         }
         let value = |text: &str, what: &str| {
-            HeaderValue::from_str(text).map_err(|_| Error::Invalid(format!("{text:?} cannot be sent as {what}")))
+            HeaderValue::from_str(text).map_err(|_| Error::Invalid(format!("{text:?} is not a valid {what} header")))
         };
         let mut headers =
             vec![(HOST, value(&address.authority(), "Host")?), (USER_AGENT, value(&self.user_agent, "User-Agent")?)];
@@ -114,7 +120,7 @@ impl Builder {
         let tls = if address.is_tls() { Some(crate::tls::Tls::new(&self.certificates)?) } else { None };
         #[cfg(not(feature = "tls"))]
         if address.is_tls() {
-            return Err(Error::Tls("this client was built without the feature `tls`".to_owned()));
+            return Err(Error::Tls("wh-api was built without the feature `tls`".to_owned()));
         }
         let shared = Shared {
             url: address.url().into(),
@@ -130,7 +136,7 @@ impl Builder {
         Ok(Client { address, shared: Arc::new(shared) })
     }
 
-    /// The client for code that is not asynchronous.
+    /// Builds a client for synchronous code.
     pub fn blocking(self) -> Result<blocking::Client, Error> {
         blocking::Client::of(self.build()?)
     }
@@ -142,7 +148,8 @@ impl fmt::Debug for Builder {
     }
 }
 
-/// A client of one run, one daemon, or one session of a daemon. Clones share their connections.
+/// Asynchronous client of a run, of a daemon, or of one session of a daemon. Clones share their connections. The routes
+/// of the API are methods of the trait [`Routes`].
 #[derive(Clone)]
 pub struct Client {
     address: Address,
@@ -153,7 +160,7 @@ struct Shared {
     url: Arc<str>,
     headers: Vec<(HeaderName, HeaderValue)>,
     timeout: Duration,
-    notice: Option<(Duration, Notice)>,
+    notice: Option<(Duration, SlowResponseNotice)>,
     keep_alive: bool,
     records: Option<PathBuf>,
     pool: Pool,
@@ -168,12 +175,12 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// A client with the usual settings.
+    /// Creates a client with default settings.
     pub fn new(address: Address) -> Result<Self, Error> {
         Self::builder(address).build()
     }
 
-    /// A client with settings.
+    /// Returns a builder for a client with other settings.
     pub fn builder(address: Address) -> Builder {
         Builder {
             address,
@@ -188,68 +195,73 @@ impl Client {
         }
     }
 
-    /// The address of its calls.
+    /// Returns the address that requests are sent to.
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// The same client for one session of the daemon, by its name or id.
+    /// Returns a client for one session of this daemon, given its name or id. It shares the connections.
     #[must_use]
     pub fn in_session(&self, session: &str) -> Self {
         Self { address: self.address.session(session), shared: Arc::clone(&self.shared) }
     }
 
-    /// Sends a request, and returns the whole answer, whatever its status.
-    pub async fn send(&self, request: &Request) -> Result<Answer, Error> {
-        let deadline = Deadline::of(self.shared.timeout).after(request.duration);
+    /// Sends a request and returns the complete response, whatever its status.
+    pub async fn send(&self, request: &HttpRequest) -> Result<HttpResponse, Error> {
+        let deadline = Deadline::of(self.shared.timeout).with_duration(request.duration);
         let (after, notice) = match &self.shared.notice {
             Some((after, notice)) => (*after, Some(notice)),
             None => (self.shared.timeout, None),
         };
         let notice = || notice.iter().for_each(|notice| notice());
-        match deadline.answered(after, notice, self.exchange(request)).await {
+        match deadline.await_response(after, notice, self.exchange(request)).await {
             Ok(answer) => answer,
-            Err(Elapsed(after)) => Err(self.ended_or(Error::Timeout { url: self.url(), after })),
+            Err(DeadlineElapsed(after)) => Err(self.ended_or(Error::Timeout { url: self.url(), after })),
         }
     }
 
-    /// Sends a GET that is answered with JSON.
+    /// Sends a GET request and decodes the JSON response.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
-        self.send(&Request::get(path)).await?.json()
+        self.send(&HttpRequest::get(path)).await?.json()
     }
 
-    /// Sends a POST of JSON that is answered with JSON.
+    /// Sends a POST request with a JSON body and decodes the JSON response.
     pub async fn post<T: DeserializeOwned>(&self, path: &str, body: &impl serde::Serialize) -> Result<T, Error> {
-        self.send(&Request::post(path, body)).await?.json()
+        self.send(&HttpRequest::post(path, body)).await?.json()
     }
 
-    /// Follows the events of a run or a session. Nothing is asked before [`Events::next`].
-    pub fn events(&self, follow: Follow) -> Events {
+    /// Subscribes to the events of a run or a session. The request is sent by the first call of [`Events::next`].
+    pub fn events(&self, follow: EventOptions) -> Events {
         Events::new(self.clone(), follow)
     }
 
-    async fn exchange(&self, request: &Request) -> Result<Answer, Error> {
+    async fn exchange(&self, request: &HttpRequest) -> Result<HttpResponse, Error> {
         let (mut connection, response) = self.begin(request).await?;
         let (head, body) = response.into_parts();
-        let collected = connection.driving(Limited::new(body, MAX_ANSWER_BYTES).collect()).await;
+        let collected = connection.drive_until(Limited::new(body, MAX_RESPONSE_BYTES).collect()).await;
         let body = match collected {
             Ok(collected) => collected.to_bytes(),
             Err(error) if error.is::<LengthLimitError>() => {
-                return Err(Error::AnswerTooLarge { url: self.url(), limit: MAX_ANSWER_BYTES });
+                return Err(Error::ResponseTooLarge { url: self.url(), limit: MAX_RESPONSE_BYTES });
             }
-            Err(_) => return Err(self.unreachable("hung up in the middle of its answer")),
+            Err(_) => return Err(self.unreachable("closed the connection in the middle of its response")),
         };
         if self.shared.keep_alive {
             self.shared.pool.put(connection);
         }
-        Ok(Answer { status: head.status.as_u16(), body, headers: head.headers, url: Arc::clone(&self.shared.url) })
+        Ok(HttpResponse {
+            status: head.status.as_u16(),
+            body,
+            headers: head.headers,
+            url: Arc::clone(&self.shared.url),
+        })
     }
 
-    /// Sends a request, and returns with the head of its answer. A request that an idle connection has lost is sent again, if it
-    /// certainly did not arrive, or if it changes nothing.
+    /// Sends a request and returns the head of the response. A request that failed on an idle connection is sent again
+    /// if it certainly did not arrive or if it is a GET.
     pub(crate) async fn begin(
         &self,
-        request: &Request,
+        request: &HttpRequest,
     ) -> Result<(Connection, hyper::Response<hyper::body::Incoming>), Error> {
         let mut built = request.build(self.address.prefix(), &self.shared.headers)?;
         if let Some(mut connection) = self.shared.pool.take().await {
@@ -269,10 +281,10 @@ impl Client {
         }
     }
 
-    /// Sends a request whose answer has no end, on a connection of its own. Its head must come within the timeout.
+    /// Sends a request with an endless response on its own connection. The head must arrive within the timeout.
     pub(crate) async fn begin_stream(
         &self,
-        request: &Request,
+        request: &HttpRequest,
     ) -> Result<(Connection, hyper::Response<hyper::body::Incoming>), Error> {
         let timeout = self.shared.timeout;
         let begun = tokio::time::timeout(timeout, async {
@@ -288,15 +300,15 @@ impl Client {
 
     async fn connect(&self) -> Result<Connection, Error> {
         let timeout = self.shared.timeout;
-        // A request may take longer; a connection may not.
+        // The duration of a request does not extend the time to connect.
         let stream = tokio::time::timeout(timeout, self.open()).await;
         let stream = stream.map_err(|_| self.ended_or(Error::Timeout { url: self.url(), after: timeout }))?;
-        let stream = stream.map_err(|error| self.unreachable(&format!("does not answer: {error}")))?;
-        Connection::over(stream).await.map_err(|error| self.broken(&error))
+        let stream = stream.map_err(|error| self.unreachable(&format!("is not reachable: {error}")))?;
+        Connection::handshake(stream).await.map_err(|error| self.broken(&error))
     }
 
     async fn open(&self) -> std::io::Result<Box<dyn Duplex>> {
-        let stream = Connection::plain(&self.address).await?;
+        let stream = Connection::connect_tcp(&self.address).await?;
         #[cfg(feature = "tls")]
         if let Some(tls) = &self.shared.tls {
             return tls.over(self.address.host(), stream).await;
@@ -310,32 +322,32 @@ impl Client {
 
     fn broken(&self, error: &hyper::Error) -> Error {
         if error.is_parse() {
-            return Error::NotOurs { url: self.url(), problem: format!("does not speak HTTP: {error}") };
+            return Error::UnexpectedServer { url: self.url(), problem: format!("did not send HTTP: {error}") };
         }
-        self.unreachable("hung up before it had answered")
+        self.unreachable("closed the connection without a response")
     }
 
     pub(crate) fn unreachable(&self, problem: &str) -> Error {
         self.ended_or(Error::Unreachable { url: self.url(), problem: problem.to_owned() })
     }
 
-    /// [`Error::Ended`] if the run has left a record, or else this error.
+    /// Returns [`Error::Ended`] if the run left a record, otherwise `error`.
     fn ended_or(&self, error: Error) -> Error {
         let run = self.address.local_run().zip(self.shared.records.as_ref());
-        match run.and_then(|(port, directory)| ended::on_port(directory, port)) {
+        match run.and_then(|(port, directory)| ended::find_record(directory, port)) {
             Some(record) => Error::Ended(Box::new(record)),
             None => error,
         }
     }
 }
 
-/// The answer to a call, once it is awaited.
-pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
+/// Future that resolves to the response of an asynchronous call.
+pub type ResponseFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
 
 impl Routes for Client {
-    type Answer<'a, T: 'a> = Pending<'a, T>;
+    type Response<'a, T: 'a> = ResponseFuture<'a, T>;
 
-    fn call<T: Send + 'static>(&self, call: Call<T>) -> Pending<'_, T> {
+    fn call<T: Send + 'static>(&self, call: Call<T>) -> ResponseFuture<'_, T> {
         Box::pin(async move { call.read(self.send(&call.request).await?) })
     }
 }

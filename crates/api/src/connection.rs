@@ -1,5 +1,5 @@
-//! One HTTP/1.1 connection, driven by the call that uses it, and the pool of those that are idle. No task is spawned: a connection
-//! costs nothing while nobody uses it, and a dropped call closes its own.
+//! HTTP/1.1 connections and the pool of idle ones. A connection is driven by the call that uses it; no task is spawned.
+//! Dropping a call closes its connection.
 
 use std::future::poll_fn;
 use std::io;
@@ -19,50 +19,51 @@ use tokio::net::TcpStream;
 
 use crate::address::Address;
 
-/// Time for which an idle connection is used again. A server closes one after 5 s; nobody watches for that while it is idle.
-const MAX_IDLE: Duration = Duration::from_secs(2);
+/// Idle time after which a connection is not reused. Shorter than the 5 s after which the server closes it, because
+/// idle connections are not polled.
+const MAX_IDLE_AGE: Duration = Duration::from_secs(2);
 
-/// Idle connections that are kept; further ones are closed.
+/// Maximum number of idle connections. Further ones are closed.
 const MAX_IDLE_CONNECTIONS: usize = 8;
 
-/// A stream to the server, encrypted or not.
+/// Byte stream to the server, encrypted or not.
 pub(crate) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 
 type Driver = http1::Connection<TokioIo<Box<dyn Duplex>>, Full<Bytes>>;
 
-/// A connection to the server.
+/// HTTP/1.1 connection to the server.
 pub(crate) struct Connection {
     sender: http1::SendRequest<Full<Bytes>>,
-    /// `None` once it is over.
+    /// Driver of the connection; `None` once it has ended.
     driver: Option<Pin<Box<Driver>>>,
-    /// True after the first answer.
+    /// True after the first response.
     pub used: bool,
 }
 
 impl Connection {
-    /// Connects, without TLS.
-    pub async fn plain(address: &Address) -> io::Result<Box<dyn Duplex>> {
+    /// Opens a TCP connection without TLS.
+    pub async fn connect_tcp(address: &Address) -> io::Result<Box<dyn Duplex>> {
         let stream = TcpStream::connect((address.host(), address.port())).await?;
         stream.set_nodelay(true)?;
         Ok(Box::new(stream))
     }
 
-    /// Begins HTTP on a stream.
-    pub async fn over(stream: Box<dyn Duplex>) -> hyper::Result<Self> {
+    /// Starts HTTP on a stream.
+    pub async fn handshake(stream: Box<dyn Duplex>) -> hyper::Result<Self> {
         let (sender, driver) = http1::Builder::new().handshake(TokioIo::new(stream)).await?;
         Ok(Self { sender, driver: Some(Box::pin(driver)), used: false })
     }
 
-    /// Waits for a future that needs the connection to advance.
-    pub async fn driving<F: Future>(&mut self, future: F) -> F::Output {
+    /// Awaits a future while driving the connection, on which it depends.
+    pub async fn drive_until<F: Future>(&mut self, future: F) -> F::Output {
         Self::drive(&mut self.driver, future).await
     }
 
     async fn drive<F: Future>(driver: &mut Option<Pin<Box<Driver>>>, future: F) -> F::Output {
         let mut future = pin!(future);
         poll_fn(|context| {
-            // An error of the connection reaches the future, too.
+            // The future also receives an error of the connection.
             if let Some(Poll::Ready(_)) = driver.as_mut().map(|driver| driver.as_mut().poll(context)) {
                 *driver = None;
             }
@@ -71,7 +72,8 @@ impl Connection {
         .await
     }
 
-    /// Sends a request, and returns the head of its answer. The request comes back if it was certainly not sent.
+    /// Sends a request and returns the head of the response. On failure, returns the request too if it was certainly
+    /// not sent.
     pub async fn send(
         &mut self,
         request: Request<Full<Bytes>>,
@@ -85,35 +87,35 @@ impl Connection {
         })
     }
 
-    /// True once another request can be sent.
+    /// Returns true once another request can be sent.
     async fn ready(&mut self) -> bool {
         let sender = &mut self.sender;
         Self::drive(&mut self.driver, sender.ready()).await.is_ok() && self.driver.is_some()
     }
 }
 
-/// Connections that can be used again.
+/// Pool of reusable connections.
 #[derive(Default)]
 pub(crate) struct Pool(Mutex<Vec<(Connection, Instant)>>);
 
 impl Pool {
-    /// A connection that was used a moment ago, if there is one.
+    /// Takes a recently used connection, if there is one.
     pub async fn take(&self) -> Option<Connection> {
         loop {
             let (mut connection, since) = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
-            if since.elapsed() < MAX_IDLE && connection.ready().await {
+            if since.elapsed() < MAX_IDLE_AGE && connection.ready().await {
                 return Some(connection);
             }
         }
     }
 
-    /// Keeps a connection whose answer was read to its end.
+    /// Returns a connection to the pool after its response was read completely.
     pub fn put(&self, connection: Connection) {
         if connection.driver.is_none() || connection.sender.is_closed() {
             return;
         }
         let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.retain(|(_, since)| since.elapsed() < MAX_IDLE);
+        idle.retain(|(_, since)| since.elapsed() < MAX_IDLE_AGE);
         if idle.len() < MAX_IDLE_CONNECTIONS {
             idle.push((connection, Instant::now()));
         }

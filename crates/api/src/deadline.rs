@@ -1,50 +1,51 @@
-//! The time that an answer may take, with a notice while it is awaited.
+//! Deadline of a response, with a notification while it is awaited.
 
 use std::time::Duration;
 
-/// Limit for an answer, unless the client is told otherwise.
+/// Default timeout for a response.
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The time that an answer may take: that of the request itself, and that of the server beyond it.
+/// Time limit for a response: the time that the request itself may take, plus the client's timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deadline {
     duration: Duration,
     timeout: Duration,
 }
 
-/// No answer within the deadline, which was this long in all.
+/// Error for a response that did not arrive within the deadline, with the total time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Elapsed(pub Duration);
+pub struct DeadlineElapsed(pub Duration);
 
 impl Deadline {
-    /// For a request that is answered at once.
+    /// Creates the deadline of a request that the server answers immediately.
     pub fn of(timeout: Duration) -> Self {
         Self { duration: Duration::ZERO, timeout }
     }
 
-    /// For a request that may itself take this long: a wait for a condition, the start of an agent.
+    /// Adds the time that the request itself may take, for example a wait or the start of an agent.
     #[must_use]
-    pub fn after(self, duration: Duration) -> Self {
+    pub fn with_duration(self, duration: Duration) -> Self {
         Self { duration, ..self }
     }
 
-    /// The time beyond that of the request. A connection must be made within it, too.
+    /// Returns the timeout without the time of the request itself. It also limits the time to connect.
     pub fn timeout(self) -> Duration {
         self.timeout
     }
 
-    /// The whole time.
+    /// Returns the total time.
     pub fn total(self) -> Duration {
         self.duration.saturating_add(self.timeout)
     }
 
-    /// Waits for an answer. Calls `notice` once if none is there when the server has had `notice_after` to give it.
-    pub async fn answered<T>(
+    /// Awaits a response. Calls `notice` once if the server has not responded after `notice_after`, not counting the
+    /// time of the request itself.
+    pub async fn await_response<T>(
         self,
         notice_after: Duration,
         notice: impl FnOnce(),
         answer: impl Future<Output = T>,
-    ) -> Result<T, Elapsed> {
+    ) -> Result<T, DeadlineElapsed> {
         tokio::pin!(answer);
         let quiet = self.duration.saturating_add(self.timeout.min(notice_after));
         if let Ok(answer) = tokio::time::timeout(quiet, &mut answer).await {
@@ -57,7 +58,7 @@ impl Deadline {
                 return Ok(answer);
             }
         }
-        Err(Elapsed(self.total()))
+        Err(DeadlineElapsed(self.total()))
     }
 }
 
@@ -70,22 +71,23 @@ mod tests {
     }
 
     #[test]
-    fn a_late_answer_has_one_notice_and_a_missing_one_fails() {
+    fn a_missing_response_causes_one_notice_and_fails() {
         let notices = std::cell::Cell::new(0);
         let deadline = Deadline::of(Duration::from_millis(40));
         let notice = || notices.set(notices.get() + 1);
         let millisecond = Duration::from_millis(1);
-        let missing = deadline.answered(millisecond, notice, std::future::pending::<()>());
-        assert_eq!(runtime().block_on(missing), Err(Elapsed(Duration::from_millis(40))));
+        let missing = deadline.await_response(millisecond, notice, std::future::pending::<()>());
+        assert_eq!(runtime().block_on(missing), Err(DeadlineElapsed(Duration::from_millis(40))));
         assert_eq!(notices.get(), 1);
-        assert_eq!(runtime().block_on(deadline.answered(millisecond, notice, async { 7 })), Ok(7));
+        assert_eq!(runtime().block_on(deadline.await_response(millisecond, notice, async { 7 })), Ok(7));
         assert_eq!(notices.get(), 1);
     }
 
     #[test]
     fn no_notice_comes_at_or_after_the_deadline() {
-        let deadline = Deadline::of(Duration::from_millis(5)).after(Duration::from_millis(5));
-        let missing = deadline.answered(Duration::from_secs(1), || panic!("a notice"), std::future::pending::<()>());
-        assert_eq!(runtime().block_on(missing), Err(Elapsed(Duration::from_millis(10))));
+        let deadline = Deadline::of(Duration::from_millis(5)).with_duration(Duration::from_millis(5));
+        let missing =
+            deadline.await_response(Duration::from_secs(1), || panic!("a notice"), std::future::pending::<()>());
+        assert_eq!(runtime().block_on(missing), Err(DeadlineElapsed(Duration::from_millis(10))));
     }
 }

@@ -1,5 +1,5 @@
-//! Records of runs that have ended. A run leaves one in the runtime directory, where it is kept for a minute, so that a client that
-//! comes after the end learns how the program ended and what it showed last.
+//! Records of ended runs. A run leaves a record in the runtime directory for one minute, so that a client that connects
+//! after its end can learn the exit code and the last screen.
 
 use std::fs;
 use std::io;
@@ -12,52 +12,53 @@ use serde::{Deserialize, Serialize};
 use wh_wire::control::{ClientState, ExitBody, ScreenBody};
 
 /// Age after which a record is ignored.
-pub const RECORD_LIFETIME: SignedDuration = SignedDuration::from_secs(60);
+pub const MAX_RECORD_AGE: SignedDuration = SignedDuration::from_secs(60);
 
-/// Largest record that is written and read.
+/// Maximum size of a record in bytes, for writing and reading.
 pub const MAX_RECORD_BYTES: usize = 1 << 20;
 
-/// A run with a control plane, as it is entered in the runtime directory.
+/// Entry of a run with a control port in the runtime directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RunFile {
-    /// Process id of its wh.
+pub struct RegisteredRun {
+    /// Process id of the run's wh.
     pub pid: u32,
-    /// Start time of that process in clock ticks since boot: tells it from a later one with the same id.
+    /// Start time of that process in clock ticks since boot. Distinguishes it from a later process with the same id.
     pub process_start: u64,
-    /// Port of the control plane.
+    /// Control port of the run.
     pub port: u16,
-    /// URL of the control plane.
+    /// URL of the HTTP API.
     pub url: String,
-    /// The program with its arguments.
+    /// Program with its arguments.
     pub command: Vec<String>,
-    /// Start of the run.
+    /// Start time of the run.
     pub started_at: String,
     /// Version of wh.
     pub version: String,
 }
 
-/// A run that has ended.
+/// Record of an ended run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EndedRun {
-    /// The run while it lived.
+    /// Entry of the run while it was running.
     #[serde(flatten)]
-    pub run: RunFile,
-    /// End of the run.
+    pub run: RegisteredRun,
+    /// End time of the run.
     pub ended_at: String,
-    /// Last answer of `GET /control/state`, without the conversation.
+    /// Last response of `GET /control/state`, without the conversation.
     pub state: ClientState,
-    /// Last screen; absent if the run had a token, or if it is too large.
+    /// Last screen. `None` if the run required a token or if the screen is too large.
     pub screen: Option<ScreenBody>,
 }
 
 impl EndedRun {
-    /// Exit code and signal of the program, if it ended before wh did.
+    /// Returns the exit status of the program. `None` if wh ended before the program.
     pub fn exit(&self) -> Option<&ExitBody> {
         self.state.session.as_ref()?.exit.as_ref()
     }
 }
 
-/// Path of the runtime directory: `$XDG_RUNTIME_DIR/wheelhouse`, or else `wheelhouse-UID` in the temporary directory.
+/// Returns the path of the runtime directory: `$XDG_RUNTIME_DIR/wheelhouse`, or `wheelhouse-UID` in the temporary
+/// directory.
 pub fn runtime_directory() -> PathBuf {
     match std::env::var_os("XDG_RUNTIME_DIR").filter(|base| !base.is_empty()) {
         Some(base) => PathBuf::from(base).join("wheelhouse"),
@@ -65,22 +66,23 @@ pub fn runtime_directory() -> PathBuf {
     }
 }
 
-/// Refuses a runtime directory that others can write to: they could enter addresses of their own.
+/// Checks that only the current user can write to a runtime directory. Other users could otherwise add entries with
+/// their own addresses.
 pub fn check_directory(path: &Path) -> io::Result<()> {
     let metadata = fs::symlink_metadata(path)?;
     if metadata.is_dir() && metadata.uid() == geteuid().as_raw() && metadata.permissions().mode() & 0o077 == 0 {
         return Ok(());
     }
-    Err(io::Error::other("it must be a directory that is yours alone (mode 0700)"))
+    Err(io::Error::other("it must be a directory that you own, with mode 0700"))
 }
 
-/// True if a file has the name of a record.
+/// Returns true if the file name is that of a record.
 pub fn is_record(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.starts_with("ended-") && name.ends_with(".json")
 }
 
-/// The records in a runtime directory that are not older than [`RECORD_LIFETIME`], newest first.
+/// Returns the records in a runtime directory that are not older than [`MAX_RECORD_AGE`], newest first.
 pub fn records(directory: &Path, now: Timestamp) -> Vec<(PathBuf, EndedRun)> {
     let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
     let paths = entries.flatten().map(|entry| entry.path()).filter(|path| is_record(path));
@@ -95,12 +97,12 @@ fn read(path: &Path, now: Timestamp) -> Option<EndedRun> {
     }
     let record: EndedRun = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
     let ended: Timestamp = record.ended_at.parse().ok()?;
-    // A time that lies ahead means that the clock was set: such a record would stay for ever.
-    (now.duration_since(ended).abs() <= RECORD_LIFETIME).then_some(record)
+    // A time in the future means that the clock was changed. Such a record would otherwise stay valid too long.
+    (now.duration_since(ended).abs() <= MAX_RECORD_AGE).then_some(record)
 }
 
-/// The last run on this port that has ended, by its record in a runtime directory of this user.
-pub fn on_port(directory: &Path, port: u16) -> Option<EndedRun> {
+/// Returns the record of the most recently ended run on a port, from a runtime directory of the current user.
+pub fn find_record(directory: &Path, port: u16) -> Option<EndedRun> {
     check_directory(directory).ok()?;
     records(directory, Timestamp::now()).into_iter().map(|(_, record)| record).find(|record| record.run.port == port)
 }

@@ -1,4 +1,4 @@
-//! Errors of a call.
+//! Errors of the client.
 
 use std::io;
 use std::time::Duration;
@@ -8,91 +8,92 @@ use wh_wire::control::{ErrorBody, ExitBody};
 
 use crate::ended::EndedRun;
 
-/// Reason why a call has no answer, or not the one that was asked for.
+/// Error of a call.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The text is not an address.
-    #[error("{url:?} is not an address; write it as http://HOST:PORT, for example http://127.0.0.1:9090")]
+    /// The text is not a valid address.
+    #[error("{url:?} is not a valid address; use http://HOST:PORT, for example http://127.0.0.1:9090")]
     Address {
-        /// The text.
+        /// The rejected text.
         url: String,
     },
     /// The token cannot be sent in a header.
-    #[error("the token has characters that cannot be sent")]
+    #[error("the token contains characters that are not allowed in a header")]
     Token,
-    /// The address is not on this machine, and no token was given.
-    #[error("{url} is another machine: asking it needs a token")]
+    /// The address is remote and no token was given.
+    #[error("{url} is a remote address and requires a token")]
     TokenNeeded {
-        /// The address.
+        /// URL of the server.
         url: String,
     },
-    /// The request cannot be sent: its path, its body or a header is not valid.
-    #[error("the request is not valid: {0}")]
+    /// The request is invalid: its method, path, body or a header.
+    #[error("invalid request: {0}")]
     Invalid(String),
-    /// Nobody listens there, or the connection was closed before the whole answer was here.
+    /// No server is listening, or the connection was closed before the response was complete.
     #[error("{url} {problem}")]
     Unreachable {
-        /// The address.
+        /// URL of the server.
         url: String,
-        /// The problem, as the end of a sentence that begins with the address.
+        /// Description of the problem. Continues a sentence that begins with the URL.
         problem: String,
     },
-    /// The run that had this address has ended, and has left a record.
+    /// The run has ended and left a record.
     #[error("{} at {} has ended{}", .0.run.command.join(" "), .0.run.url, ending(.0.exit()))]
     Ended(Box<EndedRun>),
-    /// The server answered with an error.
+    /// The server sent an error response.
     #[error("{}", .0.message())]
-    Refused(Box<Refusal>),
-    /// No answer, or not all of it, within the deadline.
+    Refused(Box<ErrorResponse>),
+    /// The response did not arrive completely within the deadline.
     #[error("{url} did not answer within {after:?}")]
     Timeout {
-        /// The address.
+        /// URL of the server.
         url: String,
-        /// The deadline.
+        /// Deadline of the request.
         after: Duration,
     },
-    /// The request is larger than the server reads. It was not sent.
-    #[error("the request has {bytes} bytes, and at most {limit} can be sent; send it in parts")]
+    /// The request exceeds the size that the server accepts. It was not sent.
+    #[error("the request has {bytes} bytes, more than the maximum of {limit}; send it in parts")]
     RequestTooLarge {
-        /// Size of its body.
+        /// Size of the body in bytes.
         bytes: usize,
-        /// The largest size.
+        /// Maximum size in bytes.
         limit: usize,
     },
-    /// The answer is larger than this client reads.
-    #[error("the answer of {url} has more than {limit} bytes")]
-    AnswerTooLarge {
-        /// The address.
+    /// The response exceeds the size that this client accepts.
+    #[error("the response of {url} exceeds the maximum of {limit} bytes")]
+    ResponseTooLarge {
+        /// URL of the server.
         url: String,
-        /// The largest size.
+        /// Maximum size in bytes.
         limit: usize,
     },
-    /// The peer is not Wheelhouse, or not of this version: not HTTP, not JSON, or JSON of another form.
-    #[error("what answers at {url} {problem}")]
-    NotOurs {
-        /// The address.
+    /// The server is not Wheelhouse or has an incompatible version: it did not send HTTP, JSON, or JSON of the expected
+    /// form.
+    #[error("the server at {url} {problem}")]
+    UnexpectedServer {
+        /// URL of the server.
         url: String,
-        /// The problem, as the end of a sentence that begins with the peer.
+        /// Description of the problem. Continues a sentence that begins with the URL.
         problem: String,
     },
-    /// TLS could not be set up: no feature `tls`, or certificates that cannot be read.
-    #[error("TLS cannot be used: {0}")]
+    /// TLS is not available: the feature `tls` is disabled, or certificates are invalid.
+    #[error("TLS is not available: {0}")]
     Tls(String),
     /// The runtime of a blocking client could not be started.
-    #[error("no runtime can be started: {0}")]
+    #[error("cannot start the async runtime: {0}")]
     Runtime(#[source] io::Error),
 }
 
 impl Error {
-    /// The answer of the server, if it refused.
-    pub fn refusal(&self) -> Option<&Refusal> {
+    /// Returns the error response of the server, if this is one.
+    pub fn error_response(&self) -> Option<&ErrorResponse> {
         match self {
             Self::Refused(refusal) => Some(refusal),
             _ => None,
         }
     }
 
-    /// Exit code and signal of the program, if its run has ended.
+    /// Returns the exit status of the program, if the run has ended.
     pub fn exit(&self) -> Option<&ExitBody> {
         match self {
             Self::Ended(run) => run.exit(),
@@ -109,21 +110,21 @@ fn ending(exit: Option<&ExitBody>) -> String {
     }
 }
 
-/// An error answer of the server.
+/// Error response of the server.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Refusal {
-    /// The HTTP status.
+pub struct ErrorResponse {
+    /// HTTP status code.
     pub status: u16,
-    /// The words and the stable code, as the server sent them. Empty words if it sent other JSON.
+    /// Error, code and details as sent by the server. Empty if it sent other JSON.
     pub body: ErrorBody,
-    /// The screen's last lines, if the server sent them.
+    /// Last lines of the screen, if the server sent them.
     pub screen: Vec<String>,
 }
 
-/// The body of an error answer. A wait that has ended in vain adds the screen.
+/// Body of an error response. A wait that failed adds the screen.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Objection {
+struct ErrorResponseBody {
     error: String,
     code: Option<String>,
     detail: Option<String>,
@@ -131,37 +132,38 @@ struct Objection {
     screen: Vec<String>,
 }
 
-impl Refusal {
-    /// Reads the body of an error answer. JSON of another form has no words and no code.
+impl ErrorResponse {
+    /// Decodes the body of an error response. JSON of an unexpected form results in empty fields.
     pub fn read(status: u16, body: &[u8]) -> Self {
-        let Objection { error, code, detail, position, screen } = serde_json::from_slice(body).unwrap_or_default();
+        let ErrorResponseBody { error, code, detail, position, screen } =
+            serde_json::from_slice(body).unwrap_or_default();
         Self { status, body: ErrorBody { error, code, detail, position }, screen }
     }
 
-    /// Stable code for programs, as `request_id_reused`.
+    /// Returns the stable error code for programs, for example `request_id_reused`.
     pub fn code(&self) -> Option<&str> {
         self.body.code.as_deref()
     }
 
-    /// Words for people: the error, and its details unless they repeat it.
+    /// Returns a message for display: the error, followed by its details unless they repeat it.
     pub fn message(&self) -> String {
         let error = self.body.error.to_lowercase();
         match &self.body.detail {
             Some(detail) if error.is_empty() || detail.to_lowercase().contains(&error) => detail.clone(),
             Some(detail) => format!("{error}: {detail}"),
-            None if error.is_empty() => format!("the server answered with status {}", self.status),
+            None if error.is_empty() => format!("the server responded with status {}", self.status),
             None => error,
         }
     }
 
-    /// Advice for the caller, where the status alone gives one.
+    /// Returns advice for the user if the status implies one.
     pub fn hint(&self) -> Option<&'static str> {
         match self.status {
             401 => Some("send the token that the run was started with"),
             404 | 405 if matches!(self.code(), None | Some("not_found" | "method_not_allowed")) => {
                 Some("the server is not Wheelhouse, or has another version")
             }
-            503 => Some("ask again later"),
+            503 => Some("retry later"),
             _ => None,
         }
     }

@@ -1,4 +1,4 @@
-//! Server-sent events of `GET /control/events`, resumed after the last one when the connection is cut.
+//! Event stream of `GET /control/events` (server-sent events). A broken stream resumes after the last event received.
 
 mod sse;
 
@@ -10,54 +10,54 @@ use hyper::body::Incoming;
 use tokio::time::{Instant, sleep_until, timeout};
 use wh_wire::control::StreamBody;
 
-use crate::answer::{Answer, MAX_ANSWER_BYTES};
 use crate::client::Client;
 use crate::connection::Connection;
 use crate::error::Error;
-use crate::request::Request;
+use crate::request::HttpRequest;
+use crate::response::{HttpResponse, MAX_RESPONSE_BYTES};
 use sse::Decoder;
 
-/// Silence after which a connection counts as cut. The server sends a heartbeat after 15 s.
-const MAX_SILENCE: Duration = Duration::from_secs(45);
+/// Silence after which a connection counts as broken. The server sends a heartbeat after 15 s.
+const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(45);
 
-/// Time for which a stream that was cut tries to resume, unless told otherwise.
-const RECONNECT_FOR: Duration = Duration::from_secs(10);
+/// Default time for which a broken stream tries to resume.
+const DEFAULT_RECONNECT_DURATION: Duration = Duration::from_secs(10);
 
-/// Pause before the second attempt to resume; it doubles with each further one.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// Delay before the second attempt to resume. It doubles with each further attempt.
+const INITIAL_RECONNECT_DELAY: Duration = Duration::from_millis(50);
 
-/// Longest pause between two attempts.
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// Maximum delay between two attempts.
+const MAX_RECONNECT_DELAY: Duration = Duration::from_secs(1);
 
-/// Pictures of the screen among the events.
+/// Screen frames in the event stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Frames {
-    /// None.
+    /// Events without screen frames.
     #[default]
     None,
-    /// The text of each new frame.
+    /// Text of each new frame.
     Plain,
     /// Each new frame with its colours, as escape sequences.
     Raw,
 }
 
-/// Options of a subscription: frames, rate, the cursor to resume from, and the limit for reconnecting.
+/// Options of an event subscription.
 #[derive(Debug, Clone)]
-pub struct Follow {
+pub struct EventOptions {
     frames: Frames,
     rate: Option<u32>,
     after: Option<String>,
     reconnect_for: Duration,
 }
 
-impl Default for Follow {
+impl Default for EventOptions {
     fn default() -> Self {
-        Self { frames: Frames::None, rate: None, after: None, reconnect_for: RECONNECT_FOR }
+        Self { frames: Frames::None, rate: None, after: None, reconnect_for: DEFAULT_RECONNECT_DURATION }
     }
 }
 
-impl Follow {
-    /// Events without frames, from now on; a snapshot of the state comes first.
+impl EventOptions {
+    /// Creates default options: events from now on, preceded by a snapshot of the state, without frames.
     pub fn new() -> Self {
         Self::default()
     }
@@ -69,34 +69,35 @@ impl Follow {
         self
     }
 
-    /// Limits the frames per second: 1 to 60; 30 unless set.
+    /// Limits the frames per second, from 1 to 60. Default: 30.
     #[must_use]
     pub fn rate(mut self, rate: u32) -> Self {
         self.rate = Some(rate);
         self
     }
 
-    /// Resumes after this event: a cursor of an earlier stream. If it cannot, a reset and a snapshot come first.
+    /// Resumes after the event of this cursor, obtained from [`Events::cursor`]. If that is not possible, the stream
+    /// begins with a reset and a snapshot.
     #[must_use]
     pub fn after(mut self, cursor: impl Into<String>) -> Self {
         self.after = Some(cursor.into());
         self
     }
 
-    /// Tries this long to resume a stream that was cut; 10 s unless set. Zero ends it at the first cut.
+    /// Sets the time for which a broken stream tries to resume. Default: 10 s. Zero disables reconnecting.
     #[must_use]
     pub fn reconnect_for(mut self, time: Duration) -> Self {
         self.reconnect_for = time;
         self
     }
 
-    fn request(&self, cursor: Option<&str>) -> Request {
+    fn request(&self, cursor: Option<&str>) -> HttpRequest {
         let frames = match self.frames {
             Frames::None => "none",
             Frames::Plain => "plain",
             Frames::Raw => "raw",
         };
-        Request::get("/control/events")
+        HttpRequest::get("/control/events")
             .query("frames", frames)
             .query_if("rate", self.rate)
             .query_if("after", cursor)
@@ -104,26 +105,26 @@ impl Follow {
     }
 }
 
-/// The events of a run or a session, in their order, each once.
+/// Event stream of a run or a session. Events are in order and without duplicates. Created by [`Client::events`].
 pub struct Events {
     client: Client,
-    follow: Follow,
+    follow: EventOptions,
     cursor: Option<String>,
-    open: Option<Open>,
-    /// Since when nothing came, and how often it was tried since then; `None` before the first connection.
-    cut: Option<Cut>,
+    open: Option<OpenStream>,
+    /// Reconnection attempts since the last message; `None` while connected and before the first connection.
+    reconnect: Option<ReconnectState>,
     began: bool,
     over: bool,
 }
 
-struct Open {
+struct OpenStream {
     connection: Connection,
     body: Incoming,
     decoder: Decoder,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Cut {
+struct ReconnectState {
     since: Instant,
     attempts: u32,
     next: Instant,
@@ -136,34 +137,35 @@ impl fmt::Debug for Events {
 }
 
 impl Events {
-    pub(crate) fn new(client: Client, follow: Follow) -> Self {
+    pub(crate) fn new(client: Client, follow: EventOptions) -> Self {
         let cursor = follow.after.clone();
-        Self { client, follow, cursor, open: None, cut: None, began: false, over: false }
+        Self { client, follow, cursor, open: None, reconnect: None, began: false, over: false }
     }
 
-    /// Where the stream can be resumed: the id of the last snapshot or event.
+    /// Returns the cursor of the last snapshot or event, with which a later stream can resume.
     pub fn cursor(&self) -> Option<&str> {
         self.cursor.as_deref()
     }
 
-    /// The next message; `None` after an error. A stream that was cut, or that the server dropped, is resumed after the last event.
-    /// It ends with [`Error::Ended`] if the run has, and with the last error if it cannot be resumed in time. Cancel safe.
+    /// Returns the next message, or `None` after an error. A stream that broke or that the server dropped is resumed
+    /// after the last event. The stream ends with [`Error::Ended`] if the run has ended, and with the last error if it
+    /// cannot be resumed in time. Cancel safe.
     pub async fn next(&mut self) -> Option<Result<StreamBody, Error>> {
         if self.over {
             return None;
         }
         loop {
             match self.step().await {
-                Ok(Some(StreamBody::Dropped { .. })) => self.lost(),
+                Ok(Some(StreamBody::Dropped { .. })) => self.schedule_reconnect(),
                 Ok(Some(message)) => {
-                    self.cut = None;
+                    self.reconnect = None;
                     return Some(Ok(message));
                 }
-                Ok(None) => self.lost(),
+                Ok(None) => self.schedule_reconnect(),
                 Err(error) => {
-                    let tried = self.cut.is_some_and(|cut| cut.since.elapsed() >= self.follow.reconnect_for);
-                    if self.began && !tried && may_pass(&error) {
-                        self.lost();
+                    let tried = self.reconnect.is_some_and(|cut| cut.since.elapsed() >= self.follow.reconnect_for);
+                    if self.began && !tried && is_transient(&error) {
+                        self.schedule_reconnect();
                         continue;
                     }
                     self.over = true;
@@ -174,25 +176,26 @@ impl Events {
         }
     }
 
-    /// Notes that the connection is gone, and when to try again: at once, then after pauses that grow.
-    fn lost(&mut self) {
+    /// Drops the connection and schedules the next attempt: the first one immediately, the others after increasing
+    /// delays.
+    fn schedule_reconnect(&mut self) {
         self.open = None;
         let now = Instant::now();
-        let cut = self.cut.get_or_insert(Cut { since: now, attempts: 0, next: now });
+        let cut = self.reconnect.get_or_insert(ReconnectState { since: now, attempts: 0, next: now });
         let pause = match cut.attempts {
             0 => Duration::ZERO,
-            attempts => FIRST_PAUSE.saturating_mul(1 << (attempts - 1).min(8)).min(LONGEST_PAUSE),
+            attempts => INITIAL_RECONNECT_DELAY.saturating_mul(1 << (attempts - 1).min(8)).min(MAX_RECONNECT_DELAY),
         };
         cut.next = now + pause;
         cut.attempts += 1;
     }
 
-    /// Connects if need be, and reads one message; `None`: the connection was cut.
+    /// Connects if necessary and reads one message. `None` if the connection broke.
     async fn step(&mut self) -> Result<Option<StreamBody>, Error> {
         if self.open.is_none() {
-            if let Some(cut) = self.cut {
+            if let Some(cut) = self.reconnect {
                 if self.follow.reconnect_for.is_zero() {
-                    return Err(self.client.unreachable("has closed the stream of events"));
+                    return Err(self.client.unreachable("closed the event stream"));
                 }
                 sleep_until(cut.next).await;
             }
@@ -200,12 +203,12 @@ impl Events {
             self.began = true;
         }
         let Some(open) = &mut self.open else { return Ok(None) };
-        let Ok(Some((id, data))) = timeout(MAX_SILENCE, open.next()).await else { return Ok(None) };
+        let Ok(Some((id, data))) = timeout(HEARTBEAT_TIMEOUT, open.next()).await else { return Ok(None) };
         let url = || self.client.address().url();
-        let data = data.map_err(|()| Error::AnswerTooLarge { url: url(), limit: MAX_ANSWER_BYTES })?;
-        let message = serde_json::from_slice(&data).map_err(|error| Error::NotOurs {
+        let data = data.map_err(|()| Error::ResponseTooLarge { url: url(), limit: MAX_RESPONSE_BYTES })?;
+        let message = serde_json::from_slice(&data).map_err(|error| Error::UnexpectedServer {
             url: url(),
-            problem: format!("sends events of another form: {error}"),
+            problem: format!("sent an unexpected event: {error}"),
         })?;
         if id.is_some() {
             self.cursor = id;
@@ -213,24 +216,24 @@ impl Events {
         Ok(Some(message))
     }
 
-    async fn connect(&self) -> Result<Open, Error> {
+    async fn connect(&self) -> Result<OpenStream, Error> {
         let (mut connection, response) = self.client.begin_stream(&self.follow.request(self.cursor())).await?;
         let (head, body) = response.into_parts();
         if head.status.is_success() {
-            return Ok(Open { connection, body, decoder: Decoder::default() });
+            return Ok(OpenStream { connection, body, decoder: Decoder::default() });
         }
-        let collected = http_body_util::Limited::new(body, MAX_ANSWER_BYTES).collect();
-        let body = match connection.driving(collected).await {
+        let collected = http_body_util::Limited::new(body, MAX_RESPONSE_BYTES).collect();
+        let body = match connection.drive_until(collected).await {
             Ok(collected) => collected.to_bytes(),
-            Err(_) => return Err(self.client.unreachable("hung up in the middle of its answer")),
+            Err(_) => return Err(self.client.unreachable("closed the connection in the middle of its response")),
         };
         let url = self.client.address().url().into();
-        Err(Answer { status: head.status.as_u16(), body, headers: head.headers, url }.refused()?)
+        Err(HttpResponse { status: head.status.as_u16(), body, headers: head.headers, url }.to_error()?)
     }
 }
 
-/// True for errors that may be gone at the next attempt.
-fn may_pass(error: &Error) -> bool {
+/// Returns true for errors that may be temporary.
+fn is_transient(error: &Error) -> bool {
     match error {
         Error::Unreachable { .. } | Error::Timeout { .. } => true,
         Error::Refused(refusal) => refusal.status == 503,
@@ -238,17 +241,17 @@ fn may_pass(error: &Error) -> bool {
     }
 }
 
-impl Open {
-    /// The id and the data of the next event; an error if it is too long; `None` at the end of the connection.
+impl OpenStream {
+    /// Reads the id and data of the next event. `Err` if the event is too long, `None` at the end of the connection.
     async fn next(&mut self) -> Option<(Option<String>, Result<Vec<u8>, ()>)> {
         loop {
             if let Some((id, data)) = self.decoder.next() {
                 return Some((id, Ok(data)));
             }
-            if self.decoder.len() > MAX_ANSWER_BYTES {
+            if self.decoder.len() > MAX_RESPONSE_BYTES {
                 return Some((None, Err(())));
             }
-            let frame = self.connection.driving(self.body.frame()).await?.ok()?;
+            let frame = self.connection.drive_until(self.body.frame()).await?.ok()?;
             if let Ok(data) = frame.into_data() {
                 self.decoder.feed(&data);
             }

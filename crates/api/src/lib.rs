@@ -1,9 +1,6 @@
-//! A typed client of Wheelhouse's HTTP API, for any Rust program: a run (`wh run --control-port PORT`), a conversation
-//! (`wh --control-port PORT`), a daemon, and the sessions of a daemon.
+//! Typed client for the HTTP API of Wheelhouse (`wh`), which runs terminal programs and coding agents.
 //!
-//! [`Client`] is asynchronous, [`blocking::Client`] is not; both have the routes of the API as methods of [`Routes`], with the types of
-//! `wh-wire`. Every call has a deadline. [`Error`] tells a peer that cannot be reached from one that refused, from a program that
-//! has ended, and when: [`Error::Ended`] has the exit code.
+//! Start a shell with `wh run --control-port 9090 -- bash`. This example runs `ls` in it and prints the screen:
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -19,15 +16,27 @@
 //! # }
 //! ```
 //!
-//! Events are followed with [`Client::events`]; a stream that is cut resumes after the last event:
+//! A client controls one of these, depending on its [`Address`]:
+//!
+//! - a terminal program: `wh run --control-port PORT -- PROGRAM`
+//! - a chat with agents: `wh --control-port PORT`
+//! - a daemon: `wh daemon start --control-port PORT`
+//! - one session of a daemon: [`Client::in_session`]
+//!
+//! [`Client`] is asynchronous and requires a tokio runtime; [`blocking::Client`] is synchronous. Both implement
+//! [`Routes`], which has one method for each route of the API. Request and response bodies are the types of `wh-wire`,
+//! re-exported as [`wire`].
+//!
+//! [`Client::events`] subscribes to events. A broken stream resumes after the last event. This example prints the
+//! outcome of each turn in the session `a` of a daemon:
 //!
 //! ```no_run
 //! use wh_api::wire::control::{EventBody, StreamBody};
-//! use wh_api::{Address, Client, Follow};
+//! use wh_api::{Address, Client, EventOptions};
 //!
 //! # async fn example() -> Result<(), wh_api::Error> {
 //! let client = Client::new(Address::parse("http://127.0.0.1:9090")?)?.in_session("a");
-//! let mut events = client.events(Follow::new());
+//! let mut events = client.events(EventOptions::new());
 //! while let Some(message) = events.next().await {
 //!     if let StreamBody::Event { event: EventBody::TurnEnded(turn), .. } = message? {
 //!         println!("turn {} is {}", turn.turn, turn.outcome);
@@ -37,10 +46,15 @@
 //! # }
 //! ```
 //!
-//! `examples/` has two programs: `terminal` drives a terminal program, `prompt` prompts an agent.
+//! Every call has a deadline, 10 s unless set otherwise with [`Builder::timeout`]. [`Error`] distinguishes a server
+//! that cannot be reached, a rejected request, and a program that has ended. In the last case, [`Error::exit`] returns
+//! the exit code.
+//!
+//! The directory `examples/` contains two programs: `terminal` drives a terminal program, `prompt` sends a prompt to an
+//! agent.
+#![warn(missing_docs)]
 
 mod address;
-mod answer;
 pub mod blocking;
 mod client;
 mod connection;
@@ -49,16 +63,17 @@ pub mod ended;
 mod error;
 mod events;
 mod request;
+mod response;
 mod routes;
 #[cfg(feature = "tls")]
 mod tls;
 
 pub use address::{Address, percent_encoded};
-pub use answer::{Answer, MAX_ANSWER_BYTES};
-pub use client::{Builder, Client, Pending};
+pub use client::{Builder, Client, ResponseFuture};
 pub use ended::EndedRun;
-pub use error::{Error, Refusal};
-pub use events::{Events, Follow, Frames};
-pub use request::{Call, MAX_REQUEST_BYTES, Request};
+pub use error::{Error, ErrorResponse};
+pub use events::{EventOptions, Events, Frames};
+pub use request::{Call, HttpRequest, MAX_REQUEST_BYTES};
+pub use response::{HttpResponse, MAX_RESPONSE_BYTES};
 pub use routes::{EndQuery, MessagesQuery, Routes, ScreenQuery};
 pub use wh_wire as wire;

@@ -1,4 +1,4 @@
-//! Requests, and typed calls made of them.
+//! HTTP requests, and typed calls based on them.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -11,63 +11,71 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::address::percent_encoded;
-use crate::answer::Answer;
 use crate::error::Error;
+use crate::response::HttpResponse;
 
-/// Largest body of a request: the server closes the connection on a larger one while it is still being sent.
+/// Maximum size of a request body in bytes. The server closes the connection on a larger one while it is still being
+/// sent.
 pub const MAX_REQUEST_BYTES: usize = 256 << 10;
 
-/// One HTTP request. Paths are those of the API, without the prefix of a session.
+/// HTTP request. Paths are those of the API, without the prefix of a session.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct HttpRequest {
     pub(crate) method: Method,
     target: String,
     headers: Vec<(HeaderName, HeaderValue)>,
     body: Bytes,
-    /// Time that the request itself may take, beside the timeout of the client.
+    /// Time that the request itself may take in addition to the client's timeout.
     pub(crate) duration: Duration,
-    /// First mistake that was made in building it.
-    mistake: Option<String>,
+    /// First error that occurred while building the request.
+    build_error: Option<String>,
 }
 
-impl Request {
-    /// A request without a body.
+impl HttpRequest {
+    /// Creates a request without a body.
     pub fn new(method: &str, path: &str) -> Self {
         let (method, mistake) = match Method::from_bytes(method.as_bytes()) {
             Ok(method) => (method, None),
-            Err(_) => (Method::GET, Some(format!("{method:?} is no method"))),
+            Err(_) => (Method::GET, Some(format!("{method:?} is not an HTTP method"))),
         };
         let duration = Duration::ZERO;
-        Self { method, target: path.to_owned(), headers: Vec::new(), body: Bytes::new(), duration, mistake }
+        Self {
+            method,
+            target: path.to_owned(),
+            headers: Vec::new(),
+            body: Bytes::new(),
+            duration,
+            build_error: mistake,
+        }
     }
 
-    /// A GET.
+    /// Creates a GET request.
     pub fn get(path: &str) -> Self {
         Self::new("GET", path)
     }
 
-    /// A POST with a JSON body.
+    /// Creates a POST request with a JSON body.
     pub fn post(path: &str, body: &impl Serialize) -> Self {
         Self::new("POST", path).json(body)
     }
 
-    /// Gives it a JSON body.
+    /// Sets a JSON body.
     #[must_use]
     pub fn json(self, body: &impl Serialize) -> Self {
         match serde_json::to_vec(body) {
             Ok(bytes) => self.body(bytes).header(CONTENT_TYPE.as_str(), "application/json"),
-            Err(error) => self.mistaken(format!("its body is not JSON: {error}")),
+            Err(error) => self.with_mistake(format!("the body cannot be serialized: {error}")),
         }
     }
 
-    /// Gives it a body without a `Content-Type`.
+    /// Sets a body without a `Content-Type` header.
     #[must_use]
     pub fn body(mut self, body: impl Into<Bytes>) -> Self {
         self.body = body.into();
         self
     }
 
-    /// Adds a parameter to its query.
+    /// Adds a query parameter. The value is percent-encoded.
     #[must_use]
     pub fn query(mut self, name: &str, value: impl Display) -> Self {
         let separator = if self.target.contains('?') { '&' } else { '?' };
@@ -75,7 +83,7 @@ impl Request {
         self
     }
 
-    /// Adds a parameter to its query, if there is a value.
+    /// Adds a query parameter if there is a value.
     #[must_use]
     pub fn query_if(self, name: &str, value: Option<impl Display>) -> Self {
         match value {
@@ -84,7 +92,7 @@ impl Request {
         }
     }
 
-    /// Adds a header. `Host` and `Authorization` take the place of the client's own.
+    /// Adds a header. Overrides a header that the client would send itself, for example `Host` or `Authorization`.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         match (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value)) {
@@ -92,39 +100,40 @@ impl Request {
                 self.headers.push((name, value));
                 self
             }
-            _ => self.mistaken(format!("the header {name:?} cannot be sent")),
+            _ => self.with_mistake(format!("the header {name:?} is not valid")),
         }
     }
 
-    /// Allows for the time that the request itself may take, beside the client's timeout.
+    /// Sets the time that the request itself may take in addition to the client's timeout, for example for a wait.
     #[must_use]
-    pub fn lasting(mut self, duration: Duration) -> Self {
+    pub fn with_duration(mut self, duration: Duration) -> Self {
         self.duration = duration;
         self
     }
 
-    fn mistaken(mut self, mistake: String) -> Self {
-        self.mistake.get_or_insert(mistake);
+    fn with_mistake(mut self, mistake: String) -> Self {
+        self.build_error.get_or_insert(mistake);
         self
     }
 
-    /// The path with its query.
+    /// Returns the path with its query.
     pub fn target(&self) -> &str {
         &self.target
     }
 
-    /// The body.
+    /// Returns the body.
     pub fn bytes(&self) -> &Bytes {
         &self.body
     }
 
-    /// The request for hyper: `prefix` before its path, `usual` for each header that it does not name itself.
+    /// Builds the hyper request. `prefix` precedes the path; `usual` headers are added unless the request sets them
+    /// itself.
     pub(crate) fn build(
         &self,
         prefix: &str,
         usual: &[(HeaderName, HeaderValue)],
     ) -> Result<hyper::Request<Full<Bytes>>, Error> {
-        if let Some(mistake) = &self.mistake {
+        if let Some(mistake) = &self.build_error {
             return Err(Error::Invalid(mistake.clone()));
         }
         if self.body.len() > MAX_REQUEST_BYTES {
@@ -144,52 +153,52 @@ impl Request {
     }
 }
 
-/// A request with the type of its answer.
+/// Request together with the type of its response.
 #[derive(Debug, Clone)]
 pub struct Call<T> {
-    pub(crate) request: Request,
-    read: fn(Answer) -> Result<T, Error>,
+    pub(crate) request: HttpRequest,
+    read: fn(HttpResponse) -> Result<T, Error>,
 }
 
 impl<T: DeserializeOwned> Call<T> {
-    /// A request that is answered with JSON.
-    pub fn json(request: Request) -> Self {
+    /// Creates a call with a JSON response.
+    pub fn json(request: HttpRequest) -> Self {
         Self { request: request.header(ACCEPT.as_str(), "application/json"), read: |answer| answer.json() }
     }
 
-    /// A GET that is answered with JSON.
+    /// Creates a GET call with a JSON response.
     pub fn get(path: &str) -> Self {
-        Self::json(Request::get(path))
+        Self::json(HttpRequest::get(path))
     }
 
-    /// A POST of JSON that is answered with JSON.
+    /// Creates a POST call with a JSON body and a JSON response.
     pub fn post(path: &str, body: &impl Serialize) -> Self {
-        Self::json(Request::post(path, body))
+        Self::json(HttpRequest::post(path, body))
     }
 
-    /// A request whose answer is of this type with any status, as a wait that has timed out.
-    pub(crate) fn any_status(request: Request) -> Self {
-        Self { request, read: |answer| answer.read().map_err(|error| answer.refused().unwrap_or(error)) }
+    /// Creates a call whose response has the same type for every status, such as a wait.
+    pub(crate) fn any_status(request: HttpRequest) -> Self {
+        Self { request, read: |answer| answer.read().map_err(|error| answer.to_error().unwrap_or(error)) }
     }
 }
 
 impl<T> Call<T> {
-    pub(crate) fn read(&self, answer: Answer) -> Result<T, Error> {
+    pub(crate) fn read(&self, answer: HttpResponse) -> Result<T, Error> {
         (self.read)(answer)
     }
 }
 
 impl Call<String> {
-    /// A request that is answered with text.
-    pub fn text(request: Request) -> Self {
-        Self { request, read: |answer| answer.good().map(|answer| answer.text()) }
+    /// Creates a call with a text response.
+    pub fn text(request: HttpRequest) -> Self {
+        Self { request, read: |answer| answer.error_for_status().map(|answer| answer.text()) }
     }
 }
 
 impl Call<Bytes> {
-    /// A request that is answered with bytes, as a picture.
-    pub fn bytes(request: Request) -> Self {
-        Self { request, read: |answer| answer.good().map(|answer| answer.body) }
+    /// Creates a call with a binary response, such as an image.
+    pub fn bytes(request: HttpRequest) -> Self {
+        Self { request, read: |answer| answer.error_for_status().map(|answer| answer.body) }
     }
 }
 
@@ -198,26 +207,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_query_is_encoded_and_what_is_absent_is_left_out() {
-        let request = Request::get("/x").query("a", "b c").query_if("d", None::<u8>).query_if("e", Some(1));
+    fn a_query_is_encoded_and_absent_values_are_omitted() {
+        let request = HttpRequest::get("/x").query("a", "b c").query_if("d", None::<u8>).query_if("e", Some(1));
         assert_eq!(request.target(), "/x?a=b%20c&e=1");
     }
 
     #[test]
-    fn a_request_that_cannot_be_sent_says_why() {
+    fn an_invalid_request_reports_the_reason() {
         let usual = [];
-        let invalid = Request::new("GE T", "/").build("", &usual);
+        let invalid = HttpRequest::new("GE T", "/").build("", &usual);
         assert!(matches!(&invalid, Err(Error::Invalid(why)) if why.contains("GE T")), "{invalid:?}");
-        let invalid = Request::get("/").header("a", "\n").build("", &usual);
+        let invalid = HttpRequest::get("/").header("a", "\n").build("", &usual);
         assert!(matches!(&invalid, Err(Error::Invalid(_))), "{invalid:?}");
-        let large = Request::get("/").body(vec![0; MAX_REQUEST_BYTES + 1]).build("", &usual);
+        let large = HttpRequest::get("/").body(vec![0; MAX_REQUEST_BYTES + 1]).build("", &usual);
         assert!(matches!(&large, Err(Error::RequestTooLarge { .. })), "{large:?}");
     }
 
     #[test]
-    fn a_header_of_the_request_takes_the_place_of_the_usual_one() {
+    fn a_header_of_the_request_overrides_the_usual_one() {
         let usual = [(hyper::header::HOST, HeaderValue::from_static("usual"))];
-        let request = Request::get("/").header("host", "forged").build("/sessions/a", &usual).unwrap();
+        let request = HttpRequest::get("/").header("host", "forged").build("/sessions/a", &usual).unwrap();
         assert_eq!(request.uri(), "/sessions/a/");
         assert_eq!(request.headers().get_all("host").iter().collect::<Vec<_>>(), ["forged"]);
     }

@@ -1,4 +1,5 @@
-//! The routes of the API, one method each, for both clients. Described in `docs/agent-cli-access.md` and by `GET /openapi.json`.
+//! Routes of the API, one method each, for both clients. Specified in `docs/agent-cli-access.md` and by `GET
+//! /openapi.json`.
 
 use std::time::Duration;
 
@@ -14,92 +15,93 @@ use wh_wire::control::{
 use wh_wire::remote::{HistoryEntry, MessageBody, MessageRequest};
 
 use crate::address::percent_encoded;
-use crate::request::{Call, Request};
+use crate::request::{Call, HttpRequest};
 
-/// Time that a wait takes if it does not say.
-const USUAL_WAIT: Duration = Duration::from_secs(5);
+/// Duration of a wait without a timeout.
+const DEFAULT_WAIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Time that an agent may take to start.
-const LONGEST_START: Duration = Duration::from_secs(120);
+/// Maximum time for starting an agent.
+const AGENT_START_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Time that a session may take to end.
-const LONGEST_END: Duration = Duration::from_secs(30);
+/// Maximum time for ending a session.
+const END_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Filters for messages.
+/// Filters of [`Routes::messages`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MessagesQuery {
-    /// The newest so many, or with `since` the first after it.
+    /// Number of messages: the newest ones, or with `since` the first ones after it.
     pub limit: Option<u32>,
-    /// Only of this kind.
+    /// Only messages of this kind.
     pub kind: Option<String>,
-    /// Only from this sender.
+    /// Only messages of this sender.
     pub from: Option<String>,
-    /// Only those added after this time (ISO 8601).
+    /// Only messages added after this time (ISO 8601).
     pub since: Option<String>,
 }
 
-/// Parts of the screen that are left out unless asked for.
+/// Options of [`Routes::screen`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ScreenQuery {
-    /// The retained raw output.
+    /// Includes the retained raw output.
     pub history: bool,
-    /// Every cell.
+    /// Includes every cell.
     pub cells: bool,
-    /// This moment, without waiting for a complete frame.
+    /// Returns the current screen without waiting for a complete frame.
     pub now: bool,
 }
 
-/// Parameters of `DELETE /sessions/{session}`.
+/// Options of [`Routes::end_session`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EndQuery {
-    /// Kill it at once.
+    /// Kills the program immediately.
     pub now: bool,
-    /// Remove it with its history.
+    /// Removes the session with its history.
     pub forget: bool,
 }
 
-/// The routes of the API. Paths are those of a run; a client that was made with `in_session` asks a session of a daemon.
+/// Routes of the API, implemented by [`Client`](crate::Client) and [`blocking::Client`](crate::blocking::Client). Paths
+/// are those of a run. A client created with `in_session` sends them to a session of a daemon.
 pub trait Routes {
-    /// The answer to a call: a `Result`, or a future of one.
-    type Answer<'a, T: 'a>
+    /// Type of the response to a call: a `Result`, or a future of one.
+    type Response<'a, T: 'a>
     where
         Self: 'a;
 
-    /// Sends a typed call.
-    fn call<T: Send + 'static>(&self, call: Call<T>) -> Self::Answer<'_, T>;
+    /// Sends a typed request.
+    fn call<T: Send + 'static>(&self, call: Call<T>) -> Self::Response<'_, T>;
 
-    /// `GET /control/health`.
-    fn health(&self) -> Self::Answer<'_, HealthBody> {
+    /// Checks that the server is running. `GET /control/health`.
+    fn health(&self) -> Self::Response<'_, HealthBody> {
         self.call(Call::get("/control/health"))
     }
 
-    /// `GET /control/screen`.
-    fn screen(&self, query: ScreenQuery) -> Self::Answer<'_, ScreenBody> {
-        let request = Request::get("/control/screen")
+    /// Returns the current screen. `GET /control/screen`.
+    fn screen(&self, query: ScreenQuery) -> Self::Response<'_, ScreenBody> {
+        let request = HttpRequest::get("/control/screen")
             .query_if("history", query.history.then_some(1))
             .query_if("format", query.cells.then_some("cells"))
             .query_if("now", query.now.then_some(1));
         self.call(Call::json(request))
     }
 
-    /// `GET /control/screenshot.png`, in pixels per point: 1 or 2.
-    fn screenshot_png(&self, scale: u8) -> Self::Answer<'_, Bytes> {
-        self.call(Call::bytes(Request::get("/control/screenshot.png").query("scale", scale)))
+    /// Returns a PNG image of the screen, with `scale` pixels per point (1 or 2). `GET /control/screenshot.png`.
+    fn screenshot_png(&self, scale: u8) -> Self::Response<'_, Bytes> {
+        self.call(Call::bytes(HttpRequest::get("/control/screenshot.png").query("scale", scale)))
     }
 
-    /// `GET /control/screenshot.svg`.
-    fn screenshot_svg(&self) -> Self::Answer<'_, Bytes> {
-        self.call(Call::bytes(Request::get("/control/screenshot.svg")))
+    /// Returns an SVG image of the screen. `GET /control/screenshot.svg`.
+    fn screenshot_svg(&self) -> Self::Response<'_, Bytes> {
+        self.call(Call::bytes(HttpRequest::get("/control/screenshot.svg")))
     }
 
-    /// `GET /control/state`.
-    fn state(&self) -> Self::Answer<'_, ClientState> {
+    /// Returns the complete state of the run or session. `GET /control/state`.
+    fn state(&self) -> Self::Response<'_, ClientState> {
         self.call(Call::get("/control/state"))
     }
 
-    /// `GET /control/messages`.
-    fn messages(&self, query: &MessagesQuery) -> Self::Answer<'_, MessagesBody> {
-        let request = Request::get("/control/messages")
+    /// Returns messages of the conversation. `GET /control/messages`.
+    fn messages(&self, query: &MessagesQuery) -> Self::Response<'_, MessagesBody> {
+        let request = HttpRequest::get("/control/messages")
             .query_if("limit", query.limit)
             .query_if("kind", query.kind.as_ref())
             .query_if("from", query.from.as_ref())
@@ -107,171 +109,172 @@ pub trait Routes {
         self.call(Call::json(request))
     }
 
-    /// `GET /control/metrics`, in the text format of Prometheus.
-    fn metrics(&self) -> Self::Answer<'_, String> {
-        self.call(Call::text(Request::get("/control/metrics")))
+    /// Returns metrics in the Prometheus text format. `GET /control/metrics`.
+    fn metrics(&self) -> Self::Response<'_, String> {
+        self.call(Call::text(HttpRequest::get("/control/metrics")))
     }
 
-    /// `GET /openapi.json`.
-    fn openapi(&self) -> Self::Answer<'_, Value> {
+    /// Returns the OpenAPI description of the API. `GET /openapi.json`.
+    fn openapi(&self) -> Self::Response<'_, Value> {
         self.call(Call::get("/openapi.json"))
     }
 
-    /// `POST /control/send_input`: types text, pastes, presses keys, uses the mouse, as one command.
-    fn send_input(&self, input: &SendInputBody) -> Self::Answer<'_, SentBody> {
+    /// Sends text, a paste, keys and a mouse event as one command. `POST /control/send_input`.
+    fn send_input(&self, input: &SendInputBody) -> Self::Response<'_, SentBody> {
         self.call(Call::post("/control/send_input", input))
     }
 
     /// Types text, byte for byte.
-    fn send_text(&self, text: &str) -> Self::Answer<'_, SentBody> {
+    fn send_text(&self, text: &str) -> Self::Response<'_, SentBody> {
         self.send_input(&SendInputBody { text: Some(text.to_owned()), ..SendInputBody::default() })
     }
 
-    /// Presses a key by its name: `enter`, `ctrl+c`, `shift+tab`.
-    fn send_key(&self, key: &str) -> Self::Answer<'_, SentBody> {
+    /// Presses a key given by name, for example `enter`, `ctrl+c` or `shift+tab`.
+    fn send_key(&self, key: &str) -> Self::Response<'_, SentBody> {
         self.send_input(&SendInputBody { key: Some(key.to_owned()), ..SendInputBody::default() })
     }
 
-    /// `POST /control/wait`: waits at the server until a condition holds. A wait in vain is an answer, too: see [`WaitBody::matched`].
-    fn wait(&self, condition: &str, timeout: Option<Duration>) -> Self::Answer<'_, WaitBody> {
+    /// Waits on the server until a condition holds. A timeout is a normal response, see [`WaitBody::matched`]. `POST
+    /// /control/wait`.
+    fn wait(&self, condition: &str, timeout: Option<Duration>) -> Self::Response<'_, WaitBody> {
         let milliseconds = timeout.map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
         let body = WaitRequest { condition: condition.to_owned(), timeout: milliseconds };
-        let request = Request::post("/control/wait", &body).lasting(timeout.unwrap_or(USUAL_WAIT));
+        let request = HttpRequest::post("/control/wait", &body).with_duration(timeout.unwrap_or(DEFAULT_WAIT_TIMEOUT));
         self.call(Call::any_status(request))
     }
 
-    /// `POST /control/resize`.
-    fn resize(&self, body: &ResizeBody) -> Self::Answer<'_, SentBody> {
+    /// Resizes the terminal. `POST /control/resize`.
+    fn resize(&self, body: &ResizeBody) -> Self::Response<'_, SentBody> {
         self.call(Call::post("/control/resize", body))
     }
 
-    /// `POST /control/signal`.
-    fn signal(&self, body: &SignalBody) -> Self::Answer<'_, SentBody> {
+    /// Sends a signal to the program. `POST /control/signal`.
+    fn signal(&self, body: &SignalBody) -> Self::Response<'_, SentBody> {
         self.call(Call::post("/control/signal", body))
     }
 
-    /// `POST /control/mark`.
-    fn mark(&self, body: &MarkBody) -> Self::Answer<'_, SentBody> {
+    /// Marks this moment in the recording and the event stream. `POST /control/mark`.
+    fn mark(&self, body: &MarkBody) -> Self::Response<'_, SentBody> {
         self.call(Call::post("/control/mark", body))
     }
 
-    /// `GET /control/questions`.
-    fn questions(&self) -> Self::Answer<'_, QuestionsBody> {
+    /// Returns the open questions. `GET /control/questions`.
+    fn questions(&self) -> Self::Response<'_, QuestionsBody> {
         self.call(Call::get("/control/questions"))
     }
 
-    /// `POST /control/answer`.
-    fn answer(&self, body: &AnswerRequest) -> Self::Answer<'_, DoneBody> {
+    /// Answers a question. `POST /control/answer`.
+    fn answer(&self, body: &AnswerRequest) -> Self::Response<'_, DoneBody> {
         self.call(Call::post("/control/answer", body))
     }
 
-    /// `POST /control/interrupt`.
-    fn interrupt(&self, body: &InterruptRequest) -> Self::Answer<'_, DoneBody> {
+    /// Interrupts the agent. `POST /control/interrupt`.
+    fn interrupt(&self, body: &InterruptRequest) -> Self::Response<'_, DoneBody> {
         self.call(Call::post("/control/interrupt", body))
     }
 
-    /// `POST /control/command`: a slash command.
-    fn command(&self, body: &CommandRequest) -> Self::Answer<'_, DoneBody> {
+    /// Runs a slash command. `POST /control/command`.
+    fn command(&self, body: &CommandRequest) -> Self::Response<'_, DoneBody> {
         self.call(Call::post("/control/command", body))
     }
 
-    /// `GET /control/receipts/{request_id}`.
-    fn receipt(&self, request_id: &str) -> Self::Answer<'_, ReceiptBody> {
+    /// Returns the receipt of a command. `GET /control/receipts/{request_id}`.
+    fn receipt(&self, request_id: &str) -> Self::Response<'_, ReceiptBody> {
         self.call(Call::get(&format!("/control/receipts/{}", percent_encoded(request_id))))
     }
 
-    /// `GET /control/items/{id}/output`: one part of what a tool gave or of what was said, from this byte on.
-    fn output(&self, item: &str, offset: u64) -> Self::Answer<'_, OutputBody> {
+    /// Returns one part of an item's text or tool output, beginning at a byte offset. `GET /control/items/{id}/output`.
+    fn output(&self, item: &str, offset: u64) -> Self::Response<'_, OutputBody> {
         let path = format!("/control/items/{}/output", percent_encoded(item));
-        self.call(Call::json(Request::get(&path).query("offset", offset)))
+        self.call(Call::json(HttpRequest::get(&path).query("offset", offset)))
     }
 
-    /// `POST /message`: a message to the agent.
-    fn message(&self, body: &MessageRequest) -> Self::Answer<'_, MessageBody> {
+    /// Sends a message to the agent. `POST /message`.
+    fn message(&self, body: &MessageRequest) -> Self::Response<'_, MessageBody> {
         self.call(Call::post("/message", body))
     }
 
-    /// `GET /history`: the newest messages of people and agents; all of them with `None`.
-    fn history(&self, limit: Option<u32>) -> Self::Answer<'_, Vec<HistoryEntry>> {
-        self.call(Call::json(Request::get("/history").query_if("limit", limit)))
+    /// Returns the newest messages of users and agents, or all with `None`. `GET /history`.
+    fn history(&self, limit: Option<u32>) -> Self::Response<'_, Vec<HistoryEntry>> {
+        self.call(Call::json(HttpRequest::get("/history").query_if("limit", limit)))
     }
 
-    /// `GET /agents`.
-    fn agents(&self) -> Self::Answer<'_, AgentsBody> {
+    /// Lists all known agents. `GET /agents`.
+    fn agents(&self) -> Self::Response<'_, AgentsBody> {
         self.call(Call::get("/agents"))
     }
 
-    /// `GET /agents/{id}`.
-    fn agent(&self, id: &str) -> Self::Answer<'_, AgentStatusBody> {
+    /// Returns the details of an agent. `GET /agents/{id}`.
+    fn agent(&self, id: &str) -> Self::Response<'_, AgentStatusBody> {
         self.call(Call::get(&agent(id, "")))
     }
 
-    /// `GET /agents/{id}/models`.
-    fn agent_models(&self, id: &str) -> Self::Answer<'_, AgentModelsBody> {
+    /// Lists the models of an agent. `GET /agents/{id}/models`.
+    fn agent_models(&self, id: &str) -> Self::Response<'_, AgentModelsBody> {
         self.call(Call::get(&agent(id, "/models")))
     }
 
-    /// `GET /agents/{id}/mcp`.
-    fn agent_mcp(&self, id: &str) -> Self::Answer<'_, AgentMcpBody> {
+    /// Lists the MCP servers of an agent. `GET /agents/{id}/mcp`.
+    fn agent_mcp(&self, id: &str) -> Self::Response<'_, AgentMcpBody> {
         self.call(Call::get(&agent(id, "/mcp")))
     }
 
-    /// `GET /agents/{id}/sessions`.
-    fn agent_conversations(&self, id: &str) -> Self::Answer<'_, AgentConversationsBody> {
+    /// Lists the saved conversations of an agent. `GET /agents/{id}/sessions`.
+    fn agent_conversations(&self, id: &str) -> Self::Response<'_, AgentConversationsBody> {
         self.call(Call::get(&agent(id, "/sessions")))
     }
 
-    /// `POST /agents/{id}/login`.
-    fn agent_login(&self, id: &str, body: &AgentLoginRequest) -> Self::Answer<'_, AgentLoginBody> {
+    /// Starts, continues or cancels a login. `POST /agents/{id}/login`.
+    fn agent_login(&self, id: &str, body: &AgentLoginRequest) -> Self::Response<'_, AgentLoginBody> {
         self.call(Call::post(&agent(id, "/login"), body))
     }
 
-    /// `POST /agents/{id}/logout`.
-    fn agent_logout(&self, id: &str) -> Self::Answer<'_, AgentLogoutBody> {
+    /// Logs an agent out. `POST /agents/{id}/logout`.
+    fn agent_logout(&self, id: &str) -> Self::Response<'_, AgentLogoutBody> {
         self.call(Call::post(&agent(id, "/logout"), &serde_json::json!({})))
     }
 
-    /// `POST /agents/{id}/start`.
-    fn agent_start(&self, id: &str, body: &AgentStartRequest) -> Self::Answer<'_, AgentStartedBody> {
-        self.call(Call::json(Request::post(&agent(id, "/start"), body).lasting(LONGEST_START)))
+    /// Adds an agent to the space, optionally resuming a saved conversation. `POST /agents/{id}/start`.
+    fn agent_start(&self, id: &str, body: &AgentStartRequest) -> Self::Response<'_, AgentStartedBody> {
+        self.call(Call::json(HttpRequest::post(&agent(id, "/start"), body).with_duration(AGENT_START_TIMEOUT)))
     }
 
-    /// `GET /health` of a daemon.
-    fn daemon_health(&self) -> Self::Answer<'_, HealthBody> {
+    /// Checks that a daemon is running. `GET /health`.
+    fn daemon_health(&self) -> Self::Response<'_, HealthBody> {
         self.call(Call::get("/health"))
     }
 
-    /// `GET /sessions` of a daemon.
-    fn sessions(&self) -> Self::Answer<'_, SessionsBody> {
+    /// Lists the sessions of a daemon. `GET /sessions`.
+    fn sessions(&self) -> Self::Response<'_, SessionsBody> {
         self.call(Call::get("/sessions"))
     }
 
-    /// `POST /sessions` of a daemon.
-    fn create_session(&self, body: &NewSessionRequest) -> Self::Answer<'_, SessionSummary> {
-        self.call(Call::json(Request::post("/sessions", body).lasting(LONGEST_START)))
+    /// Creates a session of a daemon. `POST /sessions`.
+    fn create_session(&self, body: &NewSessionRequest) -> Self::Response<'_, SessionSummary> {
+        self.call(Call::json(HttpRequest::post("/sessions", body).with_duration(AGENT_START_TIMEOUT)))
     }
 
-    /// `GET /sessions/{session}` of a daemon.
-    fn session(&self, session: &str) -> Self::Answer<'_, SessionSummary> {
+    /// Returns one session of a daemon. `GET /sessions/{session}`.
+    fn session(&self, session: &str) -> Self::Response<'_, SessionSummary> {
         self.call(Call::get(&path_of(session)))
     }
 
-    /// `PATCH /sessions/{session}` of a daemon: gives it another name.
-    fn rename_session(&self, session: &str, name: &str) -> Self::Answer<'_, SessionSummary> {
+    /// Renames a session of a daemon. `PATCH /sessions/{session}`.
+    fn rename_session(&self, session: &str, name: &str) -> Self::Response<'_, SessionSummary> {
         let body = RenameRequest { name: name.to_owned() };
-        self.call(Call::json(Request::new("PATCH", &path_of(session)).json(&body)))
+        self.call(Call::json(HttpRequest::new("PATCH", &path_of(session)).json(&body)))
     }
 
-    /// `DELETE /sessions/{session}` of a daemon.
-    fn end_session(&self, session: &str, query: EndQuery) -> Self::Answer<'_, SessionSummary> {
-        let request = Request::new("DELETE", &path_of(session))
+    /// Ends a session of a daemon. `DELETE /sessions/{session}`.
+    fn end_session(&self, session: &str, query: EndQuery) -> Self::Response<'_, SessionSummary> {
+        let request = HttpRequest::new("DELETE", &path_of(session))
             .query("now", u8::from(query.now))
             .query("forget", u8::from(query.forget));
-        self.call(Call::json(request.lasting(LONGEST_END)))
+        self.call(Call::json(request.with_duration(END_REQUEST_TIMEOUT)))
     }
 
-    /// `GET /sessions/{session}/last_screen` of a daemon.
-    fn last_screen(&self, session: &str) -> Self::Answer<'_, LastScreenBody> {
+    /// Returns the last screen of a terminal program whose daemon was lost. `GET /sessions/{session}/last_screen`.
+    fn last_screen(&self, session: &str) -> Self::Response<'_, LastScreenBody> {
         self.call(Call::get(&format!("{}/last_screen", path_of(session))))
     }
 }

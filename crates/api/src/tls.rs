@@ -1,4 +1,4 @@
-//! TLS by rustls, with the system's certificates and those that the caller adds.
+//! TLS with rustls. Trusts the system's certificates and those added by the caller.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring};
 use crate::connection::Duplex;
 use crate::error::Error;
 
-/// Makes encrypted streams.
+/// Connector for encrypted streams.
 pub(crate) struct Tls(TlsConnector);
 
 impl Tls {
-    /// Trusts the system's certificates and these, in PEM.
+    /// Creates a connector that trusts the system's certificates and the given PEM certificates.
     pub fn new(certificates: &[Vec<u8>]) -> Result<Self, Error> {
         let failed = |error: &dyn std::fmt::Display| Error::Tls(error.to_string());
         let mut roots = RootCertStore::empty();
-        // A certificate of the system that cannot be read is not trusted; the others are.
+        // System certificates that cannot be parsed are skipped.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         for certificate in certificates.iter().flat_map(|pem| CertificateDer::pem_slice_iter(pem)) {
             let certificate = certificate.map_err(|error| failed(&error))?;
@@ -32,7 +32,7 @@ impl Tls {
         Ok(Self(TlsConnector::from(Arc::new(config))))
     }
 
-    /// Encrypts a stream to this host, whose certificate must be valid.
+    /// Encrypts a stream to a host and verifies its certificate.
     pub async fn over(&self, host: &str, stream: Box<dyn Duplex>) -> std::io::Result<Box<dyn Duplex>> {
         let name = ServerName::try_from(host.to_owned()).map_err(std::io::Error::other)?;
         Ok(Box::new(self.0.connect(name, stream).await?))

@@ -1,25 +1,25 @@
-//! Two builds of wh beside each other: `--against OLD`. Both are measured in every round, and take turns in going first, so that a
-//! busy moment of the machine does not count against one of them.
+//! Compares two builds of wh (`--against OLD`). Each round measures both, in alternating order, so that load on
+//! the machine affects both.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use crate::table::{Comparison, Measured, Unit, quantile, ratio};
-use crate::{Outcome, Setting, lab, rows, say};
+use crate::table::{ComparisonRow, Measured, Unit, quantile, ratio};
+use crate::{BenchConfig, BenchResult, lab, print_progress, rows};
 
-/// Rounds of a run that counts. Odd, so that one of them is the middle.
+/// Rounds of a full run. Odd, so that the median is one of them.
 const ROUNDS: usize = 5;
 
-/// One figure of one build in one round.
-struct Sample {
+/// Result of one build for one row in one round.
+struct BuildSample {
     number: u8,
     what: String,
     unit: Unit,
     wh: Measured,
 }
 
-/// All rounds of one line.
-struct Line {
+/// Results of all rounds for one line of the table, by build.
+struct BuildLine {
     number: u8,
     what: String,
     unit: Unit,
@@ -27,13 +27,13 @@ struct Line {
     old: Vec<f64>,
 }
 
-/// Measures these rows with both builds; the table.
-pub fn run(new: &Setting, old: PathBuf, wanted: &[u8]) -> Outcome<String> {
-    let old = Setting { wh: old, quick: new.quick };
+/// Measures these rows with both builds, and returns the table.
+pub fn run(new: &BenchConfig, old: PathBuf, wanted: &[u8]) -> BenchResult<String> {
+    let old = BenchConfig { wh: old, quick: new.quick };
     let rounds = new.pick(ROUNDS, 1);
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: Vec<BuildLine> = Vec::new();
     for round in 0..rounds {
-        say(&format!("round {} of {rounds}", round + 1));
+        print_progress(&format!("round {} of {rounds}", round + 1));
         for &row in wanted {
             let (ours, theirs) = if round % 2 == 0 {
                 let ours = measure(new, row)?;
@@ -50,57 +50,57 @@ pub fn run(new: &Setting, old: PathBuf, wanted: &[u8]) -> Outcome<String> {
     Ok(table(&lines))
 }
 
-fn measure(setting: &Setting, row: u8) -> Outcome<Vec<Sample>> {
+fn measure(config: &BenchConfig, row: u8) -> BenchResult<Vec<BuildSample>> {
     let mut samples = Vec::new();
-    for (_, measurement) in rows::ALL.into_iter().filter(|(number, _)| *number == row) {
-        let of = |row: crate::table::Row| Sample {
+    for (_, measurement) in rows::TMUX_ROWS.into_iter().filter(|(number, _)| *number == row) {
+        let of = |row: crate::table::TmuxRow| BuildSample {
             number: row.number,
             what: row.what.to_owned(),
             unit: row.unit,
             wh: row.wh,
         };
-        samples.extend(measurement(setting)?.into_iter().map(of));
+        samples.extend(measurement(config)?.into_iter().map(of));
     }
-    let others = rows::OF_THE_UI.into_iter().chain(rows::OF_THE_STORE);
+    let others = rows::UI_ROWS.into_iter().chain(rows::DAEMON_ROWS);
     for (_, measurement) in others.filter(|(number, _)| *number == row) {
-        let of = |row: Comparison| Sample { number: row.number, what: row.what, unit: row.unit, wh: row.wh };
-        samples.extend(measurement(setting)?.into_iter().map(of));
+        let of = |row: ComparisonRow| BuildSample { number: row.number, what: row.what, unit: row.unit, wh: row.wh };
+        samples.extend(measurement(config)?.into_iter().map(of));
     }
-    if rows::IN_THE_LAB.contains(&row) {
-        let measured = lab::compare(setting, &[row])?;
+    if rows::LAB_ROWS.contains(&row) {
+        let measured = lab::compare(config, &[row])?;
         if measured.is_empty() {
-            return Err(format!("row {row} measures wh with real agents, which are not there").into());
+            return Err(format!("row {row} needs real agents, which are not available").into());
         }
         samples.extend(measured.into_iter().map(|row| of_the_lab(&row)));
     }
-    // One figure of wh may stand beside several others.
+    // One result of wh may be compared with several others.
     samples.dedup_by(|one, other| one.what == other.what);
     Ok(samples)
 }
 
-/// A figure of the lab. In rows about conversations each agent has a line of its own.
-fn of_the_lab(row: &Comparison) -> Sample {
-    let what = match &row.beside {
-        Some((agent, _)) if !rows::ALONE.contains(&row.number) => format!("{}, {agent}", row.what),
+/// Converts a result of the lab. In rows about conversations each agent gets its own line.
+fn of_the_lab(row: &ComparisonRow) -> BuildSample {
+    let what = match &row.other {
+        Some((agent, _)) if !rows::ROWS_WITHOUT_AGENTS.contains(&row.number) => format!("{}, {agent}", row.what),
         _ => row.what.clone(),
     };
-    Sample { number: row.number, what, unit: row.unit, wh: row.wh }
+    BuildSample { number: row.number, what, unit: row.unit, wh: row.wh }
 }
 
-fn add(lines: &mut Vec<Line>, samples: Vec<Sample>, side: impl Fn(&mut Line) -> &mut Vec<f64>) {
-    for Sample { number, what, unit, wh } in samples {
+fn add(lines: &mut Vec<BuildLine>, samples: Vec<BuildSample>, side: impl Fn(&mut BuildLine) -> &mut Vec<f64>) {
+    for BuildSample { number, what, unit, wh } in samples {
         let known = lines.iter().position(|line| line.number == number && line.what == what);
         let place = known.unwrap_or_else(|| {
-            lines.push(Line { number, what, unit, new: Vec::new(), old: Vec::new() });
+            lines.push(BuildLine { number, what, unit, new: Vec::new(), old: Vec::new() });
             lines.len() - 1
         });
         side(&mut lines[place]).push(wh.median);
     }
 }
 
-fn table(lines: &[Line]) -> String {
+fn table(lines: &[BuildLine]) -> String {
     let mut table = String::from(
-        "| row | | this build | the other | times, median of rounds | worst | best |\n|---|---|---|---|---|---|---|\n",
+        "| row | | this build | other build | ratio, median of rounds | worst | best |\n|---|---|---|---|---|---|---|\n",
     );
     for line in lines {
         let middle = |values: &[f64]| line.unit.cell(quantile(&mut values.to_vec(), 0.5));
@@ -119,21 +119,21 @@ mod tests {
 
     #[test]
     fn each_agent_of_the_lab_has_a_line_and_a_ui_of_wh_has_one() {
-        let beside = |number, agent: &str| {
+        let compared = |number, agent: &str| {
             let wh = Measured::of(&mut [1.0]);
             let row =
-                Comparison { number, what: "it".into(), unit: Unit::Seconds, wh, beside: Some((agent.into(), wh)) };
+                ComparisonRow { number, what: "it".into(), unit: Unit::Seconds, wh, other: Some((agent.into(), wh)) };
             of_the_lab(&row).what
         };
         assert_eq!(
-            [beside(12, "Codex"), beside(13, "Gemini CLI"), beside(7, "Codex")],
+            [compared(12, "Codex"), compared(13, "Gemini CLI"), compared(7, "Codex")],
             ["it, Codex", "it, Gemini CLI", "it"]
         );
     }
 
     #[test]
     fn rounds_are_compared_one_by_one_and_above_one_is_better() {
-        let line = |unit, new: &[f64], old: &[f64]| Line {
+        let line = |unit, new: &[f64], old: &[f64]| BuildLine {
             number: 1,
             what: "something".to_owned(),
             unit,

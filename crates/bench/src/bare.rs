@@ -1,4 +1,4 @@
-//! The limits: a terminal that nobody interprets, and a server that has nothing to do.
+//! System limits to compare with: a terminal whose output is discarded, and an HTTP server with a static body.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -13,9 +13,9 @@ use nix::pty::{OpenptyResult, Winsize, openpty};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
-use crate::Outcome;
+use crate::BenchResult;
 
-/// A program in a terminal whose bytes are read and thrown away.
+/// A program in a terminal whose output is read and discarded.
 pub struct BareTerminal {
     master: File,
     child: Child,
@@ -23,7 +23,7 @@ pub struct BareTerminal {
 }
 
 impl BareTerminal {
-    pub fn start(columns: u16, rows: u16, command: &[&str]) -> Outcome<Self> {
+    pub fn start(columns: u16, rows: u16, command: &[&str]) -> BenchResult<Self> {
         let size = Winsize { ws_col: columns, ws_row: rows, ws_xpixel: 0, ws_ypixel: 0 };
         let OpenptyResult { master, slave } = openpty(&size, None)?;
         let (program, arguments) = command.split_first().ok_or("no command")?;
@@ -36,12 +36,12 @@ impl BareTerminal {
         Ok(Self { master: File::from(master), child, buffer: vec![0; 64 * 1024] })
     }
 
-    pub fn write(&mut self, text: &str) -> Outcome<()> {
+    pub fn write(&mut self, text: &str) -> BenchResult<()> {
         Ok(self.master.write_all(text.as_bytes())?)
     }
 
-    /// Reads until the output ends with this.
-    pub fn read_until(&mut self, marker: &str) -> Outcome<()> {
+    /// Reads until the output ends with `marker`.
+    pub fn read_until(&mut self, marker: &str) -> BenchResult<()> {
         let marker = marker.as_bytes();
         let mut tail: Vec<u8> = Vec::new();
         loop {
@@ -62,14 +62,14 @@ impl Drop for BareTerminal {
     }
 }
 
-/// An axum server that gives the same body to everybody, in a thread of its own, with as many workers as wh has.
+/// An axum server with a static body, in its own runtime, with as many workers as wh has.
 pub struct StaticServer {
     pub port: u16,
     runtime: Option<Runtime>,
 }
 
 impl StaticServer {
-    pub fn start(length: usize) -> Outcome<Self> {
+    pub fn start(length: usize) -> BenchResult<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))?;
         let port = listener.local_addr()?.port();

@@ -1,40 +1,42 @@
-//! The API client of the benchmark: an answer is a good one or an error that says all that is known.
+//! API client of the benchmark, with detailed errors.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
-use wh_api::{Address, Client, Error, Request, blocking};
+use wh_api::{Address, Client, Error, HttpRequest, blocking};
 use wh_testkit::Wh;
 
-use crate::Outcome;
+use crate::BenchResult;
 
-/// A server that does not answer within this has failed.
+/// Timeout for a response of the server.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A client of a port, over one connection that is kept. `records`: where a run there leaves the record of its end.
-pub fn open(port: u16, records: Option<PathBuf>) -> Outcome<blocking::Client> {
+/// Opens a client for a port, with one persistent connection. `records` is the directory in which a run stores its
+/// record.
+pub fn open(port: u16, records: Option<PathBuf>) -> BenchResult<blocking::Client> {
     Ok(Client::builder(Address::local(port)).timeout(ANSWER_TIMEOUT).records(records).blocking()?)
 }
 
-/// A client of a wh that the benchmark has started.
-pub fn of(wh: &Wh) -> Outcome<blocking::Client> {
+/// Opens a client for a wh process of the benchmark.
+pub fn of(wh: &Wh) -> BenchResult<blocking::Client> {
     open(wh.port(), Some(wh.runtime_dir().join("wheelhouse")))
 }
 
-/// The body of a good answer. If the program has ended, the error has its exit code and its last screen.
-pub fn ask(client: &blocking::Client, request: &Request) -> Outcome<Bytes> {
+/// Returns the body of a successful response. If the program has ended, the error has its exit code and its last
+/// screen.
+pub fn ask(client: &blocking::Client, request: &HttpRequest) -> BenchResult<Bytes> {
     match client.send(request) {
         Ok(answer) if answer.status == 200 => Ok(answer.body),
         Ok(answer) => {
-            Err(format!("{} was answered with {}: {}", request.target(), answer.status, answer.text()).into())
+            Err(format!("{} failed with status {}: {}", request.target(), answer.status, answer.text()).into())
         }
-        Err(error) => Err(explained(&error).into()),
+        Err(error) => Err(describe_error(&error).into()),
     }
 }
 
-/// An error, with the last screen of a run that has ended.
-pub fn explained(error: &Error) -> String {
+/// Formats an error. Adds the last screen if the run has ended.
+pub fn describe_error(error: &Error) -> String {
     let screen = match error {
         Error::Ended(run) => run.screen.as_ref(),
         _ => None,
@@ -52,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_a_program_is_told_with_its_exit_code_and_its_last_screen() {
+    fn the_end_of_a_program_is_reported_with_its_exit_code_and_its_last_screen() {
         let screen = json!({
             "raw": "", "plain": "$ make\nout of memory\n\n", "lines": [], "width": 80, "height": 3,
             "cursor": {"x": 0, "y": 0, "visible": true, "style": "block", "blinking": false},
@@ -75,7 +77,7 @@ mod tests {
         });
         let error = Error::Ended(serde_json::from_value(run).unwrap());
         assert_eq!(
-            explained(&error),
+            describe_error(&error),
             "make at http://x has ended with code 2; its last screen:\n$ make\nout of memory"
         );
     }

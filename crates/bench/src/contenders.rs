@@ -1,46 +1,46 @@
-//! wh and tmux, each with the same program on a screen of the same size, behind the same few verbs.
+//! Common interface to wh and tmux, each with the same program on a screen of the same size.
 
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use memchr::memmem;
-use wh_api::{Request, blocking};
+use wh_api::{HttpRequest, blocking};
 use wh_testkit::{Tmux, Wh};
 
 use crate::content::{COLUMNS, ROWS};
-use crate::tmux::Control;
-use crate::{Outcome, Setting, client, process};
+use crate::tmux::TmuxControl;
+use crate::{BenchConfig, BenchResult, client, process};
 
-/// Who does not show what is waited for within this has failed.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Timeout for a text to be shown.
+const SHOWN_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The time in which a wh that does not answer may be seen to end.
-const END_GRACE: Duration = Duration::from_secs(2);
+/// Time to wait for the exit status of a wh that does not respond.
+const EXIT_STATUS_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Somebody who holds a terminal, can be typed to, and shows the screen.
+/// A terminal emulator that accepts input and returns snapshots of its screen.
 pub trait Contender {
-    /// Types a text.
-    fn type_in(&mut self, text: &str) -> Outcome<()>;
+    /// Types a text into the program.
+    fn type_in(&mut self, text: &str) -> BenchResult<()>;
 
-    /// The screen as it is now, with its colours.
-    fn snapshot(&mut self) -> Outcome<&[u8]>;
+    /// Returns the current screen with its colours.
+    fn snapshot(&mut self) -> BenchResult<&[u8]>;
 
-    /// Looks again and again, with this much time between, until the screen holds the text.
-    fn until_shown(&mut self, text: &str, between: Duration) -> Outcome<()> {
-        self.until_counted(text, 1, between)
+    /// Takes snapshots, `between` apart, until the screen contains the text.
+    fn wait_for_text(&mut self, text: &str, between: Duration) -> BenchResult<()> {
+        self.wait_for_count(text, 1, between)
     }
 
-    /// How often the snapshot holds the text. A snapshot may say a thing in several ways.
-    fn count(&mut self, text: &str) -> Outcome<usize> {
+    /// Counts the text in a snapshot, which may contain it in several representations.
+    fn count(&mut self, text: &str) -> BenchResult<usize> {
         Ok(memmem::find_iter(self.snapshot()?, text.as_bytes()).count())
     }
 
-    /// Looks until the snapshot holds the text this often.
-    fn until_counted(&mut self, text: &str, times: usize, between: Duration) -> Outcome<()> {
+    /// Takes snapshots until one contains the text this many times.
+    fn wait_for_count(&mut self, text: &str, times: usize, between: Duration) -> BenchResult<()> {
         let start = Instant::now();
         while memmem::find_iter(self.snapshot()?, text.as_bytes()).take(times).count() < times {
-            if start.elapsed() > PATIENCE {
-                return Err(format!("{text:?} is not shown").into());
+            if start.elapsed() > SHOWN_TIMEOUT {
+                return Err(format!("{text:?} was not shown in time").into());
             }
             if !between.is_zero() {
                 std::thread::sleep(between);
@@ -50,63 +50,63 @@ pub trait Contender {
     }
 }
 
-/// wh, over one connection.
-pub struct OverHttp {
+/// wh, controlled over one HTTP connection.
+pub struct WhContender {
     wh: Wh,
     client: blocking::Client,
-    look: Request,
+    screen_request: HttpRequest,
     shown: Bytes,
 }
 
-impl OverHttp {
-    pub fn start(setting: &Setting, history: u32, command: &[&str]) -> Outcome<Self> {
+impl WhContender {
+    pub fn start(config: &BenchConfig, history: u32, command: &[&str]) -> BenchResult<Self> {
         let (size, history) = (format!("{COLUMNS}x{ROWS}"), history.to_string());
         let mut arguments = vec!["--"];
         arguments.extend(command);
-        let wh = Wh::options(&setting.wh).flags(&["--size", &size, "--scrollback", &history]).start(&arguments);
+        let wh = Wh::options(&config.wh).flags(&["--size", &size, "--scrollback", &history]).start(&arguments);
         Self::of(wh)
     }
 
-    /// One that runs already.
-    pub fn of(wh: Wh) -> Outcome<Self> {
+    /// Connects to a running wh.
+    pub fn of(wh: Wh) -> BenchResult<Self> {
         let client = client::of(&wh)?;
-        Ok(Self { wh, client, look: Self::look(), shown: Bytes::new() })
+        Ok(Self { wh, client, screen_request: Self::screen_request(), shown: Bytes::new() })
     }
 
     pub fn wh(&self) -> &Wh {
         &self.wh
     }
 
-    /// Posts JSON; the answer must be a good one.
-    pub fn post(&mut self, path: &str, json: &str) -> Outcome<()> {
-        self.ask(&Request::new("POST", path).body(json.to_owned())).map(drop)
+    /// Posts JSON; fails unless the response is successful.
+    pub fn post(&mut self, path: &str, json: &str) -> BenchResult<()> {
+        self.ask(&HttpRequest::new("POST", path).body(json.to_owned())).map(drop)
     }
 
-    /// Asks. An error says how wh has ended, if it has.
-    fn ask(&mut self, request: &Request) -> Outcome<Bytes> {
-        client::ask(&self.client, request).map_err(|error| match self.wh.ended(END_GRACE) {
-            Some(status) => format!("{error}\nwh itself ended with {status}, and wrote: {}", self.wh.stderr()).into(),
+    /// Sends a request. An error includes the exit status of wh, if it has ended.
+    fn ask(&mut self, request: &HttpRequest) -> BenchResult<Bytes> {
+        client::ask(&self.client, request).map_err(|error| match self.wh.ended(EXIT_STATUS_TIMEOUT) {
+            Some(status) => format!("{error}\nwh exited with {status}; its stderr: {}", self.wh.stderr()).into(),
             None => error,
         })
     }
 
-    /// Presses a key by its name.
-    pub fn press(&mut self, key: &str) -> Outcome<()> {
+    /// Presses a key, given by name.
+    pub fn press(&mut self, key: &str) -> BenchResult<()> {
         self.post("/control/send_input", &format!("{{\"key\":\"{key}\"}}"))
     }
 
-    /// Asks for the screen of this moment: tmux does not wait for the end of a frame either.
-    fn look() -> Request {
-        Request::get("/control/screen?now=1")
+    /// Request for the current screen. Like tmux, it does not wait for the end of a frame.
+    fn screen_request() -> HttpRequest {
+        HttpRequest::get("/control/screen?now=1")
     }
 
-    /// Another who looks at the same screen.
-    pub fn onlooker(&self) -> Outcome<(blocking::Client, Request)> {
-        Ok((client::of(&self.wh)?, Self::look()))
+    /// Opens another connection for snapshots of the same screen.
+    pub fn snapshot_client(&self) -> BenchResult<(blocking::Client, HttpRequest)> {
+        Ok((client::of(&self.wh)?, Self::screen_request()))
     }
 
-    /// wh itself and the supervisor that it starts.
-    pub fn processes(&self) -> Outcome<Vec<i32>> {
+    /// Returns the pids of wh and of its supervisor.
+    pub fn processes(&self) -> BenchResult<Vec<i32>> {
         let own = self.wh.pid().as_raw();
         let mut all = process::children(own)?;
         all.insert(0, own);
@@ -114,48 +114,48 @@ impl OverHttp {
     }
 }
 
-impl Contender for OverHttp {
-    fn type_in(&mut self, text: &str) -> Outcome<()> {
+impl Contender for WhContender {
+    fn type_in(&mut self, text: &str) -> BenchResult<()> {
         let text = text.replace('\n', "\\r");
         self.post("/control/send_input", &format!("{{\"text\":\"{text}\"}}"))
     }
 
-    fn snapshot(&mut self) -> Outcome<&[u8]> {
-        let look = self.look.clone();
-        self.shown = self.ask(&look)?;
+    fn snapshot(&mut self) -> BenchResult<&[u8]> {
+        let screen_request = self.screen_request.clone();
+        self.shown = self.ask(&screen_request)?;
         Ok(&self.shown)
     }
 }
 
-/// tmux, over one control client.
-pub struct InControlMode {
+/// tmux, controlled by one control client.
+pub struct TmuxContender {
     tmux: Tmux,
-    control: Control,
+    control: TmuxControl,
 }
 
-/// What tmux is asked for the screen with its colours.
+/// tmux command for the screen with its colours.
 const CAPTURE: &str = "capture-pane -p -e";
 
-impl InControlMode {
-    pub fn start(history: u32, command: &[&str]) -> Outcome<Self> {
+impl TmuxContender {
+    pub fn start(history: u32, command: &[&str]) -> BenchResult<Self> {
         let tmux = Tmux::options(COLUMNS, ROWS).history(history).start(command);
-        let control = Control::attach(&tmux)?;
+        let control = TmuxControl::attach(&tmux)?;
         Ok(Self { tmux, control })
     }
 
-    /// Another who looks at the same screen.
-    pub fn onlooker(&self) -> Outcome<(Control, &'static str)> {
-        Ok((Control::attach(&self.tmux)?, CAPTURE))
+    /// Opens another connection for snapshots of the same screen.
+    pub fn snapshot_client(&self) -> BenchResult<(TmuxControl, &'static str)> {
+        Ok((TmuxControl::attach(&self.tmux)?, CAPTURE))
     }
 
-    /// The server alone; its clients come and go.
-    pub fn processes(&self) -> Outcome<Vec<i32>> {
+    /// Returns the pid of the server, without its clients.
+    pub fn processes(&self) -> BenchResult<Vec<i32>> {
         Ok(vec![self.tmux.format("#{pid}").trim().parse()?])
     }
 }
 
-impl Contender for InControlMode {
-    fn type_in(&mut self, text: &str) -> Outcome<()> {
+impl Contender for TmuxContender {
+    fn type_in(&mut self, text: &str) -> BenchResult<()> {
         let (text, enter) = text.strip_suffix('\n').map_or((text, false), |text| (text, true));
         if !text.is_empty() {
             self.control.ask(&format!("send-keys -l '{text}'"))?;
@@ -166,7 +166,7 @@ impl Contender for InControlMode {
         Ok(())
     }
 
-    fn snapshot(&mut self) -> Outcome<&[u8]> {
+    fn snapshot(&mut self) -> BenchResult<&[u8]> {
         self.control.ask(CAPTURE)
     }
 }

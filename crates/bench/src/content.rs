@@ -1,17 +1,17 @@
-//! What the programs under measurement show: the same for all contenders, in every run.
+//! Output of the measured programs: the same for all contenders, in every run.
 
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
-use crate::Outcome;
+use crate::BenchResult;
 
 pub const COLUMNS: u16 = 120;
 pub const ROWS: u16 = 40;
 
-/// Stands at the end of a flood. No line of the text holds it.
-pub const END: &str = "(the end of it)";
+/// Marker at the end of a flood. No line of the text contains it.
+pub const FLOOD_END: &str = "(the end of it)";
 
 const WORDS: [&str; 12] = [
     "fn",
@@ -28,7 +28,8 @@ const WORDS: [&str; 12] = [
     "→ done",
 ];
 
-/// A line of coloured words, as a compiler, a test runner or an agent writes them. Not wider than the screen.
+/// Appends a line of coloured words, similar to the output of a compiler, a test runner or an agent. Not wider than the
+/// screen.
 fn line(number: usize, out: &mut String) {
     let mut column = 0;
     for place in 0.. {
@@ -46,8 +47,8 @@ fn line(number: usize, out: &mut String) {
     }
 }
 
-/// Text of at least this many bytes.
-pub fn write_flood(path: &Path, bytes: usize) -> Outcome<()> {
+/// Writes at least this many bytes of text.
+pub fn write_flood(path: &Path, bytes: usize) -> BenchResult<()> {
     let (mut file, mut written, mut text) = (BufWriter::new(File::create(path)?), 0, String::new());
     for number in 0.. {
         if written >= bytes {
@@ -62,8 +63,8 @@ pub fn write_flood(path: &Path, bytes: usize) -> Outcome<()> {
     Ok(file.flush()?)
 }
 
-/// So many lines of text; the last is not ended, so that as many rows are full.
-pub fn write_lines(path: &Path, lines: usize) -> Outcome<()> {
+/// Writes this many lines of text. The last has no line feed, so that all rows of the screen are full.
+pub fn write_lines(path: &Path, lines: usize) -> BenchResult<()> {
     let mut text = String::new();
     for number in 0..lines {
         if number > 0 {

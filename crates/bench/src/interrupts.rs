@@ -1,4 +1,4 @@
-//! `wh-bench interrupts`: a trial, not a measurement. Compares the receipts of interrupted prompts with the log of the model.
+//! `wh-bench interrupts`: a correctness trial. Compares the receipts of interrupted prompts with the log of the model.
 
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -8,27 +8,28 @@ use clap::builder::PossibleValuesParser;
 use wh_testkit::Lab;
 use wh_testkit::interrupts::{InterruptReport, InterruptTrial, LabAgent};
 
-use crate::{Outcome, Setting, say};
+use crate::{BenchConfig, BenchResult, print_progress};
 
 /// Time limit of the trial without its rounds.
-const LIMIT: Duration = Duration::from_secs(600);
+const TRIAL_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Average time limit of a round.
-const LIMIT_PER_ROUND: Duration = Duration::from_secs(3);
+const ROUND_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Contradictions of one agent that are listed on stderr.
+/// Maximum number of contradictions of one agent listed on stderr.
 const MAX_LISTED: usize = 50;
 
-/// Check the receipts of interrupted prompts against what the model delivered
+/// Check the receipts of interrupted prompts against the log of the model
 ///
 /// Claude Code, Codex and Gemini CLI run one after another in the lab, offline, with a scripted model. In each round a
-/// prompt and an interrupt are sent over HTTP, each with a request_id of its own; the interrupt follows at a random
-/// moment in the first 200 ms, in a third of the rounds at once. In a fifth of the rounds the answer is short, so that
-/// its end and the interrupt come at about the same time. When both receipts are final, they are compared with the log
-/// of the model, which shows whether the prompt was requested once and its answer cut or complete. Tables go to stdout.
-/// The exit code is 1 if any receipt or notice contradicts the log. Needs the CLIs that crates/testkit/install-clis installs.
+/// prompt and an interrupt are sent over HTTP, each with its own request_id. The interrupt follows at a random moment
+/// in the first 200 ms, in a third of the rounds immediately. In a fifth of the rounds the answer is short, so that its
+/// end and the interrupt occur at about the same time. When both receipts are final, they are compared with the log of
+/// the model, which shows whether the prompt was requested once and whether its answer was complete. Tables go to
+/// stdout. The exit code is 1 if any receipt or notice contradicts the log. Needs the CLIs that
+/// crates/testkit/install-clis installs.
 #[derive(Debug, Args)]
-pub struct Interrupts {
+pub struct InterruptsCommand {
     /// Number of prompts for each agent, each with one interrupt
     #[arg(long, value_name = "N", default_value_t = 500)]
     rounds: usize,
@@ -42,13 +43,13 @@ pub struct Interrupts {
     agents: Vec<String>,
 }
 
-impl Interrupts {
-    pub fn run(&self, setting: &Setting) -> Outcome<()> {
+impl InterruptsCommand {
+    pub fn run(&self, config: &BenchConfig) -> BenchResult<()> {
         let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let seed = self.seed.unwrap_or_else(now);
         match Lab::here() {
-            Some(lab) => self.inside(setting, &lab, seed),
-            None => self.enter(setting, seed),
+            Some(lab) => self.inside(config, &lab, seed),
+            None => self.enter(config, seed),
         }
     }
 
@@ -58,9 +59,9 @@ impl Interrupts {
     }
 
     /// Runs the same command in the lab.
-    fn enter(&self, setting: &Setting, seed: u64) -> Outcome<()> {
-        say(&format!("interrupts: --seed {seed}"));
-        let wh = setting.wh.canonicalize()?;
+    fn enter(&self, config: &BenchConfig, seed: u64) -> BenchResult<()> {
+        print_progress(&format!("interrupts: --seed {seed}"));
+        let wh = config.wh.canonicalize()?;
         let agents = self.agents();
         let mut arguments =
             vec!["interrupts".to_owned(), format!("--rounds={}", self.rounds), format!("--seed={seed}")];
@@ -68,25 +69,25 @@ impl Interrupts {
         arguments.extend(["--wh".to_owned(), wh.to_string_lossy().into_owned()]);
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let rounds = u32::try_from(self.rounds.saturating_mul(agents.len()))?;
-        let limit = LIMIT.saturating_add(LIMIT_PER_ROUND.saturating_mul(rounds));
+        let limit = TRIAL_TIMEOUT.saturating_add(ROUND_TIMEOUT.saturating_mul(rounds));
         Ok(Lab::reenter(&arguments, limit, |line| {
             let _ = writeln!(io::stdout(), "{line}");
         })?)
     }
 
-    fn inside(&self, setting: &Setting, lab: &Lab, seed: u64) -> Outcome<()> {
+    fn inside(&self, config: &BenchConfig, lab: &Lab, seed: u64) -> BenchResult<()> {
         let mut reports = Vec::new();
         for agent in self.agents() {
-            let trial = InterruptTrial { wh: setting.wh.clone(), agent, rounds: self.rounds, seed };
-            reports.push(trial.run(lab, |what| say(&format!("interrupts: {what}"))));
+            let trial = InterruptTrial { wh: config.wh.clone(), agent, rounds: self.rounds, seed };
+            reports.push(trial.run(lab, |what| print_progress(&format!("interrupts: {what}"))));
         }
         io::stdout().write_all(InterruptReport::tables(&reports).as_bytes())?;
         for report in &reports {
             for (contradiction, round) in report.contradictions.iter().take(MAX_LISTED) {
-                say(&format!("CONTRADICTION: {contradiction}: {round}"));
+                print_progress(&format!("CONTRADICTION: {contradiction}: {round}"));
             }
             for (notice, times) in &report.notices {
-                say(&format!("notice of {}, {times} times: {notice}", report.agent.title()));
+                print_progress(&format!("notice of {}, {times} times: {notice}", report.agent.title()));
             }
         }
         let found: usize = reports.iter().map(|report| report.contradictions.len()).sum();

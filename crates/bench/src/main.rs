@@ -1,9 +1,10 @@
-//! `wh-bench`: how fast wh is, beside tmux in control mode, beside what the system itself can do, and beside the terminal
-//! UIs of real agents. Every row measures all of them in turns within one run, so that a busy machine is busy for all. See
+//! `wh-bench`: benchmarks of wh, compared with tmux in control mode, with system limits, and with the terminal UIs of
+//! real agents. Each row measures all of them alternately in one run, so that load on the machine affects all. See
 //! `docs/performance.md`.
-#![allow(clippy::disallowed_methods, reason = "it is no child subreaper, and ends what it starts")]
+#![allow(clippy::disallowed_methods, reason = "it is not a child subreaper and ends its own children")]
 
 mod against;
+mod agents;
 mod bare;
 mod client;
 mod contenders;
@@ -15,7 +16,6 @@ mod process;
 mod rows;
 mod spaces;
 mod table;
-mod talks;
 mod terminal_interrupts;
 mod tmux;
 mod tuis;
@@ -27,55 +27,61 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use table::{Comparison, Row};
+use table::{ComparisonRow, TmuxRow};
 
-/// Rows that `--against` measures unless others are named.
+/// Default rows of `--against`.
 const AGAINST_ROWS: [u8; 6] = [1, 2, 3, 4, 5, 14];
 
-/// What a measurement comes to; whoever runs a benchmark reads the error, nobody matches on it.
-type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
+/// Result of a measurement. Errors are only printed, so they need no type.
+type BenchResult<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Measure wh against tmux -C and against the limit that the system sets
+/// Benchmark wh against tmux -C and against system limits
 ///
-/// Progress goes to stderr, Markdown tables to stdout. Rows: 1 key to visible, 2 snapshots per second, 3 a flood of
-/// output, 4 resident memory, 5 CPU time while idle. Of the terminal UI: 6 a frame in a long conversation, 7 key to frame,
-/// 8 CPU time while idle, 9 memory of messages, 10 start to first frame; 7, 8 and 10 beside Codex, Gemini and Claude Code,
-/// offline, where they are installed. Of the daemon's store: 11 requests that are durable, beside bare SQLite. Of the same
-/// agents in a space, beside their own protocol: 12 prompt to first event, 13 a long turn, for each of its events. Of the
-/// daemon: 14 control messages acknowledged, beside bare SQLite, 15 two hundred idle sessions, beside tmux.
+/// Progress goes to stderr, Markdown tables to stdout.
+///
+/// Terminal, compared with tmux: 1 key to visible, 2 snapshots per second, 3 a flood of output, 4 resident memory, 5
+/// CPU time while idle.
+///
+/// Terminal UI: 6 a frame in a long conversation, 7 key to frame, 8 CPU time while idle, 9 memory of messages, 10 start
+/// to first frame. Rows 7, 8 and 10 compare it with Codex, Gemini CLI and Claude Code, offline, if they are installed.
+///
+/// Daemon: 11 durable requests per second, compared with bare SQLite; 14 acknowledged control messages per second,
+/// compared with bare SQLite; 15 two hundred idle sessions, compared with tmux.
+///
+/// Agents in a space, compared with direct use of their protocol: 12 prompt to first event, 13 a long turn, per event.
 #[derive(Debug, Parser)]
 #[command(name = "wh-bench", version)]
 struct Arguments {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<BenchCommand>,
 
     /// Measure only this row; may be repeated
     #[arg(long = "row", value_name = "N", value_parser = clap::value_parser!(u8).range(1..=15))]
     rows: Vec<u8>,
 
-    /// Few and short rounds: whether it works, not how fast
+    /// Run few and short rounds, to check that everything works
     #[arg(long)]
     quick: bool,
 
-    /// The wh to measure [default: the one beside this binary]
+    /// wh binary to measure [default: wh in the directory of this binary]
     #[arg(long, value_name = "FILE", global = true)]
     wh: Option<PathBuf>,
 
-    /// Measure another build of wh beside this one, in turns, and print the ratios; above 1 this one is better. Without
-    /// --row it measures rows 1 to 5 and 14
+    /// Compare with another build of wh. Both are measured alternately, and the table shows their ratios; above 1 this
+    /// build is better. Without --row, measures rows 1 to 5 and 14
     #[arg(long, value_name = "FILE", conflicts_with = "in_lab")]
     against: Option<PathBuf>,
 
-    /// Measure within the lab, and print the samples
+    /// Measure inside the lab, and print the samples
     #[arg(long, hide = true)]
     in_lab: bool,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
-    Once(once::Once),
-    Interrupts(interrupts::Interrupts),
-    TerminalInterrupts(terminal_interrupts::TerminalInterrupts),
+enum BenchCommand {
+    Once(once::OnceCommand),
+    Interrupts(interrupts::InterruptsCommand),
+    TerminalInterrupts(terminal_interrupts::TerminalInterruptsCommand),
 }
 
 impl Arguments {
@@ -84,14 +90,14 @@ impl Arguments {
     }
 }
 
-/// What every row needs to know.
-struct Setting {
+/// Configuration of a run, passed to every row.
+struct BenchConfig {
     wh: PathBuf,
     quick: bool,
 }
 
-impl Setting {
-    /// A number for a run that counts, or for one that only shows that it works.
+impl BenchConfig {
+    /// Returns `full`, or `quick` for a quick run.
     fn pick<T>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }
     }
@@ -101,49 +107,49 @@ fn main() -> ExitCode {
     match run(&Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            say(&format!("wh-bench: {error}"));
+            print_progress(&format!("wh-bench: {error}"));
             ExitCode::FAILURE
         }
     }
 }
 
-fn run(arguments: &Arguments) -> Outcome<()> {
-    let setting = Setting { wh: wh(arguments.wh.clone())?, quick: arguments.quick };
+fn run(arguments: &Arguments) -> BenchResult<()> {
+    let config = BenchConfig { wh: wh(arguments.wh.clone())?, quick: arguments.quick };
     match &arguments.command {
-        Some(Command::Once(once)) => return once.run(&setting),
-        Some(Command::Interrupts(interrupts)) => return interrupts.run(&setting),
-        Some(Command::TerminalInterrupts(interrupts)) => return interrupts.run(&setting),
+        Some(BenchCommand::Once(once)) => return once.run(&config),
+        Some(BenchCommand::Interrupts(interrupts)) => return interrupts.run(&config),
+        Some(BenchCommand::TerminalInterrupts(interrupts)) => return interrupts.run(&config),
         None => {}
     }
     if let Some(old) = &arguments.against {
         let wanted = if arguments.rows.is_empty() { AGAINST_ROWS.to_vec() } else { arguments.rows.clone() };
-        let table = against::run(&setting, wh(Some(old.clone()))?, &wanted)?;
+        let table = against::run(&config, wh(Some(old.clone()))?, &wanted)?;
         return Ok(io::stdout().write_all(table.as_bytes())?);
     }
     if arguments.in_lab {
-        return lab::inside(&setting, &arguments.rows);
+        return lab::inside(&config, &arguments.rows);
     }
-    let mut measured: Vec<Row> = Vec::new();
-    for (number, row) in rows::ALL {
+    let mut measured: Vec<TmuxRow> = Vec::new();
+    for (number, row) in rows::TMUX_ROWS {
         if arguments.wants(number) {
-            measured.extend(row(&setting)?);
+            measured.extend(row(&config)?);
         }
     }
-    let mut compared: Vec<Comparison> = Vec::new();
-    for (number, row) in rows::OF_THE_UI {
+    let mut compared: Vec<ComparisonRow> = Vec::new();
+    for (number, row) in rows::UI_ROWS {
         if arguments.wants(number) {
-            compared.extend(row(&setting)?);
+            compared.extend(row(&config)?);
         }
     }
-    let wanted: Vec<u8> = rows::IN_THE_LAB.into_iter().filter(|row| arguments.wants(*row)).collect();
+    let wanted: Vec<u8> = rows::LAB_ROWS.into_iter().filter(|row| arguments.wants(*row)).collect();
     if !wanted.is_empty() {
-        compared.extend(lab::compare(&setting, &wanted)?);
+        compared.extend(lab::compare(&config, &wanted)?);
     }
     compared.sort_by_key(|row| row.number);
-    let mut stored: Vec<Comparison> = Vec::new();
-    for (number, row) in rows::OF_THE_STORE {
+    let mut stored: Vec<ComparisonRow> = Vec::new();
+    for (number, row) in rows::DAEMON_ROWS {
         if arguments.wants(number) {
-            stored.extend(row(&setting)?);
+            stored.extend(row(&config)?);
         }
     }
     let mut tables = Vec::new();
@@ -160,7 +166,7 @@ fn run(arguments: &Arguments) -> Outcome<()> {
     Ok(())
 }
 
-fn wh(named: Option<PathBuf>) -> Outcome<PathBuf> {
+fn wh(named: Option<PathBuf>) -> BenchResult<PathBuf> {
     let wh = match named {
         Some(wh) => wh,
         None => std::env::current_exe()?.with_file_name("wh"),
@@ -168,14 +174,14 @@ fn wh(named: Option<PathBuf>) -> Outcome<PathBuf> {
     if !wh.is_file() {
         let wh = wh.display();
         return Err(format!(
-            "there is no {wh}; build it with the same profile (cargo build -p wh), or name one with --wh"
+            "{wh} does not exist; build it with the same profile (cargo build -p wh), or choose one with --wh"
         )
         .into());
     }
     Ok(wh)
 }
 
-/// Says something to whoever waits.
-fn say(text: &str) {
+/// Prints a line of progress to stderr.
+fn print_progress(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }

@@ -1,63 +1,63 @@
-//! What was measured, as Markdown tables: one beside tmux and the limits, one of the terminal UI beside others.
+//! Results as Markdown tables: comparisons with tmux and system limits, and comparisons with another program.
 
 use std::fmt::Write as _;
 
-/// One line of the first table.
-pub struct Row {
+/// Row of the first table: wh compared with tmux and with a system limit.
+pub struct TmuxRow {
     pub number: u8,
     pub what: &'static str,
     pub unit: Unit,
     pub wh: Measured,
     pub tmux: Measured,
-    /// What the limit is, and where it lies.
+    /// Name and value of the system limit.
     pub limit: (&'static str, Measured),
 }
 
-/// One line of the other tables: the terminal UI or the store, and somebody beside it.
-pub struct Comparison {
+/// Row of the other tables: the terminal UI or the daemon, compared with another program.
+pub struct ComparisonRow {
     pub number: u8,
     pub what: String,
     pub unit: Unit,
     pub wh: Measured,
-    /// Who else, and how they fare; `None` where nobody could be had.
-    pub beside: Option<(String, Measured)>,
+    /// Name and result of the other program; `None` if it is not available.
+    pub other: Option<(String, Measured)>,
 }
 
-/// What the middle of many rounds was, and their bad end.
+/// Median and 99th percentile of several rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measured {
     pub median: f64,
-    /// Of the same unit, but for [`Unit::PerSecond`]: there it is the seconds that a single one took.
+    /// In the same unit, except for [`Unit::PerSecond`], where it is the seconds that a single operation took.
     pub p99: f64,
 }
 
-/// What is counted.
+/// Unit of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// Less is better.
+    /// Time; less is better.
     Seconds,
-    /// More is better.
+    /// Rate; more is better.
     PerSecond,
-    /// Less is better.
+    /// Memory; less is better.
     Bytes,
 }
 
 impl Measured {
-    /// From what each round gave; there is at least one.
+    /// Summarises the samples, of which there must be at least one.
     pub fn of(samples: &mut [f64]) -> Self {
         Self { median: quantile(samples, 0.5), p99: quantile(samples, 0.99) }
     }
 }
 
-/// The value below which this share of the samples lies. They are left in order.
+/// Returns the quantile of the samples, and sorts them.
 pub fn quantile(samples: &mut [f64], share: f64) -> f64 {
     samples.sort_by(f64::total_cmp);
     let last = samples.len().saturating_sub(1);
     samples.get((last as f64 * share).ceil() as usize).copied().unwrap_or(f64::NAN)
 }
 
-/// The rows as a table.
-pub fn markdown(rows: &[Row]) -> String {
+/// Formats rows as a table.
+pub fn markdown(rows: &[TmuxRow]) -> String {
     let mut table = String::from(
         "| row | | wh | p99 | tmux -C | p99 | the limit | | p99 | times tmux | of the limit |\n\
          |---|---|---|---|---|---|---|---|---|---|---|\n",
@@ -79,21 +79,21 @@ pub fn markdown(rows: &[Row]) -> String {
     table
 }
 
-/// The comparisons as a table.
-pub fn comparisons(rows: &[Comparison]) -> String {
+/// Formats comparisons as a table.
+pub fn comparisons(rows: &[ComparisonRow]) -> String {
     let mut table = String::from(
-        "| row | | wh | p99 | beside | | p99 | times |\n\
+        "| row | | wh | p99 | other | | p99 | times |\n\
          |---|---|---|---|---|---|---|---|\n",
     );
     for row in rows {
         let wh = row.unit.cells(row.wh);
-        let beside = match &row.beside {
+        let other = match &row.other {
             Some((name, other)) => {
                 format!("{name} | {} | {}", row.unit.cells(*other), ratio(row.unit.better(row.wh, *other)))
             }
-            None => "nobody | – | – | –".to_owned(),
+            None => "not available | – | – | –".to_owned(),
         };
-        let _ = writeln!(table, "| {} | {} | {wh} | {beside} |", row.number, row.what);
+        let _ = writeln!(table, "| {} | {} | {wh} | {other} |", row.number, row.what);
     }
     table
 }
@@ -108,12 +108,12 @@ pub fn ratio(value: f64) -> String {
 }
 
 impl Unit {
-    /// How many times better one is than the other: above 1 it is ahead.
+    /// Returns the ratio of two results; above 1 the first is better.
     fn better(self, one: Measured, other: Measured) -> f64 {
         self.times(one.median, other.median)
     }
 
-    /// Ratio of two values; above 1 the first is better.
+    /// Returns the ratio of two values; above 1 the first is better.
     pub fn times(self, one: f64, other: f64) -> f64 {
         match self {
             Self::PerSecond => one / other,
@@ -121,7 +121,7 @@ impl Unit {
         }
     }
 
-    /// A value with its unit.
+    /// Formats a value with its unit.
     pub fn cell(self, value: f64) -> String {
         match self {
             Self::Seconds => seconds(value),
@@ -147,7 +147,7 @@ fn seconds(value: f64) -> String {
     }
 }
 
-/// In MiB, or in KiB where that would say nothing.
+/// Formats bytes in MiB, or in KiB below 1 MiB.
 fn mebibytes(value: f64) -> String {
     let (kibi, mebi) = (f64::from(1 << 10), f64::from(1 << 20));
     if value < mebi { format!("{:.0} KiB", value / kibi) } else { format!("{:.1} MiB", value / mebi) }
@@ -158,28 +158,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_middle_and_the_bad_end_of_many_rounds() {
+    fn the_median_and_the_99th_percentile_of_many_rounds() {
         let mut samples: Vec<f64> = (1..=101).rev().map(f64::from).collect();
         assert_eq!(Measured::of(&mut samples), Measured { median: 51.0, p99: 100.0 });
         assert_eq!(Measured::of(&mut [3.0]), Measured { median: 3.0, p99: 3.0 });
     }
 
     #[test]
-    fn a_comparison_may_be_with_nobody_or_with_nothing() {
+    fn a_comparison_may_lack_the_other_program_or_divide_by_zero() {
         let measured = |median| Measured { median, p99: median };
-        let row = |wh, beside: Option<f64>| Comparison {
+        let row = |wh, beside: Option<f64>| ComparisonRow {
             number: 8,
             what: "something".to_owned(),
             unit: Unit::Seconds,
             wh: measured(wh),
-            beside: beside.map(|other| ("another".to_owned(), measured(other))),
+            other: beside.map(|other| ("another".to_owned(), measured(other))),
         };
         let table = comparisons(&[row(0.002, None), row(0.002, Some(0.5)), row(0.0, Some(0.5)), row(0.0, Some(0.0))]);
         let lines: Vec<&str> = table.lines().skip(2).collect();
         assert_eq!(
             lines,
             [
-                "| 8 | something | 2.0 ms | 2.0 ms | nobody | – | – | – |",
+                "| 8 | something | 2.0 ms | 2.0 ms | not available | – | – | – |",
                 "| 8 | something | 2.0 ms | 2.0 ms | another | 500.0 ms | 500.0 ms | 250 |",
                 "| 8 | something | 0 µs | 0 µs | another | 500.0 ms | 500.0 ms | ∞ |",
                 "| 8 | something | 0 µs | 0 µs | another | 0 µs | 0 µs | – |",
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn ahead_is_above_one_whether_more_or_less_is_better() {
         let measured = |median| Measured { median, p99: median };
-        let row = |unit, wh, tmux| Row {
+        let row = |unit, wh, tmux| TmuxRow {
             number: 1,
             what: "something",
             unit,

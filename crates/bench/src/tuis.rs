@@ -1,56 +1,56 @@
-//! Terminal UIs of agents, each in a terminal that the same observer holds: wh's own, and those of the real CLIs.
+//! Terminal UIs of agents: wh's own and those of the real CLIs. Each runs in a terminal of wh, which observes it.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use wh_testkit::{Lab, Wh, process};
 
-use crate::contenders::{Contender, OverHttp};
+use crate::contenders::{Contender, WhContender};
 use crate::content::{COLUMNS, ROWS};
 use crate::process::cpu_seconds;
 use crate::spaces::COMPOSER;
-use crate::{Outcome, Setting};
+use crate::{BenchConfig, BenchResult};
 
-/// Waits for Enter, so that what came before the program is not measured.
+/// Shell script that waits for Enter, so that the startup of the shell is not measured, and then runs the program.
 const SCRIPT: &str = "echo ready; read line; exec \"$@\"";
 
-/// Between two looks at a program that starts.
-const BETWEEN: Duration = Duration::from_millis(2);
+/// Interval between two snapshots of a program that starts.
+const STARTUP_POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// What is said so that a conversation is on the screen.
+/// Prompt that creates a conversation on the screen.
 const HELLO: &str = "hello there";
 
-/// A program, and how its screen is read.
+/// A terminal UI, and texts to recognise its state.
 pub struct Tui {
     pub name: &'static str,
     command: Vec<String>,
-    /// What its composer says when it is empty.
+    /// Placeholder of its empty composer.
     composer: &'static str,
-    /// What it answers to [`HELLO`].
+    /// Reply to [`HELLO`].
     answer: &'static str,
 }
 
-/// Where they run.
-pub struct Place {
-    /// All variables; `None` are this process's own.
+/// Environment in which the UIs run.
+pub struct TuiEnvironment {
+    /// All environment variables; `None` inherits those of this process.
     pub environment: Option<Vec<(String, String)>>,
     pub directory: PathBuf,
 }
 
-impl Place {
+impl TuiEnvironment {
     pub fn lab(lab: &Lab) -> Self {
         Self { environment: Some(lab.env()), directory: lab.project.clone() }
     }
 }
 
 impl Tui {
-    /// wh's own UI, with the agent that is built in.
-    pub fn wh(setting: &Setting) -> Self {
-        let command = vec![setting.wh.to_string_lossy().into_owned()];
+    /// Returns wh's own UI, with the built-in agent.
+    pub fn wh(config: &BenchConfig) -> Self {
+        let command = vec![config.wh.to_string_lossy().into_owned()];
         Self { name: WH, command, composer: COMPOSER, answer: "“hello there”" }
     }
 
-    /// Those of the agents that the lab has.
+    /// Returns the UIs of the agents in the lab.
     pub fn agents() -> [Self; 3] {
         let agent = |name, command: &str, composer| {
             let command = vec![command.to_owned()];
@@ -63,75 +63,75 @@ impl Tui {
         ]
     }
 
-    /// The least that a program can do: a limit for starting.
-    pub fn least() -> Self {
+    /// Returns a minimal program, as a lower limit for the start.
+    pub fn minimal() -> Self {
         let command = ["sh", "-c", "echo this is all; exec sleep 1000000"].map(str::to_owned).to_vec();
         Self { name: "sh and an echo", command, composer: "this is all", answer: "" }
     }
 
-    /// A terminal in which the program is about to be started.
-    pub fn prepare(&self, setting: &Setting, place: &Place) -> Outcome<Terminal> {
+    /// Creates a terminal in which the program is ready to be started.
+    pub fn prepare(&self, config: &BenchConfig, environment: &TuiEnvironment) -> BenchResult<ObservedTerminal> {
         let size = format!("{COLUMNS}x{ROWS}");
-        let mut options = Wh::options(&setting.wh).flags(&["--size", &size]).directory(&place.directory);
-        if let Some(environment) = &place.environment {
+        let mut options = Wh::options(&config.wh).flags(&["--size", &size]).directory(&environment.directory);
+        if let Some(environment) = &environment.environment {
             options = options.environment(environment.iter().cloned());
         }
         let mut arguments = vec!["--", "sh", "-c", SCRIPT, "sh"];
         arguments.extend(self.command.iter().map(String::as_str));
-        let mut observer = OverHttp::of(options.start(&arguments))?;
-        observer.until_shown("ready", BETWEEN)?;
-        Ok(Terminal { observer, composer: self.composer, answer: self.answer })
+        let mut observer = WhContender::of(options.start(&arguments))?;
+        observer.wait_for_text("ready", STARTUP_POLL_INTERVAL)?;
+        Ok(ObservedTerminal { observer, composer: self.composer, answer: self.answer })
     }
 }
 
-/// What wh is called among them.
+/// Name of wh in the samples.
 pub const WH: &str = "wh";
 
-/// A terminal with a program, and the observer that holds it.
-pub struct Terminal {
-    observer: OverHttp,
+/// Terminal with a program. The observer is the wh that runs the terminal.
+pub struct ObservedTerminal {
+    observer: WhContender,
     composer: &'static str,
     answer: &'static str,
 }
 
-impl Terminal {
-    /// Starts the program, and looks until its composer is there.
-    pub fn begin(&mut self) -> Outcome<()> {
+impl ObservedTerminal {
+    /// Starts the program, and waits until its composer is shown.
+    pub fn start_program(&mut self) -> BenchResult<()> {
         self.observer.type_in("\n")?;
-        self.observer.until_shown(self.composer, BETWEEN)
+        self.observer.wait_for_text(self.composer, STARTUP_POLL_INTERVAL)
     }
 
-    /// Types something, and looks until this is shown.
-    pub fn type_until(&mut self, text: &str, shown: &str) -> Outcome<()> {
+    /// Types a text, and waits until `shown` is on the screen.
+    pub fn type_until(&mut self, text: &str, shown: &str) -> BenchResult<()> {
         self.observer.type_in(text)?;
-        self.observer.until_shown(shown, Duration::ZERO)
+        self.observer.wait_for_text(shown, Duration::ZERO)
     }
 
-    /// Empties the composer.
-    pub fn empty(&mut self) -> Outcome<()> {
+    /// Clears the composer.
+    pub fn clear_composer(&mut self) -> BenchResult<()> {
         self.observer.press("ctrl+u")?;
-        self.observer.until_shown(self.composer, BETWEEN)
+        self.observer.wait_for_text(self.composer, STARTUP_POLL_INTERVAL)
     }
 
-    /// Has one turn with the agent.
-    pub fn say_hello(&mut self) -> Outcome<()> {
-        /// To them an Enter right behind a text is part of a paste.
-        const REST: Duration = Duration::from_millis(400);
+    /// Runs one turn with the agent.
+    pub fn say_hello(&mut self) -> BenchResult<()> {
+        /// Delay before Enter. The agents treat an Enter directly after a text as part of a paste.
+        const BEFORE_ENTER_DELAY: Duration = Duration::from_millis(400);
         self.type_until(HELLO, HELLO)?;
-        std::thread::sleep(REST);
+        std::thread::sleep(BEFORE_ENTER_DELAY);
         self.observer.press("enter")?;
-        self.observer.until_shown(self.answer, BETWEEN)
+        self.observer.wait_for_text(self.answer, STARTUP_POLL_INTERVAL)
     }
 
-    /// Seconds that the program, and what it has started, have had a processor.
-    pub fn cpu_seconds(&self) -> Outcome<f64> {
+    /// Returns the CPU time of the program and its descendants in seconds.
+    pub fn cpu_seconds(&self) -> BenchResult<f64> {
         let observer = self.observer.wh().pid();
         let supervisors = crate::process::children(observer.as_raw())?;
         let program = process::descendants(observer).into_iter().map(nix::unistd::Pid::as_raw);
         let program = program.filter(|pid| !supervisors.contains(pid));
-        // A helper of theirs may just have ended.
+        // A helper process may have ended in between.
         let seconds: f64 = program.filter_map(|pid| cpu_seconds(&[pid]).ok()).sum();
-        // It has drawn a screen, and that took some: otherwise it is not the program that was counted.
-        if seconds > 0.0 { Ok(seconds) } else { Err("the program is not among the observer's processes".into()) }
+        // The program has drawn a screen, so no CPU time means that it was not among the processes counted.
+        if seconds > 0.0 { Ok(seconds) } else { Err("the program is not a descendant of the observer".into()) }
     }
 }

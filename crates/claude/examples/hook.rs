@@ -1,18 +1,18 @@
-//! Blocks commands that delete, whatever the permissions say.
+//! Blocks shell commands that delete files, regardless of the permission mode.
 //!
 //! cargo run -p wh-claude --example hook -- "delete all files here"
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example speaks to whoever runs it")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example prints its results")]
 
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use wh_claude::{Client, Error, HookOutput, Options};
+use wh_claude::{ClaudeClient, Error, HookOutput, Options};
 
 #[tokio::main]
 async fn main() -> ExitCode {
     match run().await {
         Ok(()) => ExitCode::SUCCESS,
-        // Where Claude Code is not installed, this says how to.
+        // If Claude Code is not installed, the error says how to install it.
         Err(error) => {
             eprintln!("{error}");
             ExitCode::FAILURE
@@ -23,7 +23,7 @@ async fn main() -> ExitCode {
 async fn run() -> Result<(), Error> {
     let text = std::env::args().nth(1).unwrap_or_else(|| "delete all files here".to_owned());
     let options = Options::new().hook("PreToolUse", Some("Bash"), |input| async move { judge(&input) });
-    let mut claude = Client::connect(&options).await?;
+    let mut claude = ClaudeClient::connect(&options).await?;
     println!("{}", claude.prompt(text).await?.text().await?);
     claude.close().await;
     Ok(())
@@ -38,7 +38,7 @@ fn judge(input: &Value) -> HookOutput {
     let verdict = json!({
         "hookEventName": "PreToolUse",
         "permissionDecision": "deny",
-        "permissionDecisionReason": "nothing is deleted here",
+        "permissionDecisionReason": "deleting files is not allowed here",
     });
     HookOutput { hook_specific_output: Some(verdict), ..HookOutput::default() }
 }

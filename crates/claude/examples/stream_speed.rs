@@ -1,9 +1,9 @@
-//! How fast a conversation is read: a made-up stream comes from another process over a pipe, through the connection, to
-//! somebody who takes every event. Beside it, in turns, a bare parse of each line of the same stream.
+//! Benchmark of stream decoding: a generated stream is read from another process through a [`Connection`] with all
+//! events consumed. Compared with a plain JSON parse of each line of the same stream, in alternation.
 //!
 //! cargo run --release -p wh-claude --example stream_speed -- [MEGABYTES] [ROUNDS]
-#![allow(clippy::disallowed_methods, reason = "it is no child subreaper, and ends what it starts")]
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the figures are what it is run for")]
+#![allow(clippy::disallowed_methods, reason = "not a child subreaper; it ends the processes that it starts")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its results")]
 
 use std::env;
 use std::error::Error;
@@ -14,9 +14,9 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use wh_claude::{Connection, Event, Message, Options};
+use wh_claude::{ClaudeMessage, Connection, Event, Options};
 
-/// Names the stream, and with it the part that this process has.
+/// Environment variables that select the role of this process. The value is the path of the stream.
 const WRITE: &str = "STREAM_SPEED_WRITE";
 const READ: &str = "STREAM_SPEED_READ";
 const PARSE: &str = "STREAM_SPEED_PARSE";
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Makes the stream, and has it read in both ways by turns.
+/// Generates the stream and runs both readers alternately.
 fn compare() -> Outcome<()> {
     let number = |place, otherwise| env::args().nth(place).map_or(Ok(otherwise), |text| text.parse::<usize>());
     let (megabytes, rounds) = (number(1, 200)?, number(2, 5)?);
@@ -71,7 +71,7 @@ fn compare() -> Outcome<()> {
     Ok(())
 }
 
-/// What one reading took.
+/// Measurements of one run.
 struct Figures {
     seconds: f64,
     resident: f64,
@@ -90,7 +90,7 @@ impl Figures {
     }
 }
 
-/// A process of its own for each reading: its peak is that of nothing else.
+/// Runs one reader in a separate process, so that its peak memory is measured alone.
 fn round(part: &str, stream: &Path, frames: usize) -> Outcome<Figures> {
     let output = Command::new(env::current_exe()?).env(part, stream).output()?;
     if !output.status.success() {
@@ -113,7 +113,7 @@ fn report(frames: usize, begin: Instant) -> Outcome<()> {
     Ok(())
 }
 
-/// Through the connection: the program is this one again, as a writer.
+/// Reads the stream through a connection. The program is this executable as the writer.
 fn read(stream: &Path) -> Outcome<()> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
         let options = Options::new().program(env::current_exe()?).env(WRITE, stream).without_env(READ);
@@ -123,7 +123,7 @@ fn read(stream: &Path) -> Outcome<()> {
         while let Some(event) = events.next().await {
             let Event::Message(message) = event else { return Err(format!("not a message: {event:?}").into()) };
             frames += 1;
-            if matches!(message, Message::Result(_)) {
+            if matches!(message, ClaudeMessage::Result(_)) {
                 return report(frames, begin);
             }
         }
@@ -131,7 +131,7 @@ fn read(stream: &Path) -> Outcome<()> {
     })
 }
 
-/// Each line to a value, and nothing else.
+/// Parses each line to a JSON value.
 fn parse(stream: &Path) -> Outcome<()> {
     let (begin, mut frames) = (Instant::now(), 0);
     let (mut reader, mut line) = (BufReader::with_capacity(1 << 16, File::open(stream)?), Vec::new());
@@ -143,13 +143,13 @@ fn parse(stream: &Path) -> Outcome<()> {
     report(frames, begin)
 }
 
-/// Claude Code's part: shakes hands, hears the prompt, and writes the stream.
+/// Plays Claude Code: completes the handshake, receives the prompt, and writes the stream.
 fn write(stream: &Path) -> Outcome<()> {
     let (mut input, mut output) = (io::stdin().lines(), io::stdout());
-    let hello: Value = serde_json::from_str(&input.next().ok_or("nobody said hello")??)?;
+    let hello: Value = serde_json::from_str(&input.next().ok_or("no initialize request was received")??)?;
     let response = json!({"subtype": "success", "request_id": hello["request_id"], "response": {}});
     writeln!(output, "{}", json!({"type": "control_response", "response": response}))?;
-    input.next().ok_or("nobody said anything")??;
+    input.next().ok_or("no prompt was received")??;
     let (mut file, mut piece) = (File::open(stream)?, vec![0; 1 << 16]);
     loop {
         let count = file.read(&mut piece)?;
@@ -159,13 +159,13 @@ fn write(stream: &Path) -> Outcome<()> {
         output.write_all(&piece[..count])?;
     }
     output.flush()?;
-    // Until the reader has all of it, and lets go.
+    // Wait until the reader has read everything and closes the input.
     input.for_each(drop);
     Ok(())
 }
 
-/// Turns as Claude Code writes them: a message that grows by deltas and then comes whole, a call of a tool, its result; every
-/// twentieth result has one to five megabytes. The same numbers make the same stream.
+/// Generates turns as Claude Code writes them: a streamed message followed by the complete one, a tool call, and its
+/// result. Every twentieth result has one to five megabytes. The stream is deterministic.
 fn make(path: &Path, size: usize) -> Outcome<usize> {
     let mut stream = Stream { output: BufWriter::new(File::create(path)?), bytes: 0, frames: 0, seed: 0x5eed };
     let mut turn = 0;
@@ -211,7 +211,7 @@ struct Stream {
 }
 
 impl Stream {
-    /// One line. The fields are as they are written, each with a comma behind it: their order is that of Claude Code.
+    /// Writes one line. `fields` is raw JSON with a comma after each field, in Claude Code's order.
     fn frame(&mut self, kind: &str, fields: &str) -> Outcome<()> {
         let uuid = format!("{:08x}-0000-4000-8000-{:012x}", self.below(1 << 32), self.below(1 << 48));
         let line = format!(
@@ -227,7 +227,7 @@ impl Stream {
         self.frame("stream_event", &format!(r#""event":{{"type":"{kind}",{fields}}},"#))
     }
 
-    /// The text is in it twice, for the model and as data, as Claude Code has it.
+    /// Writes a tool result. The text is contained twice, for the model and as data, as in Claude Code.
     fn tool_result(&mut self, call: &str, length: usize) -> Outcome<()> {
         let mut text = String::with_capacity(length);
         while text.len() < length / 2 {
@@ -248,7 +248,7 @@ impl Stream {
         (0..count).map(word).collect()
     }
 
-    /// A number below another, by xorshift.
+    /// Pseudo-random number below the limit (xorshift).
     fn below(&mut self, limit: usize) -> usize {
         self.seed ^= self.seed << 13;
         self.seed ^= self.seed >> 7;

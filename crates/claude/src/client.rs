@@ -1,88 +1,88 @@
-//! A conversation with Claude Code: prompts in, their messages out.
+//! Conversation with Claude Code: prompts in, messages out.
 
 use std::ops::Deref;
 
 use serde_json::Value;
-use wh_wire::claude::{ContentBlock, InitializeReply, Message, TurnResult, UserContent, UserInput};
+use wh_wire::claude::{ClaudeMessage, ContentBlock, InitializeReply, TurnResult, UserContent, UserInput};
 
-use crate::chance::uuid;
 use crate::connection::{Connection, Event, Events};
 use crate::error::Error;
 use crate::options::Options;
+use crate::random_id::uuid;
 
-/// A conversation. All requests of a [`Connection`] can be made on it, also while a turn runs: take a clone of the
-/// connection for that.
+/// Conversation with Claude Code. Dereferences to its [`Connection`] for control requests. To send requests while a
+/// turn is being read, use a clone of the connection.
 #[derive(Debug)]
-pub struct Client {
+pub struct ClaudeClient {
     connection: Connection,
     events: Events,
     hello: Value,
-    /// The prompt whose turn is not over, by its id. There is one at most: Claude Code takes what is said while it works
-    /// into the turn that runs, and gives no result of its own to it.
+    /// Id of the prompt whose turn has not ended. There is at most one, because Claude Code merges input sent during a
+    /// turn into that turn, without a separate result.
     current: Option<String>,
 }
 
-impl Client {
-    /// Starts Claude Code, and comes back when it has introduced itself.
+impl ClaudeClient {
+    /// Starts Claude Code and waits for its reply to the initialize request.
     ///
     /// # Errors
     ///
-    /// If it is not installed, cannot be started, or does not answer in time.
+    /// Fails if Claude Code is not installed, cannot be started, or does not answer in time.
     pub async fn connect(options: &Options) -> Result<Self, Error> {
         let (connection, events, hello) = Connection::start(options).await?;
         Ok(Self { connection, events, hello, current: None })
     }
 
-    /// What it said of itself at the start.
+    /// Returns the reply to the initialize request.
     pub fn server_info(&self) -> InitializeReply {
         serde_json::from_value(self.hello.clone()).unwrap_or_default()
     }
 
-    /// The same, as it came: versions differ in what they tell.
+    /// Returns the reply to the initialize request as raw JSON. Its fields differ between versions.
     pub fn raw_server_info(&self) -> &Value {
         &self.hello
     }
 
-    /// The line itself; a clone of it makes requests while a turn is read.
+    /// Returns the connection of this client. A clone of it can send requests while a turn is being read.
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// Says something, and gives the turn that comes of it. If the turn before was not read to its end, that end is waited
-    /// for first: [interrupt](Turn::interrupt) what need not go on.
+    /// Sends a prompt and returns its turn. If the previous turn was not read to its end, this waits for that end
+    /// first; [interrupt](Turn::interrupt) a turn that is no longer needed.
     ///
     /// # Errors
     ///
-    /// If it is gone.
-    pub async fn prompt(&mut self, text: impl Into<String>) -> Result<Turn<'_>, Error> {
-        self.say(UserContent::Text(text.into())).await
+    /// Fails if Claude Code has exited.
+    pub async fn prompt(&mut self, text: impl Into<String>) -> Result<ClaudeTurn<'_>, Error> {
+        self.prompt_content(UserContent::Text(text.into())).await
     }
 
-    /// The same with pictures or files.
+    /// Sends a prompt with images or files. See [`prompt`](Self::prompt).
     ///
     /// # Errors
     ///
-    /// If it is gone.
-    pub async fn say(&mut self, content: UserContent) -> Result<Turn<'_>, Error> {
+    /// Fails if Claude Code has exited.
+    pub async fn prompt_content(&mut self, content: UserContent) -> Result<ClaudeTurn<'_>, Error> {
         while self.current.is_some() {
             self.read().await?;
         }
-        // Claude Code can begin a turn by itself: one that has come and gone since is not the answer to this.
-        while let Some(event) = self.events.ready() {
+        // Claude Code can begin turns on its own. Messages of such a turn do not answer this prompt.
+        while let Some(event) = self.events.try_next() {
             if let Event::Closed(closed) = event {
                 return Err(Error::Disconnected(closed.reason().into()));
             }
         }
         let id = uuid();
         let input = UserInput { uuid: Some(id.clone()), ..UserInput::from(content) };
-        // Even if nobody waits to hear that it was sent, it is.
+        // Set before sending, so that a cancelled call still counts as sent.
         self.current = Some(id.clone());
         self.connection.send(input).await?;
-        Ok(Turn { client: self, id, over: false })
+        Ok(ClaudeTurn { client: self, id, ended: false })
     }
 
-    /// The next message. The result of the current prompt ends it.
-    async fn read(&mut self) -> Result<Message, Error> {
+    /// Reads the next message. The result of the current prompt ends its turn.
+    async fn read(&mut self) -> Result<ClaudeMessage, Error> {
         loop {
             let message = match self.events.next().await {
                 Some(Event::Message(message)) => message,
@@ -92,12 +92,12 @@ impl Client {
                 }
                 None => {
                     self.current = None;
-                    return Err(self.connection.why_gone().await);
+                    return Err(self.connection.exit_error().await);
                 }
                 Some(_) => continue,
             };
-            if let (Message::Result(result), Some(current)) = (&message, &self.current) {
-                // Newer versions say whose result it is.
+            if let (ClaudeMessage::Result(result), Some(current)) = (&message, &self.current) {
+                // Newer versions name the prompt that a result belongs to.
                 let whose = &result.user_message_uuids;
                 if !whose.is_empty() && !whose.contains(current) {
                     continue;
@@ -108,7 +108,7 @@ impl Client {
         }
     }
 
-    /// Lets it end, and waits for that.
+    /// Ends Claude Code and waits until it has exited.
     pub async fn close(mut self) {
         self.connection.close();
         while let Some(event) = self.events.next().await {
@@ -119,7 +119,7 @@ impl Client {
     }
 }
 
-impl Deref for Client {
+impl Deref for ClaudeClient {
     type Target = Connection;
 
     fn deref(&self) -> &Connection {
@@ -127,57 +127,57 @@ impl Deref for Client {
     }
 }
 
-/// One turn: its messages, until its result.
+/// Turn of a conversation: its messages up to the result.
 #[derive(Debug)]
-pub struct Turn<'a> {
-    client: &'a mut Client,
+pub struct ClaudeTurn<'a> {
+    client: &'a mut ClaudeClient,
     id: String,
-    over: bool,
+    ended: bool,
 }
 
-impl Turn<'_> {
-    /// The id of the prompt: files can be rewound to it.
+impl ClaudeTurn<'_> {
+    /// Returns the id of the prompt, which [`rewind_files`](Connection::rewind_files) takes.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The next message, the [result](Message::Result) last; `None` after it.
+    /// Reads the next message. The [result](ClaudeMessage::Result) is the last one, followed by `None`.
     ///
     /// # Errors
     ///
-    /// If Claude Code is gone before the turn was over.
-    pub async fn next(&mut self) -> Option<Result<Message, Error>> {
-        if self.over {
+    /// Fails if Claude Code exits before the turn has ended.
+    pub async fn next(&mut self) -> Option<Result<ClaudeMessage, Error>> {
+        if self.ended {
             return None;
         }
         let message = self.client.read().await;
-        self.over = self.client.current.is_none();
+        self.ended = self.client.current.is_none();
         Some(message)
     }
 
-    /// Reads to the end, and gives the result.
+    /// Reads the turn to its end and returns the result.
     ///
     /// # Errors
     ///
-    /// If Claude Code is gone before.
+    /// Fails if Claude Code exits before the turn has ended.
     pub async fn result(mut self) -> Result<TurnResult, Error> {
         while let Some(message) = self.next().await {
-            if let Message::Result(result) = message? {
+            if let ClaudeMessage::Result(result) = message? {
                 return Ok(*result);
             }
         }
-        Err(Error::Disconnected("the turn was read to its end before".into()))
+        Err(Error::Disconnected("the turn has already ended".into()))
     }
 
-    /// Reads to the end, and gives what the model said.
+    /// Reads the turn to its end and returns the text of the model.
     ///
     /// # Errors
     ///
-    /// If Claude Code is gone before.
+    /// Fails if Claude Code exits before the turn has ended.
     pub async fn text(mut self) -> Result<String, Error> {
         let mut text = String::new();
         while let Some(message) = self.next().await {
-            if let Message::Assistant(said) = message? {
+            if let ClaudeMessage::Assistant(said) = message? {
                 for block in said.message.content {
                     if let ContentBlock::Text(words) = block {
                         text.push_str(&words);
@@ -188,11 +188,11 @@ impl Turn<'_> {
         Ok(text)
     }
 
-    /// Ends the turn. It still has a result, which says so.
+    /// Interrupts the turn. It still ends with a result, which reports the interrupt.
     ///
     /// # Errors
     ///
-    /// As for [`Connection::interrupt`].
+    /// See [`Connection::interrupt`].
     pub async fn interrupt(&self) -> Result<(), Error> {
         self.client.connection.interrupt().await.map(drop)
     }

@@ -1,5 +1,5 @@
-//! The link to one running Claude Code: requests and their replies, questions and their answers, and everything else in
-//! the order in which it was written.
+//! Connection to one Claude Code process: requests with replies, questions with answers, and all other messages in
+//! order.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
@@ -9,53 +9,53 @@ use std::time::Duration;
 use futures_util::{FutureExt, Stream};
 use serde_json::Value;
 use wh_pipe::Closed;
-use wh_pipe::link::{self, Codec, Decoded, Encoded, Gone, Inbound, Link, Role};
+use wh_pipe::link::{self, Codec, Decoded, Encoded, FrameRole, Inbound, Link, LinkError};
 use wh_wire::claude::{
-    Answer, Ask, DecodeError, Incoming, Message, Outgoing, Refusal, Request, Response, UserInput, decode, request_id,
+    Answer, Ask, ClaudeMessage, ClientRequest, ClientResponse, DecodeError, Incoming, Outgoing, Refusal, UserInput,
+    decode, request_id,
 };
 
-use crate::chance::random;
 use crate::error::Error;
-use crate::handlers::{Fate, Handlers};
+use crate::handlers::{Handlers, QuestionRoute};
 use crate::options::Options;
+use crate::random_id::random;
 
-/// What comes from Claude Code, in its order.
+/// Event from Claude Code, in the order in which it was written.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// A part of the conversation, or about it. A frame of a kind that is not known is [`Message::Unknown`].
-    Message(Message),
-    /// It asks something and waits for an [answer](Connection::answer). Only with
-    /// [`forward_asks`](Options::forward_asks).
+    /// Message of the conversation or about it. Frames of unknown kinds are [`ClaudeMessage::Unknown`].
+    Message(ClaudeMessage),
+    /// Question that waits for an [answer](Connection::answer). Only with [`forward_asks`](Options::forward_asks).
     Ask(Ask),
-    /// It withdraws the question of this id. There is nothing to answer any more.
+    /// The question with this id was withdrawn and cannot be answered any more.
     Withdrawn(String),
-    /// A line was longer than may be, and was passed over.
+    /// A line exceeded the limit of [`longest_line`](Options::longest_line) and was skipped.
     Skipped {
-        /// How long it was.
+        /// Length of the line.
         bytes: u64,
     },
-    /// A line that is no JSON.
+    /// Line that is not valid JSON.
     Unreadable(DecodeError),
-    /// It is gone; nothing comes after this.
+    /// Claude Code has exited. This is the last event.
     Closed(Closed),
 }
 
-/// A message to Claude Code.
+/// Message to Claude Code.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Frame {
-    /// A control request; the link gives it an id.
-    Request(Request),
-    /// Anything else.
+pub enum ClaudeFrame {
+    /// Control request. The link assigns its id.
+    Request(ClientRequest),
+    /// Any other message.
     Message(Outgoing),
 }
 
-impl From<UserInput> for Frame {
+impl From<UserInput> for ClaudeFrame {
     fn from(input: UserInput) -> Self {
         Self::Message(Outgoing::User(Box::new(input)))
     }
 }
 
-impl Frame {
+impl ClaudeFrame {
     /// Answers a question.
     pub fn answer(request_id: &str, answer: impl Into<Answer>) -> Self {
         Self::Message(Outgoing::success(request_id, answer))
@@ -67,30 +67,30 @@ impl Frame {
     }
 }
 
-/// The lines of Claude Code: stream-json with its control protocol.
+/// Codec for stream-json with Claude Code's control protocol.
 pub struct StreamJson {
     handlers: Handlers,
     forward_asks: bool,
 }
 
 impl Codec for StreamJson {
-    type Frame = Frame;
+    type Frame = ClaudeFrame;
     type Id = String;
     type Reply = Result<Value, Refusal>;
     type Message = Event;
 
-    fn encode(&self, frame: Frame, number: u64) -> Result<Encoded<String>, String> {
+    fn encode(&self, frame: ClaudeFrame, number: u64) -> Result<Encoded<String>, String> {
         let (outgoing, role) = match frame {
-            Frame::Request(request) => {
+            ClaudeFrame::Request(request) => {
                 let id = request_id(number + 1, random() as u32);
-                (Outgoing::request(id.clone(), request), Role::Request(id))
+                (Outgoing::request(id.clone(), request), FrameRole::Request(id))
             }
-            Frame::Message(outgoing) => {
+            ClaudeFrame::Message(outgoing) => {
                 let role = match &outgoing {
                     Outgoing::ControlResponse {
-                        response: Response::Success { request_id, .. } | Response::Error { request_id, .. },
-                    } => Role::Answer(request_id.clone()),
-                    _ => Role::Message,
+                        response: ClientResponse::Success { request_id, .. } | ClientResponse::Error { request_id, .. },
+                    } => FrameRole::Answer(request_id.clone()),
+                    _ => FrameRole::Message,
                 };
                 (outgoing, role)
             }
@@ -116,15 +116,15 @@ impl Codec for StreamJson {
 impl StreamJson {
     fn ask(&self, ask: Ask) -> Decoded<Self> {
         let id = ask.request_id.clone();
-        match self.handlers.fate(&id, &ask.kind, self.forward_asks) {
-            Fate::Left => Decoded::Nothing,
-            Fate::Forwarded => Decoded::Request(id, Event::Ask(ask)),
-            Fate::Answered(answer) => {
+        match self.handlers.route(&id, &ask.kind, self.forward_asks) {
+            QuestionRoute::Ignored => Decoded::Nothing,
+            QuestionRoute::Forwarded => Decoded::Request(id, Event::Ask(ask)),
+            QuestionRoute::Answered(answer) => {
                 let key = id.clone();
                 let answer = async move {
-                    // Claude Code waits for every answer, also for that of a callback that panics.
+                    // Claude Code waits for every answer, so a panicking callback must still send one.
                     let answer = AssertUnwindSafe(answer).catch_unwind().await;
-                    Frame::Message(answer.unwrap_or_else(|_| Outgoing::error(&id, "the callback panicked")))
+                    ClaudeFrame::Message(answer.unwrap_or_else(|_| Outgoing::error(&id, "the callback panicked")))
                 };
                 Decoded::Handled(key, Box::pin(answer))
             }
@@ -132,26 +132,27 @@ impl StreamJson {
     }
 }
 
-/// A link to a running Claude Code. Clones are the same link; with the last of them, and its [`Events`], the program ends.
+/// Connection to a running Claude Code. Clones share the connection. The process is ended when the last clone and its
+/// [`Events`] are dropped.
 #[derive(Debug, Clone)]
 pub struct Connection {
     link: Link<StreamJson>,
     timeout: Duration,
 }
 
-/// What comes from Claude Code. Whoever holds it reads it: when too much waits, Claude Code has to wait too.
+/// Stream of events from Claude Code. Events must be read: when the buffer is full, Claude Code has to wait.
 #[derive(Debug)]
-pub struct Events(link::Events<StreamJson>);
+pub struct Events(link::LinkEvents<StreamJson>);
 
 impl Events {
-    /// The next, `None` after [`Event::Closed`]. Cancel safe.
+    /// Waits for the next event. `None` after [`Event::Closed`]. Cancel safe.
     pub async fn next(&mut self) -> Option<Event> {
         std::future::poll_fn(|context| self.poll(context)).await
     }
 
-    /// What has come already; `None` when nothing waits.
-    pub(crate) fn ready(&mut self) -> Option<Event> {
-        while let Some(inbound) = self.0.waiting() {
+    /// Returns an event that has already arrived, without waiting.
+    pub(crate) fn try_next(&mut self) -> Option<Event> {
+        while let Some(inbound) = self.0.try_next() {
             if let Some(event) = event(inbound) {
                 return Some(event);
             }
@@ -173,13 +174,14 @@ impl Events {
         }
     }
 
-    /// The events as the link has them.
-    pub fn into_link(self) -> link::Events<StreamJson> {
+    /// Converts into the events of the underlying link.
+    pub fn into_link(self) -> link::LinkEvents<StreamJson> {
         self.0
     }
 }
 
-/// `None` for replies, since those to requests of a [`Connection`] do not come this way, and for lines of standard error.
+/// Converts a link event. `None` for replies to requests of a [`Connection`], which are delivered separately, and for
+/// lines of standard error.
 fn event(inbound: Inbound<StreamJson>) -> Option<Event> {
     Some(match inbound {
         Inbound::Message(event) => event,
@@ -198,94 +200,94 @@ impl Stream for Events {
 }
 
 impl Connection {
-    /// Starts Claude Code and shakes hands. What it answers to that is the second value. Of what it says before that answer
-    /// 256 KiB are kept.
+    /// Starts Claude Code, completes the handshake and returns the reply to it as the third value. Messages that arrive
+    /// before that reply are buffered up to 256 KiB.
     ///
     /// # Errors
     ///
-    /// If it cannot be started, ends at once, refuses, or does not answer in time.
+    /// Fails if Claude Code cannot be started, exits at once, refuses, or does not answer in time.
     pub async fn start(options: &Options) -> Result<(Self, Events, Value), Error> {
         let codec = StreamJson { handlers: options.handlers.clone(), forward_asks: options.forward_asks };
         let (link, mut events) = Link::start(&options.launch(), codec, options.longest_line).await?;
         let connection = Self { link, timeout: options.control_timeout };
-        let hello = Request::Initialize(Box::new(options.initialize.clone()));
+        let hello = ClientRequest::Initialize(Box::new(options.initialize.clone()));
         let reply = connection.ask("initialize", hello, options.initialize_timeout);
         let reply = events.buffer_during(reply).await?;
         Ok((connection, Events(events), reply))
     }
 
-    /// Asks for something, and waits for the reply.
+    /// Sends a request and waits for the reply.
     ///
     /// # Errors
     ///
-    /// If the running version does not know the request, refuses it, does not answer in time, or is gone.
-    pub async fn request(&self, request: Request) -> Result<Value, Error> {
+    /// Fails if the running version does not know the request, refuses it, does not answer in time, or exits.
+    pub async fn request(&self, request: ClientRequest) -> Result<Value, Error> {
         let name = subtype(&request);
         self.ask(&name, request, self.timeout).await
     }
 
-    async fn ask(&self, name: &str, request: Request, timeout: Duration) -> Result<Value, Error> {
+    async fn ask(&self, name: &str, request: ClientRequest, timeout: Duration) -> Result<Value, Error> {
         let failed = |error| Error::no_reply(name, error);
-        let reply = self.link.request(Frame::Request(request), Some(timeout)).await.map_err(failed)?;
+        let reply = self.link.request(ClaudeFrame::Request(request), Some(timeout)).await.map_err(failed)?;
         reply.await.map_err(failed)?.map_err(|refusal| Error::refused(name, refusal))
     }
 
-    /// Says something to it. Done when the system has taken it.
+    /// Sends input. Completes when the operating system has accepted it.
     ///
     /// # Errors
     ///
-    /// If it is gone.
+    /// Fails if Claude Code has exited.
     pub async fn send(&self, input: UserInput) -> Result<(), Error> {
         self.write(input.into()).await.map(drop)
     }
 
-    /// Answers a question; false if it is not open any more, and then nothing is sent.
+    /// Answers a question. Returns false and sends nothing if the question is no longer open.
     ///
     /// # Errors
     ///
-    /// If it is gone.
+    /// Fails if Claude Code has exited.
     pub async fn answer(&self, request_id: &str, answer: impl Into<Answer>) -> Result<bool, Error> {
-        self.write(Frame::answer(request_id, answer)).await
+        self.write(ClaudeFrame::answer(request_id, answer)).await
     }
 
-    /// Refuses a question with a reason; false if it is not open any more.
+    /// Refuses a question with a reason. Returns false if the question is no longer open.
     ///
     /// # Errors
     ///
-    /// If it is gone.
+    /// Fails if Claude Code has exited.
     pub async fn refuse(&self, request_id: &str, reason: &str) -> Result<bool, Error> {
-        self.write(Frame::refusal(request_id, reason)).await
+        self.write(ClaudeFrame::refusal(request_id, reason)).await
     }
 
-    /// Writes a frame. Claude Code reads no input while it waits for its output to be read, and the caller may be the one who
-    /// reads it.
-    async fn write(&self, frame: Frame) -> Result<bool, Error> {
-        let _hurry = self.link.hurry();
+    /// Writes a frame. Claude Code reads no input while it waits for its output to be read, and the caller may be the
+    /// reader of that output. The buffer limit is therefore raised during the write.
+    async fn write(&self, frame: ClaudeFrame) -> Result<bool, Error> {
+        let _raised_limit = self.link.raise_limit();
         self.link.send(frame).await.map_err(gone)
     }
 
-    /// What to say to whoever comes after its end.
-    pub(crate) async fn why_gone(&self) -> Error {
-        gone(self.link.why_gone("it has ended before").await)
+    /// Returns the error for calls after the process has exited.
+    pub(crate) async fn exit_error(&self) -> Error {
+        gone(self.link.end_reason("it has already exited").await)
     }
 
-    /// Lets it end: its input is closed, and what does not end by itself is ended. [`Event::Closed`] tells when.
+    /// Ends Claude Code: closes its input, and kills it if it does not exit. [`Event::Closed`] reports the exit.
     pub fn close(&self) {
         self.link.close();
     }
 
-    /// The link itself, for programs that write frames in an order of their own.
+    /// Returns the underlying link, for programs that control the order of frames themselves.
     pub fn link(&self) -> &Link<StreamJson> {
         &self.link
     }
 }
 
-fn gone(gone: Gone) -> Error {
+fn gone(gone: LinkError) -> Error {
     Error::Disconnected(gone.0)
 }
 
-/// The request's name on the wire.
-pub(crate) fn subtype(request: &Request) -> String {
+/// Returns the subtype of a request in the protocol.
+pub(crate) fn subtype(request: &ClientRequest) -> String {
     let value = serde_json::to_value(request).unwrap_or_default();
     value["subtype"].as_str().unwrap_or("a request").to_owned()
 }

@@ -1,69 +1,69 @@
-//! The requests that Claude Code understands, each as a function.
+//! Control requests of Claude Code as methods of [`Connection`].
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use wh_wire::claude::{InterruptReply, ModelInfo, PermissionMode, Request, RewindReply};
+use wh_wire::claude::{ClientRequest, InterruptReply, ModelInfo, PermissionMode, RewindReply};
 
 use crate::connection::Connection;
 use crate::error::Error;
 
 impl Connection {
-    /// Ends the turn that runs; what waits behind it still comes.
+    /// Interrupts the current turn. Queued messages are still processed.
     ///
     /// # Errors
     ///
-    /// As for [`request`](Self::request); the same holds for all below.
+    /// See [`request`](Self::request). The same applies to all methods below.
     pub async fn interrupt(&self) -> Result<InterruptReply, Error> {
-        read("interrupt", self.request(Request::Interrupt { cancel_queued: None }).await?)
+        read("interrupt", self.request(ClientRequest::Interrupt { cancel_queued: None }).await?)
     }
 
-    /// Uses another model; `None` is Claude Code's own choice. What it calls the model comes back, where it says.
+    /// Selects another model; `None` selects Claude Code's default. Returns the model's name if Claude Code reports it.
     pub async fn set_model(&self, model: Option<&str>) -> Result<Option<String>, Error> {
-        let reply = self.request(Request::SetModel { model: model.map(str::to_owned) }).await?;
+        let reply = self.request(ClientRequest::SetModel { model: model.map(str::to_owned) }).await?;
         Ok(reply["model"].as_str().map(str::to_owned))
     }
 
-    /// Works in another permission mode.
+    /// Changes the permission mode.
     pub async fn set_permission_mode(&self, mode: PermissionMode) -> Result<(), Error> {
-        self.request(Request::SetPermissionMode { mode }).await.map(drop)
+        self.request(ClientRequest::SetPermissionMode { mode }).await.map(drop)
     }
 
-    /// How its MCP servers fare: `{"mcpServers": [{"name", "status", …}]}`.
+    /// Returns the status of the MCP servers: `{"mcpServers": [{"name", "status", …}]}`.
     pub async fn mcp_status(&self) -> Result<Value, Error> {
-        self.request(Request::McpStatus {}).await
+        self.request(ClientRequest::McpStatus {}).await
     }
 
-    /// Connects an MCP server again.
+    /// Reconnects an MCP server.
     pub async fn mcp_reconnect(&self, server: &str) -> Result<(), Error> {
-        self.request(Request::McpReconnect { server_name: server.to_owned() }).await.map(drop)
+        self.request(ClientRequest::McpReconnect { server_name: server.to_owned() }).await.map(drop)
     }
 
-    /// Switches an MCP server on or off.
+    /// Enables or disables an MCP server.
     pub async fn mcp_toggle(&self, server: &str, enabled: bool) -> Result<(), Error> {
-        self.request(Request::McpToggle { server_name: server.to_owned(), enabled }).await.map(drop)
+        self.request(ClientRequest::McpToggle { server_name: server.to_owned(), enabled }).await.map(drop)
     }
 
-    /// Other MCP servers in the place of those that were set so before, by name.
+    /// Replaces the MCP servers that were set by earlier calls. Keys are server names.
     pub async fn mcp_set_servers(&self, servers: Map<String, Value>) -> Result<Value, Error> {
-        self.request(Request::McpSetServers { servers }).await
+        self.request(ClientRequest::McpSetServers { servers }).await
     }
 
-    /// What fills the context.
+    /// Returns the usage of the context window.
     pub async fn context_usage(&self) -> Result<Value, Error> {
-        self.request(Request::GetContextUsage { detail: None }).await
+        self.request(ClientRequest::GetContextUsage { detail: None }).await
     }
 
-    /// The models to choose from.
+    /// Lists the available models.
     pub async fn list_models(&self) -> Result<Vec<ModelInfo>, Error> {
-        let reply = self.request(Request::ListModels {}).await?;
+        let reply = self.request(ClientRequest::ListModels {}).await?;
         read("list_models", reply.get("models").cloned().unwrap_or(reply))
     }
 
-    /// Brings the files back to what they were when this message was sent; with `dry_run` only says what that would
-    /// change. Needs [`file_checkpoints`](crate::Options::file_checkpoints).
+    /// Restores files to their state when this message was sent. With `dry_run` only reports the changes. Requires
+    /// [`file_checkpoints`](crate::Options::file_checkpoints).
     pub async fn rewind_files(&self, user_message_id: &str, dry_run: bool) -> Result<RewindReply, Error> {
         let dry_run = dry_run.then_some(true);
-        let request = Request::RewindFiles { user_message_id: user_message_id.to_owned(), dry_run };
+        let request = ClientRequest::RewindFiles { user_message_id: user_message_id.to_owned(), dry_run };
         let reply: RewindReply = read("rewind_files", self.request(request).await?)?;
         match reply.error {
             Some(message) => Err(Error::Refused { request: "rewind_files".to_owned(), message, code: None }),
@@ -71,18 +71,18 @@ impl Connection {
         }
     }
 
-    /// Ends a task that it runs in the background.
+    /// Stops a background task.
     pub async fn stop_task(&self, task_id: &str) -> Result<(), Error> {
-        self.request(Request::StopTask { task_id: task_id.to_owned() }).await.map(drop)
+        self.request(ClientRequest::StopTask { task_id: task_id.to_owned() }).await.map(drop)
     }
 
-    /// Takes a message back that it has not begun with.
+    /// Cancels a queued message that Claude Code has not started on.
     pub async fn cancel_message(&self, message_uuid: &str) -> Result<Value, Error> {
-        self.request(Request::CancelAsyncMessage { message_uuid: message_uuid.to_owned() }).await
+        self.request(ClientRequest::CancelAsyncMessage { message_uuid: message_uuid.to_owned() }).await
     }
 }
 
-/// Older versions answer some requests with nothing.
+/// Parses a reply. Older versions reply to some requests with null.
 fn read<T: DeserializeOwned + Default>(request: &str, value: Value) -> Result<T, Error> {
     if value.is_null() {
         return Ok(T::default());

@@ -1,60 +1,58 @@
-//! What can go wrong between us and Claude Code.
+//! Errors of the connection to Claude Code.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use wh_pipe::{NoReply, StartError};
+use wh_pipe::{LaunchError, NoReply};
 use wh_wire::claude::Refusal;
 
-/// Why something was not done.
+/// Failure of an operation on Claude Code.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The program is not on the path.
-    #[error(
-        "Claude Code is not installed: there is no {0:?} on the path; run npm install -g @anthropic-ai/claude-code"
-    )]
+    /// The program is not on the PATH.
+    #[error("Claude Code is not installed: {0:?} is not on the PATH; run npm install -g @anthropic-ai/claude-code")]
     NotInstalled(String),
-    /// The program is there and could not be started.
+    /// The program exists but could not be started.
     #[error("Claude Code could not be started: {0}")]
-    Start(#[source] StartError),
-    /// It did not introduce itself in time.
+    Start(#[source] LaunchError),
+    /// The handshake timed out.
     #[error("Claude Code did not answer the initialize request within {0:?}")]
     InitializeTimeout(Duration),
-    /// A request was not answered in time. It may still have been carried out.
+    /// A request timed out. It may still have been executed.
     #[error("Claude Code did not answer {request} within {after:?}")]
     ControlTimeout {
-        /// Which request, by its subtype.
+        /// Subtype of the request.
         request: String,
-        /// How long it was waited for.
+        /// Timeout that expired.
         after: Duration,
     },
     /// The running version does not know the request.
     #[error("this version of Claude Code does not support {request}: {message}")]
     NotSupported {
-        /// Which request, by its subtype.
+        /// Subtype of the request.
         request: String,
-        /// What it said.
+        /// Message of Claude Code.
         message: String,
     },
-    /// It knows the request and says no.
+    /// Claude Code refused the request.
     #[error("Claude Code refused {request}: {message}")]
     Refused {
-        /// Which request, by its subtype.
+        /// Subtype of the request.
         request: String,
-        /// What it said.
+        /// Message of Claude Code.
         message: String,
-        /// The same in one word, where the version has one.
+        /// Machine-readable code, if the version has one.
         code: Option<String>,
     },
-    /// It is gone, or nothing can be sent to it any more.
-    #[error("Claude Code is gone: {0}")]
+    /// Claude Code has exited, or nothing can be sent to it any more.
+    #[error("Claude Code is not running: {0}")]
     Disconnected(Arc<str>),
-    /// It answered with something else than was expected.
-    #[error("Claude Code answered {request} with something else: {reason}")]
+    /// The reply does not have the expected form.
+    #[error("Claude Code sent an unexpected reply to {request}: {reason}")]
     Unexpected {
-        /// Which request, by its subtype.
+        /// Subtype of the request.
         request: String,
-        /// What is wrong with it.
+        /// Description of the mismatch.
         reason: String,
     },
 }
@@ -65,8 +63,8 @@ impl Error {
             NoReply::Timeout(after) if request == "initialize" => Self::InitializeTimeout(after),
             NoReply::Timeout(after) => Self::ControlTimeout { request: request.to_owned(), after },
             NoReply::Disconnected(reason) => Self::Disconnected(reason),
-            NoReply::Taken => {
-                Self::Unexpected { request: request.to_owned(), reason: "its id is taken already".to_owned() }
+            NoReply::DuplicateKey => {
+                Self::Unexpected { request: request.to_owned(), reason: "the request id is already in use".to_owned() }
             }
         }
     }
@@ -74,7 +72,7 @@ impl Error {
     pub(crate) fn refused(request: &str, refusal: Refusal) -> Self {
         let request = request.to_owned();
         let Refusal { message, code } = refusal;
-        // Newer versions say it in one word, older ones only in a sentence.
+        // Newer versions send a code, older ones only a message.
         if code.as_deref() == Some("unsupported_request") || message.starts_with("Unsupported control request") {
             Self::NotSupported { request, message }
         } else {
@@ -83,10 +81,10 @@ impl Error {
     }
 }
 
-impl From<StartError> for Error {
-    fn from(error: StartError) -> Self {
+impl From<LaunchError> for Error {
+    fn from(error: LaunchError) -> Self {
         match error {
-            StartError::NotFound(program) => Self::NotInstalled(program.to_string_lossy().into_owned()),
+            LaunchError::NotFound(program) => Self::NotInstalled(program.to_string_lossy().into_owned()),
             other => Self::Start(other),
         }
     }

@@ -1,12 +1,11 @@
-//! Claude Code as a library: the program that is installed as `claude`, driven by its control protocol.
+//! Async client for Claude Code. Starts the installed `claude` program and communicates with it over its control
+//! protocol.
 //!
-//! A [`Client`] is a conversation: [`prompt`](Client::prompt) gives a [`Turn`] whose messages are read as they come. What
-//! Claude Code asks in between (may this tool run? what says the hook?) is answered by the callbacks in [`Options`], each
-//! in a task of its own. A [`Connection`] is the line below that, for those who want every event and answer questions in
-//! their own time.
+//! This example allows Claude Code to read files, denies all other tools that need permission, and prints the answer to
+//! one prompt:
 //!
 //! ```no_run
-//! use wh_claude::{Client, Options, PermissionResult};
+//! use wh_claude::{ClaudeClient, Options, PermissionResult};
 //!
 //! # async fn example() -> Result<(), wh_claude::Error> {
 //! let options = Options::new().model("sonnet").can_use_tool(|ask| async move {
@@ -15,7 +14,7 @@
 //!         other => PermissionResult::deny(format!("{other} is not allowed here")),
 //!     }
 //! });
-//! let mut claude = Client::connect(&options).await?;
+//! let mut claude = ClaudeClient::connect(&options).await?;
 //! let answer = claude.prompt("What does this project do?").await?.text().await?;
 //! println!("{answer}");
 //! claude.close().await;
@@ -23,15 +22,22 @@
 //! # }
 //! ```
 //!
-//! Nothing of Wheelhouse's terminal or user interface comes along with this crate: it stands on `wh-wire` (what is said)
-//! and `wh-pipe` (how a program is spoken to). Wheelhouse's own harness for Claude Code is a user of it.
+//! - [`ClaudeClient`] is a conversation. [`prompt`](ClaudeClient::prompt) returns a [`ClaudeTurn`], which returns the
+//!   messages of the turn as they arrive.
+//! - [`Options`] sets the program, the model and the permission mode, and registers callbacks for permission requests,
+//!   hooks, tools of in-process MCP servers, and elicitations. Each callback runs in a separate task.
+//! - [`Connection`] is the low-level interface: it returns every event, and answers questions by id.
+//! - [`protocol`] contains the message types.
+//!
+//! The client requires a tokio runtime and an installed Claude Code (`npm install -g @anthropic-ai/claude-code`).
+//! [`Error`] lists the possible failures.
+#![warn(missing_docs)]
 
-/// What the guide shows compiles.
+/// Compiles the examples of the guide.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/claude-sdk.md")]
 struct Guide;
 
-mod chance;
 mod client;
 mod connection;
 mod control;
@@ -39,17 +45,18 @@ mod error;
 mod handlers;
 mod mcp;
 mod options;
+mod random_id;
 
-pub use chance::uuid as message_id;
-pub use client::{Client, Turn};
-pub use connection::{Connection, Event, Events, Frame, StreamJson};
+pub use client::{ClaudeClient, ClaudeTurn};
+pub use connection::{ClaudeFrame, Connection, Event, Events, StreamJson};
 pub use error::Error;
-pub use mcp::{McpServer, ToolOutput};
+pub use mcp::{LocalMcpServer, ToolOutput};
 pub use options::{Options, Resume, mode_name};
+pub use random_id::uuid as message_id;
 pub use wh_pipe::{Closed, Exit};
-/// Everything that is said on the wire.
+/// Message types of the control protocol.
 pub use wh_wire::claude as protocol;
 pub use wh_wire::claude::{
-    CanUseTool, ContentBlock, Elicitation, ElicitationAction, ElicitationResult, HookOutput, InitializeReply, Message,
-    PermissionMode, PermissionResult, TurnResult,
+    CanUseTool, ClaudeMessage, ContentBlock, Elicitation, ElicitationAction, ElicitationResult, HookOutput,
+    InitializeReply, PermissionMode, PermissionResult, TurnResult,
 };

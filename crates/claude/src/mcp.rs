@@ -1,4 +1,4 @@
-//! MCP servers that live in this process: their tools are functions of ours, and their transport is the control protocol.
+//! MCP servers in this process. Their tools are callbacks, and the control protocol is their transport.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,18 +7,18 @@ use serde_json::{Value, json};
 
 use crate::handlers::BoxFuture;
 
-/// The version of MCP that is spoken when the other side names none.
-const VERSION: &str = "2025-06-18";
+/// MCP version for clients that do not name one.
+const DEFAULT_MCP_VERSION: &str = "2025-06-18";
 
-/// What a tool is called with and gives.
+/// Callback of a tool.
 type ToolFunction = Arc<dyn Fn(Value) -> BoxFuture<Result<ToolOutput, String>> + Send + Sync>;
 
-/// What a tool gives.
+/// Output of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutput {
-    /// Its content, as MCP has it.
+    /// MCP content blocks.
     pub content: Vec<Value>,
-    /// The same as data, where there is any.
+    /// Structured output, if any.
     pub structured: Option<Value>,
 }
 
@@ -34,54 +34,55 @@ impl From<&str> for ToolOutput {
     }
 }
 
-/// A server with its tools.
+/// MCP server in this process, with its tools.
 ///
 /// ```
 /// use serde_json::json;
-/// use wh_claude::McpServer;
+/// use wh_claude::LocalMcpServer;
 ///
 /// let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
-/// let server = McpServer::new("weather", "1.0").tool("forecast", "The weather of tomorrow", schema, |input| async move {
-///     let city = input["city"].as_str().ok_or("which city?")?;
+/// let server = LocalMcpServer::new("weather", "1.0");
+/// let server = server.tool("forecast", "Returns tomorrow's weather in a city", schema, |input| async move {
+///     let city = input["city"].as_str().ok_or("the field city is missing")?;
 ///     Ok(format!("fair in {city}").into())
 /// });
 /// ```
 #[derive(Clone)]
 #[must_use]
-pub struct McpServer {
+pub struct LocalMcpServer {
     name: String,
     version: String,
-    tools: Vec<Tool>,
+    tools: Vec<LocalTool>,
 }
 
 #[derive(Clone)]
-struct Tool {
+struct LocalTool {
     name: String,
     description: String,
     input_schema: Value,
     function: ToolFunction,
 }
 
-impl fmt::Debug for McpServer {
+impl fmt::Debug for LocalMcpServer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tools: Vec<&str> = self.tools.iter().map(|tool| tool.name.as_str()).collect();
-        formatter.debug_struct("McpServer").field("name", &self.name).field("tools", &tools).finish()
+        formatter.debug_struct("LocalMcpServer").field("name", &self.name).field("tools", &tools).finish()
     }
 }
 
-impl McpServer {
-    /// A server without tools.
+impl LocalMcpServer {
+    /// Creates a server without tools.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self { name: name.into(), version: version.into(), tools: Vec::new() }
     }
 
-    /// The name that Claude Code knows it by. Its tools are called `mcp__NAME__TOOL` there.
+    /// Returns the name of the server. Claude Code calls its tools `mcp__NAME__TOOL`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Adds a tool: its name, what it does, what it takes as JSON Schema, and the function. An error of the function is
-    /// told to the model.
+    /// Adds a tool with its name, description, input as JSON Schema, and callback. An error of the callback is sent to
+    /// the model.
     pub fn tool<F, R>(
         mut self,
         name: impl Into<String>,
@@ -93,7 +94,7 @@ impl McpServer {
         F: Fn(Value) -> R + Send + Sync + 'static,
         R: Future<Output = Result<ToolOutput, String>> + Send + 'static,
     {
-        self.tools.push(Tool {
+        self.tools.push(LocalTool {
             name: name.into(),
             description: description.into(),
             input_schema,
@@ -102,18 +103,18 @@ impl McpServer {
         self
     }
 
-    /// Answers one JSON-RPC message; a notification has no answer.
+    /// Answers one JSON-RPC message. `None` for a notification.
     pub(crate) async fn handle(&self, message: Value) -> Option<Value> {
         let id = message.get("id").filter(|id| !id.is_null())?.clone();
         let parameters = &message["params"];
         let outcome = match message["method"].as_str().unwrap_or_default() {
             "initialize" => Ok(json!({
-                "protocolVersion": parameters["protocolVersion"].as_str().unwrap_or(VERSION),
+                "protocolVersion": parameters["protocolVersion"].as_str().unwrap_or(DEFAULT_MCP_VERSION),
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": self.name, "version": self.version},
             })),
             "ping" => Ok(json!({})),
-            "tools/list" => Ok(json!({ "tools": self.tools.iter().map(Tool::listed).collect::<Vec<_>>() })),
+            "tools/list" => Ok(json!({ "tools": self.tools.iter().map(LocalTool::listed).collect::<Vec<_>>() })),
             "tools/call" => self.call(parameters).await,
             other => Err((-32601, format!("there is no method {other:?}"))),
         };
@@ -141,7 +142,7 @@ impl McpServer {
     }
 }
 
-impl Tool {
+impl LocalTool {
     fn listed(&self) -> Value {
         json!({"name": self.name, "description": self.description, "inputSchema": self.input_schema})
     }
@@ -151,9 +152,9 @@ impl Tool {
 mod tests {
     use super::*;
 
-    fn server() -> McpServer {
+    fn server() -> LocalMcpServer {
         let schema = json!({"type": "object"});
-        McpServer::new("desk", "1").tool("double", "Twice as much", schema, |input| async move {
+        LocalMcpServer::new("desk", "1").tool("double", "Twice as much", schema, |input| async move {
             let number = input["number"].as_i64().ok_or("a number, please")?;
             Ok((number * 2).to_string().into())
         })

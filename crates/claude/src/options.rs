@@ -1,4 +1,4 @@
-//! How to start Claude Code, and what it may ask of us.
+//! Options for starting Claude Code, and callbacks for its questions.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,24 +14,24 @@ use wh_wire::claude::{
 };
 
 use crate::handlers::{ElicitationHandler, Handlers, HookHandler, PermissionHandler};
-use crate::mcp::McpServer;
+use crate::mcp::LocalMcpServer;
 
-/// How long a request may take, unless said otherwise.
-const CONTROL: Duration = Duration::from_secs(60);
+/// Default timeout of control requests.
+const DEFAULT_CONTROL_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Sets how long the handshake may take, in milliseconds.
+/// Environment variable with the handshake timeout in milliseconds.
 const TIMEOUT_VARIABLE: &str = "CLAUDE_CODE_STREAM_CLOSE_TIMEOUT";
 
-/// Which conversation to go on with.
+/// Conversation to resume.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resume {
     /// The newest in the directory.
     Latest,
-    /// The one of this session id.
+    /// The one with this session id.
     Session(String),
 }
 
-/// How to start Claude Code, and what it may ask of us.
+/// Options for starting Claude Code, and callbacks for its questions.
 ///
 /// ```
 /// use wh_claude::{Options, PermissionMode};
@@ -47,7 +47,7 @@ pub struct Options {
     pub(crate) arguments: Vec<OsString>,
     pub(crate) supervisor: Option<Vec<OsString>>,
     pub(crate) owner_session: Option<String>,
-    pub(crate) leash: Option<wh_pipe::Leash>,
+    pub(crate) kill_switch: Option<wh_pipe::KillSwitch>,
     pub(crate) model: Option<String>,
     pub(crate) permission_mode: Option<PermissionMode>,
     pub(crate) may_bypass: bool,
@@ -63,7 +63,7 @@ pub struct Options {
     pub(crate) handlers: Handlers,
 }
 
-/// Values of the environment may be secrets, and callbacks have nothing to show.
+/// Omits values of the environment, which may be secrets, and callbacks.
 impl fmt::Debug for Options {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -85,7 +85,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// `claude` from the path, in this directory, a new conversation.
+    /// Creates default options: `claude` from the PATH, the current directory, a new conversation.
     pub fn new() -> Self {
         Self {
             program: "claude".into(),
@@ -94,7 +94,7 @@ impl Options {
             arguments: Vec::new(),
             supervisor: None,
             owner_session: None,
-            leash: None,
+            kill_switch: None,
             model: None,
             permission_mode: None,
             may_bypass: false,
@@ -105,145 +105,151 @@ impl Options {
             forward_asks: false,
             initialize: Initialize::default(),
             initialize_timeout: timeout_of(std::env::var(TIMEOUT_VARIABLE).ok().as_deref()),
-            control_timeout: CONTROL,
-            longest_line: wh_pipe::lines::MAX,
+            control_timeout: DEFAULT_CONTROL_TIMEOUT,
+            longest_line: wh_pipe::lines::MAX_LINE_BYTES,
             handlers: Handlers::default(),
         }
     }
 
-    /// Another program than `claude`: a name on the path, or a place.
+    /// Sets the program to run instead of `claude`: a name on the PATH, or a path.
     pub fn program(mut self, program: impl Into<OsString>) -> Self {
         self.program = program.into();
         self
     }
 
-    /// Where it works.
+    /// Sets the working directory.
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = Some(directory.into());
         self
     }
 
-    /// Sets a variable for it.
+    /// Sets an environment variable.
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.environment.insert(name.into(), Some(value.into()));
         self
     }
 
-    /// Takes a variable away from it.
+    /// Removes an environment variable.
     pub fn without_env(mut self, name: impl Into<OsString>) -> Self {
         self.environment.insert(name.into(), None);
         self
     }
 
-    /// Adds to its command line.
+    /// Appends a command-line argument.
     pub fn argument(mut self, argument: impl Into<OsString>) -> Self {
         self.arguments.push(argument.into());
         self
     }
 
-    /// Command of a supervisor (`wh-keep`, say), which ends everything that Claude Code has started when we are killed.
+    /// Sets the command of a supervisor (such as `wh-keep`) that ends all processes started by Claude Code if this
+    /// process is killed.
     pub fn supervisor(mut self, command: impl IntoIterator<Item = OsString>) -> Self {
         self.supervisor = Some(command.into_iter().collect());
         self
     }
 
-    /// Session of our own that the supervisor is registered for, see [`Launch::session`].
+    /// Sets the id of the session, in the calling program, that the [supervisor](Self::supervisor) is registered for.
+    /// See [`Launch::session`].
     pub fn owner_session(mut self, id: impl Into<String>) -> Self {
         self.owner_session = Some(id.into());
         self
     }
 
-    /// What kills it and all that it has started, whoever else holds it.
-    pub fn leash(mut self, leash: wh_pipe::Leash) -> Self {
-        self.leash = Some(leash);
+    /// Sets a kill switch for Claude Code and all processes that it starts.
+    pub fn kill_switch(mut self, kill_switch: wh_pipe::KillSwitch) -> Self {
+        self.kill_switch = Some(kill_switch);
         self
     }
 
-    /// The model to begin with.
+    /// Sets the initial model.
     pub fn model(mut self, model: impl Into<String>) -> Self {
         self.model = Some(model.into());
         self
     }
 
-    /// The model to begin with, or none: Claude Code's own choice.
+    /// Sets the initial model; `None` selects Claude Code's default.
     pub fn model_or_default(mut self, model: Option<&str>) -> Self {
         self.model = model.map(str::to_owned);
         self
     }
 
-    /// The permission mode to begin in.
+    /// Sets the initial permission mode.
     pub fn permission_mode(mut self, mode: PermissionMode) -> Self {
         self.permission_mode = Some(mode);
         self
     }
 
-    /// Lets the mode that asks for no permission be entered, now or later. Without it Claude Code refuses.
+    /// Allows [`PermissionMode::BypassPermissions`], initially or later. Claude Code rejects that mode otherwise.
     pub fn may_skip_permissions(mut self, may: bool) -> Self {
         self.may_bypass = may;
         self
     }
 
-    /// Goes on with a conversation.
+    /// Resumes a conversation.
     pub fn resume(mut self, resume: Resume) -> Self {
         self.resume = Some(resume);
         self
     }
 
-    /// Begins a new conversation.
+    /// Starts a new conversation.
     pub fn without_resume(mut self) -> Self {
         self.resume = None;
         self
     }
 
-    /// The id that a new conversation gets: a UUID.
+    /// Sets the id of a new conversation, a UUID.
     pub fn session_id(mut self, id: impl Into<String>) -> Self {
         self.session_id = Some(id.into());
         self
     }
 
-    /// Whether messages come while they grow. They do, unless this says no.
+    /// Enables or disables partial messages while they are streamed. Enabled by default.
     pub fn partial_messages(mut self, partial: bool) -> Self {
         self.partial = partial;
         self
     }
 
-    /// Keeps what files were before each prompt, so that [`rewind_files`](crate::Connection::rewind_files) can bring it back.
+    /// Enables file checkpoints before each prompt, which [`rewind_files`](crate::Connection::rewind_files) requires.
     pub fn file_checkpoints(mut self, keep: bool) -> Self {
         self.checkpoints = keep;
         self
     }
 
-    /// Instructions after Claude Code's own.
+    /// Appends instructions to Claude Code's system prompt.
     pub fn append_system_prompt(mut self, text: impl Into<String>) -> Self {
         self.initialize.append_system_prompt = Some(text.into());
         self
     }
 
-    /// A subagent: its name, and its definition as Claude Code has it (`description`, `prompt`, `tools`, `model`).
+    /// Adds a subagent with its name and its definition in Claude Code's format (`description`, `prompt`, `tools`,
+    /// `model`).
     pub fn agent(mut self, name: impl Into<String>, definition: Value) -> Self {
         self.initialize.agents.get_or_insert_with(Map::new).insert(name.into(), definition);
         self
     }
 
-    /// How long the handshake may take: a minute, or what `CLAUDE_CODE_STREAM_CLOSE_TIMEOUT` says in milliseconds.
+    /// Sets the timeout of the handshake. The default is one minute, or `CLAUDE_CODE_STREAM_CLOSE_TIMEOUT` in
+    /// milliseconds.
     pub fn initialize_timeout(mut self, timeout: Duration) -> Self {
         self.initialize_timeout = timeout;
         self
     }
 
-    /// How long a request may take: a minute, unless said otherwise.
+    /// Sets the timeout of control requests. The default is one minute.
     pub fn control_timeout(mut self, timeout: Duration) -> Self {
         self.control_timeout = timeout;
         self
     }
 
-    /// The longest line that is read. A longer one is passed over, and [`Event::Skipped`](crate::Event::Skipped) says so.
+    /// Sets the maximum length of a line in bytes. Longer lines are skipped and reported as
+    /// [`Event::Skipped`](crate::Event::Skipped).
     pub fn longest_line(mut self, bytes: usize) -> Self {
         self.longest_line = bytes;
         self
     }
 
-    /// Asks us for each permission. The callback may take its time; when Claude Code withdraws the question, it is dropped.
+    /// Sets the callback for permissions. The callback may take any amount of time. If Claude Code withdraws the
+    /// question, the callback's future is dropped.
     pub fn can_use_tool<F, R>(mut self, callback: F) -> Self
     where
         F: Fn(CanUseTool) -> R + Send + Sync + 'static,
@@ -254,7 +260,7 @@ impl Options {
         self
     }
 
-    /// Asks us what an MCP server wants from the person.
+    /// Sets the callback for elicitations, which are questions of MCP servers to the user.
     pub fn elicitation<F, R>(mut self, callback: F) -> Self
     where
         F: Fn(Elicitation) -> R + Send + Sync + 'static,
@@ -265,8 +271,8 @@ impl Options {
         self
     }
 
-    /// Calls us at an event (`PreToolUse`, `PostToolUse`, `UserPromptSubmit`, …), for the tools that `matcher` names, or
-    /// all.
+    /// Adds a callback for a hook event (`PreToolUse`, `PostToolUse`, `UserPromptSubmit`, …). `matcher` selects tools;
+    /// `None` matches all.
     pub fn hook<F, R>(mut self, event: impl Into<String>, matcher: Option<&str>, callback: F) -> Self
     where
         F: Fn(Value) -> R + Send + Sync + 'static,
@@ -285,38 +291,38 @@ impl Options {
         self
     }
 
-    /// Gives it the tools of a server that lives in this process.
-    pub fn mcp_server(mut self, server: McpServer) -> Self {
+    /// Adds an MCP server that runs in this process.
+    pub fn mcp_server(mut self, server: LocalMcpServer) -> Self {
         let name = server.name().to_owned();
         self.initialize.sdk_mcp_servers.get_or_insert_with(Vec::new).push(name.clone());
         self.handlers.servers.insert(name, Arc::new(server));
         self
     }
 
-    /// Passes permissions and elicitations on as [`Event::Ask`](crate::Event::Ask), to be answered by their id, where no
-    /// callback takes them. For those who drive a [`Connection`](crate::Connection) themselves.
+    /// Forwards permissions and elicitations without a callback as [`Event::Ask`](crate::Event::Ask). For programs that
+    /// read a [`Connection`](crate::Connection) themselves.
     pub fn forward_asks(mut self) -> Self {
         self.forward_asks = true;
         self
     }
 
-    /// What is started.
+    /// Launch with program, arguments and environment.
     pub(crate) fn launch(&self) -> Launch {
         let mut launch = Launch::new(&self.program);
         launch.arguments = self.command_line();
         launch.directory.clone_from(&self.directory);
         launch.supervisor.clone_from(&self.supervisor);
         launch.session.clone_from(&self.owner_session);
-        launch.leash.clone_from(&self.leash);
+        launch.kill_switch.clone_from(&self.kill_switch);
         let set = |value: &str| Some(OsString::from(value));
         launch.environment = BTreeMap::from([
-            // Claude Code refuses to run within itself, and these change what its runtime does or prints.
+            // Claude Code refuses to run inside itself. The others change the behaviour or output of its runtime.
             ("CLAUDECODE".into(), None),
             ("NODE_OPTIONS".into(), None),
             ("DEBUG".into(), None),
             ("CLAUDE_CODE_ENTRYPOINT".into(), set("sdk-rs")),
             ("CLAUDE_AGENT_SDK_VERSION".into(), set(env!("CARGO_PKG_VERSION"))),
-            // Newer versions say by the first that we read the session's state, older ones by the second.
+            // Requests state events: the first variable is for newer versions, the second for older ones.
             ("CLAUDE_CODE_SDK_READS_SESSION_STATE".into(), set("1")),
             ("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS".into(), set("1")),
         ]);
@@ -333,7 +339,7 @@ impl Options {
     fn command_line(&self) -> Vec<OsString> {
         let mut line: Vec<OsString> =
             ["--output-format", "stream-json", "--verbose", "--input-format", "stream-json"].map(OsString::from).into();
-        // A value in the same word cannot be taken for a flag, whatever it begins with.
+        // In one argument, a value cannot be taken for a flag.
         let mut flag = |name: &str, value: &str| line.push(format!("--{name}={value}").into());
         if self.asks() {
             flag("permission-prompt-tool", "stdio");
@@ -369,13 +375,13 @@ impl Options {
         line
     }
 
-    /// Whether somebody here answers questions.
+    /// Returns true if a callback or the owner of the connection answers questions.
     fn asks(&self) -> bool {
         self.forward_asks || self.handlers.permission.is_some()
     }
 }
 
-/// The mode's name, as flags and requests have it.
+/// Returns the name of a permission mode in flags and requests.
 pub fn mode_name(mode: &PermissionMode) -> String {
     serde_json::to_value(mode).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
 }
@@ -384,7 +390,7 @@ fn timeout_of(milliseconds: Option<&str>) -> Duration {
     milliseconds
         .and_then(|value| value.trim().parse().ok())
         .filter(|value| *value > 0)
-        .map_or(CONTROL, Duration::from_millis)
+        .map_or(DEFAULT_CONTROL_TIMEOUT, Duration::from_millis)
 }
 
 #[cfg(test)]
@@ -420,7 +426,7 @@ mod tests {
 
     #[test]
     fn a_server_in_this_process_is_named_on_the_command_line_and_in_the_handshake() {
-        let options = Options::new().mcp_server(McpServer::new("desk", "1"));
+        let options = Options::new().mcp_server(LocalMcpServer::new("desk", "1"));
         let config = words(&options).into_iter().find_map(|word| word.strip_prefix("--mcp-config=").map(str::to_owned));
         let config: Value = serde_json::from_str(&config.unwrap()).unwrap();
         assert_eq!(config, json!({"mcpServers": {"desk": {"type": "sdk", "name": "desk"}}}));
@@ -447,7 +453,7 @@ mod tests {
     fn the_handshakes_timeout_comes_from_the_environment() {
         assert_eq!(timeout_of(Some("1500")), Duration::from_millis(1500));
         for nonsense in [None, Some(""), Some("0"), Some("soon")] {
-            assert_eq!(timeout_of(nonsense), CONTROL);
+            assert_eq!(timeout_of(nonsense), DEFAULT_CONTROL_TIMEOUT);
         }
     }
 }

@@ -1,5 +1,4 @@
-//! The handle on a daemon: its sessions, and what can be asked of one. A door holds it as [`Daemon`]; the engine is behind
-//! it.
+//! Handle on a daemon: its sessions and the operations on them. Servers use it as [`Daemon`]; the engine implements it.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -14,84 +13,84 @@ use wh_core::space::ParticipantId;
 use wh_core::terminal::{Exit, Size};
 use wh_wire::socket::{Capabilities, ControlAck, ControlKind, ControlProblem, ControlRequest, Credential, Failure};
 
-use crate::session::Session;
+use crate::session::SessionHandle;
 use crate::{Opener, Space, Ui};
 
-/// A future that can be asked for through a `dyn` port.
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+/// Boxed future, for methods of `dyn` traits.
+pub type DaemonFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// A conversation, whoever shows it, and as whom callers take part.
+/// Conversation of a session, with the identity of its callers.
 #[derive(Debug, Clone)]
 pub struct Conversation {
-    /// The space.
+    /// Space of the conversation.
     pub space: Space,
-    /// The UI whose `ui` the state shows.
+    /// UI whose state is reported with the conversation.
     pub ui: Ui,
-    /// Who the callers are.
+    /// Participant that callers act as.
     pub me: ParticipantId,
-    /// The name of its agents for people.
+    /// Title of the agent.
     pub title: String,
 }
 
-/// Whoever keeps sessions.
+/// Sessions of a daemon.
 pub trait Daemon: Send + Sync {
-    /// Every session, oldest first; those that have ended too.
-    fn sessions(&self) -> Vec<Arc<Session>>;
+    /// Lists all sessions, oldest first, including ended ones.
+    fn sessions(&self) -> Vec<Arc<SessionHandle>>;
 
-    /// The one of this id or name. Names belong to the living before the dead, and to the newest of these.
-    fn session(&self, id_or_name: &str) -> Option<Arc<Session>> {
+    /// Finds a session by id or name. Of sessions with the same name a running one takes precedence, then the newest.
+    fn session(&self, id_or_name: &str) -> Option<Arc<SessionHandle>> {
         find(&self.sessions(), id_or_name)
     }
 
-    /// The one of this id.
-    fn session_by_id(&self, id: &str) -> Option<Arc<Session>> {
+    /// Finds a session by id.
+    fn session_by_id(&self, id: &str) -> Option<Arc<SessionHandle>> {
         self.session(id).filter(|session| session.id == id)
     }
 
-    /// The one of this id or name among the sessions of these teams; names as for [`session`](Self::session).
-    fn session_of(&self, id_or_name: &str, teams: &BTreeSet<String>) -> Option<Arc<Session>> {
+    /// Finds a session of these teams by id or name, with the precedence of [`session`](Self::session).
+    fn session_of(&self, id_or_name: &str, teams: &BTreeSet<String>) -> Option<Arc<SessionHandle>> {
         let mut all = self.sessions();
         all.retain(|one| teams.contains(&one.team));
         find(&all, id_or_name)
     }
 
-    /// The ids and names of the sessions of these teams that were an earlier daemon's and are about to be here again.
-    fn returning_of(&self, teams: &BTreeSet<String>) -> Vec<(String, String)>;
+    /// Ids and names of these teams' stored sessions that are being restored.
+    fn restoring_of(&self, teams: &BTreeSet<String>) -> Vec<(String, String)>;
 
-    /// The names of those that were an earlier daemon's and are about to be here again.
-    fn returning(&self) -> Vec<String>;
+    /// Names of all stored sessions that are being restored.
+    fn restoring(&self) -> Vec<String>;
 
-    /// True if the one of this id or name is among them.
-    fn is_returning(&self, wanted: &str) -> bool;
+    /// True if the session with this id or name is being restored.
+    fn is_restoring(&self, wanted: &str) -> bool;
 
     /// Turns the origin of a caller inside a `--person` session into [`Origin::Outside`].
     fn resolve(&self, origin: Origin) -> Origin {
         origin.resolve(|id| self.lineage(id).is_some_and(|lineage| lineage.person))
     }
 
-    /// Where a session comes from. Known from before anything of it runs, and so before it is listed.
+    /// Lineage of a session. Known before the session starts and before it is listed.
     fn lineage(&self, id: &str) -> Option<Arc<Lineage>>;
 
-    /// Makes one, or finds the one that the same wish has made before.
-    fn create(&self, wanted: NewSession) -> BoxFuture<'_, Result<Created, CreateError>>;
+    /// Creates a session, or returns the one created earlier with the same idempotency key.
+    fn create(&self, wanted: NewSession) -> DaemonFuture<'_, Result<Created, CreateError>>;
 
-    /// Gives one another name.
+    /// Renames a session.
     fn rename(&self, id: &str, name: &str) -> Result<(), CreateError>;
 
-    /// Ends one and all that it started, in steps or at once. Returns when it has ended, or when it is known what could not be
-    /// ended.
-    fn end(&self, id: &str, now: bool) -> BoxFuture<'_, EndOutcome>;
+    /// Ends a session with all of its processes, in steps or at once. Returns when it has ended, or when some processes
+    /// could not be ended.
+    fn end(&self, id: &str, now: bool) -> DaemonFuture<'_, EndOutcome>;
 
-    /// The receipt of a command that is stored, also of a session that was lost. Newer ones are known to the session itself.
-    fn receipt(&self, session: &Session, id: RequestId) -> BoxFuture<'_, Option<Receipt>>;
+    /// Returns the stored receipt of a command, also for a lost session. A running session may have a newer receipt.
+    fn receipt(&self, session: &SessionHandle, id: RequestId) -> DaemonFuture<'_, Option<Receipt>>;
 
-    /// Forgets one that has ended, with its history. False: it lives, or there is none.
-    fn forget(&self, id: &str) -> BoxFuture<'_, bool>;
+    /// Removes an ended session and its history. False if it is running or unknown.
+    fn forget(&self, id: &str) -> DaemonFuture<'_, bool>;
 }
 
-/// The session of this id or name: names belong to the living before the dead, and to the newest of these.
-fn find(sessions: &[Arc<Session>], id_or_name: &str) -> Option<Arc<Session>> {
-    let named = |one: &&Arc<Session>| one.name() == id_or_name;
+/// Finds a session by id or name. Of sessions with the same name a running one takes precedence, then the newest.
+fn find(sessions: &[Arc<SessionHandle>], id_or_name: &str) -> Option<Arc<SessionHandle>> {
+    let named = |one: &&Arc<SessionHandle>| one.name() == id_or_name;
     let by_id = sessions.iter().find(|one| one.id == id_or_name);
     by_id
         .or_else(|| sessions.iter().rev().filter(|one| one.ended().is_none()).find(named))
@@ -99,160 +98,152 @@ fn find(sessions: &[Arc<Session>], id_or_name: &str) -> Option<Arc<Session>> {
         .cloned()
 }
 
-/// Whoever carries control messages out: authorised, once, and written down.
+/// Receives control messages: authorises, executes and audits them.
 pub trait Controller: Send + Sync {
-    /// Types to a session, interrupts it or answers its question.
+    /// Sends input to a session, interrupts it or answers its question.
     fn control(
         &self,
         request: Result<Box<ControlRequest>, Box<ControlProblem>>,
         caller: Caller,
-    ) -> BoxFuture<'_, Result<ControlAck, Failure>>;
+    ) -> DaemonFuture<'_, Result<ControlAck, Failure>>;
 
-    /// Writes down that a door has let somebody or something not in, before it was known what it was about: why, in a word and in words.
-    fn refused_at_the_door(&self, error: &str, detail: &str);
+    /// Records in the audit log that a connection or request was rejected before its target was known.
+    fn audit_rejected(&self, error: &str, detail: &str);
 
-    /// Writes down that another interface has refused a caller of a session.
-    fn refused_caller(&self, session: &Session, action: ControlKind, refusal: &CallerRefusal);
+    /// Records in the audit log that another interface has refused a caller of a session.
+    fn audit_refused_caller(&self, session: &SessionHandle, action: ControlKind, refusal: &CallerRefusal);
 
-    /// The teams that these credentials are of, and the default team.
-    fn teams_shown(&self, credentials: Vec<Credential>) -> BoxFuture<'_, BTreeSet<String>>;
+    /// Returns the teams of these credentials, and the default team.
+    fn visible_teams(&self, credentials: Vec<Credential>) -> DaemonFuture<'_, BTreeSet<String>>;
 
-    /// What it can do.
+    /// Capabilities of the control interface.
     fn capabilities(&self) -> Capabilities;
 
-    /// Entries of the audit log that could not be written.
+    /// Number of audit records that could not be written.
     fn audit_lost(&self) -> u64;
 }
 
-/// Who asks at the socket.
+/// Caller at the socket.
 #[derive(Debug, Clone, Default)]
 pub struct Caller {
-    /// What proves who it is.
+    /// Proof of its identity.
     pub credential: Option<Credential>,
-    /// Its process.
+    /// Process that opened the connection.
     pub opener: Opener,
 }
 
-/// What is asked for when a session is made.
+/// Request to create a session.
 #[derive(Debug, Clone)]
 pub struct NewSession {
-    /// What runs in it.
-    pub what: What,
-    /// What people call it; wh finds a name when absent.
+    /// Agent or program to run.
+    pub workload: Workload,
+    /// Name of the session; derived from the agent or program if absent.
     pub name: Option<String>,
-    /// The team that it belongs to; `default` when absent.
+    /// Team of the session; `default` if absent.
     pub team: Option<String>,
-    /// Where it works.
     pub directory: PathBuf,
-    /// The size of its screen.
+    /// Size of the screen.
     pub size: Size,
-    /// All of its environment; the daemon's own when absent.
+    /// Complete environment; that of the daemon if absent.
     pub environment: Option<Vec<(OsString, OsString)>>,
-    /// The caller's name for this wish: under the same name no second session is made, also by a later daemon that still knows the first.
-    pub wish: Option<String>,
-    /// The sessions that create it, the nearest first; empty if the caller is outside every session.
+    /// Idempotency key: a repeated request with this key creates no second session, even after a restart of the daemon,
+    /// while the first request is remembered.
+    pub idempotency_key: Option<String>,
+    /// Sessions that create it, the nearest first; empty if the caller is outside every session.
     pub creators: Vec<String>,
-    /// Everything inside counts as outside. For terminal programs only.
+    /// True if callers inside the session count as outside of every session. For terminal programs only.
     pub person: bool,
 }
 
-/// What a wish for a session came to.
+/// Result of a create request.
 #[derive(Debug, Clone)]
 pub struct Created {
-    /// The session.
-    pub session: Arc<Session>,
-    /// It was there before: the wish was made under this name already.
+    /// Created or existing session.
+    pub session: Arc<SessionHandle>,
+    /// True if the session was created earlier with the same idempotency key.
     pub duplicate: bool,
 }
 
-/// What runs in a session.
+/// Agent or program of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub enum Workload {
     /// An agent, by its id.
     Agent {
-        /// Which.
+        /// Id of the agent.
         agent: String,
-        /// The model that it begins with.
         model: Option<String>,
-        /// The mode that it begins in.
         mode: Option<String>,
-        /// Modes that skip permissions may be entered.
+        /// True if modes that skip permissions may be entered.
         may_skip_permissions: bool,
-        /// What its command line has beside what wh puts there.
+        /// Additional command-line arguments.
         arguments: Vec<OsString>,
     },
     /// A terminal program with its arguments; not empty.
     Program(Vec<OsString>),
 }
 
-/// Why there is no such session, or none of that name.
+/// Reason why a session cannot be created or renamed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CreateError {
-    /// The name cannot be one.
+    /// The name is invalid.
     #[error(
-        "{0:?} cannot be a session's name: use letters, digits, '-', '_' and '.', at most 64, beginning with a letter or digit"
+        "{0:?} is not a valid session name: use letters, digits, '-', '_' and '.', at most 64, beginning with a letter or digit"
     )]
     BadName(String),
-    /// The name of the wish cannot be one.
+    /// The idempotency key is invalid.
     #[error("{0}")]
-    BadWish(String),
-    /// The name of the wish was another wish's.
+    InvalidIdempotencyKey(String),
+    /// The idempotency key was used for a different request.
     #[error("request_id {0:?} was used for another session; use another id")]
-    WishReused(String),
-    /// The caller may not create it.
+    IdempotencyKeyReused(String),
+    /// The caller may not create this session.
     #[error(transparent)]
     Refused(#[from] CallerRefusal),
-    /// An agent cannot count as a person.
+    /// `person` is not available for agents.
     #[error("only a terminal program can have --person; an agent's session cannot")]
     PersonIsAgent,
-    /// There is no such team.
-    #[error("there is no team {0:?}; wh team add makes one")]
+    /// The team does not exist.
+    #[error("there is no team {0:?}; create it with wh team add")]
     NoSuchTeam(String),
-    /// It was an earlier daemon's, and is not back yet.
-    #[error("session {0:?} is coming back; ask again")]
+    /// The session is still being restored.
+    #[error("session {0:?} is being restored; retry soon")]
     Returning(String),
-    /// A session that lives has it.
-    #[error("a session called {0:?} lives already")]
+    /// A running session has this name.
+    #[error("a session named {0:?} is already running")]
     NameTaken(String),
-    /// There is no such session.
+    /// The session does not exist.
     #[error("there is no session {0:?}")]
     NoSuchSession(String),
-    /// The agent is not known.
+    /// The agent is unknown.
     #[error("there is no agent {agent:?}; there are {}", known.join(", "))]
-    NoSuchAgent {
-        /// What was asked for.
-        agent: String,
-        /// What there is.
-        known: Vec<String>,
-    },
-    /// There is nothing to run.
-    #[error("name an agent or a program")]
+    NoSuchAgent { agent: String, known: Vec<String> },
+    /// The command line is empty.
+    #[error("the command line is empty; give an agent or a program")]
     Nothing,
-    /// The command line or the environment cannot be given to a program.
+    /// The command line or the environment is invalid.
     #[error("{0}")]
     Arguments(String),
-    /// It could not be started.
+    /// The agent or program could not be started.
     #[error("{message}")]
     Failed {
-        /// Why.
+        /// Reason of the failure.
         message: String,
-        /// What to do about it.
         hint: Option<String>,
     },
-    /// There are enough.
-    #[error("{0} sessions live already, and that is the most")]
+    /// The limit of running sessions is reached.
+    #[error("the limit of {0} running sessions is reached; end a session first")]
     TooMany(usize),
-    /// It could not be written down.
-    #[error("the session could not be kept: {0}")]
+    /// The session could not be stored.
+    #[error("cannot store the session: {0}")]
     Store(String),
-    /// The daemon is about to end.
+    /// The daemon is stopping.
     #[error("the daemon is stopping")]
     Stopping,
 }
 
 impl CreateError {
-    /// In words, with what to do about it where that is known.
-    pub fn told(&self) -> String {
+    /// Message with the suggested action, if there is one.
+    pub fn message_with_hint(&self) -> String {
         match self {
             Self::Failed { message, hint: Some(hint) } => format!("{message}; {hint}"),
             other => other.to_string(),
@@ -263,36 +254,37 @@ impl CreateError {
 /// Result of [`Daemon::end`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EndOutcome {
-    /// Nothing of the session runs any more.
+    /// All processes of the session have ended.
     Ended,
     /// The processes with these pids could not be ended.
     Left(Vec<i32>),
-    /// Nothing of it runs any more, but that is not stored, for this reason: the next daemon may restore it.
+    /// All processes have ended, but the end could not be stored, for this reason. The next daemon may restore the
+    /// session.
     NotStored(String),
-    /// There is no such session.
+    /// The session does not exist.
     NoSuchSession,
 }
 
-/// How a session ended.
+/// Cause of a session's end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// Its program did.
+    /// The program exited.
     Exited(Exit),
-    /// Its agent did; why, if nobody asked for it.
+    /// The agent ended, with the reason if that was not requested.
     Gone(Option<String>),
-    /// The daemon was gone before it, and it could not be gone on with.
+    /// The daemon ended first, and the session could not be resumed.
     Lost,
-    /// It cannot be used any more, but its processes with these pids could not be ended.
+    /// The session is unusable, but its processes with these pids could not be ended.
     Left(Vec<i32>),
-    /// The daemon is stopping. The session is not over: the next daemon restores it.
+    /// The daemon is stopping. The session has not ended: the next daemon restores it.
     Suspended,
 }
 
-/// Where a session comes from.
+/// Origin of a session.
 #[derive(Debug, Default)]
 pub struct Lineage {
-    /// The sessions that created it, the nearest first.
+    /// Sessions that created it, the nearest first.
     pub creators: Vec<String>,
-    /// Everything inside counts as outside.
+    /// True if callers inside the session count as outside of every session.
     pub person: bool,
 }

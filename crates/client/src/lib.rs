@@ -1,6 +1,6 @@
-//! How anyone asks: a [`Surface`] is what can be looked at and typed into, wherever it runs. Doors and people hold the
-//! same handle; whoever serves it gets [`Request`]s from a channel. [`sender`] is for those in another process: it sends
-//! control messages over a daemon's socket.
+//! Handles on sessions and spaces. A [`Surface`] is a screen that can be read and typed into; servers and attached
+//! users share the same handle, and its owner receives the requests from a channel. [`sender`] is for other processes:
+//! it sends control messages over a daemon's socket.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "a test ends what it starts"))]
 
 mod daemon;
@@ -16,15 +16,20 @@ pub mod trace;
 mod ui;
 
 pub use daemon::{
-    BoxFuture, Caller, Controller, Conversation, CreateError, Created, Daemon, EndOutcome, Ending, Lineage, NewSession,
-    What,
+    Caller, Controller, Conversation, CreateError, Created, Daemon, DaemonFuture, EndOutcome, Ending, Lineage,
+    NewSession, Workload,
 };
-pub use request::{Attachment, Facts, FromTerminal, Look, Request, ScreenUse, Shown, ToTerminal, WaitEnd, Watch};
-pub use session::{Audience, Session, SessionState};
-pub use space::{Change, Mirror, Pulse, RosterRequest, Space, SpaceRequest, SpaceWatch, Until, Updates};
-pub use subscription::{Lost, Start, Subscription};
+pub use request::{
+    Attachment, FromTerminal, ScreenRead, ScreenSnapshot, ScreenUse, SurfaceFacts, SurfaceRequest, SurfaceWatch,
+    ToTerminal, WaitEnd,
+};
+pub use session::{Audience, SessionHandle, SessionState};
+pub use space::{
+    ChangeNotice, Mirror, MirrorChange, ReplyStage, RosterRequest, Space, SpaceRequest, SpaceUpdates, SpaceWatch,
+};
+pub use subscription::{Subscription, SubscriptionEnd, SubscriptionStart};
 pub use surface::{Gone, Surface, Unanswered};
 pub use trace::Opener;
-pub use ui::{Drawn, Ui, UiFacts, UiOrder, UiPort};
-pub use wh_pipe::Left;
+pub use ui::{DrawProgress, Ui, UiFacts, UiOrder, UiPort};
+pub use wh_pipe::Survivors;
 pub use wh_pipe::children::SESSION_VARIABLE;

@@ -1,5 +1,5 @@
-//! A space in another process: requests of a [`Space`](crate::Space) as lines of JSON on a connection, and the answers to them. Both
-//! ends must be of the same version of wh; the server checks that before the first line.
+//! Access to a space in another process: requests of a [`Space`](crate::Space) and their answers, as JSON lines on a
+//! connection. Both ends must run the same version of wh; the server checks that before the first line.
 
 mod remote;
 mod server;
@@ -10,113 +10,94 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::oneshot;
-use wh_core::event::{Cursor, FellOut};
+use wh_core::event::{Cursor, CursorExpired};
 use wh_core::receipt::Receipt;
 use wh_core::request::{Request, RequestId};
-use wh_core::space::command::{Command, Done, Refusal};
-use wh_core::space::extent::{NoPiece, Piece};
+use wh_core::space::command::{CommandAccepted, ConversationCommand, SpaceRefusal};
+use wh_core::space::extent::{PieceError, TextPiece};
 use wh_core::space::query::{Query, QueryAnswer};
-use wh_core::space::roster::{AgentCard, Ask, ConversationCard, Told};
+use wh_core::space::roster::{AgentCard, AgentReply, AgentRequest, ConversationCard};
 use wh_core::space::state::State;
 use wh_core::space::{ItemId, ParticipantId};
 
-use crate::space::{Pulse, RosterRequest, SpaceRequest, SpaceWatch, Until, Updates};
+use crate::space::{ChangeNotice, ReplyStage, RosterRequest, SpaceRequest, SpaceUpdates, SpaceWatch};
 pub use remote::{LinkEnd, connect};
 pub use server::serve;
 
-/// Version of the lines. Both ends must have the same: change it with every change of a type that is sent.
+/// Version of the protocol, which must be equal at both ends. Change it with every change of a transmitted type.
 pub const LINK_VERSION: &str = concat!("wh-", env!("CARGO_PKG_VERSION"), "-link-1");
 
-/// A request, as it is sent.
+/// A request with its number.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct CallLine {
     /// Number of the request on this connection.
     pub id: u64,
-    /// The request.
-    pub call: Call,
+    pub call: LinkCall,
 }
 
-/// A request of a [`Space`](crate::Space) without its way back. The server knows who asks.
+/// A request of a [`Space`](crate::Space) without its reply channel. The server adds the participant.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Call {
-    /// See [`SpaceRequest::Command`].
-    Command(Option<Request>, Command, Until),
-    /// See [`SpaceRequest::Receipt`].
+pub enum LinkCall {
+    Command(Option<Request>, ConversationCommand, ReplyStage),
     Receipt(RequestId),
-    /// See [`SpaceRequest::Query`].
     Query(Query),
-    /// See [`SpaceRequest::Watch`].
     Watch,
-    /// See [`SpaceRequest::Updates`].
     Updates(Cursor, u64),
-    /// See [`RosterRequest::Agents`].
     Agents,
-    /// See [`RosterRequest::Conversations`].
     Conversations(String),
-    /// See [`RosterRequest::Manage`].
-    Manage(Option<String>, Ask),
-    /// See [`RosterRequest::Invite`].
+    Manage(Option<String>, AgentRequest),
     Invite(String, Option<String>),
-    /// See [`SpaceRequest::Piece`].
     Piece(ItemId, u64),
 }
 
-/// A line of the server.
+/// A line from the server.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ServerLine {
-    /// The answer to the request of this number.
+    /// Answer to the request with this number.
     Reply(u64, Reply),
-    /// The request of this number has no answer: the space is gone.
+    /// The request with this number has no answer, because the space has ended.
     Gone(u64),
-    /// The space has changed. Only the newest counts.
-    Pulse(Pulse),
-    /// The last line, with the reason.
+    /// Change notification; only the newest value counts.
+    #[serde(rename = "Pulse")]
+    Change(ChangeNotice),
+    /// Last line, with the reason for the end.
     Over(String),
 }
 
-/// The answer to a [`Call`], by the same name.
+/// Answer to the [`LinkCall`] of the same name.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Reply {
-    /// See [`Call::Command`].
-    Command(Result<Done, Refusal>),
-    /// See [`Call::Receipt`].
+    Command(Result<CommandAccepted, SpaceRefusal>),
     Receipt(Option<Receipt>),
-    /// See [`Call::Query`].
     Query(Box<QueryAnswer>),
-    /// See [`Call::Watch`].
-    Watch(Box<Snapshot>),
-    /// See [`Call::Updates`].
-    Updates(Result<Updates, FellOut>),
-    /// See [`Call::Agents`].
+    Watch(Box<SpaceSnapshot>),
+    Updates(Result<SpaceUpdates, CursorExpired>),
     Agents(Vec<AgentCard>),
-    /// See [`Call::Conversations`].
-    Conversations(Result<Vec<ConversationCard>, Refusal>),
-    /// See [`Call::Manage`].
-    Manage(Result<Told, Refusal>),
-    /// See [`Call::Invite`].
-    Invite(Result<(), Refusal>),
-    /// See [`Call::Piece`].
-    Piece(Result<Piece, NoPiece>),
+    Conversations(Result<Vec<ConversationCard>, SpaceRefusal>),
+    Manage(Result<AgentReply, SpaceRefusal>),
+    Invite(Result<(), SpaceRefusal>),
+    Piece(Result<TextPiece, PieceError>),
 }
 
-/// A [`SpaceWatch`] without its bell.
+/// A [`SpaceWatch`] without its change notifications.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Snapshot {
-    /// The state.
+pub struct SpaceSnapshot {
+    /// State of the space.
     pub state: State,
     /// End of the journal.
     pub end: Cursor,
-    /// Revision of what grows.
+    /// Revision of growth.
     pub revision: u64,
-    /// [`Pulse::beat`] of the state.
-    pub beat: u64,
+    /// [`ChangeNotice::change_count`](crate::ChangeNotice::change_count) of the state.
+    #[serde(rename = "beat")]
+    pub change_count: u64,
 }
 
-/// An answer that is to come.
+/// Future of an answer; `None` if the space has ended.
 pub type PendingReply = std::pin::Pin<Box<dyn Future<Output = Option<Reply>> + Send>>;
 
-impl Call {
-    /// The request for a space in this process, as this participant, and the answer to come; `None`: the space is gone.
+impl LinkCall {
+    /// Converts to a request for a local space as this participant, with the future of its answer.
     pub fn into_request(self, by: ParticipantId) -> (SpaceRequest, PendingReply) {
         fn pending<T: Send + 'static>(
             request: impl FnOnce(oneshot::Sender<T>) -> SpaceRequest,
@@ -134,8 +115,8 @@ impl Call {
                 pending(|reply| SpaceRequest::Query { query, reply }, |answer| Reply::Query(Box::new(answer)))
             }
             Self::Watch => pending(SpaceRequest::Watch, |watch: SpaceWatch| {
-                let SpaceWatch { state, end, revision, beat, .. } = watch;
-                Reply::Watch(Box::new(Snapshot { state, end, revision, beat }))
+                let SpaceWatch { state, end, revision, change_count, .. } = watch;
+                Reply::Watch(Box::new(SpaceSnapshot { state, end, revision, change_count }))
             }),
             Self::Updates(after, revision) => {
                 pending(|reply| SpaceRequest::Updates { after, revision, reply }, Reply::Updates)
@@ -157,22 +138,22 @@ impl Call {
     }
 }
 
-/// Reads a line of at most this many bytes; `None` at the end.
+/// Reads a line of at most `max_bytes` bytes; `None` at the end.
 async fn read_line<T: DeserializeOwned>(
     reader: &mut (impl AsyncBufRead + Unpin),
-    longest: u64,
+    max_bytes: u64,
 ) -> io::Result<Option<T>> {
     let mut line = Vec::new();
-    if reader.take(longest).read_until(b'\n', &mut line).await? == 0 {
+    if reader.take(max_bytes).read_until(b'\n', &mut line).await? == 0 {
         return Ok(None);
     }
     if line.last() != Some(&b'\n') {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "a line that does not end, or is too long"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the line is incomplete or too long"));
     }
     serde_json::from_slice(&line).map(Some).map_err(Into::into)
 }
 
-/// Writes a line.
+/// Serialises and writes a line.
 async fn write_line(writer: &mut (impl AsyncWrite + Unpin), line: &impl Serialize) -> io::Result<()> {
     let mut bytes = serde_json::to_vec(line)?;
     bytes.push(b'\n');

@@ -1,5 +1,5 @@
-//! Returning freed memory to the system. The allocator keeps what lies below memory that is still in use; after something large was freed
-//! (a long line, a large screen) that may be most of it.
+//! Returns freed memory to the system. The allocator retains free memory below blocks that are still in use, which may
+//! be most of it after a large block (a long line, a large screen) was freed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -7,18 +7,18 @@ use std::time::Duration;
 /// Delay before freed memory is returned, so that one trim serves all releases within it.
 const RELEASE_DELAY: Duration = Duration::from_millis(500);
 
-static WAITING: AtomicBool = AtomicBool::new(false);
+static TRIM_SCHEDULED: AtomicBool = AtomicBool::new(false);
 
-/// Returns freed memory to the system soon, on a thread of its own. To be called after something large was freed; calls that follow within half a
-/// second are served together. Outside of a runtime nothing happens.
+/// Returns freed memory to the system in a background thread. Call it after freeing something large; calls within half
+/// a second are combined. Does nothing outside of a runtime.
 pub fn release() {
     let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-    if WAITING.swap(true, Ordering::AcqRel) {
+    if TRIM_SCHEDULED.swap(true, Ordering::AcqRel) {
         return;
     }
     runtime.spawn(async {
         tokio::time::sleep(RELEASE_DELAY).await;
-        WAITING.store(false, Ordering::Release);
+        TRIM_SCHEDULED.store(false, Ordering::Release);
         let _ = tokio::task::spawn_blocking(trim).await;
     });
 }

@@ -1,4 +1,4 @@
-//! What a surface is asked, with the way back for its answer.
+//! Requests to a surface, with their reply channels.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -6,215 +6,201 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot, watch};
 use wh_core::condition::Condition;
-use wh_core::event::{Cursor, FellOut, Numbered};
+use wh_core::event::{Cursor, CursorExpired, NumberedEvent};
 use wh_core::histogram::Histogram;
 use wh_core::input::Gesture;
 use wh_core::receipt::Receipt;
 use wh_core::request::{self, RequestId};
-use wh_core::session::{AnswerAt, Done, Refusal, Sight, Status, Waited};
+use wh_core::session::{AnswerAt, InputAccepted, Refusal, ScreenTiming, Status, WaitResult};
 use wh_core::terminal::{SignalTarget, Size};
-use wh_screen::frame::Frame;
-use wh_screen::vt::Reports;
+use wh_screen::frame::ScreenFrame;
+use wh_screen::vt::TerminalReports;
 
-/// One question or command for whoever serves a surface.
+/// Request to the task that serves a surface.
 #[derive(Debug)]
-pub enum Request {
-    /// Type, press, paste, point: as one command.
+pub enum SurfaceRequest {
+    /// Type gestures as one command.
     Type {
-        /// What, in order.
+        /// Gestures in order.
         gestures: Vec<Gesture>,
-        /// The caller's id, and what it stands for.
+        /// Request id and content fingerprint, if the caller gave an id.
         request: Option<request::Request>,
-        /// When the caller is answered.
+        /// Stage at which the caller is answered.
         answer: AnswerAt,
-        /// The way back.
-        reply: oneshot::Sender<Result<Done, Refusal>>,
+        reply: oneshot::Sender<Result<InputAccepted, Refusal>>,
     },
-    /// Discard all input that the program has not read, interrupt it, and type something once it has handled that.
+    /// Discard unread input, interrupt the program, and type something once it has handled that.
     Interrupt {
-        /// Typed afterwards, in order; may be empty.
+        /// Gestures to type afterwards; may be empty.
         then: Vec<Gesture>,
-        /// The caller's id, and what it stands for.
+        /// Request id and content fingerprint, if the caller gave an id.
         request: Option<request::Request>,
-        /// The way back.
-        reply: oneshot::Sender<Result<Done, Refusal>>,
+        reply: oneshot::Sender<Result<InputAccepted, Refusal>>,
     },
-    /// Type these bytes as they are: a keyboard elsewhere has made them.
+    /// Type raw bytes, encoded elsewhere for the program's modes.
     Keyboard {
-        /// What.
+        /// Bytes to type.
         bytes: Bytes,
-        /// The way back.
-        reply: oneshot::Sender<Result<Done, Refusal>>,
+        reply: oneshot::Sender<Result<InputAccepted, Refusal>>,
     },
     /// Change the size.
     Resize {
-        /// To this.
         size: Size,
-        /// The caller's id, and what it stands for.
+        /// Request id and content fingerprint, if the caller gave an id.
         request: Option<request::Request>,
-        /// The way back.
-        reply: oneshot::Sender<Result<Done, Refusal>>,
+        reply: oneshot::Sender<Result<InputAccepted, Refusal>>,
     },
     /// Send a signal.
     Signal {
-        /// Its number.
         number: u8,
-        /// To whom.
+        /// Receiver of the signal.
         target: SignalTarget,
-        /// The caller's id, and what it stands for.
+        /// Request id and content fingerprint, if the caller gave an id.
         request: Option<request::Request>,
-        /// The way back.
-        reply: oneshot::Sender<Result<Done, Refusal>>,
+        reply: oneshot::Sender<Result<InputAccepted, Refusal>>,
     },
-    /// Mark this moment.
+    /// Publish a mark.
     Mark {
-        /// By this name.
+        /// Label of the mark.
         label: String,
-        /// The caller's id, and what it stands for.
+        /// Request id and content fingerprint, if the caller gave an id.
         request: Option<request::Request>,
-        /// The way back.
-        reply: oneshot::Sender<Result<Done, Refusal>>,
+        reply: oneshot::Sender<Result<InputAccepted, Refusal>>,
     },
-    /// Show the screen.
-    Look {
-        /// What of it.
-        look: Look,
-        /// The way back.
-        reply: oneshot::Sender<Shown>,
+    /// Read the screen.
+    ReadScreen {
+        /// Parts and timing of the read.
+        read: ScreenRead,
+        reply: oneshot::Sender<ScreenSnapshot>,
     },
-    /// Tell what is known beside the screen.
-    Tell {
-        /// The way back.
-        reply: oneshot::Sender<Facts>,
-    },
-    /// Tell what became of a command.
+    /// Return the facts of the session.
+    Facts { reply: oneshot::Sender<SurfaceFacts> },
+    /// Return the receipt of a command.
     Receipt {
-        /// The caller's id.
+        /// Request id of the command.
         request_id: RequestId,
-        /// The way back; nothing if it is not known.
+        /// Reply channel; `None` if the command is unknown.
         reply: oneshot::Sender<Option<Receipt>>,
     },
-    /// Say when something holds.
+    /// Wait until a condition holds.
     Wait {
-        /// What.
+        /// Condition to wait for.
         condition: Condition,
-        /// How long it may take.
         timeout: Duration,
-        /// The way back. Closed when the caller no longer waits.
+        /// Reply channel. Closed when the caller no longer waits.
         reply: oneshot::Sender<Result<WaitEnd, Refusal>>,
     },
-    /// Watch: where the journal stands, and how to hear of more.
+    /// Return the end of the journal and change notifications.
     Watch {
-        /// The screen is watched too: a UI that runs on demand stays while [`Watch::screen_use`] is held.
+        /// True if the screen is watched too: a UI that runs on demand keeps running while [`SurfaceWatch::screen_use`]
+        /// is held.
         screen: bool,
-        /// The way back.
-        reply: oneshot::Sender<Watch>,
+        reply: oneshot::Sender<SurfaceWatch>,
     },
-    /// What happened after a cursor.
+    /// Return the events after a cursor.
     Events {
-        /// How far the asker has seen.
+        /// Last event that the caller has seen.
         after: Cursor,
-        /// The way back.
-        reply: oneshot::Sender<Result<Vec<Arc<Numbered>>, FellOut>>,
+        reply: oneshot::Sender<Result<Vec<Arc<NumberedEvent>>, CursorExpired>>,
     },
-    /// Attach a person's terminal.
+    /// Attach a user's terminal.
     Attach(Attachment),
-    /// End the program and all that it started.
+    /// End the program and all of its processes.
     End {
-        /// At once, without steps.
+        /// True to end at once instead of in steps.
         now: bool,
     },
 }
 
-/// A person's terminal: it gets every byte that the program writes, and what it sends is typed.
+/// A user's terminal: it receives all program output, and its input is typed.
 #[derive(Debug)]
 pub struct Attachment {
-    /// Its size.
+    /// Size of the terminal.
     pub size: Size,
-    /// What it is told. When it is full, the program has to wait, as for any slow terminal.
+    /// Output to the terminal. If it is full, the program has to wait, as for any slow terminal.
     pub output: mpsc::Sender<ToTerminal>,
-    /// What the person types. When the program does not read, the person has to wait.
+    /// Typed input. If the program does not read, the user has to wait.
     pub input: mpsc::Receiver<Bytes>,
-    /// What else the person does. Closed when the terminal is detached.
+    /// Other events of the terminal. Closed when the terminal is detached.
     pub changes: mpsc::Receiver<FromTerminal>,
 }
 
-/// What a person's terminal is told.
+/// Message to a user's terminal.
 #[derive(Debug)]
 pub enum ToTerminal {
-    /// The program wrote this.
+    /// Output of the program.
     Output(Bytes),
-    /// The program was stopped, as by Ctrl-Z: the person wants their shell back.
+    /// The program was stopped, for example by Ctrl-Z: return to the user's shell.
     Stopped,
 }
 
-/// What a person's terminal says beside what is typed.
+/// Event of a user's terminal other than typed input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FromTerminal {
-    /// Its window has this size now.
+    /// The window was resized.
     Resized(Size),
-    /// The person is back from their shell: a stopped program may go on.
+    /// The user has resumed the job: continue a stopped program.
     Continue,
 }
 
-/// What of a screen is wanted.
+/// Parts and timing of a screen read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Look {
-    /// The retained raw output too.
+pub struct ScreenRead {
+    /// Include the retained raw output.
     pub history: bool,
-    /// A complete frame, or this moment.
-    pub sight: Sight,
+    /// Read the last complete frame, or the screen as it is now.
+    pub timing: ScreenTiming,
 }
 
-/// The screen.
+/// Result of a screen read.
 #[derive(Debug, Clone)]
-pub struct Shown {
-    /// What it shows. Shared between all who look before it changes.
-    pub frame: Arc<Frame>,
-    /// Frames so far.
+pub struct ScreenSnapshot {
+    /// Content of the screen. Shared between all reads until it changes.
+    pub frame: Arc<ScreenFrame>,
+    /// Number of frames so far.
     pub frames_rendered: u64,
-    /// When the last was complete; before the first, when the blank screen came to be.
+    /// Time of the last complete frame; before the first, the creation time of the blank screen.
     pub last_frame: SystemTime,
     /// Characters of raw output that are retained.
     pub log_characters: usize,
-    /// Whether older ones were dropped.
+    /// True if older output was dropped.
     pub log_truncated: bool,
     /// Bytes of output so far, retained or not.
     pub output_bytes: u64,
-    /// The retained raw output, if it was asked for.
+    /// Retained raw output, if requested.
     pub history: Option<Vec<u8>>,
 }
 
-/// The journal as it stands, the state that goes with it, and the bells that ring when there is more. All of one moment.
+/// End of the journal, the state at that point, and change notifications, read atomically.
 #[derive(Debug)]
-pub struct Watch {
-    /// Where the journal ends.
+pub struct SurfaceWatch {
+    /// End of the journal.
     pub end: Cursor,
-    /// What is known at that point.
-    pub facts: Facts,
-    /// The screen at that point, if one is kept.
-    pub shown: Option<Shown>,
-    /// The number of the newest event.
+    /// Facts at that point.
+    pub facts: SurfaceFacts,
+    /// Screen at that point, if there is one.
+    pub shown: Option<ScreenSnapshot>,
+    /// Number of the newest event.
     pub events: watch::Receiver<u64>,
-    /// The number of the newest frame.
+    /// Number of the newest frame.
     pub frames: watch::Receiver<u64>,
-    /// Keeps a UI that runs on demand, if the screen is watched.
+    /// Guard that keeps a UI running that was started on demand, if the screen is watched.
     pub screen_use: Option<ScreenUse>,
 }
 
-/// Keeps a UI that runs on demand for as long as it is held.
+/// Guard that keeps a UI running that was started on demand.
 #[derive(Debug, Clone, Default)]
 pub struct ScreenUse(Arc<()>);
 
 impl ScreenUse {
-    /// True if somebody else holds it too.
+    /// True if there are other holders.
     pub fn is_shared(&self) -> bool {
         Arc::strong_count(&self.0) > 1
     }
 }
 
-impl Request {
-    /// The caller's id and what it stands for, if this is a command with an id.
+impl SurfaceRequest {
+    /// Request id and content fingerprint of a command, if it has an id.
     pub fn named(&self) -> Option<&request::Request> {
         match self {
             Self::Type { request, .. }
@@ -226,7 +212,7 @@ impl Request {
         }
     }
 
-    /// True for what is answered with [`Done`] or [`Refusal`].
+    /// True for requests that are answered with an acceptance or a refusal.
     pub fn is_command(&self) -> bool {
         matches!(
             self,
@@ -239,8 +225,8 @@ impl Request {
         )
     }
 
-    /// The way back of a command.
-    pub fn into_reply(self) -> Option<oneshot::Sender<Result<Done, Refusal>>> {
+    /// Reply channel of a command.
+    pub fn into_reply(self) -> Option<oneshot::Sender<Result<InputAccepted, Refusal>>> {
         match self {
             Self::Type { reply, .. }
             | Self::Interrupt { reply, .. }
@@ -253,48 +239,47 @@ impl Request {
     }
 }
 
-/// What is known beside the screen.
+/// State of a session without its screen.
 #[derive(Debug, Clone)]
-pub struct Facts {
-    /// wh's own id for the session.
+pub struct SurfaceFacts {
+    /// Id of the session.
     pub id: String,
-    /// What runs.
+    /// Command line of the program.
     pub command: Vec<String>,
-    /// Its process id.
+    /// Process id of the program.
     pub pid: Option<i32>,
-    /// How it fares.
+    /// Status of the session.
     pub status: Status,
-    /// Since when.
+    /// Start of the status.
     pub since: SystemTime,
-    /// The terminal's size.
+    /// Size of the terminal.
     pub size: Size,
-    /// Whether a person's terminal is attached.
+    /// True if a user's terminal is attached.
     pub attached: bool,
-    /// The window title.
     pub title: Option<String>,
-    /// Whether the alternate screen is shown.
+    /// True if the alternate screen is shown.
     pub alternate_screen: bool,
-    /// What the program told its terminal.
-    pub reports: Reports,
-    /// Bytes that it has written.
+    /// Reports of the program to its terminal.
+    pub reports: TerminalReports,
+    /// Bytes written by the program.
     pub output_bytes: u64,
-    /// Frames so far.
+    /// Number of frames so far.
     pub frames_rendered: u64,
-    /// Waits that are open.
+    /// Number of open waits.
     pub open_waits: usize,
-    /// Bytes that wait for it.
+    /// Bytes of queued input.
     pub queued_input: usize,
-    /// Bytes that doors have typed to it.
+    /// Bytes typed by clients.
     pub typed_bytes: u64,
-    /// How long it took from typing to the next frame.
+    /// Time from typing to the next frame.
     pub input_to_frame: Histogram,
 }
 
-/// How a wait ended, and the screen's last lines if it did not match.
+/// End of a wait, with the screen's last lines if it did not match.
 #[derive(Debug, Clone)]
 pub struct WaitEnd {
-    /// How.
-    pub waited: Waited,
-    /// The last lines that are not blank.
+    /// Outcome of the wait.
+    pub waited: WaitResult,
+    /// Last lines that are not blank.
     pub screen: Vec<String>,
 }

@@ -1,62 +1,60 @@
-//! The handle on one session of a daemon. What changes is the engine's.
+//! Handle on one session of a daemon. The engine owns its mutable state.
 
 use std::fmt::Debug;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use wh_core::caller::Standing;
+use wh_core::caller::SessionLineage;
 use wh_core::terminal::Size;
 
-use crate::daemon::{BoxFuture, Conversation, Ending, Lineage, NewSession, What};
+use crate::daemon::{Conversation, DaemonFuture, Ending, Lineage, NewSession, Workload};
 use crate::surface::Surface;
 
 /// Handle on one session of a daemon.
 #[derive(Debug)]
-pub struct Session {
-    /// Its id.
+pub struct SessionHandle {
+    /// Id of the session.
     pub id: String,
-    /// The team that it belongs to.
+    /// Team that the session belongs to.
     pub team: String,
     /// Agent or program of the session.
-    pub what: What,
-    /// Working directory.
+    pub workload: Workload,
     pub directory: PathBuf,
     /// Time of creation.
     pub created: SystemTime,
     /// Sessions that created it.
     pub lineage: Arc<Lineage>,
-    /// Its screen, and what can be typed into. `None` once it was lost.
+    /// Screen of the session; `None` once it was lost.
     pub surface: Option<Surface>,
-    /// Its conversation, if an agent runs in it.
+    /// Conversation, if an agent runs in it.
     pub conversation: Option<Conversation>,
     /// Last screen of a session that was lost.
     pub last_screen: Option<String>,
-    /// It ended with an earlier life of the daemon, or before. Its conversation may sleep: whoever only lists it should not
-    /// ask for it.
+    /// True if it ended under a previous daemon. Its conversation is read on demand, so listing must not access it.
     pub past: bool,
-    /// The part that changes, and its owner.
+    /// Mutable state, owned by the engine.
     pub state: Arc<dyn SessionState>,
-    /// The terminals that are attached.
+    /// Terminals that are attached.
     pub audience: Arc<dyn Audience>,
 }
 
-/// The part of a session that changes. The engine owns it; the handle only asks.
+/// Mutable state of a session, owned by the engine.
 pub trait SessionState: Debug + Send + Sync {
-    /// The session's name.
+    /// Name of the session.
     fn name(&self) -> String;
 
-    /// Gives it another name.
+    /// Renames the session.
     fn rename(&self, name: &str);
 
-    /// Ending and its time; `None` while the session lives.
+    /// Ending and its time; `None` while the session runs.
     fn ended(&self) -> Option<(Ending, SystemTime)>;
 
-    /// Notes that it has ended. Only the first time counts.
+    /// Records the end of the session. Only the first call counts.
     fn end(&self, ending: Ending, at: SystemTime);
 
-    /// Waits until it has ended.
-    fn until_ended(&self) -> BoxFuture<'_, ()>;
+    /// Waits until the session has ended.
+    fn until_ended(&self) -> DaemonFuture<'_, ()>;
 
     /// Returns true once the session has created others.
     fn has_created(&self) -> bool;
@@ -65,32 +63,32 @@ pub trait SessionState: Debug + Send + Sync {
     fn set_has_created(&self);
 }
 
-/// The terminals that are attached to a session: the smallest decides the size. The engine keeps them.
+/// Terminals attached to a session; the smallest determines the size. Owned by the engine.
 pub trait Audience: Debug + Send + Sync {
-    /// Adds a terminal, whose size counts if there is one. Its number, and the size that fits all.
+    /// Adds a terminal; its size counts unless `None`. Returns its number and the resulting size.
     fn enter(&self, size: Option<Size>) -> (u64, Option<Size>);
 
-    /// Changes the size of a terminal. The size that fits all.
+    /// Changes the size of a terminal. Returns the resulting size.
     fn resize(&self, number: u64, size: Option<Size>) -> Option<Size>;
 
-    /// Removes a terminal. The size that fits those who stay, if any do.
+    /// Removes a terminal. Returns the resulting size, if any terminal remains.
     fn leave(&self, number: u64) -> Option<Size>;
 
     /// Number of terminals.
     fn count(&self) -> usize;
 
-    /// Notes that this terminal was typed at.
+    /// Records that this terminal has typed.
     fn typed(&self, number: u64);
 
-    /// Asks the terminal that was typed at last to leave.
+    /// Asks the terminal that typed last to detach.
     fn dismiss(&self);
 
-    /// Waits until this terminal is asked to leave.
-    fn dismissed(&self, number: u64) -> BoxFuture<'_, ()>;
+    /// Waits until this terminal is asked to detach.
+    fn dismissed(&self, number: u64) -> DaemonFuture<'_, ()>;
 }
 
-impl Session {
-    /// A session that lives, or one that was lost.
+impl SessionHandle {
+    /// Creates the handle of a new or restored session.
     pub fn new(
         id: String,
         wanted: &NewSession,
@@ -101,7 +99,7 @@ impl Session {
         Self {
             id,
             team,
-            what: wanted.what.clone(),
+            workload: wanted.workload.clone(),
             directory: wanted.directory.clone(),
             created,
             lineage: Arc::new(Lineage { creators: wanted.creators.clone(), person: wanted.person }),
@@ -119,29 +117,29 @@ impl Session {
         self.state.name()
     }
 
-    /// Gives it another name.
+    /// Renames the session.
     pub fn rename(&self, name: &str) {
         self.state.rename(name);
     }
 
-    /// Ending and its time; `None` while the session lives.
+    /// Ending and its time; `None` while the session runs.
     pub fn ended(&self) -> Option<(Ending, SystemTime)> {
         self.state.ended()
     }
 
-    /// It has ended. Only the first time counts.
+    /// Records the end of the session. Only the first call counts.
     pub fn end(&self, ending: Ending, at: SystemTime) {
         self.state.end(ending, at);
     }
 
-    /// Waits until it has ended.
+    /// Waits until the session has ended.
     pub async fn until_ended(&self) {
         self.state.until_ended().await;
     }
 
     /// Facts that decide who may answer its questions.
-    pub fn standing(&self) -> Standing {
-        Standing {
+    pub fn standing(&self) -> SessionLineage {
+        SessionLineage {
             session: Some(self.id.clone()),
             creators: self.lineage.creators.clone(),
             has_created: self.state.has_created(),
@@ -149,15 +147,15 @@ impl Session {
         }
     }
 
-    /// The agent that runs in it.
+    /// Id of its agent; `None` for a terminal program.
     pub fn agent(&self) -> Option<&str> {
-        match &self.what {
-            What::Agent { agent, .. } => Some(agent),
-            What::Program(_) => None,
+        match &self.workload {
+            Workload::Agent { agent, .. } => Some(agent),
+            Workload::Program(_) => None,
         }
     }
 
-    /// The id that other programs know what runs here by: `<agent>:<our id>`.
+    /// Agent id for other programs: `<agent>:<session id>`.
     pub fn agent_id(&self) -> String {
         format!("{}:{}", self.agent().unwrap_or("terminal"), self.id)
     }

@@ -1,4 +1,4 @@
-//! The handle on a space in the same process, and a mirror of its state that follows it.
+//! Handle on a space in the same process, and a mirror that follows its state.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,81 +6,70 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
-use wh_core::event::{Cursor, FellOut, Numbered};
+use wh_core::event::{Cursor, CursorExpired, NumberedEvent};
 use wh_core::receipt::Receipt;
 use wh_core::request::{Request, RequestId};
-use wh_core::space::command::{Command, Done, Refusal};
-use wh_core::space::event::{Event, StreamFrame};
-use wh_core::space::extent::{NoPiece, Piece};
+use wh_core::space::command::{CommandAccepted, ConversationCommand, SpaceRefusal};
+use wh_core::space::event::{SpaceEvent, StreamFrame};
+use wh_core::space::extent::{PieceError, TextPiece};
 use wh_core::space::item::Item;
-use wh_core::space::query::{EnvelopeFilter, Envelopes, ParticipantView, Query, QueryAnswer, Revision, Said};
-use wh_core::space::roster::{AgentCard, Ask, ConversationCard, Told};
+use wh_core::space::query::{EnvelopeFilter, Envelopes, HistoryMessage, ParticipantView, Query, QueryAnswer, Revision};
+use wh_core::space::roster::{AgentCard, AgentReply, AgentRequest, ConversationCard};
 use wh_core::space::state::{Gauges, State};
 use wh_core::space::{ItemId, ParticipantId};
 
 use crate::surface::Gone;
 
-/// Requests that may wait for a busy space. Beyond that the asker waits in turn.
-const REQUESTS: usize = 64;
+/// Requests that may be queued for a busy space; further callers wait.
+const MAX_QUEUED_SPACE_REQUESTS: usize = 64;
 
-/// One question or command for whoever serves a space.
+/// Request to the task that serves a space.
 pub enum SpaceRequest {
-    /// Do something.
+    /// Execute a command.
     Command {
-        /// Who asks.
+        /// Participant that sends the command.
         by: ParticipantId,
-        /// The caller's id for it, and what it asks for.
+        /// Request id and content fingerprint, if the caller gave an id.
         request: Option<Request>,
-        /// What.
-        command: Command,
-        /// When it is answered.
-        until: Until,
-        /// The way back.
-        reply: oneshot::Sender<Result<Done, Refusal>>,
+        /// Command to execute.
+        command: ConversationCommand,
+        /// Stage at which the command is answered.
+        until: ReplyStage,
+        reply: oneshot::Sender<Result<CommandAccepted, SpaceRefusal>>,
     },
-    /// The stage of a command.
-    Receipt {
-        /// Its id.
-        id: RequestId,
-        /// The way back.
-        reply: oneshot::Sender<Option<Receipt>>,
-    },
-    /// The space is about to end, and a later one goes on with it: messages that wait are not given up.
+    /// Return the receipt of a command.
+    Receipt { id: RequestId, reply: oneshot::Sender<Option<Receipt>> },
+    /// The space is about to end and a later one will resume it: queued messages are retained.
     Suspend,
-    /// A question about the state.
+    /// Query the state.
     Query {
-        /// The question.
+        /// Query to answer.
         query: Query,
-        /// The way back.
         reply: oneshot::Sender<QueryAnswer>,
     },
-    /// Watch: the state, where the journal stands, and how to hear of more.
+    /// Return the state, the end of the journal, and change notifications.
     Watch(oneshot::Sender<SpaceWatch>),
-    /// What happened after a cursor, and what has grown after a revision.
+    /// Return the events after a cursor, and the growth after a revision.
     Updates {
-        /// Events that the asker has seen.
+        /// Last event that the caller has seen.
         after: Cursor,
-        /// Growth that the asker has seen.
+        /// Last growth that the caller has seen.
         revision: u64,
-        /// The way back.
-        reply: oneshot::Sender<Result<Updates, FellOut>>,
+        reply: oneshot::Sender<Result<SpaceUpdates, CursorExpired>>,
     },
-    /// Something about the agents that could take part.
+    /// Query or change the agents of the space.
     Roster(RosterRequest),
-    /// A part of an item as text, from this byte on.
+    /// Return a part of an item as text.
     Piece {
-        /// Which item.
+        /// Item to read.
         item: ItemId,
-        /// From where on.
         offset: u64,
-        /// The way back.
-        reply: oneshot::Sender<Result<Piece, NoPiece>>,
+        reply: oneshot::Sender<Result<TextPiece, PieceError>>,
     },
     /// End every agent.
     End {
-        /// At once, and not in steps.
+        /// True to end at once instead of in steps.
         now: bool,
-        /// The way back.
         reply: oneshot::Sender<()>,
     },
 }
@@ -101,93 +90,90 @@ impl fmt::Debug for SpaceRequest {
     }
 }
 
-/// When a command is answered.
+/// Stage at which a command is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum Until {
-    /// Once it is accepted, and stored where commands are.
+pub enum ReplyStage {
+    /// Accepted, and stored where commands are stored.
     #[default]
     Accepted,
-    /// Once its agent has it, or it is known that it will not. A message that has to wait is answered when it is stored.
+    /// Delivered to the agent, or known to be undeliverable. A message that is queued is answered when it is stored.
     Delivered,
 }
 
-/// Something about the agents that could take part. What it takes may be slow; the space goes on meanwhile.
+/// Request about the agents of a space. May be slow; the space continues meanwhile.
 #[derive(Debug)]
 pub enum RosterRequest {
-    /// Which agents there are.
+    /// List the agents.
     Agents(oneshot::Sender<Vec<AgentCard>>),
-    /// Which conversations one of them keeps.
+    /// List the saved conversations of an agent.
     Conversations {
-        /// Which agent.
+        /// Id of the agent.
         agent: String,
-        /// The way back.
-        reply: oneshot::Sender<Result<Vec<ConversationCard>, Refusal>>,
+        reply: oneshot::Sender<Result<Vec<ConversationCard>, SpaceRefusal>>,
     },
-    /// Something about one of them, or about all.
+    /// Query or manage one agent, or all of them.
     Manage {
-        /// Which agent; `None` is all of them.
+        /// Id of the agent; `None` for all.
         agent: Option<String>,
-        /// What.
-        ask: Ask,
-        /// The way back.
-        reply: oneshot::Sender<Result<Told, Refusal>>,
+        /// Query or action.
+        ask: AgentRequest,
+        reply: oneshot::Sender<Result<AgentReply, SpaceRefusal>>,
     },
-    /// Have one take part.
+    /// Add an agent to the space.
     Invite {
-        /// Which agent.
+        /// Id of the agent.
         agent: String,
-        /// Which conversation it goes on with; `None` is a new one.
+        /// Conversation to resume; `None` for a new one.
         conversation: Option<String>,
-        /// The way back.
-        reply: oneshot::Sender<Result<(), Refusal>>,
+        reply: oneshot::Sender<Result<(), SpaceRefusal>>,
     },
 }
 
-/// The state of one moment, and the bell that rings when there is more.
+/// Current state with change notifications.
 #[derive(Debug)]
 pub struct SpaceWatch {
-    /// What is true.
+    /// State of the space.
     pub state: State,
-    /// Where the journal ends.
+    /// End of the journal.
     pub end: Cursor,
-    /// How much has grown.
+    /// Revision of growth.
     pub revision: u64,
-    /// [`Pulse::beat`] of this state.
-    pub beat: u64,
-    /// Rings with every change.
-    pub pulse: watch::Receiver<Pulse>,
+    /// [`ChangeNotice::change_count`] of this state.
+    pub change_count: u64,
+    /// Changes with every change of the space.
+    pub changes: watch::Receiver<ChangeNotice>,
 }
 
-/// Rings with every change of a space. Only the newest counts.
+/// Change notification of a space. Only the newest value counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Pulse {
-    /// Another one each time.
-    pub beat: u64,
-    /// What waits depend on.
+pub struct ChangeNotice {
+    /// Incremented with every change.
+    #[serde(rename = "beat")]
+    pub change_count: u64,
+    /// Values that wait conditions depend on.
     pub gauges: Gauges,
 }
 
-/// What a watcher has missed.
+/// Changes since a watcher's last position.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Updates {
-    /// Events, in order.
-    pub events: Vec<Arc<Numbered<Event>>>,
-    /// Items that have grown, as they are now. To be put after the events.
+pub struct SpaceUpdates {
+    /// Events in order.
+    pub events: Vec<Arc<NumberedEvent<SpaceEvent>>>,
+    /// Grown items in their current form, to be applied after the events.
     pub items: Vec<Arc<Item>>,
-    /// What came through streams.
     pub frames: Vec<StreamFrame>,
-    /// How much has grown by now. `None`: there are more events, and growth comes after them.
+    /// Current revision of growth. `None` if there are more events, which come before growth.
     pub revision: Option<u64>,
 }
 
-/// A conversation that can be taken part in.
+/// Handle on a conversation.
 #[derive(Debug, Clone)]
 pub struct Space(mpsc::Sender<SpaceRequest>);
 
 impl Space {
-    /// A space, and the requests that its server must answer.
+    /// Creates a handle and the channel of requests that its server must answer.
     pub fn new() -> (Self, mpsc::Receiver<SpaceRequest>) {
-        let (sender, receiver) = mpsc::channel(REQUESTS);
+        let (sender, receiver) = mpsc::channel(MAX_QUEUED_SPACE_REQUESTS);
         (Self(sender), receiver)
     }
 
@@ -197,37 +183,37 @@ impl Space {
         answer.await.map_err(|_| Gone)
     }
 
-    /// Passes on a request with the way back for its answer. Requests are served in the order in which they are passed.
+    /// Forwards a request with its reply channel. Requests are served in order.
     pub async fn pass(&self, request: SpaceRequest) -> Result<(), Gone> {
         self.0.send(request).await.map_err(|_| Gone)
     }
 
-    /// Asks for something, as this participant. The outer error: nobody is there to answer.
+    /// Executes a command as this participant. The outer error means that the space has ended.
     pub async fn command(
         &self,
         by: ParticipantId,
         request: Option<Request>,
-        command: Command,
-    ) -> Result<Result<Done, Refusal>, Gone> {
-        self.ask(|reply| SpaceRequest::Command { by, request, command, until: Until::Accepted, reply }).await
+        command: ConversationCommand,
+    ) -> Result<Result<CommandAccepted, SpaceRefusal>, Gone> {
+        self.ask(|reply| SpaceRequest::Command { by, request, command, until: ReplyStage::Accepted, reply }).await
     }
 
-    /// The same, answered once the agent has it; see [`Until::Delivered`].
+    /// Executes a command; returns once it was delivered to the agent. See [`ReplyStage::Delivered`].
     pub async fn deliver(
         &self,
         by: ParticipantId,
         request: Option<Request>,
-        command: Command,
-    ) -> Result<Result<Done, Refusal>, Gone> {
-        self.ask(|reply| SpaceRequest::Command { by, request, command, until: Until::Delivered, reply }).await
+        command: ConversationCommand,
+    ) -> Result<Result<CommandAccepted, SpaceRefusal>, Gone> {
+        self.ask(|reply| SpaceRequest::Command { by, request, command, until: ReplyStage::Delivered, reply }).await
     }
 
-    /// The receipt of a command; `None` if it is not known.
+    /// Returns the receipt of a command; `None` if it is unknown.
     pub async fn receipt(&self, id: RequestId) -> Result<Option<Receipt>, Gone> {
         self.ask(|reply| SpaceRequest::Receipt { id, reply }).await
     }
 
-    /// The space is about to end, and a later one goes on with it.
+    /// Suspends the space: it is about to end, and a later one will resume it.
     pub async fn suspend(&self) {
         let _ = self.0.send(SpaceRequest::Suspend).await;
     }
@@ -236,7 +222,7 @@ impl Space {
         self.ask(|reply| SpaceRequest::Query { query, reply }).await
     }
 
-    /// The number of the state.
+    /// Returns the revision of the state.
     pub async fn revision(&self) -> Result<Revision, Gone> {
         match self.query(Query::Revision).await? {
             QueryAnswer::Revision(revision) => Ok(revision),
@@ -244,7 +230,7 @@ impl Space {
         }
     }
 
-    /// The status and the choices of a participant; `None` if nobody has this name.
+    /// Returns a participant's status and options; `None` if it does not exist.
     pub async fn participant(&self, id: ParticipantId) -> Result<Option<ParticipantView>, Gone> {
         match self.query(Query::Participant(id)).await? {
             QueryAnswer::Participant(view) => Ok(view),
@@ -252,7 +238,7 @@ impl Space {
         }
     }
 
-    /// The open questions, oldest first.
+    /// Returns the open questions, oldest first.
     pub async fn questions(&self) -> Result<Vec<Arc<Item>>, Gone> {
         match self.query(Query::Questions).await? {
             QueryAnswer::Questions(questions) => Ok(questions),
@@ -260,7 +246,7 @@ impl Space {
         }
     }
 
-    /// Envelopes, by a filter.
+    /// Returns the envelopes that match a filter.
     pub async fn envelopes(&self, filter: EnvelopeFilter) -> Result<Envelopes, Gone> {
         match self.query(Query::Envelopes(filter)).await? {
             QueryAnswer::Envelopes(envelopes) => Ok(envelopes),
@@ -268,7 +254,7 @@ impl Space {
         }
     }
 
-    /// The state without its history, and envelopes by a filter, of one moment.
+    /// Returns the state without its history, together with the envelopes that match a filter.
     pub async fn outline(&self, filter: EnvelopeFilter) -> Result<(State, Envelopes), Gone> {
         match self.query(Query::Outline(filter)).await? {
             QueryAnswer::Outline(state, envelopes) => Ok((*state, envelopes)),
@@ -276,127 +262,128 @@ impl Space {
         }
     }
 
-    /// The newest texts of people and agents, at most this many, oldest first.
-    pub async fn history(&self, most: usize) -> Result<Vec<Said>, Gone> {
+    /// Returns the newest texts of users and agents, at most `most`, oldest first.
+    pub async fn history(&self, most: usize) -> Result<Vec<HistoryMessage>, Gone> {
         match self.query(Query::History(most)).await? {
             QueryAnswer::History(said) => Ok(said),
             _ => Err(Gone),
         }
     }
 
-    /// The state and its bell, of one moment.
+    /// Returns the state with change notifications.
     pub async fn watch(&self) -> Result<SpaceWatch, Gone> {
         self.ask(SpaceRequest::Watch).await
     }
 
-    /// What a watcher has missed.
-    pub async fn updates(&self, after: Cursor, revision: u64) -> Result<Result<Updates, FellOut>, Gone> {
+    /// Returns the changes since a watcher's position.
+    pub async fn updates(&self, after: Cursor, revision: u64) -> Result<Result<SpaceUpdates, CursorExpired>, Gone> {
         self.ask(|reply| SpaceRequest::Updates { after, revision, reply }).await
     }
 
-    /// A part of an item as text, also of what is beyond what the item shows. The outer error: nobody is there to answer.
-    pub async fn piece(&self, item: ItemId, offset: u64) -> Result<Result<Piece, NoPiece>, Gone> {
+    /// Returns a part of an item as text, including text that the item truncates. The outer error means that the space
+    /// has ended.
+    pub async fn piece(&self, item: ItemId, offset: u64) -> Result<Result<TextPiece, PieceError>, Gone> {
         self.ask(|reply| SpaceRequest::Piece { item, offset, reply }).await
     }
 
-    /// A copy of the state that follows the original.
+    /// Creates a copy of the state that follows the original.
     pub async fn mirror(&self) -> Result<Mirror, Gone> {
-        let SpaceWatch { state, end, revision, beat, pulse } = self.watch().await?;
-        Ok(Mirror { space: self.clone(), state, cursor: end, revision, beat, pulse })
+        let SpaceWatch { state, end, revision, change_count, changes } = self.watch().await?;
+        Ok(Mirror { space: self.clone(), state, cursor: end, revision, change_count, changes })
     }
 
-    /// The agents that there are, and whether each can be used now. None when the space is gone. May take seconds: the
-    /// agents themselves are asked.
+    /// Lists the agents and their readiness; empty if the space has ended. May take seconds, because the agents are
+    /// queried.
     pub async fn agents(&self) -> Vec<AgentCard> {
         self.ask(|reply| SpaceRequest::Roster(RosterRequest::Agents(reply))).await.unwrap_or_default()
     }
 
-    /// The conversations that an agent keeps of the space's directory, the newest first.
-    pub async fn conversations(&self, agent: &str) -> Result<Vec<ConversationCard>, Refusal> {
+    /// Lists the saved conversations of an agent in the space's directory, newest first.
+    pub async fn conversations(&self, agent: &str) -> Result<Vec<ConversationCard>, SpaceRefusal> {
         let agent = agent.to_owned();
         let asked = self.ask(|reply| SpaceRequest::Roster(RosterRequest::Conversations { agent, reply }));
-        asked.await.map_err(|Gone| Refusal::NobodyThere)?
+        asked.await.map_err(|Gone| SpaceRefusal::NoAgentPresent)?
     }
 
-    /// Asks something about an agent beside its conversation. May take seconds: the agent itself is asked.
-    pub async fn manage(&self, agent: Option<&str>, ask: Ask) -> Result<Told, Refusal> {
+    /// Queries or manages an agent. May take seconds, because the agent is queried.
+    pub async fn manage(&self, agent: Option<&str>, ask: AgentRequest) -> Result<AgentReply, SpaceRefusal> {
         let agent = agent.map(str::to_owned);
         let asked = self.ask(|reply| SpaceRequest::Roster(RosterRequest::Manage { agent, ask, reply }));
-        asked.await.map_err(|Gone| Refusal::NobodyThere)?
+        asked.await.map_err(|Gone| SpaceRefusal::NoAgentPresent)?
     }
 
-    /// Has an agent take part, with a new conversation or one that it keeps. One that takes part already stays as it is;
-    /// with a conversation it is ended, and started again with that one. Done once it takes part: whether it gets ready
-    /// shows then.
-    pub async fn invite(&self, agent: &str, conversation: Option<String>) -> Result<(), Refusal> {
+    /// Adds an agent, with a new conversation or a saved one. An agent that is present already is unchanged; with a
+    /// conversation it is ended and started again. Returns once it is added, before it is ready.
+    pub async fn invite(&self, agent: &str, conversation: Option<String>) -> Result<(), SpaceRefusal> {
         let agent = agent.to_owned();
         let asked = self.ask(|reply| SpaceRequest::Roster(RosterRequest::Invite { agent, conversation, reply }));
-        asked.await.map_err(|Gone| Refusal::NobodyThere)?
+        asked.await.map_err(|Gone| SpaceRefusal::NoAgentPresent)?
     }
 
-    /// Ends every agent, in steps or at once, and waits until they are gone. One that does not end in time is killed.
+    /// Ends every agent, in steps or at once, and waits until all have ended. An agent that does not end in time is
+    /// killed.
     pub async fn end(&self, now: bool) -> Result<(), Gone> {
         self.ask(|reply| SpaceRequest::End { now, reply }).await
     }
 }
 
-/// A copy of a space's state that follows the original.
+/// Copy of a space's state that follows the original.
 #[derive(Debug)]
 pub struct Mirror {
     space: Space,
     state: State,
     cursor: Cursor,
     revision: u64,
-    beat: u64,
-    pulse: watch::Receiver<Pulse>,
+    change_count: u64,
+    changes: watch::Receiver<ChangeNotice>,
 }
 
-/// What is different since the last time.
+/// Changes since the last call.
 #[derive(Debug, Default)]
-pub struct Change {
-    /// Items that are new or changed.
+pub struct MirrorChange {
+    /// New or changed items.
     pub items: BTreeSet<ItemId>,
-    /// The mirror was too slow and began anew: everything may be different.
+    /// The mirror was too slow and was reset: everything may have changed.
     pub reset: bool,
 }
 
 impl Mirror {
-    /// What is true, as far as is known.
+    /// Current copy of the state.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// The space itself.
+    /// Handle on the space.
     pub fn space(&self) -> &Space {
         &self.space
     }
 
-    /// The newest [`Pulse::beat`] whose change is in the state.
-    pub fn beat(&self) -> u64 {
-        self.beat
+    /// [`ChangeNotice::change_count`] of the newest change in the state.
+    pub fn change_count(&self) -> u64 {
+        self.change_count
     }
 
-    /// Waits until something is different. Cancel safe.
+    /// Waits for a change. Cancel safe.
     pub async fn changed(&mut self) -> Result<(), Gone> {
-        self.pulse.changed().await.map_err(|_| Gone)
+        self.changes.changed().await.map_err(|_| Gone)
     }
 
-    /// Catches up with the original. To be called after [`Mirror::changed`].
-    pub async fn catch_up(&mut self) -> Result<Change, Gone> {
-        // Marked as seen before it is asked for, so that what comes in between rings again.
-        let beat = self.pulse.borrow_and_update().beat;
-        let mut change = Change::default();
+    /// Applies the changes of the original. To be called after [`Mirror::changed`].
+    pub async fn catch_up(&mut self) -> Result<MirrorChange, Gone> {
+        // Marked as seen before the query, so that changes in between notify again.
+        let change_count = self.changes.borrow_and_update().change_count;
+        let mut change = MirrorChange::default();
         loop {
             let Ok(updates) = self.space.updates(self.cursor.clone(), self.revision).await? else {
                 let SpaceWatch { state, end, revision, .. } = self.space.watch().await?;
-                (self.state, self.cursor, self.revision, self.beat) = (state, end, revision, beat);
-                return Ok(Change { reset: true, ..change });
+                (self.state, self.cursor, self.revision, self.change_count) = (state, end, revision, change_count);
+                return Ok(MirrorChange { reset: true, ..change });
             };
             for numbered in &updates.events {
-                if let Event::Item(item) = &numbered.event {
+                if let SpaceEvent::Item(item) = &numbered.event {
                     change.items.insert(item.id.clone());
                 }
-                if let Event::TurnEnded(turn, ..) = &numbered.event {
+                if let SpaceEvent::TurnEnded(turn, ..) = &numbered.event {
                     let cut = self.state.items.growing().filter(|item| item.turn.as_ref() == Some(turn));
                     change.items.extend(cut.map(|item| item.id.clone()));
                 }
@@ -409,7 +396,7 @@ impl Mirror {
             }
             updates.frames.into_iter().for_each(|frame| self.state.frame(frame));
             if let Some(revision) = updates.revision {
-                (self.revision, self.beat) = (revision, beat);
+                (self.revision, self.change_count) = (revision, change_count);
                 return Ok(change);
             }
         }

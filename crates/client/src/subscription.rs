@@ -1,76 +1,80 @@
-//! Following a surface's journal. Each reader pulls what it has not seen, at its own pace, from the one journal: there is
-//! no queue of its own to fill, and who is slow holds nobody up.
+//! Subscriptions to a surface's journal. Each reader pulls unseen events from the shared journal, so that there is no
+//! queue per reader, and a slow reader delays no other.
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
-use wh_core::event::{Cursor, Numbered};
+use wh_core::event::{Cursor, NumberedEvent};
 
-use crate::request::{Facts, ScreenUse, Shown, Watch};
+use crate::request::{ScreenSnapshot, ScreenUse, SurfaceFacts, SurfaceWatch};
 use crate::surface::{Gone, Surface};
 
-/// How a subscription begins.
+/// Start of a subscription.
 #[derive(Debug)]
-pub enum Start {
-    /// Where the reader left off: nothing was missed.
+pub enum SubscriptionStart {
+    /// Continues after the given cursor without a gap.
     Resumed,
-    /// With the state of this moment.
+    /// Begins with the current state.
     Snapshot {
-        /// What is known.
-        facts: Box<Facts>,
-        /// The screen, if one is kept.
-        shown: Option<Box<Shown>>,
-        /// The reader came with a cursor that is of no use any more.
+        /// Facts of the session.
+        facts: Box<SurfaceFacts>,
+        /// Screen, if there is one.
+        shown: Option<Box<ScreenSnapshot>>,
+        /// True if a cursor was given but is no longer valid.
         reset: bool,
     },
 }
 
-/// Why a subscription is over.
+/// Reason for the end of a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Lost {
-    /// The reader was so slow that its next event is no longer kept.
-    #[error("too slow: the next event is no longer kept")]
+pub enum SubscriptionEnd {
+    /// The reader was too slow: its next event has been dropped.
+    #[error("too slow: the next event is no longer available")]
     TooSlow,
-    /// Nobody publishes any more.
+    /// The session has ended.
     #[error(transparent)]
     Gone(#[from] Gone),
 }
 
-/// A reader of the journal.
+/// Reader of the journal.
 #[derive(Debug)]
 pub struct Subscription {
     surface: Surface,
     cursor: Cursor,
     events: watch::Receiver<u64>,
-    /// Rings for every frame; only the newest counts.
+    /// Change notification for frames; only the newest value counts.
     pub frames: watch::Receiver<u64>,
     _screen_use: Option<ScreenUse>,
 }
 
 impl Subscription {
-    pub(crate) async fn start(surface: Surface, after: Option<Cursor>, screen: bool) -> Result<(Start, Self), Gone> {
-        let Watch { end, facts, shown, events, frames, screen_use } = surface.watch(screen).await?;
+    pub(crate) async fn start(
+        surface: Surface,
+        after: Option<Cursor>,
+        screen: bool,
+    ) -> Result<(SubscriptionStart, Self), Gone> {
+        let SurfaceWatch { end, facts, shown, events, frames, screen_use } = surface.watch(screen).await?;
         let asked = after.is_some();
         if let Some(cursor) = after
             && surface.events(cursor.clone()).await?.is_ok()
         {
-            return Ok((Start::Resumed, Self { surface, cursor, events, frames, _screen_use: screen_use }));
+            return Ok((SubscriptionStart::Resumed, Self { surface, cursor, events, frames, _screen_use: screen_use }));
         }
-        let start = Start::Snapshot { facts: Box::new(facts), shown: shown.map(Box::new), reset: asked };
+        let start = SubscriptionStart::Snapshot { facts: Box::new(facts), shown: shown.map(Box::new), reset: asked };
         Ok((start, Self { surface, cursor: end, events, frames, _screen_use: screen_use }))
     }
 
-    /// How far the reader has seen.
+    /// Position of the reader.
     pub fn cursor(&self) -> &Cursor {
         &self.cursor
     }
 
-    /// Waits for what comes next: some events, in order, at least one. Cancel safe.
-    pub async fn next(&mut self) -> Result<Vec<Arc<Numbered>>, Lost> {
+    /// Waits for the next events, in order, at least one. Cancel safe.
+    pub async fn next(&mut self) -> Result<Vec<Arc<NumberedEvent>>, SubscriptionEnd> {
         loop {
-            // Marked as seen before it is asked for, so that what comes in between rings again.
+            // Marked as seen before the query, so that events in between notify again.
             self.events.borrow_and_update();
-            let events = self.surface.events(self.cursor.clone()).await?.map_err(|_| Lost::TooSlow)?;
+            let events = self.surface.events(self.cursor.clone()).await?.map_err(|_| SubscriptionEnd::TooSlow)?;
             if let Some(last) = events.last() {
                 self.cursor.seq = last.seq;
                 return Ok(events);

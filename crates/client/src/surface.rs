@@ -1,4 +1,4 @@
-//! The handle on a surface in the same process.
+//! Handle on a surface in the same process.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,84 +6,87 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 use wh_core::condition::Condition;
-use wh_core::event::{Cursor, FellOut, Numbered};
+use wh_core::event::{Cursor, CursorExpired, NumberedEvent};
 use wh_core::input::Gesture;
 use wh_core::receipt::Receipt;
 use wh_core::request::{self, RequestId};
-use wh_core::session::{AnswerAt, Done, Refusal};
+use wh_core::session::{AnswerAt, InputAccepted, Refusal};
 use wh_core::terminal::{SignalTarget, Size};
 
-use crate::request::{Attachment, Facts, Look, Request, Shown, WaitEnd, Watch};
-use crate::subscription::{Start, Subscription};
+use crate::request::{Attachment, ScreenRead, ScreenSnapshot, SurfaceFacts, SurfaceRequest, SurfaceWatch, WaitEnd};
+use crate::subscription::{Subscription, SubscriptionStart};
 
-/// Requests that may wait for a busy surface. Beyond that the asker waits in turn.
-const REQUESTS: usize = 64;
+/// Requests that may be queued for a busy surface; further callers wait.
+const MAX_QUEUED_SURFACE_REQUESTS: usize = 64;
 
-/// Whoever served the surface is gone.
+/// The task that served the surface has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the session is gone")]
+#[error("the session has ended")]
 pub struct Gone;
 
-/// Why a command has no answer of the usual kind.
+/// Reason why a command has no regular answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unanswered {
-    /// It was refused.
+    /// The command was refused.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// Nobody is there to answer.
+    /// The session has ended.
     #[error(transparent)]
     Gone(#[from] Gone),
 }
 
-/// What can be looked at and typed into.
+/// A screen that can be read and typed into.
 #[derive(Debug, Clone)]
-pub struct Surface(mpsc::Sender<Request>);
+pub struct Surface(mpsc::Sender<SurfaceRequest>);
 
 impl Surface {
-    /// A surface, and the requests that its server must answer.
-    pub fn new() -> (Self, mpsc::Receiver<Request>) {
-        let (sender, receiver) = mpsc::channel(REQUESTS);
+    /// Creates a surface and the channel of requests that its server must answer.
+    pub fn new() -> (Self, mpsc::Receiver<SurfaceRequest>) {
+        let (sender, receiver) = mpsc::channel(MAX_QUEUED_SURFACE_REQUESTS);
         (Self(sender), receiver)
     }
 
-    async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> Result<T, Gone> {
+    async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> SurfaceRequest) -> Result<T, Gone> {
         let (reply, answer) = oneshot::channel();
         self.0.send(request(reply)).await.map_err(|_| Gone)?;
         answer.await.map_err(|_| Gone)
     }
 
-    /// Passes on what another surface was asked, with the way back for its answer.
-    pub async fn pass(&self, request: Request) -> Result<(), Gone> {
+    /// Forwards a request of another surface, with its reply channel.
+    pub async fn pass(&self, request: SurfaceRequest) -> Result<(), Gone> {
         self.0.send(request).await.map_err(|_| Gone)
     }
 
-    /// Types, presses, pastes, points. Answered at once, or when all of it is delivered or lost.
+    /// Types gestures: text, keys, pastes and mouse events. Answered at once, or when all of it is delivered or lost.
     pub async fn type_in(
         &self,
         gestures: Vec<Gesture>,
         request: Option<request::Request>,
         answer: AnswerAt,
-    ) -> Result<Done, Unanswered> {
-        Ok(self.ask(|reply| Request::Type { gestures, request, answer, reply }).await??)
+    ) -> Result<InputAccepted, Unanswered> {
+        Ok(self.ask(|reply| SurfaceRequest::Type { gestures, request, answer, reply }).await??)
     }
 
-    /// Interrupts the program as Ctrl-C does, past all input that it has not read: that is discarded, and its callers are
-    /// told. Then types `then` once the program has handled the interrupt. Answered when all of it is delivered or lost,
-    /// which takes as long as a program without signals does not read; dropping the future does not take it back.
-    pub async fn interrupt(&self, then: Vec<Gesture>, request: Option<request::Request>) -> Result<Done, Unanswered> {
-        Ok(self.ask(|reply| Request::Interrupt { then, request, reply }).await??)
+    /// Interrupts the program like Ctrl-C, after discarding all unread input, whose callers are notified. Types `then`
+    /// once the program has handled the interrupt. Answered when all of it is delivered or lost, which may take until
+    /// the program reads. Dropping the future does not cancel it.
+    pub async fn interrupt(
+        &self,
+        then: Vec<Gesture>,
+        request: Option<request::Request>,
+    ) -> Result<InputAccepted, Unanswered> {
+        Ok(self.ask(|reply| SurfaceRequest::Interrupt { then, request, reply }).await??)
     }
 
-    /// Types bytes as they are: a keyboard elsewhere has made them, in the modes that the program has set. Returns once
-    /// they are on their way; what became of them is on the screen.
+    /// Types raw bytes, encoded elsewhere for the program's current modes. Returns once they are queued.
     pub async fn keyboard(&self, bytes: Bytes) -> Result<(), Gone> {
         let (reply, _) = oneshot::channel();
-        self.0.send(Request::Keyboard { bytes, reply }).await.map_err(|_| Gone)
+        self.0.send(SurfaceRequest::Keyboard { bytes, reply }).await.map_err(|_| Gone)
     }
 
     /// Changes the size.
-    pub async fn resize(&self, size: Size, request: Option<request::Request>) -> Result<Done, Unanswered> {
-        Ok(self.ask(|reply| Request::Resize { size, request, reply }).await??)
+    pub async fn resize(&self, size: Size, request: Option<request::Request>) -> Result<InputAccepted, Unanswered> {
+        Ok(self.ask(|reply| SurfaceRequest::Resize { size, request, reply }).await??)
     }
 
     /// Sends a signal.
@@ -92,58 +95,63 @@ impl Surface {
         number: u8,
         target: SignalTarget,
         request: Option<request::Request>,
-    ) -> Result<Done, Unanswered> {
-        Ok(self.ask(|reply| Request::Signal { number, target, request, reply }).await??)
+    ) -> Result<InputAccepted, Unanswered> {
+        Ok(self.ask(|reply| SurfaceRequest::Signal { number, target, request, reply }).await??)
     }
 
-    /// Marks this moment, for those who watch and in the recording.
-    pub async fn mark(&self, label: String, request: Option<request::Request>) -> Result<Done, Unanswered> {
-        Ok(self.ask(|reply| Request::Mark { label, request, reply }).await??)
+    /// Publishes a mark in the journal and in the recording.
+    pub async fn mark(&self, label: String, request: Option<request::Request>) -> Result<InputAccepted, Unanswered> {
+        Ok(self.ask(|reply| SurfaceRequest::Mark { label, request, reply }).await??)
     }
 
-    /// The screen.
-    pub async fn look(&self, look: Look) -> Result<Shown, Gone> {
-        self.ask(|reply| Request::Look { look, reply }).await
+    /// Reads the screen.
+    pub async fn read_screen(&self, look: ScreenRead) -> Result<ScreenSnapshot, Gone> {
+        self.ask(|reply| SurfaceRequest::ReadScreen { read: look, reply }).await
     }
 
-    /// What became of a command that was given here.
+    /// Returns the receipt of a command sent through this surface.
     pub async fn receipt(&self, request_id: RequestId) -> Result<Option<Receipt>, Gone> {
-        self.ask(|reply| Request::Receipt { request_id, reply }).await
+        self.ask(|reply| SurfaceRequest::Receipt { request_id, reply }).await
     }
 
-    /// What is known beside the screen.
-    pub async fn facts(&self) -> Result<Facts, Gone> {
-        self.ask(|reply| Request::Tell { reply }).await
+    /// Returns the facts of the session.
+    pub async fn facts(&self) -> Result<SurfaceFacts, Gone> {
+        self.ask(|reply| SurfaceRequest::Facts { reply }).await
     }
 
     /// Waits until `condition` holds. Dropping the future ends the wait.
     pub async fn wait(&self, condition: Condition, timeout: Duration) -> Result<WaitEnd, Unanswered> {
-        Ok(self.ask(|reply| Request::Wait { condition, timeout, reply }).await??)
+        Ok(self.ask(|reply| SurfaceRequest::Wait { condition, timeout, reply }).await??)
     }
 
-    /// The journal as it stands; and the screen, if it is watched too.
-    pub async fn watch(&self, screen: bool) -> Result<Watch, Gone> {
-        self.ask(|reply| Request::Watch { screen, reply }).await
+    /// Returns the end of the journal with change notifications. If `screen` is true, the screen counts as watched,
+    /// too.
+    pub async fn watch(&self, screen: bool) -> Result<SurfaceWatch, Gone> {
+        self.ask(|reply| SurfaceRequest::Watch { screen, reply }).await
     }
 
-    /// Some of what happened after `cursor`.
-    pub async fn events(&self, after: Cursor) -> Result<Result<Vec<Arc<Numbered>>, FellOut>, Gone> {
-        self.ask(|reply| Request::Events { after, reply }).await
+    /// Returns the first events after the cursor, a limited number.
+    pub async fn events(&self, after: Cursor) -> Result<Result<Vec<Arc<NumberedEvent>>, CursorExpired>, Gone> {
+        self.ask(|reply| SurfaceRequest::Events { after, reply }).await
     }
 
-    /// Follows the journal: from `after` if that can still be had, else from now on, beginning with the state. With
-    /// `screen` the frames are followed too.
-    pub async fn subscribe(&self, after: Option<Cursor>, screen: bool) -> Result<(Start, Subscription), Gone> {
+    /// Subscribes to the journal: after `after` if those events are still available, otherwise from now on, beginning
+    /// with the state. If `screen` is true, frames are watched, too.
+    pub async fn subscribe(
+        &self,
+        after: Option<Cursor>,
+        screen: bool,
+    ) -> Result<(SubscriptionStart, Subscription), Gone> {
         Subscription::start(self.clone(), after, screen).await
     }
 
-    /// Attaches a person's terminal.
+    /// Attaches a user's terminal.
     pub async fn attach(&self, attachment: Attachment) -> Result<(), Gone> {
-        self.0.send(Request::Attach(attachment)).await.map_err(|_| Gone)
+        self.0.send(SurfaceRequest::Attach(attachment)).await.map_err(|_| Gone)
     }
 
-    /// Ends the program and all that it started, in steps or at once.
+    /// Ends the program and all of its processes, in steps or at once.
     pub async fn end(&self, now: bool) -> Result<(), Gone> {
-        self.0.send(Request::End { now }).await.map_err(|_| Gone)
+        self.0.send(SurfaceRequest::End { now }).await.map_err(|_| Gone)
     }
 }

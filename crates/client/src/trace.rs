@@ -1,6 +1,7 @@
-//! Traces a caller to the session that it runs inside, through `/proc`: from its process up to the nearest ancestor that is a
-//! supervisor. The supervisors of this process are known by pid and start time, those of another by their command line.
-//! Environment variables are no evidence. Whatever is incomplete is [`Origin::Untraceable`]. Everything here blocks.
+//! Traces a caller to the session that it runs inside, through `/proc`: from its process up to the nearest ancestor
+//! that is a supervisor. Supervisors of this process are known by pid and start time, those of other processes by their
+//! command line. Environment variables are not trusted. Incomplete information gives [`Origin::Untraceable`]. All
+//! functions block.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -19,13 +20,13 @@ use wh_pipe::pidfd;
 use wh_pipe::proc::{self, ProcessId, Stat};
 use wh_pipe::supervisor::SupervisorKind;
 
-/// Time for tracing a caller. A process can make the system slow to describe it.
+/// Time limit for tracing a caller. A process can make the system slow to describe it.
 pub const TRACE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Ancestors that are followed. Deeper trees are untraceable.
+/// Maximum number of ancestors. Deeper trees are untraceable.
 const MAX_ANCESTORS: usize = 512;
 
-/// The process that opened a connection to a Unix socket.
+/// Process that opened a connection to a Unix socket.
 #[derive(Debug, Clone, Default)]
 pub struct Opener(Option<Arc<Traced>>);
 
@@ -33,44 +34,44 @@ pub struct Opener(Option<Arc<Traced>>);
 struct Traced {
     id: ProcessId,
     origin: Origin,
-    /// Refers to the process itself, where the system provides one. Start times have a resolution of 10 ms: a pid that is used again
-    /// sooner than that is told apart by this alone.
+    /// Refers to the process itself, where the system provides one. Start times have a resolution of 10 ms, so a pid
+    /// reused within that time is only detected by this.
     pidfd: Option<OwnedFd>,
 }
 
 impl Traced {
-    fn lives(&self) -> bool {
+    fn is_alive(&self) -> bool {
         self.id.exists() && !self.pidfd.as_ref().is_some_and(pidfd::has_exited)
     }
 }
 
 impl Opener {
-    /// Traces the process that has this pid. `pidfd` refers to the opener itself, where the system provides one: it proves that the pid
-    /// has not become another process's.
+    /// Traces the process with this pid. `pidfd` refers to the opener itself, where the system provides one: it proves
+    /// that the pid was not reused.
     pub fn trace(pid: i32, pidfd: Option<OwnedFd>) -> Self {
         let traced = ProcessId::of(pid).ok().map(|id| Traced { id, origin: origin_of(pid), pidfd });
-        Self(traced.filter(Traced::lives).map(Arc::new))
+        Self(traced.filter(Traced::is_alive).map(Arc::new))
     }
 
-    /// Its working directory, as far as it can be known.
+    /// Working directory of the process; `None` if unknown.
     pub fn directory(&self) -> Option<PathBuf> {
         own_pid()?;
         let traced = self.0.as_ref()?;
-        // Read before it is known to live: the pid was its own when it was read.
-        working_directory(traced.id.pid).filter(|_| traced.lives())
+        // Read before the liveness check, which proves that the pid was not reused.
+        working_directory(traced.id.pid).filter(|_| traced.is_alive())
     }
 
-    /// Where it runs. Once it is gone nobody knows who holds its connection.
+    /// Origin of the process. Untraceable once it has ended, because the owner of its connection is unknown then.
     pub fn origin(&self) -> Origin {
         match &self.0 {
-            Some(traced) if traced.lives() => traced.origin.clone(),
+            Some(traced) if traced.is_alive() => traced.origin.clone(),
             _ => Origin::Untraceable,
         }
     }
 }
 
-/// The working directory of a process. `None` if it is not to be read (a process of another user), was removed, or is not the
-/// directory that this process finds under the same path (another mount namespace or root).
+/// Working directory of a process. `None` if it cannot be read (process of another user), was removed, or differs from
+/// the directory that this process sees at the same path (another mount namespace or root).
 fn working_directory(pid: i32) -> Option<PathBuf> {
     let link = format!("/proc/{pid}/cwd");
     let path = fs::read_link(&link).ok()?;
@@ -78,8 +79,8 @@ fn working_directory(pid: i32) -> Option<PathBuf> {
     ((theirs.dev(), theirs.ino()) == (ours.dev(), ours.ino())).then_some(path)
 }
 
-/// The working directory of the process that has a socket of this machine open. `None` if several have it and are not in the
-/// same directory.
+/// Working directory of the process that has a local socket open. `None` if several processes have it open in different
+/// directories.
 pub fn directory_of_socket(inode: u64) -> Option<PathBuf> {
     let socket = format!("socket:[{inode}]");
     own_pid()?;
@@ -92,7 +93,7 @@ pub fn directory_of_socket(inode: u64) -> Option<PathBuf> {
     }
 }
 
-/// Where a process runs. Its ancestors are followed twice, and must be the same both times.
+/// Origin of a process. The ancestors are walked twice, and must be the same both times.
 pub fn origin_of(pid: i32) -> Origin {
     let Some(own) = own_pid() else { return Origin::Untraceable };
     if pid == own {
@@ -105,14 +106,14 @@ pub fn origin_of(pid: i32) -> Origin {
     }
 }
 
-/// This process, unless `/proc` is that of another pid namespace and describes other processes.
+/// Pid of this process; `None` if `/proc` belongs to another pid namespace and describes other processes.
 fn own_pid() -> Option<i32> {
     let own = std::process::id().cast_signed();
     let shown = fs::read_link("/proc/self").ok()?;
     (shown.as_os_str() == OsStr::new(&own.to_string())).then_some(own)
 }
 
-/// The way from a process to the supervisor that decides, or to the root of the process tree.
+/// Path from a process to its supervisor, or to the root of the process tree.
 #[derive(Debug, PartialEq, Eq)]
 struct Walk {
     passed: Vec<ProcessId>,
@@ -120,7 +121,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// `None` if it breaks off.
+    /// Walks up from `start`; `None` if the walk is incomplete.
     fn of(
         start: i32,
         own: i32,
@@ -132,7 +133,7 @@ impl Walk {
         while passed.len() < max_ancestors {
             let stat = Stat::of(pid).ok()?;
             let id = ProcessId { pid, started: stat.started };
-            // A parent is never younger than its child. One that is has taken over the pid of a parent that ended.
+            // A parent is never younger than its child. A younger one has reused the pid of an ended parent.
             if passed.last().is_some_and(|child| child.started < id.started) {
                 return None;
             }
@@ -143,7 +144,8 @@ impl Walk {
             if pid == own || is_supervisor(pid)? {
                 return Some(Self { passed, origin: Origin::Elsewhere });
             }
-            // The root: pid 1, or a process whose parent is in an enclosing pid namespace, which no session here can enter.
+            // The root: pid 1, or a process whose parent is in an enclosing pid namespace, which no session here can
+            // enter.
             if stat.parent == 0 {
                 return Some(Self { passed, origin: Origin::Outside });
             }
@@ -153,15 +155,15 @@ impl Walk {
     }
 }
 
-/// Recognises a supervisor by its command line, whoever started it.
+/// Recognises a supervisor by its command line, independent of its parent.
 fn is_supervisor(pid: i32) -> Option<bool> {
     let line = proc::command_line_start(pid).ok()?;
     let argument = line.get(1).map(|argument| OsStr::from_bytes(argument));
     Some(SupervisorKind::from_argument(argument).is_some())
 }
 
-/// Where the process runs that has a socket of this machine open. If several have it, one inside decides; a socket that no process is
-/// seen to have, in transit between two of them for example, is untraceable.
+/// Origin of the process that has a local socket open. If several have it open, a process inside a session takes
+/// precedence. A socket without a visible owner, for example in transit between processes, is untraceable.
 pub fn origin_of_socket(inode: u64) -> Origin {
     let socket = format!("socket:[{inode}]");
     let Some(own) = own_pid() else { return Origin::Untraceable };
@@ -180,11 +182,11 @@ pub fn origin_of_socket(inode: u64) -> Origin {
     }
     let mut origins = holders.into_iter().map(origin_of);
     let Some(first) = origins.next() else { return Origin::Untraceable };
-    // One may run inside another daemon, or inside a single run.
+    // Another owner may run inside another daemon, or inside a single run.
     if first == Origin::Outside { origins.find(|origin| *origin != Origin::Outside).unwrap_or(first) } else { first }
 }
 
-/// The processes below this one, among them everything inside its sessions; and all others.
+/// Splits processes into descendants of this one, which include all session processes, and others.
 fn partition(own: i32) -> io::Result<(Vec<i32>, Vec<i32>)> {
     let all = proc::snapshot()?;
     let is_below = |pid: &i32| {
@@ -197,7 +199,7 @@ fn partition(own: i32) -> io::Result<(Vec<i32>, Vec<i32>)> {
                 None => break,
             }
         }
-        // Unknown ancestry: treated as below.
+        // Unknown ancestry is treated as a descendant.
         true
     };
     Ok(all.keys().copied().partition(is_below))
@@ -207,7 +209,7 @@ fn holds(pid: i32, socket: &str) -> bool {
     links_to(Path::new(&format!("/proc/{pid}/fd")), socket)
 }
 
-/// A thread may have descriptors of its own.
+/// True if a thread of the process has the socket open. Threads may have separate descriptor tables.
 fn threads_hold(pid: i32, socket: &str) -> bool {
     let threads: Vec<_> = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten().collect();
     threads.len() > 1 && threads.iter().any(|thread| links_to(&thread.path().join("fd"), socket))
@@ -223,14 +225,14 @@ mod tests {
     use std::io::{BufRead, BufReader, Write};
     use std::process::{Command, Stdio};
 
-    use wh_pipe::children::Role;
+    use wh_pipe::children::ChildRole;
 
     use super::*;
 
     #[test]
     fn a_process_belongs_to_the_nearest_supervisor_above_it() {
-        let role = Role::Supervisor { session: Some("s1".to_owned()) };
-        // The inner shell hides its name, its environment and its process group; its child says who it is.
+        let role = ChildRole::Supervisor { session: Some("s1".to_owned()) };
+        // The inner shell clears its environment and leaves its process group; its child prints its pid.
         let mut command = Command::new("sh");
         command.args(["-c", "env -i setsid sh -c 'sh -c \"echo \\$\\$; read line; true\"; true'; true"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -243,7 +245,7 @@ mod tests {
         assert_eq!(opener.origin(), Origin::Session("s1".to_owned()));
         let own = std::process::id().cast_signed();
         assert_eq!(Walk::of(inner, own, &children::supervisors(), 1), None, "its ancestors are too many");
-        // Without the registry it is what this process adopted.
+        // Without the registry the ancestor is only known as this process.
         let unknown = Walk::of(inner, own, &HashMap::new(), MAX_ANCESTORS).unwrap();
         assert_eq!(unknown.origin, Origin::Elsewhere);
         drop(child.stdin.take());
@@ -258,7 +260,7 @@ mod tests {
             let mut command = Command::new("grep");
             command.args([argument, "--line-buffered"]).stdin(Stdio::piped()).stdout(Stdio::piped());
             let mut child = command.spawn().unwrap();
-            // The command line is there once the program runs.
+            // The command line is available once the program has started.
             writeln!(child.stdin.as_ref().unwrap(), "{argument}").unwrap();
             BufReader::new(child.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
             assert_eq!(is_supervisor(child.id().cast_signed()), Some(expected), "{argument}");

@@ -1,29 +1,30 @@
-//! Decides who may answer the questions of a session. A caller inside any session may answer only for sessions that it created,
-//! directly or through sessions that it created; everything else needs a caller outside every session. Pure: `wh_client::trace`
-//! finds out where a caller runs.
+//! Decides which callers may answer the questions of a session. A caller inside a session may answer only for sessions
+//! that it created, directly or through sessions that it created; all other sessions need a caller outside every
+//! session. Pure: `wh_client::trace` locates the caller.
 
 use crate::line::Prefix;
 use crate::reason::Reason;
 
-/// Creators that are stored with a session, the nearest first. An ancestor beyond that may no longer answer for it.
+/// Bound on the creators stored with a session, nearest first. A more distant ancestor may no longer answer for it.
 pub const MAX_CREATORS: usize = 64;
 
-/// Where a calling process runs, by its nearest ancestor that is a supervisor.
+/// Location of a calling process, by its nearest ancestor that is a supervisor.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Origin {
     /// Outside every session.
     Outside,
     /// Inside this session of this daemon.
     Session(String),
-    /// Inside something that is no session of this daemon: a single run, another daemon, or an orphan that this process adopted.
+    /// Inside a session that is not of this daemon: a single run, another daemon, or an orphan adopted by this process.
     Elsewhere,
-    /// Unknown, which counts as inside: the process is gone, cannot be inspected, or its ancestors changed meanwhile.
+    /// Unknown, which counts as inside: the process has exited, cannot be inspected, or its ancestors changed during
+    /// the inspection.
     #[default]
     Untraceable,
 }
 
 impl Origin {
-    /// Everything inside a session that was created with `--person` counts as outside.
+    /// Treats callers inside a session created with `--person` as outside.
     pub fn resolve(self, is_person: impl FnOnce(&str) -> bool) -> Self {
         match self {
             Self::Session(id) if is_person(&id) => Self::Outside,
@@ -31,7 +32,7 @@ impl Origin {
         }
     }
 
-    /// The creators of a session that a caller from here creates, the nearest first.
+    /// Returns the creators of a session that a caller from here creates, nearest first.
     pub fn creators(&self, creators_of: impl FnOnce(&str) -> Vec<String>) -> Vec<String> {
         match self {
             Self::Session(id) => {
@@ -44,8 +45,9 @@ impl Origin {
         }
     }
 
-    /// A mode decides what an agent asks for, so that choosing one for a new session is answering for it: for callers outside and for
-    /// those that become its creators.
+    /// Checks if a caller from here may choose the mode of a new session. A mode decides which questions an agent asks,
+    /// so choosing one counts as answering for the new session. Only callers outside every session, and the new
+    /// session's creators, may choose one.
     pub fn may_choose_mode(&self) -> Result<(), CallerRefusal> {
         match self {
             Self::Outside | Self::Session(_) => Ok(()),
@@ -54,7 +56,7 @@ impl Origin {
         }
     }
 
-    /// A session that counts as outside can only be created from outside.
+    /// Checks if a caller from here may create a session that counts as outside.
     pub fn may_create_person(&self) -> Result<(), CallerRefusal> {
         match self {
             Self::Outside => Ok(()),
@@ -63,17 +65,17 @@ impl Origin {
     }
 }
 
-/// A request that may answer a question, or make one needless.
+/// Request that may answer a question or prevent one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Act {
+pub enum GuardedAction {
     /// Answers a question.
     Answer,
-    /// Runs a slash command, or does what one does: choosing a mode, starting an agent, logging in.
+    /// Runs a slash command or an equivalent: chooses a mode, starts an agent, logs in.
     Command,
-    /// Types where a question may be shown. What a terminal program asks on its screen is not known to wh, and the UI of an agent
-    /// also takes slash commands, so that typing always counts.
+    /// Types into a terminal. Always checked, because wh does not know the questions that a terminal program shows, and
+    /// the UI of an agent also accepts slash commands.
     Type,
-    /// Attaches a terminal, which types.
+    /// Attaches a terminal, which can type.
     Attach,
     /// Sends a chat message to an agent. It answers no question, unless it is a slash command (`command`).
     Say {
@@ -82,29 +84,29 @@ pub enum Act {
     },
 }
 
-impl Act {
-    /// A chat message with this text.
-    pub fn say(text: &str) -> Self {
+impl GuardedAction {
+    /// Returns the act of a chat message with this text.
+    pub fn message(text: &str) -> Self {
         Self::Say { command: Prefix::seen_in(text) == Some(Prefix::Command) }
     }
 }
 
-/// The session that a request is for.
+/// Origin of the session that a request is for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Standing {
-    /// Its id; `None` for a single run.
+pub struct SessionLineage {
+    /// Session id; `None` for a single run.
     pub session: Option<String>,
-    /// The sessions that created it, the nearest first. Empty if it was created from outside.
+    /// Sessions that created it, nearest first. Empty if it was created from outside.
     pub creators: Vec<String>,
-    /// It has created sessions. Whatever it is told may then be an order to answer for them.
+    /// True if it has created sessions. Any message to it may then be an order to answer for them.
     pub has_created: bool,
-    /// It counts as outside. Whatever is typed into it is then done as if from outside.
+    /// True if it counts as outside. Input to it then acts as if from outside.
     pub person: bool,
 }
 
-impl Standing {
+impl SessionLineage {
     /// Allows or refuses one request.
-    pub fn admit(&self, origin: &Origin, act: Act) -> Result<(), CallerRefusal> {
+    pub fn admit(&self, origin: &Origin, act: GuardedAction) -> Result<(), CallerRefusal> {
         if !self.counts(act) {
             return Ok(());
         }
@@ -117,33 +119,33 @@ impl Standing {
         }
     }
 
-    fn counts(&self, act: Act) -> bool {
+    fn counts(&self, act: GuardedAction) -> bool {
         match act {
-            Act::Answer | Act::Command | Act::Type | Act::Attach => true,
-            Act::Say { command } => command || self.has_created || self.person,
+            GuardedAction::Answer | GuardedAction::Command | GuardedAction::Type | GuardedAction::Attach => true,
+            GuardedAction::Say { command } => command || self.has_created || self.person,
         }
     }
 }
 
-/// Why a caller was refused.
+/// Reason for which a caller is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallerRefusal {
-    /// It runs inside the session that it would answer for.
+    /// The caller runs inside the session that the answer is for.
     #[error(
         "a process of session {0:?} may not answer that session's own questions, nor type or run commands there; do it from a terminal outside of wh's sessions"
     )]
     OwnQuestion(String),
-    /// It runs inside a session that did not create this one.
+    /// The caller runs inside a session that did not create this one.
     #[error(
         "a process inside a session may not answer, type or run commands in a session that it did not create; do it from a terminal outside of wh's sessions, or in a shell that was started with wh new --person"
     )]
     Inside,
-    /// It cannot be said where it runs.
+    /// The location of the caller cannot be determined.
     #[error(
-        "the process that opened this connection is gone or cannot be traced; it may run inside a session, and so may not answer, type or run commands here. Use a connection of your own, from a terminal outside of wh's sessions"
+        "the process that opened this connection has exited or cannot be traced; it may run inside a session, and so may not answer, type or run commands here. Use a connection of your own, from a terminal outside of wh's sessions"
     )]
     Untraceable,
-    /// It wants a session that counts as outside.
+    /// The caller wants to create a session that counts as outside.
     #[error(
         "only a caller outside every session can create one with --person; use a terminal outside of wh's sessions"
     )]
@@ -151,7 +153,7 @@ pub enum CallerRefusal {
 }
 
 impl CallerRefusal {
-    /// Stable code for programs.
+    /// Returns the stable code for programs.
     pub fn reason(&self) -> Reason {
         match self {
             Self::OwnQuestion(_) => Reason::OwnQuestion,
@@ -170,9 +172,9 @@ mod tests {
         Origin::Session(id.to_owned())
     }
 
-    fn standing(creators: &[&str]) -> Standing {
+    fn standing(creators: &[&str]) -> SessionLineage {
         let creators = creators.iter().map(|&id| id.to_owned()).collect();
-        Standing { session: Some("own".to_owned()), creators, ..Standing::default() }
+        SessionLineage { session: Some("own".to_owned()), creators, ..SessionLineage::default() }
     }
 
     #[test]
@@ -188,23 +190,33 @@ mod tests {
             (Origin::Untraceable, Err("untraceable")),
         ];
         for (origin, expected) in table {
-            for act in [Act::Answer, Act::Command, Act::Type, Act::Attach, Act::say(" /mode x")] {
+            for act in [
+                GuardedAction::Answer,
+                GuardedAction::Command,
+                GuardedAction::Type,
+                GuardedAction::Attach,
+                GuardedAction::message(" /mode x"),
+            ] {
                 let outcome = standing(&["parent", "grandparent"]).admit(&origin, act);
                 assert_eq!(outcome.map_err(|refusal| refusal.reason().code()), expected, "{origin:?} {act:?}");
             }
         }
-        assert_eq!(Standing::default().admit(&inside("x"), Act::Type), Err(CallerRefusal::Inside), "a single run");
-        assert_eq!(Standing::default().admit(&Origin::Outside, Act::Type), Ok(()));
+        assert_eq!(
+            SessionLineage::default().admit(&inside("x"), GuardedAction::Type),
+            Err(CallerRefusal::Inside),
+            "a single run"
+        );
+        assert_eq!(SessionLineage::default().admit(&Origin::Outside, GuardedAction::Type), Ok(()));
     }
 
     #[test]
     fn a_message_is_an_answer_where_it_may_be_an_order_to_answer() {
-        let hello = Act::say("hello /mode");
+        let hello = GuardedAction::message("hello /mode");
         let table = [
             (standing(&[]), Ok(())),
-            (Standing { has_created: true, ..standing(&[]) }, Err(CallerRefusal::Inside)),
-            (Standing { person: true, ..standing(&[]) }, Err(CallerRefusal::Inside)),
-            (Standing { has_created: true, ..standing(&["other"]) }, Ok(())),
+            (SessionLineage { has_created: true, ..standing(&[]) }, Err(CallerRefusal::Inside)),
+            (SessionLineage { person: true, ..standing(&[]) }, Err(CallerRefusal::Inside)),
+            (SessionLineage { has_created: true, ..standing(&["other"]) }, Ok(())),
         ];
         for (standing, expected) in table {
             assert_eq!(standing.admit(&inside("other"), hello), expected, "{standing:?}");
@@ -213,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slash_behind_what_shows_nothing_is_a_command() {
+    fn a_slash_after_hidden_characters_is_a_command() {
         for text in [
             "/mode x",
             "  /mode x",
@@ -222,13 +234,13 @@ mod tests {
             "\0/mode x",
             "\u{202e}\u{34f}\u{3164}\u{fe0f}/mode x",
         ] {
-            assert_eq!(Act::say(text), Act::Say { command: true }, "{text:?}");
+            assert_eq!(GuardedAction::message(text), GuardedAction::Say { command: true }, "{text:?}");
         }
-        assert_eq!(Act::say("a /mode x"), Act::Say { command: false });
+        assert_eq!(GuardedAction::message("a /mode x"), GuardedAction::Say { command: false });
     }
 
     #[test]
-    fn a_mode_is_chosen_for_a_new_session_by_those_who_may_answer_for_it() {
+    fn only_callers_that_may_answer_for_a_new_session_choose_its_mode() {
         assert_eq!((Origin::Outside.may_choose_mode(), inside("a").may_choose_mode()), (Ok(()), Ok(())));
         assert_eq!(Origin::Elsewhere.may_choose_mode(), Err(CallerRefusal::Inside));
         assert_eq!(Origin::Untraceable.may_choose_mode(), Err(CallerRefusal::Untraceable));

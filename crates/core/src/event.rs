@@ -1,5 +1,5 @@
-//! What happened: numbered in the order in which it did, never edited. Who watches has missed nothing if no number is
-//! missing.
+//! Events of a session or a space. They are numbered in order and never edited: a client with consecutive numbers has
+//! missed nothing.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,53 +12,47 @@ use serde::{Deserialize, Serialize};
 use crate::space;
 use crate::terminal::{Exit, Size};
 
-/// Events that are kept for those who come back. Beyond that the oldest go, and who has not seen them starts anew.
-pub const MOST_KEPT: usize = 8192;
+/// Bound on stored events. Above it, the oldest are dropped, and a client that has not read them must start over.
+pub const MAX_JOURNAL_EVENTS: usize = 8192;
 
-/// The same in bytes, about: of an item that changes often every shape is an event.
-pub const MOST_BYTES: usize = 64 * 1024 * 1024;
+/// Approximate bound on stored bytes: every version of an item that changes often is an event.
+pub const MAX_JOURNAL_BYTES: usize = 64 * 1024 * 1024;
 
-/// Something that happened in a session.
+/// Event of a session.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// The program runs.
-    Started {
-        /// What runs.
-        command: Vec<String>,
-        /// Its process id.
-        pid: i32,
-    },
-    /// A door typed to it. What was typed is not kept.
+    /// The program was started.
+    Started { command: Vec<String>, pid: i32 },
+    /// A client sent input. The input itself is not stored.
     Typed {
-        /// How much.
+        /// Size of the input.
         bytes: usize,
     },
-    /// Its terminal has another size.
+    /// The terminal was resized.
     Resized(Size),
-    /// It told its terminal something beside the screen.
+    /// The program sent its terminal a notice outside the screen.
     Noticed(Notice),
-    /// A door marked this moment, by this name.
+    /// A client set a marker with this label.
     Marked(String),
-    /// A person's terminal was attached, or is no longer.
+    /// A terminal was attached (true) or detached (false).
     Attached(bool),
-    /// A signal has stopped it, or it goes on.
+    /// A signal has stopped the program (true) or continued it (false).
     Stopped(bool),
-    /// Something happened in the space that it shows.
-    Space(Arc<Numbered<space::event::Event>>),
-    /// So much happened in the space at once that not all of it is told: its state has to be looked at anew.
+    /// An event of the space that the session shows.
+    Space(Arc<NumberedEvent<space::event::SpaceEvent>>),
+    /// Events of the space were dropped because there were too many at once. Its state must be read again.
     SpaceMissed,
-    /// It ended, and all of its output has been seen.
+    /// The program has ended, and all of its output was read.
     Exited(Exit),
 }
 
-/// What a program tells its terminal beside the screen.
+/// Notice of a program to its terminal outside the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// The window title, if any.
     Title(Option<String>),
-    /// The bell, so many times at once.
+    /// Bell, rung this many times at once.
     Bell(u64),
-    /// Where it is (OSC 7).
+    /// Working directory (OSC 7).
     Directory(String),
     /// A notification (OSC 9, OSC 777).
     Notification(String),
@@ -68,12 +62,12 @@ pub enum Notice {
     ShellMark(String),
 }
 
-/// Which run of an engine: numbers of one run mean nothing in another.
+/// Identity of one run of an engine. Event numbers are only valid within their epoch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Epoch(Arc<str>);
 
 impl Epoch {
-    /// An epoch by its name: letters and digits, different for every run.
+    /// Returns an epoch with this name: letters and digits, different for every run.
     pub fn new(name: &str) -> Self {
         Self(name.into())
     }
@@ -85,12 +79,11 @@ impl fmt::Display for Epoch {
     }
 }
 
-/// How far somebody has seen: everything up to and including this number.
+/// Position of a client in the events: it has read everything up to and including `seq`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cursor {
-    /// Of which run.
     pub epoch: Epoch,
-    /// Up to which event; 0 is before the first.
+    /// Number of the last event read; 0 is before the first.
     pub seq: u64,
 }
 
@@ -100,9 +93,9 @@ impl fmt::Display for Cursor {
     }
 }
 
-/// A text that is no cursor.
+/// Error of a text that is not a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a cursor is EPOCH.NUMBER, as the id of an event")]
+#[error("the cursor is invalid; write EPOCH.NUMBER, like the id of an event")]
 pub struct InvalidCursor;
 
 impl FromStr for Cursor {
@@ -116,71 +109,68 @@ impl FromStr for Cursor {
     }
 }
 
-/// An event with its number and time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Numbered<E = Event> {
-    /// Its number: one more than that of the event before.
+pub struct NumberedEvent<E = Event> {
+    /// Consecutive number, starting at 1.
     pub seq: u64,
-    /// When.
     pub at: SystemTime,
-    /// What.
     pub event: E,
 }
 
-/// Why somebody cannot go on from where they were: their next event is no longer kept, or is of another run.
+/// Error of a cursor that cannot be continued: its next event was dropped, or it belongs to another epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FellOut;
+pub struct CursorExpired;
 
-/// The newest events of a run.
+/// The newest events of an epoch.
 #[derive(Debug)]
 pub struct Journal<E = Event> {
     epoch: Epoch,
-    kept: VecDeque<Arc<Numbered<E>>>,
+    events: VecDeque<Arc<NumberedEvent<E>>>,
     weights: VecDeque<usize>,
     bytes: usize,
     last: u64,
 }
 
 impl<E> Journal<E> {
-    /// An empty journal.
     pub fn new(epoch: Epoch) -> Self {
-        Self { epoch, kept: VecDeque::new(), weights: VecDeque::new(), bytes: 0, last: 0 }
+        Self { epoch, events: VecDeque::new(), weights: VecDeque::new(), bytes: 0, last: 0 }
     }
 
-    /// Enters an event that holds next to nothing.
-    pub fn enter(&mut self, event: E, at: SystemTime) {
-        self.enter_heavy(event, at, 0);
+    /// Appends an event of negligible size.
+    pub fn append(&mut self, event: E, at: SystemTime) {
+        self.append_sized(event, at, 0);
     }
 
-    /// Enters an event that holds about so many bytes.
-    pub fn enter_heavy(&mut self, event: E, at: SystemTime, weight: usize) {
+    /// Appends an event with its approximate size in bytes.
+    pub fn append_sized(&mut self, event: E, at: SystemTime, weight: usize) {
         self.last += 1;
         self.bytes += weight;
         self.weights.push_back(weight);
-        while self.kept.len() == MOST_KEPT || (self.bytes > MOST_BYTES && !self.kept.is_empty()) {
-            self.kept.pop_front();
+        while self.events.len() == MAX_JOURNAL_EVENTS || (self.bytes > MAX_JOURNAL_BYTES && !self.events.is_empty()) {
+            self.events.pop_front();
             self.bytes -= self.weights.pop_front().unwrap_or(0);
         }
-        self.kept.push_back(Arc::new(Numbered { seq: self.last, at, event }));
+        self.events.push_back(Arc::new(NumberedEvent { seq: self.last, at, event }));
     }
 
-    /// The number of the newest event.
+    /// Returns the number of the newest event.
     pub fn last(&self) -> u64 {
         self.last
     }
 
-    /// Where somebody stands who has seen everything.
+    /// Returns the cursor after the newest event.
     pub fn end(&self) -> Cursor {
         Cursor { epoch: self.epoch.clone(), seq: self.last }
     }
 
-    /// What happened after `cursor`, oldest first, at most `most` of it.
-    pub fn after(&self, cursor: &Cursor, most: usize) -> Result<Vec<Arc<Numbered<E>>>, FellOut> {
-        let missing = usize::try_from(self.last.checked_sub(cursor.seq).ok_or(FellOut)?).map_err(|_| FellOut)?;
-        if cursor.epoch != self.epoch || missing > self.kept.len() {
-            return Err(FellOut);
+    /// Returns up to `most` events after `cursor`, oldest first.
+    pub fn after(&self, cursor: &Cursor, most: usize) -> Result<Vec<Arc<NumberedEvent<E>>>, CursorExpired> {
+        let missing =
+            usize::try_from(self.last.checked_sub(cursor.seq).ok_or(CursorExpired)?).map_err(|_| CursorExpired)?;
+        if cursor.epoch != self.epoch || missing > self.events.len() {
+            return Err(CursorExpired);
         }
-        Ok(self.kept.iter().skip(self.kept.len() - missing).take(most).cloned().collect())
+        Ok(self.events.iter().skip(self.events.len() - missing).take(most).cloned().collect())
     }
 }
 
@@ -192,7 +182,7 @@ mod tests {
     fn journal(events: usize) -> Journal {
         let mut journal = Journal::new(Epoch::new("a"));
         for bytes in 1..=events {
-            journal.enter(Event::Typed { bytes }, SystemTime::UNIX_EPOCH);
+            journal.append(Event::Typed { bytes }, SystemTime::UNIX_EPOCH);
         }
         journal
     }
@@ -202,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_back_gets_what_was_missed() {
+    fn a_returning_client_gets_the_missed_events() {
         let journal = journal(5);
         let seen =
             |cursor| journal.after(&cursor, 99).map(|events| events.iter().map(|event| event.seq).collect::<Vec<_>>());
@@ -212,23 +202,23 @@ mod tests {
     }
 
     #[test]
-    fn who_is_too_late_or_from_elsewhere_is_told_so() {
-        let journal = journal(MOST_KEPT + 10);
-        assert_eq!(journal.after(&at("a", 9), 9), Err(FellOut));
+    fn an_expired_or_foreign_cursor_is_refused() {
+        let journal = journal(MAX_JOURNAL_EVENTS + 10);
+        assert_eq!(journal.after(&at("a", 9), 9), Err(CursorExpired));
         assert!(journal.after(&at("a", 10), 9).is_ok());
-        assert_eq!(journal.after(&at("a", journal.last() + 1), 9), Err(FellOut));
-        assert_eq!(journal.after(&at("b", journal.last()), 9), Err(FellOut));
+        assert_eq!(journal.after(&at("a", journal.last() + 1), 9), Err(CursorExpired));
+        assert_eq!(journal.after(&at("b", journal.last()), 9), Err(CursorExpired));
     }
 
     #[test]
-    fn what_is_heavy_makes_the_oldest_go_earlier() {
+    fn large_events_drop_the_oldest_earlier() {
         let mut journal = Journal::new(Epoch::new("a"));
         for bytes in 1..=9 {
-            journal.enter_heavy(Event::Typed { bytes }, SystemTime::UNIX_EPOCH, MOST_BYTES / 4);
+            journal.append_sized(Event::Typed { bytes }, SystemTime::UNIX_EPOCH, MAX_JOURNAL_BYTES / 4);
         }
-        assert_eq!(journal.after(&at("a", 4), 9), Err(FellOut));
+        assert_eq!(journal.after(&at("a", 4), 9), Err(CursorExpired));
         assert_eq!(journal.after(&at("a", 5), 9).unwrap().len(), 4);
-        journal.enter_heavy(Event::Typed { bytes: 10 }, SystemTime::UNIX_EPOCH, 2 * MOST_BYTES);
+        journal.append_sized(Event::Typed { bytes: 10 }, SystemTime::UNIX_EPOCH, 2 * MAX_JOURNAL_BYTES);
         assert_eq!(journal.after(&at("a", 9), 9).unwrap().len(), 1, "the newest is always there");
     }
 
@@ -242,7 +232,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nobody_misses_or_doubles_anything_however_they_read(total in 0usize..300, pieces in proptest::collection::vec(1usize..40, 1..60)) {
+        fn reading_in_pieces_gives_every_event_once(total in 0usize..300, pieces in proptest::collection::vec(1usize..40, 1..60)) {
             let (journal, mut cursor, mut seen) = (journal(total), at("a", 0), Vec::new());
             for most in pieces {
                 let events = journal.after(&cursor, most).unwrap();

@@ -1,8 +1,8 @@
-//! Characters that a person does not see.
+//! Characters that are not visible on a screen.
 
-/// True for characters that act on a terminal or that have no shape of their own: controls, line and paragraph
-/// separators, and Unicode's default ignorable code points (bidirectional controls, zero-width characters, fillers,
-/// variation selectors, tags) with the interlinear annotations.
+/// True for characters that control a terminal or have no glyph: controls, line and paragraph separators, interlinear
+/// annotations, and Unicode's default ignorable code points (bidirectional controls, zero-width characters, fillers,
+/// variation selectors, tags).
 #[must_use]
 pub fn is_hidden(character: char) -> bool {
     character.is_control()

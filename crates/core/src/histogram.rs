@@ -1,42 +1,43 @@
-//! How long something takes, over many times: counts in fixed buckets, as Prometheus wants them.
+//! Histogram of durations with fixed buckets, in Prometheus form.
 
 use std::time::Duration;
 
-/// The buckets' upper bounds in seconds: from what nobody notices to what everybody does.
-pub const BOUNDS: [f64; 12] = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5];
+/// Upper bounds of the buckets in seconds.
+pub const BUCKET_BOUNDS_SECONDS: [f64; 12] =
+    [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5];
 
-/// Counts of durations.
+/// Counts of durations per bucket.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Histogram {
-    counts: [u64; BOUNDS.len()],
-    beyond: u64,
+    counts: [u64; BUCKET_BOUNDS_SECONDS.len()],
+    overflow: u64,
     sum: f64,
 }
 
 impl Histogram {
-    /// Counts one.
+    /// Counts one duration.
     pub fn observe(&mut self, duration: Duration) {
         let seconds = duration.as_secs_f64();
-        match BOUNDS.iter().position(|bound| seconds <= *bound) {
+        match BUCKET_BOUNDS_SECONDS.iter().position(|bound| seconds <= *bound) {
             Some(bucket) => self.counts[bucket] += 1,
-            None => self.beyond += 1,
+            None => self.overflow += 1,
         }
         self.sum += seconds;
     }
 
-    /// How many there were.
+    /// Returns the number of observed durations.
     pub fn count(&self) -> u64 {
-        self.counts.iter().sum::<u64>() + self.beyond
+        self.counts.iter().sum::<u64>() + self.overflow
     }
 
-    /// All of them together, in seconds.
+    /// Returns the sum of all durations in seconds.
     pub fn sum(&self) -> f64 {
         self.sum
     }
 
-    /// For each bound, how many took no longer.
+    /// Returns for each bound the number of durations up to it.
     pub fn cumulative(&self) -> impl Iterator<Item = (f64, u64)> {
-        BOUNDS.iter().zip(&self.counts).scan(0, |total, (bound, count)| {
+        BUCKET_BOUNDS_SECONDS.iter().zip(&self.counts).scan(0, |total, (bound, count)| {
             *total += count;
             Some((*bound, *total))
         })

@@ -1,4 +1,5 @@
-//! What is true: the input vocabulary, wait conditions, the session machine, and who may control what. No IO and no clock of its own.
+//! Domain model: input vocabulary, wait conditions, session and space state machines, and access control. Pure: no IO
+//! and no clock.
 
 pub mod caller;
 pub mod condition;

@@ -1,23 +1,22 @@
-//! The meaning of a line of the composer: what typing it and pressing Enter asks for. The terminal UI and the HTTP API read lines
-//! with this parser alone.
+//! Parser of composer lines. The terminal UI and the HTTP API both read lines with it.
 //!
 //! | the line begins with | meaning |
 //! |---|---|
 //! | `/` | a slash command of wh, or one of the agent's own |
 //! | `{"kind": …}` | an envelope in JSON |
-//! | `!` | a message; the agent may run it in a shell, so that the API wants `allow_shell` |
-//! | `@` | a message; `@path` names a file anywhere in it, and the agent reads it |
-//! | `&` | a message; reserved for the dispatch to cloud agents |
+//! | `!` | a message; the agent may run it in a shell, so the API requires `allow_shell` |
+//! | `@` | a message; the agent reads the file of each `@path` in it |
+//! | `&` | a message; reserved for dispatch to cloud agents |
 //! | anything else | a message to the chat's targets, which `/target` chooses |
 
-use crate::caller::Act;
+use crate::caller::GuardedAction;
 use crate::hidden::is_hidden;
-use crate::posted::{self, Posted};
-use crate::slash::{self, Mistake, Slash};
+use crate::posted::{self, PostedEnvelope};
+use crate::slash::{self, Slash, SlashError};
 use crate::space::ParticipantId;
-use crate::space::command::Command;
+use crate::space::command::ConversationCommand;
 
-/// A first character that gives a line another meaning, here or to an agent.
+/// First character that gives a line another meaning, in wh or for an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prefix {
     /// `/`: a command.
@@ -33,7 +32,6 @@ pub enum Prefix {
 impl Prefix {
     const ALL: [Self; 4] = [Self::Command, Self::Shell, Self::File, Self::Cloud];
 
-    /// The character.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Command => "/",
@@ -43,112 +41,109 @@ impl Prefix {
         }
     }
 
-    /// The prefix of a word.
+    /// Returns the prefix of a word.
     pub fn of_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|prefix| word.starts_with(prefix.as_str()))
     }
 
-    /// The prefix that an agent may see in a text. Agents differ in what they trim, so everything is passed over that shows
-    /// nothing.
+    /// Returns the prefix that an agent may recognise in a text. Agents trim differently, so all invisible characters
+    /// are skipped.
     pub fn seen_in(text: &str) -> Option<Self> {
         first_visible(text).and_then(|first| Self::of_word(first.encode_utf8(&mut [0; 4])))
     }
 }
 
-/// The first character that is shown. Agents differ in what they trim before they interpret it.
+/// Returns the first visible character.
 pub fn first_visible(text: &str) -> Option<char> {
     text.chars().find(|character| !character.is_whitespace() && !is_hidden(*character))
 }
 
-/// True for a line that is a slash command, complete or not.
+/// True if the line is a slash command, complete or not.
 pub fn is_slash(text: &str) -> bool {
     text.trim_start().starts_with(Prefix::Command.as_str())
 }
 
-/// Error of a line that cannot be carried out.
+/// Error of a line that cannot be executed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LineError {
-    /// A slash command with a mistake.
+    /// An invalid slash command.
     #[error(transparent)]
-    Slash(#[from] Mistake),
-    /// An envelope of a kind that cannot be posted.
+    Slash(#[from] SlashError),
+    /// An envelope that cannot be posted.
     #[error(transparent)]
-    Envelope(#[from] posted::Refused),
-    /// A message that may run a shell command.
+    Envelope(#[from] posted::EnvelopeRefusal),
+    /// A message that may run a shell command, without permission.
     #[error(
         "a message that begins with ! may run a shell command; allow it with \"allow_shell\": true, or pass it to the model with \"literal\": true"
     )]
     Shell,
 }
 
-/// A line of the composer, parsed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ComposerLine {
-    /// A slash command.
     Slash(Slash),
-    /// The command that has the effect of an envelope.
-    Envelope(Command),
-    /// A text that is said as it is.
+    /// The command with the effect of an envelope.
+    Envelope(ConversationCommand),
+    /// A chat message.
     Message {
-        /// The text.
         text: String,
-        /// Participants that it is for; `None`: the chat's targets.
+        /// Recipients; `None` for the chat's targets.
         to: Option<Vec<ParticipantId>>,
-        /// Refused by agents that would interpret its prefix.
+        /// True if the agent must not interpret a prefix of the text.
         literal: bool,
     },
 }
 
 impl ComposerLine {
-    /// Reads a line.
+    /// Parses a line.
     pub fn read(text: &str) -> Result<Self, LineError> {
         if is_slash(text) {
             return Ok(Self::Slash(slash::parse(text)?));
         }
-        match Posted::read(text) {
+        match PostedEnvelope::read(text) {
             Some(envelope) => Ok(Self::Envelope(envelope.command()?)),
             None => Ok(Self::message(text, None)),
         }
     }
 
-    /// A message, whatever it begins with.
+    /// Returns a message with this text, whatever its first character.
     pub fn message(text: impl Into<String>, to: Option<Vec<ParticipantId>>) -> Self {
         Self::Message { text: text.into(), to, literal: false }
     }
 
-    /// Classifies the line for the rule of [`crate::caller`]. Everything but a message is a command.
-    pub fn act(&self) -> Act {
-        match self.said() {
-            Some((text, _)) => Act::say(text),
-            None => Act::Command,
+    /// Classifies the line for the rule of [`crate::caller`]. Every line that is not a message is a command.
+    pub fn act(&self) -> GuardedAction {
+        match self.message_text() {
+            Some((text, _)) => GuardedAction::message(text),
+            None => GuardedAction::Command,
         }
     }
 
-    /// Refuses a message by which an agent may run a shell command, unless that is allowed or the text is literal.
+    /// Refuses a message that may run a shell command in the agent, unless that is allowed or the text is literal.
     pub fn check_shell(&self, allowed: bool) -> Result<(), LineError> {
-        match self.said() {
+        match self.message_text() {
             Some((text, false)) if !allowed && Prefix::seen_in(text) == Some(Prefix::Shell) => Err(LineError::Shell),
             _ => Ok(()),
         }
     }
 
-    /// The text that is said, by the line itself or by an envelope, and `true` if it is literal.
-    fn said(&self) -> Option<(&str, bool)> {
+    /// Returns the text of a message, direct or by envelope, and `true` if it is literal.
+    fn message_text(&self) -> Option<(&str, bool)> {
         match self {
-            Self::Message { text, literal, .. } | Self::Envelope(Command::Say { text, literal, .. }) => {
+            Self::Message { text, literal, .. } | Self::Envelope(ConversationCommand::Say { text, literal, .. }) => {
                 Some((text, *literal))
             }
             Self::Slash(_) | Self::Envelope(_) => None,
         }
     }
 
-    /// The command that the line asks for, and of whom.
+    /// Converts the line to a slash command.
     pub fn into_slash(self) -> Slash {
         match self {
             Self::Slash(slash) => slash,
             Self::Envelope(command) => Slash::Space(command),
             Self::Message { text, to, literal } => {
-                Slash::Space(Command::Say { text, to, attachments: Vec::new(), interrupt: false, literal })
+                Slash::Space(ConversationCommand::Say { text, to, attachments: Vec::new(), interrupt: false, literal })
             }
         }
     }
@@ -165,11 +160,11 @@ mod tests {
 
     #[test]
     fn a_line_is_a_command_an_envelope_or_a_message() {
-        assert_eq!(read(" /help"), ComposerLine::Slash(Slash::Space(Command::Help)));
+        assert_eq!(read(" /help"), ComposerLine::Slash(Slash::Space(ConversationCommand::Help)));
         assert_eq!(read("/verbose"), ComposerLine::Slash(Slash::Ui(UiCommand::Verbose)));
         assert!(matches!(ComposerLine::read("/ui nonsense"), Err(LineError::Slash(_))));
         let text = r#"{"kind": "chat", "payload": {"text": "hi"}}"#;
-        assert_eq!(read(text), ComposerLine::Envelope(Command::say("hi", None)));
+        assert_eq!(read(text), ComposerLine::Envelope(ConversationCommand::say("hi", None)));
         assert!(matches!(ComposerLine::read(r#"{"kind": "bogus/x"}"#), Err(LineError::Envelope(_))));
         for text in ["a /b", "!ls", "@src/main.rs what is it?", "& refactor it", "{", "\u{200b}/x"] {
             assert_eq!(read(text), ComposerLine::message(text, None), "{text}");
@@ -177,14 +172,14 @@ mod tests {
     }
 
     #[test]
-    fn an_envelope_is_judged_by_what_it_does() {
+    fn an_envelope_is_checked_by_its_effect() {
         let envelope = |text: &str| read(&format!(r#"{{"kind": "chat", "payload": {{"text": "{text}"}}}}"#));
         assert_eq!(envelope("!ls").check_shell(false), Err(LineError::Shell));
         assert_eq!(envelope("!ls").check_shell(true), Ok(()));
-        assert_eq!(envelope("/mode all").act(), Act::Say { command: true });
-        assert_eq!(envelope("hello").act(), Act::Say { command: false });
-        assert_eq!(read(r#"{"kind": "participant/pause", "to": ["demo"]}"#).act(), Act::Command);
-        assert_eq!(read("/verbose").act(), Act::Command);
+        assert_eq!(envelope("/mode all").act(), GuardedAction::Say { command: true });
+        assert_eq!(envelope("hello").act(), GuardedAction::Say { command: false });
+        assert_eq!(read(r#"{"kind": "participant/pause", "to": ["demo"]}"#).act(), GuardedAction::Command);
+        assert_eq!(read("/verbose").act(), GuardedAction::Command);
     }
 
     #[test]

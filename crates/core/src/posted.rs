@@ -1,43 +1,43 @@
-//! MEW envelopes that a person writes: what a kind asks for, as a [`Command`]. A kind that nothing is done about is refused,
-//! so that no envelope stands in the conversation without having had its effect.
+//! MEW envelopes written by a user, and the [`ConversationCommand`] of each kind. Kinds without a command are refused,
+//! so that every envelope in the conversation has had its effect.
 
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::slash::LONGEST_PAUSE;
+use crate::slash::MAX_PAUSE_SECONDS;
 use crate::space::ParticipantId;
-use crate::space::command::{Command, Selector};
+use crate::space::command::{ConversationCommand, Selector};
 use crate::space::harness::Call;
 
 /// Kinds that can be posted.
-const POSTABLE: &str = "chat, chat/acknowledge, chat/cancel, reasoning/cancel, mcp/request, stream/request, stream/close, \
+const POSTABLE_KINDS: &str = "chat, chat/acknowledge, chat/cancel, reasoning/cancel, mcp/request, stream/request, stream/close, \
                         participant/status, request-status, pause, resume, forget, clear, compact, restart, shutdown";
 
-/// Kinds of the protocol, or their prefixes, that can not.
-const OTHERS: &[&str] = &["mcp/", "reasoning/", "capability/", "space/", "participant/", "stream/", "system/", "chat/"];
+/// Prefixes of protocol kinds that cannot be posted.
+const UNPOSTABLE_PREFIXES: &[&str] =
+    &["mcp/", "reasoning/", "capability/", "space/", "participant/", "stream/", "system/", "chat/"];
 
 /// Reason for which an envelope is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}: {problem}")]
-pub struct Refused {
-    /// The envelope's kind.
+pub struct EnvelopeRefusal {
     pub kind: String,
-    /// What is wrong, and what can be done.
+    /// Description of the error, with a remedy.
     pub problem: String,
 }
 
-/// One envelope, as far as a person writes it: the rest is filled in.
+/// Fields of an envelope that a user writes. The other fields are generated.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Posted {
+pub struct PostedEnvelope {
     kind: String,
     to: Option<Vec<ParticipantId>>,
     payload: Value,
     correlation_id: Option<String>,
 }
 
-impl Posted {
-    /// Reads a text that is an envelope: a JSON object with a `kind`. `None`: it is something else.
+impl PostedEnvelope {
+    /// Parses an envelope: a JSON object with a `kind`. `None` if the text is something else.
     pub fn read(text: &str) -> Option<Self> {
         let Value::Object(object) = serde_json::from_str(text.trim()).ok()? else { return None };
         let kind = object.get("kind")?.as_str()?.to_owned();
@@ -55,22 +55,22 @@ impl Posted {
         Some(Self { kind, to, payload, correlation_id })
     }
 
-    /// A request for a tool of this participant.
-    pub fn tool_call(whom: ParticipantId, name: &str, arguments: Value) -> Self {
+    /// Returns a tool call to this participant.
+    pub fn tool_call(participant: ParticipantId, name: &str, arguments: Value) -> Self {
         let payload = serde_json::json!({ "method": "tools/call", "params": { "name": name, "arguments": arguments } });
-        Self { kind: "mcp/request".to_owned(), to: Some(vec![whom]), payload, correlation_id: None }
+        Self { kind: "mcp/request".to_owned(), to: Some(vec![participant]), payload, correlation_id: None }
     }
 
-    /// The command that has the effect of this envelope.
-    pub fn command(self) -> Result<Command, Refused> {
-        let refused = |problem: &str| Refused { kind: self.kind.clone(), problem: problem.to_owned() };
+    /// Returns the command with the effect of this envelope.
+    pub fn command(self) -> Result<ConversationCommand, EnvelopeRefusal> {
+        let refused = |problem: &str| EnvelopeRefusal { kind: self.kind.clone(), problem: problem.to_owned() };
         let text = |field: &str| self.payload[field].as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned);
         let reason = || text("reason");
-        let whom = || match self.to.as_deref() {
+        let participant = || match self.to.as_deref() {
             Some([one]) => Ok(one.clone()),
             _ => Err(refused("`to` must name one participant")),
         };
-        let call = |call: Call| whom().map(|whom| Command::Call(Some(whom), call));
+        let call = |call: Call| participant().map(|participant| ConversationCommand::Call(Some(participant), call));
         let number = |field: &str| match &self.payload[field] {
             Value::Null => Ok(None),
             value => {
@@ -80,19 +80,19 @@ impl Posted {
         match self.kind.as_str() {
             "chat" => {
                 let text = text("text").ok_or_else(|| refused("payload.text is missing"))?;
-                Ok(Command::say(text, self.to))
+                Ok(ConversationCommand::say(text, self.to))
             }
             "chat/acknowledge" => {
                 let selector = self.correlation_id.clone().map_or(Selector::All, Selector::Named);
-                Ok(Command::Acknowledge { selector, status: text("status") })
+                Ok(ConversationCommand::Acknowledge { selector, status: text("status") })
             }
             "chat/cancel" => {
                 let id = self.correlation_id.clone().ok_or_else(|| refused("correlation_id must name a message"))?;
-                Ok(Command::Cancel { selector: Selector::Named(id), reason: reason() })
+                Ok(ConversationCommand::Cancel { selector: Selector::Named(id), reason: reason() })
             }
             "reasoning/cancel" => match self.to.as_deref() {
-                None => Ok(Command::Interrupt(None)),
-                Some(_) => Ok(Command::Interrupt(Some(whom()?))),
+                None => Ok(ConversationCommand::Interrupt(None)),
+                Some(_) => Ok(ConversationCommand::Interrupt(Some(participant()?))),
             },
             "mcp/request" if self.correlation_id.is_some() => {
                 Err(refused("a proposal is answered in its dialog, or with POST /control/answer"))
@@ -108,16 +108,16 @@ impl Posted {
                     call(Call::UseTool { name: name.to_owned(), arguments })
                 }
                 Some("tools/list") => {
-                    let to = Some(vec![whom()?]);
-                    Ok(Command::Post { kind: self.kind.clone(), payload: self.payload.clone(), to })
+                    let to = Some(vec![participant()?]);
+                    Ok(ConversationCommand::Post { kind: self.kind.clone(), payload: self.payload.clone(), to })
                 }
                 Some(_) => Err(refused("payload.method must be tools/call or tools/list")),
                 None => Err(refused("payload.method is missing")),
             },
             "participant/pause" => {
                 let timeout = number("timeout_seconds")?;
-                if timeout.is_some_and(|seconds| seconds > LONGEST_PAUSE) {
-                    return Err(refused("a pause takes a year at most"));
+                if timeout.is_some_and(|seconds| seconds > MAX_PAUSE_SECONDS) {
+                    return Err(refused("a pause is at most one year"));
                 }
                 call(Call::Pause { timeout: timeout.map(Duration::from_secs), reason: reason() })
             }
@@ -134,23 +134,27 @@ impl Posted {
             "participant/clear" => call(Call::Clear),
             "participant/compact" => call(Call::Compact { tokens: number("target_tokens")? }),
             "participant/restart" => call(Call::Restart),
-            "participant/shutdown" => Ok(Command::Shutdown(whom()?, reason())),
+            "participant/shutdown" => Ok(ConversationCommand::Shutdown(participant()?, reason())),
             "participant/status" => {
                 text("status").ok_or_else(|| refused("payload.status is missing"))?;
-                Ok(Command::Post { kind: self.kind.clone(), payload: self.payload.clone(), to: self.to.clone() })
+                Ok(ConversationCommand::Post {
+                    kind: self.kind.clone(),
+                    payload: self.payload.clone(),
+                    to: self.to.clone(),
+                })
             }
             "stream/request" => call(Call::OpenStream { description: text("description") }),
             "stream/close" => {
                 let id = text("stream_id").ok_or_else(|| refused("payload.stream_id is missing"))?;
-                Ok(Command::CloseStream(id.as_str().into()))
+                Ok(ConversationCommand::CloseStream(id.as_str().into()))
             }
             "mcp/response" | "mcp/reject" => {
                 Err(refused("a proposal is answered in its dialog, or with POST /control/answer"))
             }
-            kind if OTHERS.iter().any(|prefix| kind.starts_with(prefix)) => {
-                Err(refused(&format!("wh has no command for this kind; it has {POSTABLE}")))
+            kind if UNPOSTABLE_PREFIXES.iter().any(|prefix| kind.starts_with(prefix)) => {
+                Err(refused(&format!("wh has no command for this kind; it has {POSTABLE_KINDS}")))
             }
-            _ => Err(refused(&format!("there is no such kind; wh has {POSTABLE}"))),
+            _ => Err(refused(&format!("there is no such kind; wh has {POSTABLE_KINDS}"))),
         }
     }
 }
@@ -161,8 +165,8 @@ mod tests {
 
     use super::*;
 
-    fn command(envelope: &Value) -> Result<Command, String> {
-        Posted::read(&envelope.to_string()).unwrap().command().map_err(|refused| refused.to_string())
+    fn command(envelope: &Value) -> Result<ConversationCommand, String> {
+        PostedEnvelope::read(&envelope.to_string()).unwrap().command().map_err(|refused| refused.to_string())
     }
 
     #[test]
@@ -194,21 +198,27 @@ mod tests {
             ),
         ];
         for (kind, payload, call) in calls {
-            assert_eq!(of(kind, payload), Command::Call(Some(demo()), call), "{kind}");
+            assert_eq!(of(kind, payload), ConversationCommand::Call(Some(demo()), call), "{kind}");
         }
-        assert_eq!(of("participant/shutdown", json!({})), Command::Shutdown(demo(), None));
-        assert_eq!(of("reasoning/cancel", json!({})), Command::Interrupt(Some(demo())));
-        assert_eq!(of("stream/close", json!({ "stream_id": "stream-1" })), Command::CloseStream("stream-1".into()));
-        let said = Command::say("hi".to_owned(), Some(vec![demo()]));
-        assert_eq!(of("chat", json!({ "text": "hi" })), said);
+        assert_eq!(of("participant/shutdown", json!({})), ConversationCommand::Shutdown(demo(), None));
+        assert_eq!(of("reasoning/cancel", json!({})), ConversationCommand::Interrupt(Some(demo())));
+        assert_eq!(
+            of("stream/close", json!({ "stream_id": "stream-1" })),
+            ConversationCommand::CloseStream("stream-1".into())
+        );
+        let expected = ConversationCommand::say("hi".to_owned(), Some(vec![demo()]));
+        assert_eq!(of("chat", json!({ "text": "hi" })), expected);
         let acknowledged = command(&json!({ "kind": "chat/acknowledge", "correlation_id": "i4" })).unwrap();
-        assert_eq!(acknowledged, Command::Acknowledge { selector: Selector::Named("i4".to_owned()), status: None });
-        assert!(matches!(of("mcp/request", json!({ "method": "tools/list" })), Command::Post { .. }));
-        assert!(matches!(of("participant/status", json!({ "status": "away" })), Command::Post { .. }));
+        assert_eq!(
+            acknowledged,
+            ConversationCommand::Acknowledge { selector: Selector::Named("i4".to_owned()), status: None }
+        );
+        assert!(matches!(of("mcp/request", json!({ "method": "tools/list" })), ConversationCommand::Post { .. }));
+        assert!(matches!(of("participant/status", json!({ "status": "away" })), ConversationCommand::Post { .. }));
     }
 
     #[test]
-    fn what_cannot_be_done_is_refused_by_its_kind_and_with_a_reason() {
+    fn a_refused_envelope_has_its_kind_and_a_reason() {
         let cases = [
             (json!({ "kind": "bogus/x" }), "bogus/x: there is no such kind"),
             (json!({ "kind": "capability/grant" }), "capability/grant: wh has no command"),
@@ -233,7 +243,7 @@ mod tests {
     #[test]
     fn other_json_is_no_envelope() {
         for written in [r#"{"a":1}"#, "[1,2]", "17", r#""kind""#, r#"{"kind":7}"#, "{kind"] {
-            assert_eq!(Posted::read(written), None, "{written}");
+            assert_eq!(PostedEnvelope::read(written), None, "{written}");
         }
     }
 }

@@ -1,51 +1,51 @@
-//! Reasons for which a command is refused or fails, one list for every interface. Programs compare the codes; the words for
-//! people are made where they are shown.
+//! Refusal and failure codes shared by every interface. Clients compare the codes; the interfaces write the messages
+//! for people.
 
 use serde::{Deserialize, Serialize};
 
-/// Why a command was refused or failed. The code of each is its name in snake case, and never changes.
+/// Reason for which a command is refused or fails. The code of a variant is its name in snake case, and never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// It asks for nothing.
+    /// The command has no content.
     Empty,
-    /// It is too long.
+    /// The text or input is too long.
     TooLong,
-    /// A field of it cannot be read.
+    /// A field is invalid.
     InvalidField,
-    /// It was sent too long ago.
+    /// The message was sent too long ago.
     TooOld,
-    /// The sender's clock is ahead of ours.
+    /// The sender's clock is ahead of the local clock.
     ClockSkew,
-    /// Nothing proves who sent it.
+    /// The sender is not authenticated.
     UnprovenSender,
     /// The credential belongs to another sender.
     OtherSender,
     /// The sender is in another team.
     OtherTeam,
-    /// The sender is no member any more.
+    /// The sender is no longer a member of the team.
     NoMember,
     /// The sender's role is not defined.
     NoRole,
-    /// A rule denies it.
+    /// A rule denies the action.
     Denied,
-    /// No rule allows it.
+    /// No rule allows the action.
     NotAllowed,
     /// The session has another agent.
     OtherAgent,
-    /// The caller runs inside the session that it would answer for.
+    /// The caller runs inside the session that the answer is for.
     OwnQuestion,
     /// The caller runs inside a session that did not create this one.
     InsideSession,
-    /// It is not known where the caller runs.
+    /// The location of the caller cannot be determined.
     Untraceable,
-    /// Only a caller outside every session may create one that counts as outside.
+    /// Only a caller outside every session may create a session with `--person`.
     PersonRefused,
-    /// The referenced file is outside of the team's folder.
+    /// The referenced file is outside the team's folder.
     RefOutside,
-    /// The referenced file is of a type that is not read.
+    /// The type of the referenced file is not supported.
     RefMime,
-    /// There is no such referenced file.
+    /// The referenced file does not exist.
     RefMissing,
     /// The referenced file cannot be read.
     RefUnreadable,
@@ -57,78 +57,78 @@ pub enum Reason {
     RefNotUtf8,
     /// The reference has expired.
     RefExpired,
-    /// Enough waits already; later it may succeed.
+    /// A queue is full or the session is busy; a retry may succeed.
     Busy,
     /// The session, its program or its agent has ended.
     Ended,
-    /// There is no such session.
+    /// The session does not exist.
     NoSession,
-    /// Nobody of this name takes part.
+    /// No participant has this name.
     NoParticipant,
-    /// There is no such agent.
+    /// No agent has this id.
     NoAgent,
-    /// There is no such conversation.
+    /// The conversation does not exist.
     NoConversation,
-    /// It needs a conversation, and the session is a plain terminal program.
+    /// The command needs a conversation, and the session is a plain terminal program.
     PlainProgram,
-    /// There is no such question.
+    /// No question has this id.
     NoQuestion,
     /// The question was closed before.
     QuestionClosed,
     /// The question does not have this answer.
     WrongAnswer,
-    /// There is no such stream.
+    /// No open stream has this id.
     NoStream,
-    /// Nothing is under way that could be interrupted.
+    /// No turn is running that could be interrupted.
     NothingToInterrupt,
-    /// Nothing waits that it could choose.
+    /// No message or acknowledgement matches the selector.
     NothingChosen,
-    /// There is no such command.
+    /// The command is unknown.
     UnknownCommand,
-    /// The agent or the program cannot do that.
+    /// The agent or the program does not support the command.
     NotSupported,
-    /// The agent would interpret the beginning of a literal text.
+    /// The agent would interpret the beginning of a text that was sent as literal.
     NotLiteral,
-    /// The text would run a shell command, which was not allowed.
+    /// The text may run a shell command, which the caller did not allow.
     ShellNotAllowed,
-    /// It was tried and failed.
+    /// The command was executed and failed.
     Failed,
-    /// The request id belongs to another command or sender.
+    /// The request id was used by another command or sender.
     RequestIdReused,
-    /// Too many request ids are remembered.
+    /// Too many request ids are stored.
     TooManyRequests,
-    /// It could not be stored, and was not carried out.
+    /// The command could not be stored, and was not executed.
     Store,
-    /// It was carried out, and that could not be stored.
+    /// The command was executed, and the result could not be stored.
     NotWritten,
-    /// The first command of the same id is still under way.
+    /// The first command with this request id is still running.
     UnderWay,
-    /// The first command of the same id was tried, and did not end well.
+    /// The first command with this request id was executed and failed.
     AlreadyTried,
-    /// wh ended while it was under way.
+    /// `wh` ended while the command was running.
     CutOff,
-    /// Its turn was interrupted.
+    /// The turn of the command was interrupted.
     Cancelled,
-    /// It waits for a program that does not read.
+    /// The program has not read its earlier input.
     Unread,
-    /// It is not known whether it arrived.
+    /// Delivery is uncertain.
     NotKnown,
-    /// An interrupt discarded it before the program had read it.
+    /// An interrupt discarded the input before the program had read it.
     Interrupted,
-    /// A person's terminal decides.
+    /// The attached terminal determines the size.
     Attached,
-    /// The terminal's mode has no such input.
+    /// The terminal mode does not accept this input.
     NotWanted,
-    /// There is no such cell on the screen.
+    /// The cell is outside the screen.
     OffScreen,
-    /// There is no process that could take a signal.
+    /// No process is running that could receive a signal.
     NoProcess,
     /// Too many waits are open.
     TooManyWaits,
 }
 
 impl Reason {
-    /// The code by which programs know it.
+    /// Returns the stable code for programs.
     pub fn code(self) -> &'static str {
         match self {
             Self::Empty => "empty",

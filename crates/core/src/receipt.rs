@@ -1,4 +1,4 @@
-//! What became of one command, stage by stage. A receipt only moves forward.
+//! Progress of one command, stage by stage. A receipt only moves forward.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::SystemTime;
@@ -9,96 +9,94 @@ use crate::reason::Reason;
 use crate::request::RequestId;
 use crate::space::{ItemId, TurnId};
 
-/// Receipts that are kept. Beyond that the oldest of those that are over go.
-const MOST_KEPT: usize = 10_000;
+/// Bound on stored receipts. Above it, the oldest receipt whose command has ended is dropped.
+const MAX_RECEIPTS: usize = 10_000;
 
-/// How far a command is.
+/// Stage that a command has reached.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// The session has it.
+    /// The session has accepted it.
     Accepted,
-    /// The agent's process, or the program's terminal, was given it.
+    /// It was written to the agent's process or the program's terminal.
     Delivered,
     /// The agent took it as a prompt.
     Submitted,
-    /// The agent works on it.
+    /// The agent is processing it.
     Started,
-    /// The agent is done with it.
+    /// The agent has finished it.
     Finished,
-    /// It came to nothing.
     Failed(Failure),
 }
 
 /// Failure of an accepted command.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Failure {
-    /// For programs.
     pub reason: Reason,
-    /// For people: the agent's own, where it gave some.
-    pub words: String,
+    /// Message for people; the agent's own message if it gave one.
+    #[serde(rename = "words")]
+    pub message: String,
 }
 
 impl Failure {
-    /// Its turn was interrupted.
+    /// Failure of a command whose turn was interrupted.
     pub fn cancelled() -> Self {
         Self::of(Reason::Cancelled)
     }
 
-    /// wh ended before it was known what came of it.
+    /// Failure of a command that was running when `wh` ended.
     pub fn cut_off() -> Self {
         Self::of(Reason::CutOff)
     }
 
-    /// A reason that needs no words.
+    /// Failure whose message is the code of its reason.
     pub fn of(reason: Reason) -> Self {
-        Self { reason, words: reason.code().to_owned() }
+        Self { reason, message: reason.code().to_owned() }
     }
 }
 
 impl<T: Into<String>> From<T> for Failure {
     fn from(words: T) -> Self {
-        Self { reason: Reason::Failed, words: words.into() }
+        Self { reason: Reason::Failed, message: words.into() }
     }
 }
 
 impl Stage {
-    /// Whether nothing more will come.
+    /// True if no further stage follows.
     pub fn is_last(&self) -> bool {
         matches!(self, Self::Finished | Self::Failed(_))
     }
 }
 
-/// What became of one command.
+/// Progress of one command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
-    /// The caller's id, or ours where the caller had none.
+    /// The caller's id, or a generated one if the caller gave none.
     pub request_id: RequestId,
-    /// The item that it became, if it became one.
+    /// The item that the command became, if any.
     pub item: Option<ItemId>,
-    /// The turn that it started, if it did.
+    /// The turn that the command started, if any.
     pub turn: Option<TurnId>,
-    /// How far it is.
     pub stage: Stage,
-    /// Restriction under which the agent works on it, if there is one: it may not know the whole conversation.
+    /// Restriction under which the agent handles the command: for example, it does not have the whole conversation.
     pub warning: Option<String>,
-    /// When it came so far, stage by stage.
+    /// Time of each stage that was reached.
     pub reached: Vec<(Stage, SystemTime)>,
 }
 
 impl Receipt {
-    /// A command that was just accepted.
+    /// Returns the receipt of a command that was just accepted.
     pub fn accepted(request_id: RequestId, at: SystemTime) -> Self {
         let (stage, reached) = (Stage::Accepted, vec![(Stage::Accepted, at)]);
         Self { request_id, item: None, turn: None, stage, warning: None, reached }
     }
 
-    /// True if the agent's process was given it, whatever came of it then.
+    /// True if the command was written to the agent's process, whatever its outcome.
     pub fn was_delivered(&self) -> bool {
         self.reached.iter().any(|(stage, _)| !matches!(stage, Stage::Accepted | Stage::Failed(_)))
     }
 
-    /// Moves it forward; what is behind it or after its last stage changes nothing.
+    /// Moves the receipt forward and returns true. An earlier stage, or any stage after the last one, is ignored.
     pub fn reach(&mut self, stage: Stage, at: SystemTime) -> bool {
         let moves = !self.stage.is_last() && stage > self.stage;
         if moves {
@@ -112,34 +110,33 @@ impl Receipt {
 /// The newest receipts, by request id.
 #[derive(Debug, Clone, Default)]
 pub struct Receipts {
-    kept: HashMap<RequestId, Receipt>,
+    by_id: HashMap<RequestId, Receipt>,
     order: VecDeque<RequestId>,
 }
 
 impl Receipts {
-    /// Puts a receipt in the place of the one of the same id, unless that one is further.
+    /// Stores a receipt. A stored receipt of the same id is replaced unless it is at a later stage or finished.
     pub fn put(&mut self, receipt: Receipt) {
-        match self.kept.get_mut(&receipt.request_id) {
+        match self.by_id.get_mut(&receipt.request_id) {
             Some(known) if known.stage.is_last() || known.stage > receipt.stage => {}
             Some(known) => *known = receipt,
             None => {
-                // Only what is over goes: a command that is open must be known until it is.
-                let is_over = |id: &RequestId| self.kept.get(id).is_none_or(|receipt| receipt.stage.is_last());
-                if self.order.len() >= MOST_KEPT
+                // Only finished receipts are dropped: a running command must stay known.
+                let is_over = |id: &RequestId| self.by_id.get(id).is_none_or(|receipt| receipt.stage.is_last());
+                if self.order.len() >= MAX_RECEIPTS
                     && let Some(place) = self.order.iter().position(is_over)
                     && let Some(oldest) = self.order.remove(place)
                 {
-                    self.kept.remove(&oldest);
+                    self.by_id.remove(&oldest);
                 }
                 self.order.push_back(receipt.request_id.clone());
-                self.kept.insert(receipt.request_id.clone(), receipt);
+                self.by_id.insert(receipt.request_id.clone(), receipt);
             }
         }
     }
 
-    /// The receipt of this command.
     pub fn get(&self, id: &RequestId) -> Option<&Receipt> {
-        self.kept.get(id)
+        self.by_id.get(id)
     }
 }
 

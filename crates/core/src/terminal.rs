@@ -1,34 +1,32 @@
-//! What is true of every terminal.
+//! Terminal sizes and signal targets.
 
 pub use wh_wire::exit::Exit;
 
-/// Columns and rows.
+/// Size of a terminal in character cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// Columns.
     pub columns: u16,
-    /// Rows.
     pub rows: u16,
 }
 
-/// Sizes that a terminal may have: small enough to keep a frame cheap, large enough for any screen.
-pub const SMALLEST: Size = Size { columns: 2, rows: 1 };
-/// See [`SMALLEST`].
-pub const LARGEST: Size = Size { columns: 1000, rows: 500 };
+/// Smallest supported terminal size.
+pub const MIN_TERMINAL_SIZE: Size = Size { columns: 2, rows: 1 };
+/// Largest supported terminal size. Bounds the cost of a frame.
+pub const MAX_TERMINAL_SIZE: Size = Size { columns: 1000, rows: 500 };
 
 impl Size {
-    /// The size, if a terminal may have it.
+    /// Returns the size if it is supported.
     pub fn new(columns: u16, rows: u16) -> Option<Self> {
-        let fits =
-            (SMALLEST.columns..=LARGEST.columns).contains(&columns) && (SMALLEST.rows..=LARGEST.rows).contains(&rows);
+        let fits = (MIN_TERMINAL_SIZE.columns..=MAX_TERMINAL_SIZE.columns).contains(&columns)
+            && (MIN_TERMINAL_SIZE.rows..=MAX_TERMINAL_SIZE.rows).contains(&rows);
         fits.then_some(Self { columns, rows })
     }
 
-    /// The nearest size that a terminal may have: what a person's window says is followed as far as possible.
+    /// Returns the nearest supported size, for terminals whose window is too small or too large.
     pub fn nearest(columns: u16, rows: u16) -> Self {
         Self {
-            columns: columns.clamp(SMALLEST.columns, LARGEST.columns),
-            rows: rows.clamp(SMALLEST.rows, LARGEST.rows),
+            columns: columns.clamp(MIN_TERMINAL_SIZE.columns, MAX_TERMINAL_SIZE.columns),
+            rows: rows.clamp(MIN_TERMINAL_SIZE.rows, MAX_TERMINAL_SIZE.rows),
         }
     }
 }
@@ -39,9 +37,9 @@ impl std::fmt::Display for Size {
     }
 }
 
-/// A size that no terminal may have, or no size at all.
+/// Error of a text that is not a supported size.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("size {0:?} is not COLUMNSxROWS from {SMALLEST} to {LARGEST}; write for example 120x40")]
+#[error("size {0:?} is not COLUMNSxROWS from {MIN_TERMINAL_SIZE} to {MAX_TERMINAL_SIZE}; write for example 120x40")]
 pub struct InvalidSize(pub String);
 
 impl std::str::FromStr for Size {
@@ -56,12 +54,12 @@ impl std::str::FromStr for Size {
     }
 }
 
-/// Who gets a signal.
+/// Recipient of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignalTarget {
     /// The process group of the program that was started.
     Program,
-    /// The group in the foreground of its terminal: for a shell, the job that runs now.
+    /// The foreground process group of its terminal: for a shell, the job that is running.
     Foreground,
 }
 

@@ -1,11 +1,11 @@
-//! Moments as they are written for other programs.
+//! Time formats of the interfaces.
 
 use std::time::SystemTime;
 
 use jiff::Timestamp;
 
-/// ISO 8601 in UTC with milliseconds, as JavaScript's `toISOString` writes it. Such texts sort as the moments do. A moment beyond the year
-/// 9999 or before -9999 is written as the beginning of 1970.
+/// Formats a time as ISO 8601 in UTC with milliseconds, as JavaScript's `toISOString` does. The texts sort in time
+/// order. A time outside the years -9999 to 9999 is written as the beginning of 1970.
 pub fn iso(time: SystemTime) -> String {
     let timestamp = Timestamp::try_from(time).unwrap_or_default();
     timestamp.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
@@ -23,13 +23,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_below_a_millisecond_is_cut_off_so_that_no_time_is_written_before_it_has_come() {
+    fn fractions_of_a_millisecond_are_truncated() {
         let almost = SystemTime::UNIX_EPOCH + Duration::from_nanos(1_999_999_999);
         assert_eq!(iso(almost), "1970-01-01T00:00:01.999Z");
     }
 
     #[test]
-    fn what_is_written_is_read_back_as_the_same_millisecond() {
+    fn a_written_time_reads_back_as_the_same_millisecond() {
         for millis in [0, 1, 999, 1_736_157_662_345, 4_102_444_799_999] {
             let time = SystemTime::UNIX_EPOCH + Duration::from_millis(millis);
             let read: Timestamp = iso(time).parse().unwrap();

@@ -1,64 +1,62 @@
-//! What the demo agent does when it is called: pauses, forgets, opens streams, uses a tool. Each is done at once, also in the
-//! middle of a turn.
+//! Calls of the demo agent: pause, forget, open streams, use a tool. Calls are executed at once, even during a turn.
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use wh_core::space::harness::{Call, PauseReport, Report};
 use wh_core::space::item::Body;
 
-use super::stage::{Act, Pause, Stage, Stop, Stream};
+use super::stage::{ActivePause, DemoStage, DemoStream, TrickResult, TrickStop};
 use super::tools;
 
-/// Streams that may be open. Beyond that none is opened.
-const MOST_STREAMS: usize = 16;
+/// Maximum number of open streams.
+const MAX_DEMO_STREAMS: usize = 16;
 
-impl Stage {
-    /// Carries a call out, and says what came of it.
-    pub async fn call(&mut self, id: u64, call: Call) -> Act {
+impl DemoStage {
+    /// Executes a call and reports its result. A restart during a turn interrupts the turn.
+    pub async fn call(&mut self, id: u64, call: Call) -> TrickResult {
         let restarts = call == Call::Restart;
-        let result = self.carry_out(call).await?;
+        let result = self.execute(call).await?;
         self.put(Report::Called(id, result)).await?;
-        // Who begins anew does not go on with what it was doing.
-        if restarts && self.is_working() { Err(Stop::Interrupted) } else { Ok(()) }
+        if restarts && self.is_working() { Err(TrickStop::Interrupted) } else { Ok(()) }
     }
 
-    async fn carry_out(&mut self, call: Call) -> Act<Result<Value, String>> {
+    async fn execute(&mut self, call: Call) -> TrickResult<Result<Value, String>> {
         let words = match call {
             Call::Pause { timeout, reason } => {
-                // A moment too far away to be told is never.
+                // A time too far in the future to represent means no limit.
                 let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-                self.pause = Some(Pause { until, of_turn: false });
+                self.pause = Some(ActivePause { until, of_turn: false });
                 self.put(Report::Paused(Some(PauseReport { timeout, reason }))).await?;
                 "Paused.".to_owned()
             }
             Call::Resume => {
-                let words = if self.go_on().await? { "Going on." } else { "It was not paused." };
+                let words = if self.end_pause().await? { "Resumed." } else { "The agent is not paused." };
                 words.to_owned()
             }
             Call::ReportStatus => self.report_status().await?,
             Call::Forget { newest, count } => {
                 let (gone, end) =
                     (self.memory.forget(newest, count.unwrap_or(1)), if newest { "newest" } else { "oldest" });
-                self.keep();
+                self.save();
                 self.put(Report::Usage(self.memory.usage())).await?;
                 format!("Forgot the {end} {gone}; {} left.", self.memory.len())
             }
             Call::Clear => {
                 let gone = self.memory.forget(true, u64::MAX);
-                self.keep();
+                self.save();
                 self.put(Report::Usage(self.memory.usage())).await?;
                 format!("Forgot all {gone}.")
             }
             Call::Compact { tokens } => {
                 let before = self.memory.tokens();
                 self.memory.compact(tokens);
-                self.keep();
+                self.save();
                 self.put(Report::Usage(self.memory.usage())).await?;
-                format!("From {before} tokens to {}.", self.memory.tokens())
+                format!("Compacted from {before} to {} tokens.", self.memory.tokens())
             }
             Call::Restart => {
-                self.begin_anew().await?;
-                "Began anew.".to_owned()
+                self.restart().await?;
+                "Restarted.".to_owned()
             }
             Call::OpenStream { description } => return self.open_for(description).await,
             Call::CloseStream(key) => {
@@ -77,14 +75,14 @@ impl Stage {
         Ok(Ok(Value::String(words)))
     }
 
-    /// Says how it is, and returns that in a sentence.
-    pub async fn report_status(&mut self) -> Act<String> {
+    /// Reports the status and returns it as a sentence.
+    pub async fn report_status(&mut self) -> TrickResult<String> {
         let status = match (self.pause.is_some(), self.is_working()) {
             (true, _) => "paused",
             (false, true) => "working",
             (false, false) => "idle",
         };
-        self.said_status = self.is_working();
+        self.status_reported = self.is_working();
         let summary = format!(
             "Model {}, mode {}; {} entries remembered, {} streams open.",
             self.character.model.id(),
@@ -96,39 +94,39 @@ impl Stage {
         Ok(summary)
     }
 
-    async fn begin_anew(&mut self) -> Act {
-        self.character = self.beginning;
+    async fn restart(&mut self) -> TrickResult {
+        self.character = self.initial_character;
         self.allowed.clear();
         self.memory.forget(true, u64::MAX);
         self.folder.remove();
-        self.turn_the_page().await?;
+        self.start_conversation().await?;
         for stream in std::mem::take(&mut self.streams) {
             self.put(Report::StreamClosed(stream.key)).await?;
         }
-        self.go_on().await?;
+        self.end_pause().await?;
         self.put(Report::Usage(self.memory.usage())).await?;
         self.put(Report::Ready(self.capabilities())).await
     }
 
-    /// Opens a stream that tells what it does, until somebody closes it.
-    async fn open_for(&mut self, description: Option<String>) -> Act<Result<Value, String>> {
-        if self.streams.len() >= MOST_STREAMS {
-            return Ok(Err(format!("{MOST_STREAMS} streams are open already; close one first")));
+    /// Opens a stream of frames about the agent's activity. It stays open until a client closes it.
+    async fn open_for(&mut self, description: Option<String>) -> TrickResult<Result<Value, String>> {
+        if self.streams.len() >= MAX_DEMO_STREAMS {
+            return Ok(Err(format!("{MAX_DEMO_STREAMS} streams are already open; close one first")));
         }
         let key = self.key("stream");
         self.put(Report::StreamOpened(key.clone())).await?;
-        self.streams.push(Stream { key: key.clone(), of_turn: false });
-        let about = description.unwrap_or_else(|| "what the demo agent does".to_owned());
+        self.streams.push(DemoStream { key: key.clone(), of_turn: false });
+        let about = description.unwrap_or_else(|| "activity of the demo agent".to_owned());
         for frame in [json!({ "about": about }), json!({ "model": self.character.model.id() })] {
             self.put(Report::StreamFrame(key.clone(), frame)).await?;
         }
         Ok(Ok(json!("Opened.")))
     }
 
-    /// Uses a tool for somebody. Who calls it has said yes by that.
-    async fn use_tool(&mut self, name: &str, arguments: Value) -> Act<Result<Value, String>> {
+    /// Uses a tool for a client. The call itself is the permission.
+    async fn use_tool(&mut self, name: &str, arguments: Value) -> TrickResult<Result<Value, String>> {
         let key = self.key("tool");
-        let (card, result) = tools::used(&mut self.folder, self.character.mode, name, arguments);
+        let (card, result) = tools::use_tool(&mut self.folder, self.character.mode, name, arguments);
         if let Some(card) = card {
             self.put(Report::Item { key, body: Body::Tool(card), done: true }).await?;
         }

@@ -1,11 +1,11 @@
-//! Chance that is the same every time: which of several wordings is used depends on the seed and the turn alone.
+//! Deterministic pseudo-randomness: the choice of wording depends only on the seed and the turn.
 
-/// Numbers that look like chance (SplitMix64).
+/// Pseudo-random number generator (SplitMix64).
 #[derive(Debug, Clone)]
 pub(super) struct Chance(u64);
 
 impl Chance {
-    /// The chance of this turn, whatever came before it.
+    /// The generator for a turn, independent of earlier turns.
     pub fn new(seed: u64, turn: u64) -> Self {
         let mut chance = Self(seed ^ turn.wrapping_mul(0xd134_2543_de82_ef95));
         chance.next();
@@ -19,13 +19,13 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below this one; 0 if there is none.
+    /// A number below `bound`; 0 if `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         let drawn = self.next() % (bound.max(1) as u64);
         usize::try_from(drawn).unwrap_or_default()
     }
 
-    /// One of these; nothing of nothing.
+    /// Picks an element; empty if there are none.
     pub fn pick(&mut self, from: &[&'static str]) -> &'static str {
         let place = self.below(from.len());
         from.get(place).copied().unwrap_or_default()

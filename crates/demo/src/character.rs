@@ -1,64 +1,62 @@
-//! What the demo agent can be set to: how it thinks, and what it may do.
+//! Settings of the demo agent: its model and its mode.
 
 use wh_core::space::harness::Named;
 
-/// How it thinks and answers.
+/// Model of the demo agent. Decides how much it thinks and answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Model {
+pub(super) enum DemoModel {
     #[default]
     Swift,
     Steady,
     Brief,
 }
 
-/// What it may do.
+/// Permission mode of the demo agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Mode {
+pub(super) enum DemoMode {
     #[default]
     Ask,
     Edit,
     Plan,
 }
 
-const MODELS: [(Model, &str, &str); 3] = [
-    (Model::Swift, "swift", "Swift: a short thought, a short answer"),
-    (Model::Steady, "steady", "Steady: thinks it over first"),
-    (Model::Brief, "brief", "Brief: no thought, one sentence"),
+const MODELS: [(DemoModel, &str, &str); 3] = [
+    (DemoModel::Swift, "swift", "Swift: a short thought, a short answer"),
+    (DemoModel::Steady, "steady", "Steady: thinks it over first"),
+    (DemoModel::Brief, "brief", "Brief: no thought, one sentence"),
 ];
 
-const MODES: [(Mode, &str, &str); 3] = [
-    (Mode::Ask, "ask", "Asks before it edits or runs anything"),
-    (Mode::Edit, "edit", "Edits its own files without asking"),
-    (Mode::Plan, "plan", "Changes nothing"),
+const MODES: [(DemoMode, &str, &str); 3] = [
+    (DemoMode::Ask, "ask", "Asks before it edits or runs anything"),
+    (DemoMode::Edit, "edit", "Edits its own files without asking"),
+    (DemoMode::Plan, "plan", "Changes nothing"),
 ];
 
-/// What it can be set to, and goes back to when it begins anew.
+/// Selected model and mode. A restart resets them to their initial values.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Character {
-    pub model: Model,
-    pub mode: Mode,
+    pub model: DemoModel,
+    pub mode: DemoMode,
 }
 
 fn named<T: Copy>(list: &[(T, &str, &str)]) -> Vec<Named> {
     list.iter().map(|(_, id, title)| Named { id: (*id).to_owned(), title: (*title).to_owned() }).collect()
 }
 
-/// The models that there are.
 pub(super) fn models() -> Vec<Named> {
     named(&MODELS)
 }
 
-/// The modes that there are.
 pub(super) fn modes() -> Vec<Named> {
     named(&MODES)
 }
 
-/// What can be chosen, in words.
+/// Lists the valid ids for an error message.
 pub(super) fn known(list: &[Named]) -> String {
     format!("it has {}", list.iter().map(|one| one.id.as_str()).collect::<Vec<_>>().join(", "))
 }
 
-impl Model {
+impl DemoModel {
     pub fn named(id: &str) -> Option<Self> {
         MODELS.iter().find(|(_, known, _)| *known == id).map(|(model, ..)| *model)
     }
@@ -68,7 +66,7 @@ impl Model {
     }
 }
 
-impl Mode {
+impl DemoMode {
     pub fn named(id: &str) -> Option<Self> {
         MODES.iter().find(|(_, known, _)| *known == id).map(|(mode, ..)| *mode)
     }

@@ -1,5 +1,5 @@
-//! The temporary folder that the demo agent works in: a few small files, made when they are first needed, gone with the
-//! agent. The files are so small that reading and writing them does not hold anybody up.
+//! Temporary working directory of the demo agent. Its files are created on first use and deleted when the agent ends.
+//! They are so small that blocking file access is acceptable.
 
 use std::fs;
 use std::io;
@@ -7,47 +7,44 @@ use std::path::{Component, Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// The longest file that is written.
-const LONGEST: usize = 256 * 1024;
+/// Maximum size of a written file.
+const MAX_DEMO_FILE_BYTES: usize = 256 * 1024;
 
-/// The file that the edit trick changes.
+/// File that the edit trick changes.
 pub(super) const GREETING: &str = "src/greeting.rs";
 
-/// What the folder holds at first.
-const FILES: [(&str, &str); 3] = [
-    (
-        "README.md",
-        "# Harbour\n\nA project of three files, for the demo agent to work on.\n\nIt greets whoever comes in.\n",
-    ),
+/// Initial content of the directory.
+const INITIAL_FILES: [(&str, &str); 3] = [
+    ("README.md", "# Harbour\n\nA project of three files, for the demo agent to work on.\n\nIt greets visitors.\n"),
     (
         GREETING,
-        "//! How visitors are greeted.\n\n/// Greets somebody by name.\npub fn greet(name: &str) -> String {\n    \
+        "//! How visitors are greeted.\n\n/// Greets a visitor by name.\npub fn greet(name: &str) -> String {\n    \
          let word = \"Hello\";\n    format!(\"{word}, {name}!\")\n}\n",
     ),
     (
         "src/main.rs",
-        "mod greeting;\n\nfn main() {\n    // Whoever comes in is greeted.\n    println!(\"{}\", \
+        "mod greeting;\n\nfn main() {\n    // Greets the visitor.\n    println!(\"{}\", \
          greeting::greet(\"visitor\"));\n}\n",
     ),
 ];
 
-/// The folder, or where it is going to be.
+/// Working directory, created on first use.
 #[derive(Debug)]
 pub(super) struct Folder {
-    /// Where to make it; the system's place for such things without one.
-    place: Option<PathBuf>,
+    /// Parent directory; `None` for the system's temporary directory.
+    parent: Option<PathBuf>,
     made: Option<TempDir>,
 }
 
 impl Folder {
-    /// A folder that is not there yet.
-    pub fn new(place: Option<PathBuf>) -> Self {
-        Self { place, made: None }
+    /// Returns a directory that has not been created yet.
+    pub fn new(parent: Option<PathBuf>) -> Self {
+        Self { parent, made: None }
     }
 
-    /// Takes it away, with all that it holds.
+    /// Deletes the directory with its content.
     pub fn remove(&mut self) {
-        // What could not be taken away is in the system's place for such things, which is swept.
+        // A failure leaves files in a temporary directory, which the system cleans up.
         let _ = self.made.take().map(TempDir::close);
     }
 
@@ -55,11 +52,11 @@ impl Folder {
         if self.made.is_none() {
             let mut builder = tempfile::Builder::new();
             builder.prefix("wh-demo-");
-            let made = match &self.place {
-                Some(place) => builder.tempdir_in(place)?,
+            let made = match &self.parent {
+                Some(parent) => builder.tempdir_in(parent)?,
                 None => builder.tempdir()?,
             };
-            for (name, content) in FILES {
+            for (name, content) in INITIAL_FILES {
                 write(&made.path().join(name), content)?;
             }
             self.made = Some(made);
@@ -67,7 +64,7 @@ impl Folder {
         self.made.as_ref().map(TempDir::path).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
     }
 
-    /// The names of its files, in order.
+    /// Returns the sorted names of all files.
     pub fn names(&mut self) -> io::Result<Vec<String>> {
         let root = self.root()?.to_owned();
         let mut names = Vec::new();
@@ -86,16 +83,15 @@ impl Folder {
         Ok(names)
     }
 
-    /// What a file holds.
     pub fn read(&mut self, name: &str) -> Result<String, String> {
         let path = self.inside(name)?;
         fs::read_to_string(path).map_err(|error| format!("{name} cannot be read: {error}"))
     }
 
-    /// Writes a file, and says what it held before.
+    /// Writes a file and returns its previous content.
     pub fn write(&mut self, name: &str, content: &str) -> Result<Option<String>, String> {
-        if content.len() > LONGEST {
-            return Err(format!("{name} would have {} bytes; at most {LONGEST} are written", content.len()));
+        if content.len() > MAX_DEMO_FILE_BYTES {
+            return Err(format!("{name} would have {} bytes; the limit is {MAX_DEMO_FILE_BYTES}", content.len()));
         }
         let path = self.inside(name)?;
         let old = fs::read_to_string(&path).ok();
@@ -103,13 +99,13 @@ impl Folder {
         Ok(old)
     }
 
-    /// The path of a file in here, and of none elsewhere.
+    /// Returns the path of a file. Rejects a name that points outside the directory.
     fn inside(&mut self, name: &str) -> Result<PathBuf, String> {
         let plain = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
         if name.is_empty() || !plain {
-            return Err(format!("{name:?} is not the name of a file in the demo's folder"));
+            return Err(format!("{name:?} is not the name of a file in the demo agent's directory"));
         }
-        let root = self.root().map_err(|error| format!("the demo's folder cannot be made: {error}"))?;
+        let root = self.root().map_err(|error| format!("the demo agent's directory cannot be created: {error}"))?;
         Ok(root.join(name))
     }
 }
@@ -126,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_made_when_needed_and_taken_away_whole() {
+    fn it_is_created_when_needed_and_deleted_with_its_content() {
         let place = tempfile::tempdir().unwrap();
         let mut folder = Folder::new(Some(place.path().to_owned()));
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
@@ -146,6 +142,6 @@ mod tests {
             assert!(folder.read(name).is_err(), "{name}");
             assert!(folder.write(name, "x").is_err(), "{name}");
         }
-        assert!(folder.write("big", &"x".repeat(LONGEST + 1)).is_err());
+        assert!(folder.write("big", &"x".repeat(MAX_DEMO_FILE_BYTES + 1)).is_err());
     }
 }

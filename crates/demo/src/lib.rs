@@ -1,15 +1,15 @@
-//! An agent inside the binary: no network, no child process, nothing to install. It shows all that a space can show, and
-//! with the same seed it says the same. `/demo` lists its tricks.
+//! Demo agent built into the binary: no network, no child process, nothing to install. It exercises all features of a
+//! space, deterministically for a given seed. `/demo` lists its tricks.
 
 mod acts;
 mod calls;
 mod chance;
 mod character;
 mod folder;
-mod kept;
 mod memory;
 mod speech;
 mod stage;
+mod storage;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -19,42 +19,42 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use wh_agents::port::{
-    Agent, AgentFacts, BoxFuture, Harness, Installation, LoginState, ManageError, Readiness, Resume, Start, StartError,
-    Surroundings,
+use wh_agents::interface::{
+    Agent, AgentFacts, BoxFuture, Harness, Installation, LoginState, ManageError, QueryContext, Readiness, Resume,
+    Start, StartError,
 };
 use wh_core::space::harness::Named;
 use wh_core::space::roster::{Abilities, ModelCard};
 
-use character::{Character, Mode, Model, known, models, modes};
-use kept::{Conversation, Shelf};
+use character::{Character, DemoMode, DemoModel, known, models, modes};
 use memory::Memory;
-use stage::{Beginning, Stage};
+use stage::{DemoStage, InitialState};
+use storage::{ConversationFiles, SavedConversation};
 
-/// What it is chosen by.
+/// Id of the demo agent.
 pub const ID: &str = "demo";
 
 const TITLE: &str = "Demo";
 
-/// How the demo agent behaves.
+/// Options of the demo agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DemoOptions {
-    /// Decides the wording.
+    /// Seed of its choice of wording.
     pub seed: u64,
-    /// How long a word takes. With zero nothing takes any time.
+    /// Duration of a word. Zero disables all delays.
     pub pace: Duration,
-    /// Where its temporary folder is made; the system's place for such things without one.
-    pub place: Option<PathBuf>,
+    /// Parent of its temporary directory; `None` for the system's temporary directory.
+    pub parent: Option<PathBuf>,
 }
 
 impl Default for DemoOptions {
     fn default() -> Self {
-        Self { seed: 0, pace: Duration::from_millis(12), place: None }
+        Self { seed: 0, pace: Duration::from_millis(12), parent: None }
     }
 }
 
 impl DemoOptions {
-    /// Reads `--seed NUMBER` and `--pace MILLISECONDS`, on top of what is set.
+    /// Parses `--seed NUMBER` and `--pace MILLISECONDS` on top of the current values.
     fn with_arguments<T: AsRef<OsStr>>(mut self, arguments: &[T]) -> Result<Self, StartError> {
         let wrong = |given: &OsStr| StartError::Unknown {
             agent: TITLE.to_owned(),
@@ -75,18 +75,16 @@ impl DemoOptions {
     }
 }
 
-/// The agent inside the binary.
 #[derive(Debug, Clone, Default)]
 pub struct Demo(DemoOptions);
 
 impl Demo {
-    /// One that behaves like this.
     pub fn new(options: DemoOptions) -> Self {
         Self(options)
     }
 
-    /// What to perform, and how it begins. It has no use for a directory: it works in a folder of its own.
-    fn prepare(&self, start: &Start) -> Result<(DemoOptions, Beginning), StartError> {
+    /// Resolves the options and the initial state. The working directory is not used, because the agent has its own.
+    fn prepare(&self, start: &Start) -> Result<(DemoOptions, InitialState), StartError> {
         let options = self.0.clone().with_arguments(&start.arguments)?;
         let unknown = |what, given: &str, hint| StartError::Unknown {
             agent: TITLE.to_owned(),
@@ -94,45 +92,53 @@ impl Demo {
             given: given.to_owned(),
             hint,
         };
-        let folder = Shelf::folder(&Surroundings::from(start));
+        let folder = ConversationFiles::folder(&QueryContext::from(start));
         let mut beginning = match &start.resume {
             None => {
-                let shelf = folder.filter(|_| start.keeps).map(Shelf::new);
-                Beginning {
+                let files = folder.filter(|_| start.may_store_state).map(ConversationFiles::new);
+                InitialState {
                     character: Character::default(),
-                    shelf,
+                    files,
                     recalled: Vec::new(),
                     memory: Memory::default(),
                     turns: 0,
                 }
             }
             Some(Resume::Latest) => {
-                let hint = "it does not know which is the latest; start a new conversation".to_owned();
+                let hint =
+                    "the demo agent does not record which conversation is the latest; start a new one".to_owned();
                 return Err(unknown("conversation", "the latest", hint));
             }
             Some(Resume::Named(name)) => {
-                let hint = || "it is not kept, or not any more; start a new conversation".to_owned();
-                let found = folder.and_then(|folder| Shelf::find(folder, name));
-                let (shelf, kept) = found.ok_or_else(|| unknown("conversation", name, hint()))?;
-                let recalled = if start.recalls { shelf.prompts() } else { Vec::new() };
-                let Conversation { memory, character, turns } = kept;
-                Beginning { character, shelf: Some(shelf).filter(|_| start.keeps), recalled, memory, turns }
+                let hint = || "it is not saved or was deleted; start a new conversation".to_owned();
+                let found = folder.and_then(|folder| ConversationFiles::find(folder, name));
+                let (files, kept) = found.ok_or_else(|| unknown("conversation", name, hint()))?;
+                let recalled = if start.reports_history { files.prompts() } else { Vec::new() };
+                let SavedConversation { memory, character, turns } = kept;
+                InitialState {
+                    character,
+                    files: Some(files).filter(|_| start.may_store_state),
+                    recalled,
+                    memory,
+                    turns,
+                }
             }
         };
         if let Some(model) = &start.model {
-            beginning.character.model = Model::named(model).ok_or_else(|| unknown("model", model, known(&models())))?;
+            beginning.character.model =
+                DemoModel::named(model).ok_or_else(|| unknown("model", model, known(&models())))?;
         }
         if let Some(mode) = &start.mode {
-            beginning.character.mode = Mode::named(mode).ok_or_else(|| unknown("mode", mode, known(&modes())))?;
+            beginning.character.mode = DemoMode::named(mode).ok_or_else(|| unknown("mode", mode, known(&modes())))?;
         }
         Ok((options, beginning))
     }
 
-    /// Runs one behind channels of one's own.
+    /// Runs the agent on the caller's channels.
     #[cfg(test)]
-    fn perform(&self, start: &Start, inside: wh_agents::port::Inside) -> Result<(), StartError> {
+    fn perform(&self, start: &Start, inside: wh_agents::interface::HarnessTask) -> Result<(), StartError> {
         let (options, beginning) = self.prepare(start)?;
-        tokio::spawn(Stage::new(options, beginning, inside).run());
+        tokio::spawn(DemoStage::new(options, beginning, inside).run());
         Ok(())
     }
 }
@@ -147,11 +153,11 @@ impl Agent for Demo {
         Abilities { mcp: no, skips_permissions: no, conversations: no, ..Abilities::ALL }
     }
 
-    fn check<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Readiness> {
+    fn check<'a>(&'a self, _here: &'a QueryContext) -> BoxFuture<'a, Readiness> {
         Box::pin(async { Readiness { installation: Installation::BuiltIn, login: LoginState::NotNeeded, hint: None } })
     }
 
-    fn models<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Result<Vec<ModelCard>, ManageError>> {
+    fn models<'a>(&'a self, _here: &'a QueryContext) -> BoxFuture<'a, Result<Vec<ModelCard>, ManageError>> {
         let card = |(index, model): (usize, Named)| ModelCard {
             id: model.id,
             title: model.title,
@@ -164,7 +170,7 @@ impl Agent for Demo {
     fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>> {
         Box::pin(async move {
             let (options, beginning) = self.prepare(&start)?;
-            Ok(Harness::run(|inside| Stage::new(options, beginning, inside).run()))
+            Ok(Harness::run(|inside| DemoStage::new(options, beginning, inside).run()))
         })
     }
 }

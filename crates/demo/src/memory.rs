@@ -1,16 +1,16 @@
-//! What the demo agent remembers of the conversation, counted only: so many entries of so many tokens. A word is a token.
+//! Simulated context of the demo agent: a list of token counts. A word counts as a token.
 
 use std::collections::VecDeque;
 
 use wh_core::space::harness::Usage;
 
-/// Tokens that fit, as it says.
-const LIMIT: u64 = 8192;
+/// Simulated context size in tokens.
+const CONTEXT_LIMIT_TOKENS: u64 = 8192;
 
-/// Entries that are remembered. Beyond that the oldest go.
-const MOST: usize = 1000;
+/// Maximum number of entries; the oldest is removed first.
+const MAX_ENTRIES: usize = 1000;
 
-/// What the demo agent remembers, and what it has used.
+/// Simulated context and token usage.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     entries: VecDeque<u64>,
@@ -18,72 +18,71 @@ pub(super) struct Memory {
     output: u64,
 }
 
-/// How many tokens a text is.
+/// Number of tokens of a text.
 pub(super) fn tokens(text: &str) -> u64 {
     text.split_whitespace().count() as u64
 }
 
 impl Memory {
-    /// What was remembered before, and had been used by then.
+    /// Restores saved entries and usage.
     pub fn of(entries: impl Iterator<Item = u64>, input: u64, output: u64) -> Self {
         let mut memory = Self { entries: VecDeque::new(), input, output };
-        // Somebody may have written the file by hand.
-        entries.take(MOST).for_each(|tokens| memory.push(tokens.min(LIMIT)));
+        // The file may have been edited by hand.
+        entries.take(MAX_ENTRIES).for_each(|tokens| memory.push(tokens.min(CONTEXT_LIMIT_TOKENS)));
         memory
     }
 
-    /// All of it, in order to be kept: the entries, what was read and what was written.
+    /// The entries, input tokens and output tokens, to be saved.
     pub fn parts(&self) -> (impl Iterator<Item = u64> + '_, u64, u64) {
         (self.entries.iter().copied(), self.input, self.output)
     }
 
-    /// Takes in what was said to it; all that it remembers is read again with that.
+    /// Adds a prompt. The whole context counts as input again.
     pub fn read(&mut self, tokens: u64) {
         self.push(tokens);
         self.input += self.tokens();
     }
 
-    /// Takes in what it said itself.
+    /// Adds a reply as an entry.
     pub fn wrote(&mut self, tokens: u64) {
         self.push(tokens);
     }
 
-    /// Counts what it says, when it says it.
+    /// Counts output tokens.
     pub fn spend(&mut self, tokens: u64) {
         self.output += tokens;
     }
 
     fn push(&mut self, tokens: u64) {
-        if self.entries.len() == MOST {
+        if self.entries.len() == MAX_ENTRIES {
             self.entries.pop_front();
         }
         self.entries.push_back(tokens);
-        while self.tokens() > LIMIT && self.entries.len() > 1 {
+        while self.tokens() > CONTEXT_LIMIT_TOKENS && self.entries.len() > 1 {
             self.entries.pop_front();
         }
     }
 
-    /// How many entries it remembers.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether it remembers nothing.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// How many tokens those are.
+    /// Tokens of all entries.
     pub fn tokens(&self) -> u64 {
         self.entries.iter().sum()
     }
 
-    /// What it has written so far.
+    /// Output tokens so far.
     pub fn written(&self) -> u64 {
         self.output
     }
 
-    /// Forgets as many entries, from the end or the beginning. How many there were to forget.
+    /// Removes up to `count` entries from either end, and returns the number removed.
     pub fn forget(&mut self, newest: bool, count: u64) -> usize {
         let count = usize::try_from(count).unwrap_or(usize::MAX).min(self.entries.len());
         if newest {
@@ -94,7 +93,7 @@ impl Memory {
         count
     }
 
-    /// Makes one entry of all, of at most as many tokens; half of what it was without a number.
+    /// Replaces all entries by one of at most this many tokens; `None` halves them.
     pub fn compact(&mut self, tokens: Option<u64>) {
         let all = self.tokens();
         self.entries.clear();
@@ -104,11 +103,11 @@ impl Memory {
         }
     }
 
-    /// What has been used so far.
+    /// Token usage so far.
     pub fn usage(&self) -> Usage {
         Usage {
             context_tokens: Some(self.tokens()),
-            context_limit: Some(LIMIT),
+            context_limit: Some(CONTEXT_LIMIT_TOKENS),
             input_tokens: self.input,
             output_tokens: self.output,
             cost: None,
@@ -146,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_goes_oldest_first() {
+    fn the_oldest_entries_are_dropped_if_the_context_is_full() {
         let mut memory = of(&[]);
         memory.read(5000);
         memory.read(5000);

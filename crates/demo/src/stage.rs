@@ -1,39 +1,39 @@
-//! The stage that tricks are performed on: one task that owns everything, hears an order at every pause and every word, and
-//! so can be interrupted anywhere. An act that must not go on returns a [`Stop`], and `?` carries it out of any trick.
+//! Task of the demo agent. It owns all state and handles orders at every word and pause, so that any trick can be
+//! interrupted anywhere. An action that must not continue returns a [`TrickStop`], and `?` ends the trick with it.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
-use wh_agents::port::Inside;
-use wh_core::space::harness::{Capabilities, Deed, Key, Named, Order, Outcome, Report};
+use wh_agents::interface::HarnessTask;
+use wh_core::space::harness::{AckedOrder, Capabilities, HarnessKey, Named, Order, Outcome, Report};
 use wh_core::space::item::{Attachment, Level};
 use wh_core::space::question::{Answer, Question};
 use wh_core::space::{ItemId, TurnId};
 
 use super::DemoOptions;
 use super::chance::Chance;
-use super::character::{Character, Mode, Model, known, models, modes};
+use super::character::{Character, DemoMode, DemoModel, known, models, modes};
 use super::folder::Folder;
-use super::kept::Shelf;
 use super::memory::{Memory, tokens};
+use super::storage::ConversationFiles;
 use super::tools;
 
-/// Why an act does not go on.
+/// Reason why a trick does not continue.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Stop {
-    /// Somebody interrupted it.
+pub(super) enum TrickStop {
+    /// The turn was interrupted.
     Interrupted,
-    /// It fails, and why.
+    /// The turn fails for this reason.
     Failed(String),
-    /// The agent is to end.
+    /// The agent must end.
     Ended,
 }
 
-/// What an act comes to.
-pub(super) type Act<T = ()> = Result<T, Stop>;
+/// Result of an action. An error ends the trick.
+pub(super) type TrickResult<T = ()> = Result<T, TrickStop>;
 
-/// Something that was allowed for good.
+/// Permission that was granted permanently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Permit {
     Edit,
@@ -41,77 +41,76 @@ pub(super) enum Permit {
     Bell,
 }
 
-/// A question that was asked, and the answer once it is there.
-struct Asked {
-    key: Key,
+/// An open question, and its answer once it arrives.
+struct AskedQuestion {
+    key: HarnessKey,
     question: Question,
     answer: Option<Answer>,
 }
 
-/// A pause.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pause {
-    /// Until when, if that is known.
+pub(super) struct ActivePause {
+    /// Time when the pause ends by itself; `None` if it does not.
     pub until: Option<Instant>,
-    /// It was its own wish, and is over when its turn ends.
+    /// The pause was started by a trick, and ends with its turn.
     pub of_turn: bool,
 }
 
 /// An open stream.
-pub(super) struct Stream {
-    pub key: Key,
-    /// It is closed when its turn ends.
+pub(super) struct DemoStream {
+    pub key: HarnessKey,
+    /// The stream is closed at the end of its turn.
     pub of_turn: bool,
 }
 
-/// How it begins.
-pub(super) struct Beginning {
+/// Initial state of the agent.
+pub(super) struct InitialState {
     pub character: Character,
-    /// Where the conversation is kept, if it is.
-    pub shelf: Option<Shelf>,
-    /// What was said to it before, if that is to be told.
+    /// Location of the saved conversation, if it is saved.
+    pub files: Option<ConversationFiles>,
+    /// Earlier prompts to report, if requested.
     pub recalled: Vec<String>,
     pub memory: Memory,
     pub turns: u64,
 }
 
-pub(super) struct Stage {
-    inside: Inside,
-    shelf: Option<Shelf>,
+pub(super) struct DemoStage {
+    inside: HarnessTask,
+    files: Option<ConversationFiles>,
     recalled: Vec<String>,
     pub options: DemoOptions,
-    pub beginning: Character,
+    pub initial_character: Character,
     pub character: Character,
     pub chance: Chance,
     pub memory: Memory,
     pub folder: Folder,
     pub allowed: BTreeSet<Permit>,
-    pub streams: Vec<Stream>,
-    pub pause: Option<Pause>,
-    /// It said in this turn how it is, and that is not how it is after it.
-    pub said_status: bool,
+    pub streams: Vec<DemoStream>,
+    pub pause: Option<ActivePause>,
+    /// A trick reported a status, so the status must be reported again after the turn.
+    pub status_reported: bool,
     turn: Option<TurnId>,
     turns: u64,
     keys: u64,
-    asked: Vec<Asked>,
+    asked: Vec<AskedQuestion>,
 }
 
-impl Stage {
-    pub fn new(options: DemoOptions, beginning: Beginning, inside: Inside) -> Self {
-        let Beginning { character, shelf, recalled, memory, turns } = beginning;
+impl DemoStage {
+    pub fn new(options: DemoOptions, beginning: InitialState, inside: HarnessTask) -> Self {
+        let InitialState { character, files, recalled, memory, turns } = beginning;
         Self {
             inside,
-            shelf,
+            files,
             recalled,
-            beginning: character,
+            initial_character: character,
             character,
             chance: Chance::new(options.seed, 0),
             memory,
-            folder: Folder::new(options.place.clone()),
+            folder: Folder::new(options.parent.clone()),
             allowed: BTreeSet::new(),
             streams: Vec::new(),
             pause: None,
-            said_status: false,
+            status_reported: false,
             turn: None,
             turns,
             keys: 0,
@@ -120,52 +119,52 @@ impl Stage {
         }
     }
 
-    /// Lives until told to end, or until nobody is there any more.
+    /// Runs until an order ends the agent or the client disconnects.
     pub async fn run(mut self) {
-        // The only way out is a stop, and all of them mean the same here.
-        let _ = self.live().await;
+        // It always ends with an error, and all of them mean the same here.
+        let _ = self.serve().await;
         self.folder.remove();
         let _ = self.inside.reports.send(Report::Gone(None)).await;
     }
 
-    async fn live(&mut self) -> Act {
+    async fn serve(&mut self) -> TrickResult {
         for text in std::mem::take(&mut self.recalled) {
-            self.put(Report::Recalled(text)).await?;
+            self.put(Report::EarlierPrompt(text)).await?;
         }
         self.put(Report::Ready(self.capabilities())).await?;
         self.put(Report::Tools(tools::catalogue())).await?;
-        self.keep();
-        self.tell_kept().await?;
+        self.save();
+        self.report_conversation().await?;
         loop {
-            match self.listen(None).await? {
+            match self.next_order(None).await? {
                 Some(Order::Prompt { turn, item, text, attachments }) => {
-                    self.perform(turn, item, &text, &attachments).await?;
+                    self.run_turn(turn, item, &text, &attachments).await?;
                 }
-                Some(order) => self.hear(order).await?,
+                Some(order) => self.handle_order(order).await?,
                 None => {}
             }
         }
     }
 
-    /// Writes down what it remembers, where it is to be kept.
-    pub fn keep(&self) {
-        if let Some(shelf) = &self.shelf {
-            shelf.keep(&self.memory, self.character, self.turns);
+    /// Saves the conversation, if that is enabled.
+    pub fn save(&self) {
+        if let Some(files) = &self.files {
+            files.save(&self.memory, self.character, self.turns);
         }
     }
 
-    async fn tell_kept(&mut self) -> Act {
-        match self.shelf.as_ref().map(|shelf| shelf.name.clone()) {
-            Some(name) => self.put(Report::Kept(Some(name))).await,
+    async fn report_conversation(&mut self) -> TrickResult {
+        match self.files.as_ref().map(|files| files.name.clone()) {
+            Some(name) => self.put(Report::ResumeId(Some(name))).await,
             None => Ok(()),
         }
     }
 
-    /// What comes from now on is another conversation; the one before stays as it was.
-    pub async fn turn_the_page(&mut self) -> Act {
-        self.shelf = self.shelf.as_ref().map(Shelf::another);
-        self.keep();
-        self.tell_kept().await
+    /// Starts a new conversation; the previous one stays saved.
+    pub async fn start_conversation(&mut self) -> TrickResult {
+        self.files = self.files.as_ref().map(ConversationFiles::sibling);
+        self.save();
+        self.report_conversation().await
     }
 
     pub fn capabilities(&self) -> Capabilities {
@@ -179,58 +178,58 @@ impl Stage {
             mode: Some(self.character.mode.id().to_owned()),
             commands: vec![Named {
                 id: "demo".to_owned(),
-                title: "List what the demo agent can do; with a name, do it".to_owned(),
+                title: "List the demo agent's tricks, or run one by name".to_owned(),
             }],
             calls: calls.map(str::to_owned).to_vec(),
         }
     }
 
-    async fn perform(&mut self, turn: TurnId, item: ItemId, text: &str, attachments: &[Attachment]) -> Act {
+    async fn run_turn(&mut self, turn: TurnId, item: ItemId, text: &str, attachments: &[Attachment]) -> TrickResult {
         self.turns += 1;
-        if let Some(shelf) = &self.shelf {
-            shelf.arrived(text);
+        if let Some(files) = &self.files {
+            files.log_prompt(text);
         }
-        self.keep();
+        self.save();
         self.chance = Chance::new(self.options.seed, self.turns);
         self.turn = Some(turn.clone());
         self.put(Report::Delivered(turn.clone())).await?;
         self.put(Report::Submitted(turn.clone())).await?;
         self.put(Report::Acknowledged(item, true)).await?;
         let written = self.memory.written();
-        let result = self.act(turn.clone(), text, attachments).await;
-        if result == Err(Stop::Ended) {
+        let result = self.run_trick(turn.clone(), text, attachments).await;
+        if result == Err(TrickStop::Ended) {
             return result;
         }
         self.turn = None;
-        self.clear_up().await?;
+        self.close_turn_resources().await?;
         if !self.memory.is_empty() {
             self.memory.wrote(self.memory.written().saturating_sub(written));
         }
         let outcome = match result {
             Ok(()) => Outcome::Completed,
-            Err(Stop::Failed(reason)) => Outcome::Failed(reason),
-            Err(Stop::Interrupted | Stop::Ended) => Outcome::Cancelled,
+            Err(TrickStop::Failed(reason)) => Outcome::Failed(reason),
+            Err(TrickStop::Interrupted | TrickStop::Ended) => Outcome::Cancelled,
         };
         let word = match &outcome {
             Outcome::Completed => "completed",
             Outcome::Cancelled => "cancelled",
             Outcome::Failed(_) => "failed",
         };
-        self.tell_streams(&json!({ "turn": self.turns, "event": word })).await?;
-        self.keep();
+        self.send_to_streams(&json!({ "turn": self.turns, "event": word })).await?;
+        self.save();
         self.put(Report::Usage(self.memory.usage())).await?;
         self.put(Report::Ended(turn, outcome)).await
     }
 
-    async fn act(&mut self, turn: TurnId, text: &str, attachments: &[Attachment]) -> Act {
+    async fn run_trick(&mut self, turn: TurnId, text: &str, attachments: &[Attachment]) -> TrickResult {
         self.say(Report::Started(turn)).await?;
-        self.tell_streams(&json!({ "turn": self.turns, "event": "started" })).await?;
+        self.send_to_streams(&json!({ "turn": self.turns, "event": "started" })).await?;
         self.memory.read(tokens(text));
         self.answer(text, attachments).await
     }
 
-    /// Takes back what only this turn wanted.
-    async fn clear_up(&mut self) -> Act {
+    /// Closes everything that belongs to this turn only.
+    async fn close_turn_resources(&mut self) -> TrickResult {
         for asked in std::mem::take(&mut self.asked) {
             if asked.answer.is_none() {
                 self.put(Report::Withdrew(asked.key)).await?;
@@ -242,98 +241,98 @@ impl Stage {
             self.put(Report::StreamClosed(stream.key)).await?;
         }
         if self.pause.is_some_and(|pause| pause.of_turn) {
-            self.go_on().await?;
+            self.end_pause().await?;
         }
-        if std::mem::take(&mut self.said_status) {
+        if std::mem::take(&mut self.status_reported) {
             self.report_status().await?;
         }
         Ok(())
     }
 
-    async fn tell_streams(&mut self, frame: &Value) -> Act {
-        let keys: Vec<Key> = self.streams.iter().map(|stream| stream.key.clone()).collect();
+    async fn send_to_streams(&mut self, frame: &Value) -> TrickResult {
+        let keys: Vec<HarnessKey> = self.streams.iter().map(|stream| stream.key.clone()).collect();
         for key in keys {
             self.put(Report::StreamFrame(key, frame.clone())).await?;
         }
         Ok(())
     }
 
-    /// Whether it works on a prompt.
+    /// True while a turn is running.
     pub fn is_working(&self) -> bool {
         self.turn.is_some()
     }
 
-    /// A name for something of its own, never used before.
-    pub fn key(&mut self, kind: &str) -> Key {
+    /// Returns a new unique key.
+    pub fn key(&mut self, kind: &str) -> HarnessKey {
         self.keys += 1;
         format!("{kind}-{}", self.keys)
     }
 
-    /// Reports at once, whatever was ordered. For answers to orders; within a trick, see [`Stage::say`].
-    pub async fn put(&mut self, report: Report) -> Act {
-        self.inside.reports.send(report).await.map_err(|_| Stop::Ended)
+    /// Sends a report immediately. For answers to orders; tricks use [`DemoStage::say`].
+    pub async fn put(&mut self, report: Report) -> TrickResult {
+        self.inside.reports.send(report).await.map_err(|_| TrickStop::Ended)
     }
 
-    /// Reports within a trick: orders come first, and while paused nothing is said.
-    pub async fn say(&mut self, report: Report) -> Act {
+    /// Sends a report of a trick. Pending orders are handled first, and nothing is sent while paused.
+    pub async fn say(&mut self, report: Report) -> TrickResult {
         loop {
-            self.hold().await?;
+            self.wait_while_paused().await?;
             let order = tokio::select! {
                 biased;
-                order = self.inside.orders.recv() => order.ok_or(Stop::Ended)?,
+                order = self.inside.orders.recv() => order.ok_or(TrickStop::Ended)?,
                 room = self.inside.reports.room() => {
-                    room.map_err(|_| Stop::Ended)?;
-                    return self.inside.reports.send(report).await.map_err(|_| Stop::Ended);
+                    room.map_err(|_| TrickStop::Ended)?;
+                    return self.inside.reports.send(report).await.map_err(|_| TrickStop::Ended);
                 }
             };
-            self.hear(order).await?;
+            self.handle_order(order).await?;
         }
     }
 
-    /// When as many words will have been said. A moment too far away to be told is never.
-    fn after(&self, words: u32) -> Option<Instant> {
+    /// Returns the time after this many words; `None` if it is too far in the future to represent.
+    fn time_after(&self, words: u32) -> Option<Instant> {
         Instant::now().checked_add(self.options.pace.saturating_mul(words))
     }
 
     /// Waits as long as this many words take.
-    pub async fn rest(&mut self, words: u32) -> Act {
-        self.hold().await?;
-        let until = self.after(words);
+    pub async fn wait_words(&mut self, words: u32) -> TrickResult {
+        self.wait_while_paused().await?;
+        let until = self.time_after(words);
         while until.is_none_or(|until| Instant::now() < until) {
-            if let Some(order) = self.listen(until).await? {
-                self.hear(order).await?;
-                self.hold().await?;
+            if let Some(order) = self.next_order(until).await? {
+                self.handle_order(order).await?;
+                self.wait_while_paused().await?;
             }
         }
         Ok(())
     }
 
-    async fn hold(&mut self) -> Act {
+    async fn wait_while_paused(&mut self) -> TrickResult {
         while self.pause.is_some() {
-            if let Some(order) = self.listen(None).await? {
-                self.hear(order).await?;
+            if let Some(order) = self.next_order(None).await? {
+                self.handle_order(order).await?;
             }
         }
         Ok(())
     }
 
-    /// The next order; or nothing, when the time has come or a pause is over.
-    async fn listen(&mut self, until: Option<Instant>) -> Act<Option<Order>> {
+    /// Waits for the next order. Returns `None` if `until` is reached or a pause ends.
+    async fn next_order(&mut self, until: Option<Instant>) -> TrickResult<Option<Order>> {
         let expiry = self.pause.and_then(|pause| pause.until);
         tokio::select! {
             biased;
-            order = self.inside.orders.recv() => order.map(Some).ok_or(Stop::Ended),
-            () = self.inside.reports.closed() => Err(Stop::Ended),
-            () = moment(expiry) => {
-                self.go_on().await?;
+            order = self.inside.orders.recv() => order.map(Some).ok_or(TrickStop::Ended),
+            () = self.inside.reports.closed() => Err(TrickStop::Ended),
+            () = sleep_until_some(expiry) => {
+                self.end_pause().await?;
                 Ok(None)
             }
-            () = moment(until) => Ok(None),
+            () = sleep_until_some(until) => Ok(None),
         }
     }
 
-    /// Ends a pause, if there is one.
-    pub async fn go_on(&mut self) -> Act<bool> {
+    /// Ends a pause. Returns false if there is none.
+    pub async fn end_pause(&mut self) -> TrickResult<bool> {
         let paused = self.pause.take().is_some();
         if paused {
             self.put(Report::Paused(None)).await?;
@@ -341,33 +340,33 @@ impl Stage {
         Ok(paused)
     }
 
-    /// Asks all of these at once and waits for all answers. One that its question does not have counts as none.
-    pub async fn ask_all(&mut self, questions: Vec<Question>) -> Act<Vec<Answer>> {
+    /// Asks all questions at once and waits for all answers. An answer that does not fit its question counts as empty.
+    pub async fn ask_all(&mut self, questions: Vec<Question>) -> TrickResult<Vec<Answer>> {
         self.put_questions(questions).await?;
         while self.asked.iter().any(|asked| asked.answer.is_none()) {
-            if let Some(order) = self.listen(None).await? {
-                self.hear(order).await?;
+            if let Some(order) = self.next_order(None).await? {
+                self.handle_order(order).await?;
             }
         }
         Ok(std::mem::take(&mut self.asked).into_iter().filter_map(|asked| asked.answer).collect())
     }
 
-    /// Asks, and waits for the answer.
-    pub async fn ask(&mut self, question: Question) -> Act<Answer> {
+    /// Asks a question and waits for the answer.
+    pub async fn ask(&mut self, question: Question) -> TrickResult<Answer> {
         Ok(self.ask_all(vec![question]).await?.pop().unwrap_or_default())
     }
 
-    /// Asks, waits as long as this many words take, and then no longer wants to know. Where nothing takes any time it
-    /// waits for the answer.
-    pub async fn ask_within(&mut self, words: u32, question: Question) -> Act<Option<Answer>> {
+    /// Asks a question, and withdraws it if there is no answer within this many words. With a pace of zero it waits
+    /// indefinitely.
+    pub async fn ask_within(&mut self, words: u32, question: Question) -> TrickResult<Option<Answer>> {
         if self.options.pace.is_zero() {
             return Ok(Some(self.ask(question).await?));
         }
         self.put_questions(vec![question]).await?;
-        let until = self.after(words);
+        let until = self.time_after(words);
         while self.asked.iter().any(|asked| asked.answer.is_none()) {
-            if let Some(order) = self.listen(until).await? {
-                self.hear(order).await?;
+            if let Some(order) = self.next_order(until).await? {
+                self.handle_order(order).await?;
             } else if until.is_some_and(|until| Instant::now() >= until) {
                 break;
             }
@@ -379,22 +378,22 @@ impl Stage {
         Ok(asked.answer)
     }
 
-    async fn put_questions(&mut self, questions: Vec<Question>) -> Act {
+    async fn put_questions(&mut self, questions: Vec<Question>) -> TrickResult {
         for question in questions {
             let key = self.key("question");
             self.say(Report::Asked { key: key.clone(), question: question.clone() }).await?;
-            self.asked.push(Asked { key, question, answer: None });
+            self.asked.push(AskedQuestion { key, question, answer: None });
         }
         Ok(())
     }
 
-    /// Does what an order says, but for a prompt when there is nothing else to do.
-    async fn hear(&mut self, order: Order) -> Act {
+    /// Handles an order. A prompt is refused, because this is called during a turn.
+    async fn handle_order(&mut self, order: Order) -> TrickResult {
         match order {
             Order::Prompt { turn, item, .. } => {
                 self.put(Report::Delivered(turn.clone())).await?;
                 self.put(Report::Acknowledged(item, false)).await?;
-                let reason = "the demo agent is busy and keeps nothing for later; send it again when this turn is over";
+                let reason = "the demo agent is busy and has no queue; send the message again when this turn is over";
                 self.put(Report::Ended(turn, Outcome::Failed(reason.to_owned()))).await
             }
             Order::Answer { question, answer } => {
@@ -405,51 +404,51 @@ impl Stage {
                         asked.answer = Some(if fits { answer } else { Answer::default() });
                         Ok(())
                     }
-                    None => Err("the question is not open any more".to_owned()),
+                    None => Err("the question is no longer open".to_owned()),
                 };
-                self.put(Report::Did(Deed::Answer(question), outcome)).await
+                self.put(Report::Acked(AckedOrder::Answer(question), outcome)).await
             }
             Order::Interrupt => {
-                self.put(Report::Did(Deed::Interrupt, Ok(()))).await?;
-                if self.is_working() { Err(Stop::Interrupted) } else { Ok(()) }
+                self.put(Report::Acked(AckedOrder::Interrupt, Ok(()))).await?;
+                if self.is_working() { Err(TrickStop::Interrupted) } else { Ok(()) }
             }
-            Order::SetModel(id) => match Model::named(&id) {
+            Order::SetModel(id) => match DemoModel::named(&id) {
                 Some(model) => {
                     self.character.model = model;
-                    self.keep();
+                    self.save();
                     self.put(Report::Ready(self.capabilities())).await?;
-                    self.put(Report::Did(Deed::Model(id), Ok(()))).await
+                    self.put(Report::Acked(AckedOrder::Model(id), Ok(()))).await
                 }
                 None => {
                     let why = format!("Demo has no model {id:?}; {}", known(&models()));
-                    self.decline(Deed::Model(id), why).await
+                    self.decline(AckedOrder::Model(id), why).await
                 }
             },
-            Order::SetMode(id) => match Mode::named(&id) {
+            Order::SetMode(id) => match DemoMode::named(&id) {
                 Some(mode) => {
                     self.character.mode = mode;
-                    self.keep();
+                    self.save();
                     self.put(Report::Ready(self.capabilities())).await?;
-                    self.put(Report::Did(Deed::Mode(id), Ok(()))).await
+                    self.put(Report::Acked(AckedOrder::Mode(id), Ok(()))).await
                 }
                 None => {
                     let why = format!("Demo has no mode {id:?}; {}", known(&modes()));
-                    self.decline(Deed::Mode(id), why).await
+                    self.decline(AckedOrder::Mode(id), why).await
                 }
             },
             Order::Call { id, call } => self.call(id, call).await,
-            Order::End => Err(Stop::Ended),
+            Order::End => Err(TrickStop::Ended),
         }
     }
 
-    async fn decline(&mut self, deed: Deed, why: String) -> Act {
+    async fn decline(&mut self, order: AckedOrder, why: String) -> TrickResult {
         self.put(Report::Notice(Level::Warning, why.clone())).await?;
-        self.put(Report::Did(deed, Err(why))).await
+        self.put(Report::Acked(order, Err(why))).await
     }
 }
 
-/// Waits for a moment; for ever without one.
-async fn moment(at: Option<Instant>) {
+/// Sleeps until `at`; forever if it is `None`.
+async fn sleep_until_some(at: Option<Instant>) {
     match at {
         Some(at) => sleep_until(at).await,
         None => std::future::pending().await,

@@ -1,13 +1,12 @@
-//! The tools that the demo agent has. They know its own folder and nothing else; a command is only pretended.
+//! Tools of the demo agent. They only access its own directory, and commands are simulated.
 
 use serde_json::{Value, json};
 use wh_core::space::harness::Tool;
-use wh_core::space::item::{Output, ToolCall, ToolKind, ToolStatus};
+use wh_core::space::item::{ToolCall, ToolKind, ToolResultPart, ToolStatus};
 
-use super::character::Mode;
+use super::character::DemoMode;
 use super::folder::Folder;
 
-/// The tools, as they are announced.
 pub(super) fn catalogue() -> Vec<Tool> {
     let text = json!({ "type": "string" });
     let tool = |name: &str, title: &str, description: &str, properties: Value, required: &[&str]| Tool {
@@ -22,52 +21,56 @@ pub(super) fn catalogue() -> Vec<Tool> {
         })),
     };
     vec![
-        tool("read", "Read", "Reads a file of the demo's own folder.", json!({ "path": text }), &["path"]),
+        tool("read", "Read", "Reads a file in the demo agent's directory.", json!({ "path": text }), &["path"]),
         tool(
             "edit",
             "Edit",
-            "Writes a file of the demo's own folder.",
+            "Writes a file in the demo agent's directory.",
             json!({ "path": text, "content": text }),
             &["path", "content"],
         ),
-        tool("run", "Run", "Pretends to run a command.", json!({ "command": text }), &["command"]),
+        tool("run", "Run", "Simulates a command.", json!({ "command": text }), &["command"]),
         tool(
             "search",
             "Search",
-            "Finds lines that contain a text in the demo's own folder.",
+            "Finds lines that contain a text in the demo agent's directory.",
             json!({ "text": text }),
             &["text"],
         ),
     ]
 }
 
-/// A card for the use of a tool that has not begun.
+/// A tool call that has not started.
 pub(super) fn card(name: &str, title: &str, kind: ToolKind, input: Value) -> ToolCall {
     let (name, title) = (format!("demo/{name}"), title.to_owned());
     ToolCall { name, title, kind, input, status: ToolStatus::Pending, output: Vec::new() }
 }
 
-/// What was done, and what came of it: a text, or why not.
-pub(super) type Used = (Option<ToolCall>, Result<String, String>);
+/// A tool call and its result: the output text, or the reason for the failure.
+pub(super) type ToolUse = (Option<ToolCall>, Result<String, String>);
 
-/// Uses a tool at once. The name may be without `demo/`. Without such a tool there is no card.
-pub(super) fn used(folder: &mut Folder, mode: Mode, name: &str, input: Value) -> Used {
+/// Uses a tool at once. The prefix `demo/` is optional. An unknown tool returns an error and no call.
+pub(super) fn use_tool(folder: &mut Folder, mode: DemoMode, name: &str, input: Value) -> ToolUse {
     let short = name.strip_prefix("demo/").unwrap_or(name);
     let argument = |key: &str| {
         let text = input.get(key).and_then(Value::as_str).map(str::to_owned);
-        text.ok_or_else(|| format!("{name} wants a text as {key:?}"))
+        text.ok_or_else(|| format!("{name} needs a string as {key:?}"))
     };
     let (title, kind, result) = match short {
         "read" => ("Read a file", ToolKind::Read, argument("path").and_then(|path| text(folder.read(&path)?))),
-        "search" => ("Search", ToolKind::Search, argument("text").and_then(|wanted| text(found(folder, &wanted)?))),
-        "run" => ("Run a command", ToolKind::Execute, may(mode).and_then(|()| text(pretended(&argument("command")?)))),
+        "search" => ("Search", ToolKind::Search, argument("text").and_then(|wanted| text(search(folder, &wanted)?))),
+        "run" => (
+            "Run a command",
+            ToolKind::Execute,
+            check_mode(mode).and_then(|()| text(simulated_output(&argument("command")?))),
+        ),
         "edit" => {
             let mut edit = || {
-                may(mode)?;
+                check_mode(mode)?;
                 let (path, new) = (argument("path")?, argument("content")?);
                 let old = folder.write(&path, &new)?;
                 let words = format!("Wrote {path}, {} bytes.", new.len());
-                Ok((Output::Diff { path, old, new }, words))
+                Ok((ToolResultPart::Diff { path, old, new }, words))
             };
             ("Edit a file", ToolKind::Edit, edit())
         }
@@ -83,24 +86,24 @@ pub(super) fn used(folder: &mut Folder, mode: Mode, name: &str, input: Value) ->
             Ok(words)
         }
         Err(reason) => {
-            (card.status, card.output) = (ToolStatus::Failed, vec![Output::Text(reason.clone())]);
+            (card.status, card.output) = (ToolStatus::Failed, vec![ToolResultPart::Text(reason.clone())]);
             Err(reason)
         }
     };
     (Some(card), result)
 }
 
-fn text(words: String) -> Result<(Output, String), String> {
-    Ok((Output::Text(words.clone()), words))
+fn text(words: String) -> Result<(ToolResultPart, String), String> {
+    Ok((ToolResultPart::Text(words.clone()), words))
 }
 
-fn may(mode: Mode) -> Result<(), String> {
-    if mode == Mode::Plan { Err("in the mode plan nothing is changed".to_owned()) } else { Ok(()) }
+fn check_mode(mode: DemoMode) -> Result<(), String> {
+    if mode == DemoMode::Plan { Err("nothing is changed in plan mode".to_owned()) } else { Ok(()) }
 }
 
-/// The lines of the folder's files that contain this.
-pub(super) fn found(folder: &mut Folder, wanted: &str) -> Result<String, String> {
-    let names = folder.names().map_err(|error| format!("the demo's folder cannot be read: {error}"))?;
+/// Finds the lines of all files that contain `wanted`.
+pub(super) fn search(folder: &mut Folder, wanted: &str) -> Result<String, String> {
+    let names = folder.names().map_err(|error| format!("the demo agent's directory cannot be read: {error}"))?;
     let mut lines = Vec::new();
     for name in names {
         let content = folder.read(&name)?;
@@ -110,9 +113,8 @@ pub(super) fn found(folder: &mut Folder, wanted: &str) -> Result<String, String>
     Ok(if lines.is_empty() { format!("Nothing contains {wanted:?}.") } else { lines.join("\n") })
 }
 
-/// What a command would have said.
-fn pretended(command: &str) -> String {
-    format!("$ {command}\n(pretended: the demo agent starts no programs)")
+fn simulated_output(command: &str) -> String {
+    format!("$ {command}\n(simulated: the demo agent starts no programs)")
 }
 
 #[cfg(test)]
@@ -139,7 +141,7 @@ mod tests {
             inputs.clone().map(|one| one.0)
         );
         for (name, input) in inputs {
-            let (card, result) = used(&mut folder, Mode::Ask, name, input);
+            let (card, result) = use_tool(&mut folder, DemoMode::Ask, name, input);
             assert_eq!(card.map(|card| card.status), Some(ToolStatus::Completed), "{name}");
             assert!(result.is_ok(), "{name}");
         }
@@ -147,13 +149,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_not_allowed_is_said() {
+    fn missing_arguments_and_forbidden_changes_are_reported() {
         let (_place, mut folder) = folder();
-        let mut fails = |mode, name: &str, input| used(&mut folder, mode, name, input).1.unwrap_err();
-        assert_eq!(fails(Mode::Ask, "demo/read", json!({})), "demo/read wants a text as \"path\"");
-        assert_eq!(fails(Mode::Ask, "demo/edit", json!({ "path": 1 })), "demo/edit wants a text as \"path\"");
-        assert!(fails(Mode::Plan, "edit", json!({ "path": "a", "content": "" })).contains("nothing is changed"));
-        assert!(fails(Mode::Ask, "demo/fly", Value::Null).contains("demo/search"));
-        assert!(fails(Mode::Ask, "read", json!({ "path": "../x" })).contains("not the name of a file"));
+        let mut fails = |mode, name: &str, input| use_tool(&mut folder, mode, name, input).1.unwrap_err();
+        assert_eq!(fails(DemoMode::Ask, "demo/read", json!({})), "demo/read needs a string as \"path\"");
+        assert_eq!(fails(DemoMode::Ask, "demo/edit", json!({ "path": 1 })), "demo/edit needs a string as \"path\"");
+        assert!(fails(DemoMode::Plan, "edit", json!({ "path": "a", "content": "" })).contains("nothing is changed"));
+        assert!(fails(DemoMode::Ask, "demo/fly", Value::Null).contains("demo/search"));
+        assert!(fails(DemoMode::Ask, "read", json!({ "path": "../x" })).contains("not the name of a file"));
     }
 }

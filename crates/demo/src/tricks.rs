@@ -1,11 +1,11 @@
-//! Which prompt asks for what: a trick by name, or an answer to whatever was said.
+//! Interprets prompts: a trick by name, or an answer to any other text.
 
 use wh_core::space::item::Attachment;
 
-use super::character::Model;
-use super::stage::{Act, Stage};
+use super::character::DemoModel;
+use super::stage::{DemoStage, TrickResult};
 
-/// Something that the demo agent can show.
+/// A trick of the demo agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trick {
     Tour,
@@ -13,7 +13,7 @@ pub(super) enum Trick {
     Code,
     Table,
     Long,
-    /// So many messages.
+    /// Sends this many messages.
     Crowd(u32),
     Wide,
     Think,
@@ -34,10 +34,10 @@ pub(super) enum Trick {
     Fail,
 }
 
-/// The longest conversation that is made at once.
-const LARGEST_CROWD: u32 = 1_000_000;
+/// Maximum number of messages of the crowd trick.
+const MAX_CROWD_MESSAGES: u32 = 1_000_000;
 
-/// Every trick, its name, and what it shows. One that takes a number is here with the number that it has without one.
+/// All tricks with their names and descriptions. A trick with a number is listed with its default.
 pub(super) const TRICKS: [(Trick, &str, &str); 23] = [
     (Trick::Tour, "tour", "everything, in half a minute"),
     (Trick::Markdown, "markdown", "headings, lists, quotes, links"),
@@ -51,21 +51,21 @@ pub(super) const TRICKS: [(Trick, &str, &str); 23] = [
     (Trick::Tool, "tool", "two tools that need no permission"),
     (Trick::Run, "run", "a command, after asking"),
     (Trick::Edit, "edit", "a change to a file, after asking"),
-    (Trick::Tools, "tools", "the tools that it has"),
-    (Trick::Ask, "ask", "a permission"),
+    (Trick::Tools, "tools", "its tools"),
+    (Trick::Ask, "ask", "a permission request"),
     (Trick::Choose, "choose", "a choice"),
     (Trick::Text, "text", "a question that takes any text"),
     (Trick::Many, "many", "three questions at once"),
     (Trick::Stream, "stream", "a stream with frames"),
-    (Trick::Ack, "ack", "a message that wants to be acknowledged"),
-    (Trick::Status, "status", "how it is"),
-    (Trick::Pause, "pause", "a pause that it takes by itself"),
+    (Trick::Ack, "ack", "a message that asks for an acknowledgement"),
+    (Trick::Status, "status", "its status"),
+    (Trick::Pause, "pause", "a pause that it starts itself"),
     (Trick::Attach, "attach", "a message with attachments"),
     (Trick::Fail, "fail", "a turn that fails"),
 ];
 
-/// Words in a prompt that ask for a trick beside an answer.
-const OBVIOUS: [(&str, Trick); 6] = [
+/// Phrases in a prompt that trigger a trick after the answer.
+const TRICK_PHRASES: [(&str, Trick); 6] = [
     ("permission", Trick::Ask),
     ("edit a file", Trick::Edit),
     ("diff", Trick::Edit),
@@ -74,70 +74,72 @@ const OBVIOUS: [(&str, Trick); 6] = [
     ("a table", Trick::Table),
 ];
 
-/// Characters of a prompt that are repeated.
-const LONGEST_ECHO: usize = 400;
+/// Maximum number of characters of a prompt that are repeated in the answer.
+const MAX_ECHO_CHARS: usize = 400;
 
-/// What a prompt asks for.
+/// Interpretation of a prompt.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Wish<'a> {
+pub(super) enum PromptIntent<'a> {
     List,
     Trick(Trick),
-    /// A trick that there is not.
+    /// Unknown name of a trick.
     Unknown(&'a str),
-    /// An answer, and perhaps a trick.
+    /// An answer, possibly followed by a trick.
     Answer(Option<Trick>),
 }
 
 impl Trick {
-    /// The trick with what was written behind its name; `None` if it does not take that.
+    /// Applies the argument after a trick's name; `None` if the trick does not take it.
     fn with(self, argument: &str) -> Option<Self> {
         match self {
             trick if argument.is_empty() => Some(trick),
-            Self::Crowd(_) => argument.parse().ok().map(|messages: u32| Self::Crowd(messages.clamp(1, LARGEST_CROWD))),
+            Self::Crowd(_) => {
+                argument.parse().ok().map(|messages: u32| Self::Crowd(messages.clamp(1, MAX_CROWD_MESSAGES)))
+            }
             _ => None,
         }
     }
 }
 
-/// The trick of this name, with what was written behind it.
+/// Parses a trick's name and argument.
 fn trick(asked: &str) -> Option<Trick> {
     let (name, argument) = asked.split_once(char::is_whitespace).unwrap_or((asked, ""));
     let (trick, ..) = TRICKS.iter().find(|(_, known, _)| known.eq_ignore_ascii_case(name))?;
     trick.with(argument.trim())
 }
 
-/// Reads a prompt. Without the slash, `demo` and something unknown is an ordinary sentence.
-pub(super) fn wish(text: &str) -> Wish<'_> {
+/// Interprets a prompt. Without a slash, `demo` followed by an unknown name is an ordinary message.
+pub(super) fn parse_prompt(text: &str) -> PromptIntent<'_> {
     let text = text.trim();
     let (slash, line) = text.strip_prefix('/').map_or((false, text), |rest| (true, rest));
     let (first, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
     if first.eq_ignore_ascii_case("demo") {
         if rest.is_empty() {
-            return Wish::List;
+            return PromptIntent::List;
         }
         if let Some(trick) = trick(rest) {
-            return Wish::Trick(trick);
+            return PromptIntent::Trick(trick);
         }
         if slash {
-            return Wish::Unknown(rest);
+            return PromptIntent::Unknown(rest);
         }
     }
     let lower = text.to_lowercase();
-    Wish::Answer(OBVIOUS.iter().find(|(words, _)| lower.contains(words)).map(|(_, trick)| *trick))
+    PromptIntent::Answer(TRICK_PHRASES.iter().find(|(words, _)| lower.contains(words)).map(|(_, trick)| *trick))
 }
 
-impl Stage {
-    /// Does what a prompt asks for.
-    pub async fn answer(&mut self, text: &str, attachments: &[Attachment]) -> Act {
-        match wish(text) {
-            Wish::List => self.speak(&list()).await.map(drop),
-            Wish::Unknown(name) => {
+impl DemoStage {
+    /// Replies to a prompt and performs its trick.
+    pub async fn answer(&mut self, text: &str, attachments: &[Attachment]) -> TrickResult {
+        match parse_prompt(text) {
+            PromptIntent::List => self.speak(&list()).await.map(drop),
+            PromptIntent::Unknown(name) => {
                 let text = format!("There is no trick called `{name}`.\n\n{}", list());
                 self.speak(&text).await.map(drop)
             }
-            Wish::Trick(trick) => self.show_trick(trick).await,
-            Wish::Answer(trick) => {
+            PromptIntent::Trick(trick) => self.show_trick(trick).await,
+            PromptIntent::Answer(trick) => {
                 self.reply(text, attachments, trick.is_none()).await?;
                 match trick {
                     Some(trick) => self.show_trick(trick).await,
@@ -147,7 +149,7 @@ impl Stage {
         }
     }
 
-    async fn show_trick(&mut self, trick: Trick) -> Act {
+    async fn show_trick(&mut self, trick: Trick) -> TrickResult {
         match trick {
             Trick::Tour => self.tour().await,
             Trick::Markdown => self.markdown().await,
@@ -175,24 +177,24 @@ impl Stage {
         }
     }
 
-    async fn reply(&mut self, text: &str, attachments: &[Attachment], advise: bool) -> Act {
+    async fn reply(&mut self, text: &str, attachments: &[Attachment], advise: bool) -> TrickResult {
         let model = self.character.model;
-        if model != Model::Brief {
+        if model != DemoModel::Brief {
             let thought = self.chance.pick(&[
-                "Somebody is talking to me. I repeat what was said, so that they see that it arrived.",
+                "A user is talking to me. I repeat the message to show that it arrived.",
                 "A message. I read it, say so, and keep it short.",
                 "Let me see what this says, and answer kindly.",
             ]);
             self.think("reading the message", thought).await?;
         }
-        if model == Model::Steady {
-            let thought = "Before I answer: is it a question, a wish, a greeting? I have no idea of the world beyond this \
+        if model == DemoModel::Steady {
+            let thought = "Before I answer: is it a question, a request, a greeting? I have no idea of the world beyond this \
                            terminal, so the honest answer is a short one.";
             self.think("thinking it over", thought).await?;
         }
         let remembered = self.memory.len().saturating_sub(1);
         let mut answer = self.echo(text);
-        if model != Model::Brief {
+        if model != DemoModel::Brief {
             answer.push_str(&attached(attachments));
             answer.push_str("\n\n");
             answer.push_str(self.remark(text));
@@ -212,22 +214,22 @@ impl Stage {
         self.speak(&answer).await.map(drop)
     }
 
-    /// A sentence with the prompt in it, so that whoever waits for an answer to it can tell.
+    /// A sentence that repeats the prompt, so that a client can match the answer to it.
     fn echo(&mut self, text: &str) -> String {
         let text = text.trim();
         if text.is_empty() {
-            return "You said nothing, and I heard it.".to_owned();
+            return "Your message is empty.".to_owned();
         }
-        let mut shown: String = text.chars().take(LONGEST_ECHO).collect();
+        let mut shown: String = text.chars().take(MAX_ECHO_CHARS).collect();
         if shown.len() < text.len() {
             shown.push('…');
         }
-        let opening = self.chance.pick(&["You said", "I read", "I have here"]);
+        let opening = self.chance.pick(&["You said", "I read", "I received"]);
         if shown.contains('\n') {
             let quoted: Vec<String> = shown.lines().map(|line| format!("> {line}")).collect();
             return format!("{opening}:\n\n{}", quoted.join("\n"));
         }
-        let closing = self.chance.pick(&["Well received.", "Thank you.", "Gladly."]);
+        let closing = self.chance.pick(&["Got it.", "Thank you.", "Understood."]);
         format!("{opening} “{shown}”. {closing}")
     }
 
@@ -243,14 +245,14 @@ impl Stage {
         }
         if lower.ends_with('?') {
             return self.chance.pick(&[
-                "A good question. I am the **demo agent**: I know no answers, but I show well what an answer looks like.",
+                "Good question. I am the **demo agent**: I have no answers, but I can show what an answer looks like.",
                 "I would have to guess, and I do not guess. A real agent in my place would know.",
             ]);
         }
         self.chance.pick(&[
-            "I am the **demo agent**: nothing leaves this machine, and nothing of yours is touched.",
+            "I am the **demo agent**: nothing leaves this machine, and none of your files is touched.",
             "I live inside `wh`. What you see here looks the same with a real agent.",
-            "No model was asked and no program was started; this is all me.",
+            "No model was asked and no program was started; I made it up.",
         ])
     }
 }
@@ -258,12 +260,12 @@ impl Stage {
 fn attached(attachments: &[Attachment]) -> String {
     let line = |file: &Attachment| format!("- `{}` ({}, {} bytes)", file.name, file.media_type, file.size);
     let lines: Vec<String> = attachments.iter().map(line).collect();
-    if lines.is_empty() { String::new() } else { format!("\n\nWith it came:\n\n{}", lines.join("\n")) }
+    if lines.is_empty() { String::new() } else { format!("\n\nAttachments:\n\n{}", lines.join("\n")) }
 }
 
 fn list() -> String {
     let rows: Vec<String> = TRICKS.iter().map(|(_, name, shows)| format!("| `/demo {name}` | {shows} |")).collect();
-    format!("Here is what I can show:\n\n| say | and see |\n|---|---|\n{}", rows.join("\n"))
+    format!("These are my tricks:\n\n| message | shows |\n|---|---|\n{}", rows.join("\n"))
 }
 
 #[cfg(test)]
@@ -272,33 +274,33 @@ mod tests {
 
     #[test]
     fn tricks_are_asked_for_by_name_with_or_without_the_slash() {
-        assert_eq!(wish("/demo"), Wish::List);
-        assert_eq!(wish(" demo \n"), Wish::List);
+        assert_eq!(parse_prompt("/demo"), PromptIntent::List);
+        assert_eq!(parse_prompt(" demo \n"), PromptIntent::List);
         for (trick, name, _) in TRICKS {
-            assert_eq!(wish(&format!("/demo {name}")), Wish::Trick(trick));
-            assert_eq!(wish(&format!("Demo  {name} ")), Wish::Trick(trick));
+            assert_eq!(parse_prompt(&format!("/demo {name}")), PromptIntent::Trick(trick));
+            assert_eq!(parse_prompt(&format!("Demo  {name} ")), PromptIntent::Trick(trick));
         }
-        assert_eq!(wish("/demo fly"), Wish::Unknown("fly"));
+        assert_eq!(parse_prompt("/demo fly"), PromptIntent::Unknown("fly"));
     }
 
     #[test]
     fn a_number_goes_with_the_trick_that_takes_one() {
-        assert_eq!(wish("/demo crowd"), Wish::Trick(Trick::Crowd(1_000)));
-        assert_eq!(wish("demo Crowd  25 "), Wish::Trick(Trick::Crowd(25)));
-        assert_eq!(wish("/demo crowd 0"), Wish::Trick(Trick::Crowd(1)));
-        assert_eq!(wish("/demo crowd 4000000000"), Wish::Trick(Trick::Crowd(1_000_000)));
-        assert_eq!(wish("/demo crowd of people"), Wish::Unknown("crowd of people"));
-        assert_eq!(wish("/demo table 25"), Wish::Unknown("table 25"));
-        assert_eq!(wish("demo crowd of people"), Wish::Answer(None));
+        assert_eq!(parse_prompt("/demo crowd"), PromptIntent::Trick(Trick::Crowd(1_000)));
+        assert_eq!(parse_prompt("demo Crowd  25 "), PromptIntent::Trick(Trick::Crowd(25)));
+        assert_eq!(parse_prompt("/demo crowd 0"), PromptIntent::Trick(Trick::Crowd(1)));
+        assert_eq!(parse_prompt("/demo crowd 4000000000"), PromptIntent::Trick(Trick::Crowd(1_000_000)));
+        assert_eq!(parse_prompt("/demo crowd of people"), PromptIntent::Unknown("crowd of people"));
+        assert_eq!(parse_prompt("/demo table 25"), PromptIntent::Unknown("table 25"));
+        assert_eq!(parse_prompt("demo crowd of people"), PromptIntent::Answer(None));
     }
 
     #[test]
     fn anything_else_is_answered() {
-        assert_eq!(wish("demo the thing to me"), Wish::Answer(None));
-        assert_eq!(wish("demonstrate"), Wish::Answer(None));
-        assert_eq!(wish(""), Wish::Answer(None));
-        assert_eq!(wish("/"), Wish::Answer(None));
-        assert_eq!(wish("show me a diff"), Wish::Answer(Some(Trick::Edit)));
-        assert_eq!(wish("I need Permission"), Wish::Answer(Some(Trick::Ask)));
+        assert_eq!(parse_prompt("demo the thing to me"), PromptIntent::Answer(None));
+        assert_eq!(parse_prompt("demonstrate"), PromptIntent::Answer(None));
+        assert_eq!(parse_prompt(""), PromptIntent::Answer(None));
+        assert_eq!(parse_prompt("/"), PromptIntent::Answer(None));
+        assert_eq!(parse_prompt("show me a diff"), PromptIntent::Answer(Some(Trick::Edit)));
+        assert_eq!(parse_prompt("I need Permission"), PromptIntent::Answer(Some(Trick::Ask)));
     }
 }

@@ -1,5 +1,5 @@
-//! The commands of one session in the store: begun before they are carried out, settled with their result, and the messages
-//! that are queued for the agent. Sessions with a conversation and terminal programs use it alike.
+//! Stored commands of one session: entered before they are executed and settled with their result, plus the messages
+//! queued for the agent. Shared by conversations and terminal programs.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,42 +12,42 @@ use futures_util::stream::FuturesOrdered;
 use tracing::warn;
 use wh_core::reason::Reason;
 use wh_core::receipt::{Failure, Receipt, Stage};
-use wh_core::request::{Fingerprint, KEPT_FOR, Key, Request, RequestId};
+use wh_core::request::{Fingerprint, LEDGER_TTL, Request, RequestId, RequestKey};
 use wh_core::space::machine::QueuedMessage;
 
-use crate::store::{Begun, Durable, Entry, State, Store, StoreError};
+use crate::store::{Begun, Durable, RequestEntry, RequestState, Store, StoreError};
 
-/// Time between two attempts to store something.
-const STORE_RETRY: Duration = Duration::from_secs(1);
+/// Delay between two attempts to write to the store.
+const STORE_RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// A command, and the store's answer; `None` for one that is not stored.
+/// A command with the store's answer; `None` if the command is not stored.
 pub(crate) type BegunCommand<C> = (C, Option<Result<Begun, StoreError>>);
 
-/// Commands that are being begun, in the order in which they came.
-pub(crate) struct Beginning<C>(FuturesOrdered<BoxFuture<'static, BegunCommand<C>>>);
+/// Commands being entered in the store, in order of arrival.
+pub(crate) struct BeginQueue<C>(FuturesOrdered<BoxFuture<'static, BegunCommand<C>>>);
 
-impl<C> Default for Beginning<C> {
+impl<C> Default for BeginQueue<C> {
     fn default() -> Self {
         Self(FuturesOrdered::new())
     }
 }
 
-impl<C: Send + 'static> Beginning<C> {
+impl<C: Send + 'static> BeginQueue<C> {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// A command that is being begun.
+    /// Appends a command with the future that enters it.
     pub fn push(&mut self, command: C, begin: impl Future<Output = Result<Begun, StoreError>> + Send + 'static) {
         self.0.push_back(Box::pin(async move { (command, Some(begin.await)) }));
     }
 
-    /// A command that is not stored, and only keeps its place behind those that are.
+    /// Appends a command that is not stored, to keep its order relative to stored ones.
     pub fn push_unstored(&mut self, command: C) {
         self.0.push_back(Box::pin(std::future::ready((command, None))));
     }
 
-    /// The next command; pending if there is none.
+    /// Polls the next command; pending if there is none.
     pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<BegunCommand<C>> {
         match self.0.poll_next_unpin(context) {
             Poll::Ready(Some(begun)) => Poll::Ready(begun),
@@ -56,14 +56,15 @@ impl<C: Send + 'static> Beginning<C> {
     }
 }
 
-/// The commands of one session: in the store of a daemon; or, of a single run, their ids in memory.
+/// Stored commands of one session. Backed by the store in a daemon; a single run only keeps the ids in memory.
 #[derive(Clone)]
 pub struct SessionLedger(Backend);
 
 #[derive(Clone)]
 enum Backend {
     Stored(StoredSession),
-    /// Fingerprints by id. Expired ids are removed while new ones are entered; the machines bound the rest.
+    /// Fingerprints by id. Expired ids are removed when new ones are entered; the state machines limit the number of
+    /// unexpired ids.
     InMemory(Arc<Mutex<HashMap<RequestId, (Fingerprint, Instant)>>>),
 }
 
@@ -76,8 +77,8 @@ struct StoredSession {
 }
 
 impl StoredSession {
-    fn key(&self, id: &RequestId) -> Key {
-        Key {
+    fn key(&self, id: &RequestId) -> RequestKey {
+        RequestKey {
             team: self.team.clone(),
             session: self.session.clone(),
             agent: self.agent.clone(),
@@ -86,17 +87,17 @@ impl StoredSession {
     }
 }
 
-/// Ids in memory among which expired ones are looked for at a time.
-const SWEEP_EVERY: usize = 1024;
+/// Number of ids in memory after which expired ones are swept.
+const IDS_PER_SWEEP: usize = 1024;
 
 impl SessionLedger {
-    /// The commands of a session of a daemon; `agent` is the agent id that other programs use.
+    /// Creates the ledger of a daemon's session; `agent` is the agent id that clients use.
     pub fn new(store: Store, team: &str, session: &str, agent: &str) -> Self {
         let (team, session, agent) = (team.to_owned(), session.to_owned(), agent.to_owned());
         Self(Backend::Stored(StoredSession { store, team, session, agent }))
     }
 
-    /// The ids of a single run, which its conversation and its UI share.
+    /// Creates the ledger of a single run, shared by its conversation and its UI.
     pub fn in_memory() -> Self {
         Self(Backend::InMemory(Arc::default()))
     }
@@ -108,17 +109,17 @@ impl SessionLedger {
         }
     }
 
-    /// True if messages are stored also without an id: there is somebody who could deliver them later.
-    pub fn keeps_messages(&self) -> bool {
+    /// True if messages are stored even without an id, because a later daemon can deliver them.
+    pub fn stores_messages(&self) -> bool {
         self.stored().is_some()
     }
 
-    /// Epoch of the store: one higher at each opening.
+    /// Epoch of the store, incremented each time it is opened.
     pub fn epoch(&self) -> u64 {
         self.stored().map_or(0, |stored| stored.store.opening().epoch)
     }
 
-    /// Begins a command, unless it is known.
+    /// Enters a command, unless its id is known.
     pub fn begin(&self, request: &Request) -> BoxFuture<'static, Result<Begun, StoreError>> {
         let stored = match &self.0 {
             Backend::Stored(stored) => stored,
@@ -129,12 +130,12 @@ impl SessionLedger {
         Box::pin(async move { store.begin(key, fingerprint, SystemTime::now()).await })
     }
 
-    /// Resolves when everything that was asked of the store before is durable.
+    /// Resolves once everything requested from the store so far is durable.
     pub fn barrier(&self) -> Durable<()> {
         self.stored().map_or_else(|| Durable::ready(()), |stored| stored.store.barrier())
     }
 
-    /// Stores a message that waits for its agent, `first` before all others.
+    /// Stores a message in the queue of its agent; `first` puts it ahead of all others.
     pub fn enqueue(&self, message: &QueuedMessage, first: bool) -> Durable<()> {
         match self.stored() {
             Some(stored) => stored.store.enqueue(stored.key(&message.request_id), encoded(message), first),
@@ -142,14 +143,14 @@ impl SessionLedger {
         }
     }
 
-    /// Stores that the agent is about to be given a message that waited. What cannot be stored now is tried again until it
-    /// can: the message was acknowledged, and must neither be lost nor be given twice.
+    /// Records that a queued message is about to be delivered to the agent. Failed writes are retried until they
+    /// succeed: the message was acknowledged, so it must neither be lost nor delivered twice.
     pub async fn handed_over(&self, id: &RequestId) -> Result<(), StoreError> {
         let Some(stored) = self.stored() else { return Ok(()) };
         retried("the hand-over of a queued message", || stored.store.hand_over(stored.key(id))).await
     }
 
-    /// Takes back a command that was refused: nothing was done.
+    /// Withdraws a command that was refused and had no effect.
     pub fn take_back(&self, id: &RequestId) -> Durable<bool> {
         match &self.0 {
             Backend::Stored(stored) => stored.store.take_back(stored.key(id)),
@@ -160,17 +161,18 @@ impl SessionLedger {
         }
     }
 
-    /// Waits until a command is taken back. What cannot be stored now is tried again; the error is that of the first time.
+    /// Waits until a command is withdrawn. A failed write is retried in the background; the returned error is that of
+    /// the first attempt.
     pub async fn taken_back(&self, first: Durable<bool>, id: RequestId) -> Result<(), StoreError> {
         let ledger = self.clone();
         or_retried("the withdrawal of a refused command", first, move || ledger.take_back(&id)).await.map(drop)
     }
 
-    /// Stores what came of a command that the agent has, or that failed.
+    /// Stores the result of a command that was delivered to the agent, or that failed.
     pub fn settle(&self, receipt: &Receipt) -> Durable<()> {
         let Some(stored) = self.stored() else { return Durable::ready(()) };
         let (result, detail) = match &receipt.stage {
-            Stage::Failed(failure) if !receipt.was_delivered() => ("internal_error", Some(failure.words.clone())),
+            Stage::Failed(failure) if !receipt.was_delivered() => ("internal_error", Some(failure.message.clone())),
             _ => ("ok", None),
         };
         let receipt_json = serde_json::to_string(receipt).ok();
@@ -178,21 +180,21 @@ impl SessionLedger {
         stored.store.settle(stored.key(&receipt.request_id), result, detail, receipt_json, open, SystemTime::now())
     }
 
-    /// Waits until a result is stored. One that could not be is tried again until it is; the error is that of the first
-    /// time.
+    /// Waits until a result is stored. A failed write is retried in the background; the returned error is that of the
+    /// first attempt.
     pub async fn settled(&self, first: Durable<()>, receipt: Receipt) -> Result<(), StoreError> {
         let ledger = self.clone();
         or_retried("the result of a command", first, move || ledger.settle(&receipt)).await
     }
 
-    /// Stores how far a command is that was settled before. Nobody waits for it.
+    /// Stores the progress of a command that is already settled. No caller waits for the write.
     pub fn note(&self, receipt: &Receipt) {
         if let (Some(stored), Ok(json)) = (self.stored(), serde_json::to_string(receipt)) {
             drop(stored.store.note_receipt(stored.key(&receipt.request_id), json));
         }
     }
 
-    /// The messages of earlier lives that no agent was given, in order.
+    /// Returns the queued messages of previous daemons that were not delivered, in order.
     pub async fn queued(&self) -> Result<Vec<QueuedMessage>, StoreError> {
         let Some(StoredSession { store, team, session, agent }) = self.stored() else { return Ok(Vec::new()) };
         let rows = store.queued(team, session, agent).await?;
@@ -200,14 +202,14 @@ impl SessionLedger {
         for row in rows {
             match serde_json::from_str(&row) {
                 Ok(message) => messages.push(message),
-                Err(error) => warn!(%error, "a message that waits cannot be read"),
+                Err(error) => warn!(%error, "cannot decode a queued message"),
             }
         }
         Ok(messages)
     }
 
-    /// Gives up the messages that wait: there is no agent to give them to.
-    pub async fn give_up(&self, messages: Vec<QueuedMessage>, why: &str) {
+    /// Marks queued messages that can no longer be delivered as failed; `why` is the reason.
+    pub async fn fail_queued(&self, messages: Vec<QueuedMessage>, why: &str) {
         for message in messages {
             let mut receipt = Receipt::accepted(message.request_id, message.at);
             receipt.reach(Stage::Failed(why.into()), SystemTime::now());
@@ -216,43 +218,43 @@ impl SessionLedger {
         }
     }
 
-    /// The receipt of a command that is stored.
+    /// Returns the receipt of a stored command.
     pub async fn stored_receipt(&self, id: &RequestId) -> Result<Option<Receipt>, StoreError> {
         let Some(stored) = self.stored() else { return Ok(None) };
         Ok(stored.store.lookup(stored.key(id)).await?.map(|entry| self.receipt(id, &entry)))
     }
 
-    /// The receipt of a command that is stored, as for [`repeated`](Self::repeated).
+    /// Returns the receipt of a stored command, checked as in [`repeated`](Self::repeated).
     pub async fn find(&self, request: &Request) -> Result<Option<Result<Receipt, Reason>>, StoreError> {
         let Some(stored) = self.stored() else { return Ok(None) };
         Ok(stored.store.lookup(stored.key(&request.id)).await?.map(|entry| self.repeated(request, &entry)))
     }
 
-    /// The receipt of a command that was begun before, if this is its retry: an entry of another content or sender is
-    /// [`Reason::RequestIdReused`].
-    pub fn repeated(&self, request: &Request, entry: &Entry) -> Result<Receipt, Reason> {
+    /// Returns the receipt of a known command if `request` is its retry. An entry with other content or another sender
+    /// is [`Reason::RequestIdReused`].
+    pub fn repeated(&self, request: &Request, entry: &RequestEntry) -> Result<Receipt, Reason> {
         match Fingerprint::stored(entry.fingerprint.as_str()) == request.fingerprint {
             true => Ok(self.receipt(&request.id, entry)),
             false => Err(Reason::RequestIdReused),
         }
     }
 
-    fn receipt(&self, id: &RequestId, entry: &Entry) -> Receipt {
+    fn receipt(&self, id: &RequestId, entry: &RequestEntry) -> Receipt {
         let stored = entry.receipt.as_deref().and_then(|json| serde_json::from_str::<Receipt>(json).ok());
         let mut receipt = stored.unwrap_or_else(|| {
             let mut receipt = Receipt::accepted(id.clone(), entry.at);
             match &entry.state {
-                State::Done { result, at, .. } if result == "ok" => drop(receipt.reach(Stage::Delivered, *at)),
-                State::Done { result, detail, at } => {
+                RequestState::Done { result, at, .. } if result == "ok" => drop(receipt.reach(Stage::Delivered, *at)),
+                RequestState::Done { result, detail, at } => {
                     let words = detail.clone().unwrap_or_else(|| result.clone());
                     receipt.reach(Stage::Failed(words.into()), *at);
                 }
-                State::Pending | State::CutOff { .. } => {}
+                RequestState::Pending | RequestState::CutOff { .. } => {}
             }
             receipt
         });
-        let over = (entry.epoch < self.epoch() && !entry.queued) || matches!(entry.state, State::CutOff { .. });
-        // Without a turn nothing comes after the delivery.
+        let over = (entry.epoch < self.epoch() && !entry.queued) || matches!(entry.state, RequestState::CutOff { .. });
+        // A command without a turn is complete once it is delivered.
         let is_complete = receipt.stage.is_last() || (receipt.was_delivered() && receipt.turn.is_none());
         if over && !is_complete {
             let last = receipt.reached.last().map_or(entry.at, |(_, at)| *at);
@@ -266,13 +268,20 @@ impl SessionLedger {
 fn claim(ids: &Mutex<HashMap<RequestId, (Fingerprint, Instant)>>, request: &Request) -> Begun {
     let now = Instant::now();
     let mut ids = ids.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((fingerprint, at)) = ids.get(&request.id).filter(|(_, at)| now < *at + KEPT_FOR) {
+    if let Some((fingerprint, at)) = ids.get(&request.id).filter(|(_, at)| now < *at + LEDGER_TTL) {
         let at = SystemTime::now() - now.saturating_duration_since(*at);
         let fingerprint = fingerprint.as_str().to_owned();
-        return Begun::Known(Entry { fingerprint, at, epoch: 0, state: State::Pending, receipt: None, queued: false });
+        return Begun::Known(RequestEntry {
+            fingerprint,
+            at,
+            epoch: 0,
+            state: RequestState::Pending,
+            receipt: None,
+            queued: false,
+        });
     }
-    if ids.len() % SWEEP_EVERY == SWEEP_EVERY - 1 {
-        ids.retain(|_, (_, at)| now < *at + KEPT_FOR);
+    if ids.len() % IDS_PER_SWEEP == IDS_PER_SWEEP - 1 {
+        ids.retain(|_, (_, at)| now < *at + LEDGER_TTL);
     }
     ids.insert(request.id.clone(), (request.fingerprint.clone(), now));
     Begun::New
@@ -282,18 +291,18 @@ fn encoded(message: &QueuedMessage) -> String {
     serde_json::to_string(message).unwrap_or_default()
 }
 
-/// Attempts to store something until it is stored, or cannot be.
+/// Retries a write until it succeeds or fails permanently.
 async fn retried<T>(what: &str, attempt: impl Fn() -> Durable<T>) -> Result<T, StoreError> {
     loop {
         match attempt().await {
-            Err(error) if may_pass(&error) => warn!(%error, what, "not stored yet; retrying"),
+            Err(error) if is_transient(&error) => warn!(%error, what, "not stored yet; retrying"),
             outcome => return outcome,
         }
-        tokio::time::sleep(STORE_RETRY).await;
+        tokio::time::sleep(STORE_RETRY_DELAY).await;
     }
 }
 
-/// Returns the outcome of the `first` attempt. If it failed and may succeed later, the attempt is retried in the background.
+/// Returns the outcome of the `first` attempt. If it failed and may succeed later, it is retried in the background.
 async fn or_retried<T: Send + 'static>(
     what: &'static str,
     first: Durable<T>,
@@ -301,11 +310,11 @@ async fn or_retried<T: Send + 'static>(
 ) -> Result<T, StoreError> {
     let outcome = first.await;
     if let Err(error) = &outcome
-        && may_pass(error)
+        && is_transient(error)
     {
         warn!(%error, what, "not stored yet; retrying");
         tokio::spawn(async move {
-            tokio::time::sleep(STORE_RETRY).await;
+            tokio::time::sleep(STORE_RETRY_DELAY).await;
             if let Err(error) = retried(what, attempt).await {
                 warn!(%error, what, "not stored");
             }
@@ -315,6 +324,6 @@ async fn or_retried<T: Send + 'static>(
 }
 
 /// True if a retry may succeed.
-fn may_pass(error: &StoreError) -> bool {
+fn is_transient(error: &StoreError) -> bool {
     !matches!(error, StoreError::Settled { .. } | StoreError::NoSuchRequest(_) | StoreError::Closed)
 }

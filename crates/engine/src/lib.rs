@@ -1,6 +1,6 @@
-//! Where it happens. [`terminal::start`] runs a program in a terminal and serves it as a [`wh_client::Surface`]: one task
-//! owns the terminal, the screen and the session machine, and everybody else asks it. [`control`] has what control of sessions needs from
-//! the system.
+//! Runs sessions: terminal programs ([`terminal`]), conversations with agents ([`space`]), and their durable state
+//! ([`store`]). One task owns each session; other code reaches it through the handles of [`wh_client`]. [`control`]
+//! admits, executes and audits the control messages of other programs.
 
 pub mod control;
 pub mod ledger;

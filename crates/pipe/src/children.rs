@@ -1,5 +1,5 @@
-//! Registry of the children that this process started itself. A child subreaper also gets children that it never started: what
-//! outlives its supervisor. Only a complete registry can tell them apart, so every child is started through [`spawn`].
+//! Registry of the children that this process started. A child subreaper also has children that it adopted; only a
+//! complete registry can tell them apart, so every child is started through [`spawn`].
 
 use std::collections::HashMap;
 use std::io;
@@ -10,34 +10,35 @@ use nix::unistd::getpid;
 
 use crate::proc::{self, ProcessId, Stat};
 
-/// Names the session in the environment of everything that runs in it. For programs to read; never evidence of anything.
+/// Environment variable with the session id, set for everything that runs in a session. Informational: programs can
+/// change it, so it proves nothing.
 pub const SESSION_VARIABLE: &str = "WH_SESSION";
 
 /// Purpose of a child.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Role {
+pub enum ChildRole {
     /// A program that runs without a supervisor.
     Program,
-    /// A supervisor: everything below it belongs to one session, or to none if it runs on behalf of wh itself.
+    /// A supervisor. All its descendants belong to one session, or to none if it runs on behalf of wh itself.
     Supervisor {
-        /// Id of the session.
+        /// Session id, if any.
         session: Option<String>,
     },
 }
 
-/// Held across fork and registration, so that nobody can see a child of ours before it is registered.
-static REGISTRY: LazyLock<Mutex<HashMap<ProcessId, Role>>> = LazyLock::new(Mutex::default);
+/// Locked across fork and registration, so that no child of this process is visible before it is registered.
+static REGISTRY: LazyLock<Mutex<HashMap<ProcessId, ChildRole>>> = LazyLock::new(Mutex::default);
 
-fn registry() -> MutexGuard<'static, HashMap<ProcessId, Role>> {
+fn registry() -> MutexGuard<'static, HashMap<ProcessId, ChildRole>> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Entry of one child in the registry. Keep it until the child has been waited for.
+/// Entry of one child in the registry. Keep it until the child has been reaped.
 #[derive(Debug)]
 pub struct Registration(ProcessId);
 
 impl Registration {
-    /// The child.
+    /// Returns the id of the child.
     pub fn id(&self) -> ProcessId {
         self.0
     }
@@ -50,15 +51,15 @@ impl Drop for Registration {
 }
 
 /// Starts a child and registers it in one step.
-pub fn spawn(command: &mut Command, role: Role) -> io::Result<(Child, Registration)> {
+pub fn spawn(command: &mut Command, role: ChildRole) -> io::Result<(Child, Registration)> {
     let mut registry = registry();
     #[expect(clippy::disallowed_methods, reason = "this is the one place that registers")]
     let mut child = command.spawn()?;
-    // The child cannot be gone: nobody has waited for it. But there may be no descriptor to look at it with.
+    // The child has not been reaped, so it exists. But there may be no free descriptor to read `/proc` with.
     let id = match ProcessId::of(child.id().cast_signed()) {
         Ok(id) => id,
         Err(error) => {
-            // Nobody would know of it.
+            // An unregistered child would be taken for an orphan.
             let _ = child.kill();
             let _ = child.wait();
             return Err(error);
@@ -68,21 +69,22 @@ pub fn spawn(command: &mut Command, role: Role) -> io::Result<(Child, Registrati
     Ok((child, Registration(id)))
 }
 
-/// The supervisors that this process started and has not waited for, with their sessions.
+/// Returns the supervisors that this process started and has not reaped, with their sessions.
 pub fn supervisors() -> HashMap<ProcessId, Option<String>> {
-    let of_supervisor = |(id, role): (&ProcessId, &Role)| match role {
-        Role::Supervisor { session } => Some((*id, session.clone())),
-        Role::Program => None,
+    let of_supervisor = |(id, role): (&ProcessId, &ChildRole)| match role {
+        ChildRole::Supervisor { session } => Some((*id, session.clone())),
+        ChildRole::Program => None,
     };
     registry().iter().filter_map(of_supervisor).collect()
 }
 
-/// Children of this process that it did not start: orphans that it adopted as a child subreaper. Zombies are included.
+/// Returns the orphans that this process adopted as a child subreaper: children that it did not start. Includes
+/// zombies.
 pub fn adopted() -> io::Result<Vec<ProcessId>> {
     Ok(survey()?.1)
 }
 
-/// Every process of the machine, and those of them that are [adopted].
+/// Returns every process of the machine, and the [adopted] processes among them.
 pub(crate) fn survey() -> io::Result<(HashMap<i32, Stat>, Vec<ProcessId>)> {
     let registry = registry();
     let processes = proc::snapshot()?;
@@ -93,14 +95,14 @@ pub(crate) fn survey() -> io::Result<(HashMap<i32, Stat>, Vec<ProcessId>)> {
     Ok((processes, adopted))
 }
 
-/// Registers the children that this process has already, for good: those of a program that has replaced itself by this one are
-/// nobody's orphans.
+/// Registers the existing children of this process permanently. Children of a program that replaced itself with this
+/// one by `exec` are not orphans.
 pub(crate) fn register_inherited() -> io::Result<()> {
     let mut registry = registry();
     let own = getpid().as_raw();
     let children = proc::snapshot()?.into_iter().filter(|(_, stat)| stat.parent == own);
     for (pid, stat) in children {
-        registry.entry(ProcessId { pid, started: stat.started }).or_insert(Role::Program);
+        registry.entry(ProcessId { pid, started: stat.started }).or_insert(ChildRole::Program);
     }
     Ok(())
 }
@@ -113,10 +115,10 @@ mod tests {
 
     use super::*;
 
-    /// Makes [`without_descriptors`] do its work.
+    /// Environment variable that enables [`without_descriptors`].
     const INSIDE: &str = "WH_TEST_SPAWN_WITHOUT_DESCRIPTORS";
 
-    /// Not a test by itself: run by the one below in a process of its own, because the limit is the whole process's.
+    /// Child process of the test below: the descriptor limit applies to a whole process.
     #[test]
     fn without_descriptors() {
         if std::env::var_os(INSIDE).is_none() {
@@ -124,7 +126,7 @@ mod tests {
         }
         let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
         setrlimit(Resource::RLIMIT_NOFILE, 0, hard).unwrap();
-        let spawned = spawn(Command::new("/bin/sleep").arg("60"), Role::Program);
+        let spawned = spawn(Command::new("/bin/sleep").arg("60"), ChildRole::Program);
         setrlimit(Resource::RLIMIT_NOFILE, soft, hard).unwrap();
         assert_eq!(spawned.unwrap_err().raw_os_error(), Some(nix::libc::EMFILE));
         assert_eq!(waitpid(None, Some(WaitPidFlag::WNOHANG)), Err(Errno::ECHILD), "there is no child");
@@ -135,13 +137,13 @@ mod tests {
         let mut alone = Command::new(std::env::current_exe().unwrap());
         alone.args(["--exact", "children::tests::without_descriptors", "--nocapture"]).env(INSIDE, "1");
         let output = alone.output().unwrap();
-        let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        assert!(output.status.success(), "{}", said.concat());
+        let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        assert!(output.status.success(), "{}", text.concat());
     }
 
     #[test]
     fn a_registered_child_is_not_taken_for_an_adopted_one() {
-        let role = Role::Supervisor { session: Some("s1".to_owned()) };
+        let role = ChildRole::Supervisor { session: Some("s1".to_owned()) };
         let (mut child, registration) = spawn(Command::new("sleep").arg("60"), role).unwrap();
         let id = registration.id();
         assert!(id.exists() && !adopted().unwrap().contains(&id));

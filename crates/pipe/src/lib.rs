@@ -1,8 +1,8 @@
-//! How a program is spoken to over pipes: [`process`] starts and ends it, [`lines`] and [`writer`] carry what is said,
-//! and [`pending`] knows who waits for a reply; [`link`] puts these together for a protocol whose messages are lines. A
-//! [`supervisor`] is a small process in between, for owners whose programs must not outlive them however they end;
-//! [`children`] registers what we started, [`reaper`] ends what does not end, and [`proc`] reads what the system knows of a
-//! process.
+//! Runs programs behind pipes. [`process`] starts and ends a program, [`lines`] and [`writer`] frame its input and
+//! output as lines, and [`pending`] matches replies with requests; [`link`] combines these for line-based protocols. A
+//! [`supervisor`] is a small intermediate process for owners whose programs must not outlive them, [`children`]
+//! registers every process started here, [`reaper`] kills process trees that do not end in time, and [`proc`] reads
+//! `/proc`.
 //!
 //! ```
 //! use std::time::Duration;
@@ -12,21 +12,23 @@
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut child = Launch::new("cat").start().await?;
 //! let writer = child.stdin.take().map(Writer::new).ok_or("taken")?;
-//! let mut lines = child.stdout.take().map(|stdout| Lines::new(stdout, lines::MAX)).ok_or("taken")?;
+//! let mut lines = child.stdout.take().map(|stdout| Lines::new(stdout, lines::MAX_LINE_BYTES)).ok_or("taken")?;
 //!
 //! writer.line("{\"hello\":1}").await?;
-//! assert_eq!(lines.next().await?, Some(Line::Whole(b"{\"hello\":1}")));
+//! assert_eq!(lines.next().await?, Some(Line::Complete(b"{\"hello\":1}")));
 //!
 //! writer.close();
 //! assert_eq!(child.end(Duration::from_secs(5)).await, Exit::Code(0));
 //! # Ok(())
 //! # }
 //! ```
+#![warn(missing_docs)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "a test ends what it starts"))]
 
 pub mod children;
-mod find;
-mod leash;
+mod executable;
+mod io_loop;
+mod kill_switch;
 pub mod lines;
 pub mod link;
 pub mod pending;
@@ -34,29 +36,26 @@ pub mod pidfd;
 pub mod proc;
 pub mod process;
 pub mod protocol;
+mod read_budget;
 pub mod reaper;
-mod room;
 pub mod signals;
 pub mod supervisor;
 pub mod tail;
-mod talk;
 pub mod tree;
 pub mod writer;
 
-pub use find::find;
-pub use leash::Leash;
+pub use executable::find_executable;
+pub use io_loop::Closed;
+pub use kill_switch::KillSwitch;
 pub use lines::{Line, Lines};
 pub use link::Link;
 pub use nix::sys::signal::Signal;
-pub use pending::{NoReply, Pending, Waiting};
-pub use process::{Child, Exit, Launch, StartError, Stdin, Stdout, describe_exit};
-pub use reaper::Left;
+pub use pending::{NoReply, PendingReplies, ReplyFuture};
+pub use process::{Child, Exit, Launch, LaunchError, Stdin, Stdout, describe_exit};
+pub use reaper::Survivors;
 pub use supervisor::Supervisor;
 pub use tail::Tail;
-pub use talk::Closed;
 pub use writer::Writer;
 
 #[cfg(not(target_os = "linux"))]
-compile_error!(
-    "wh-pipe needs Linux: what keeps programs from outliving their owner rests on child subreapers and /proc"
-);
+compile_error!("wh-pipe requires Linux: supervisors rely on child subreapers and /proc");

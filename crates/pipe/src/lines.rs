@@ -1,36 +1,36 @@
-//! A stream as lines, each of a bounded length. It is read only when a line is asked for: whoever writes too fast waits.
+//! Splits a stream into lines of bounded length. Reads only when a line is requested, so a fast writer is subject to
+//! backpressure.
 
 use std::io;
 use std::ops::Range;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// How long a line may be, where nothing speaks for another number.
-pub const MAX: usize = 64 * 1024 * 1024;
+/// Default limit for the length of a line.
+pub const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
-/// The least room that there is for a read: what a pipe holds.
-const READ: usize = 64 * 1024;
+/// Minimum free space for a read: the capacity of a pipe.
+const MIN_READ_BYTES: usize = 64 * 1024;
 
-/// What the buffer begins with.
-const BEGIN: usize = 2 * READ;
+/// Initial capacity of the buffer.
+const INITIAL_BUFFER_BYTES: usize = 2 * MIN_READ_BYTES;
 
-/// A buffer that has grown beyond this is given back once what it holds fits into a new one.
-const KEEP: usize = 1024 * 1024;
+/// Capacity above which a buffer is replaced by a small one, once its content fits.
+const SHRINK_ABOVE_BYTES: usize = 1024 * 1024;
 
-/// One line, without its end.
+/// A line without its line end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Line<'a> {
-    /// All of it.
-    Whole(&'a [u8]),
-    /// It was longer than it may be, and has been passed over.
+    /// A complete line.
+    Complete(&'a [u8]),
+    /// The line exceeded the limit and was skipped.
     TooLong {
-        /// How long it was.
+        /// Length of the line.
         bytes: u64,
     },
 }
 
-/// The lines of a stream. They end with a line feed, or a carriage return and a line feed; the last may end with the
-/// stream.
+/// Reads the lines of a stream. A line ends with LF or CR LF; the last may end with the stream.
 ///
 /// The buffer never holds more than the longest line allowed and one read.
 #[derive(Debug)]
@@ -38,35 +38,35 @@ pub struct Lines<R> {
     reader: R,
     max: usize,
     buffer: Vec<u8>,
-    /// Where the line begins that is not given yet.
+    /// Offset of the first line that has not been returned.
     begin: usize,
-    /// Up to where there is no line end.
+    /// Offset up to which there is no line end.
     searched: usize,
     skipped: Option<Skipped>,
     ended: bool,
 }
 
-/// The part of a line that has been passed over.
+/// The skipped part of an overlong line.
 #[derive(Debug, Clone, Copy)]
 struct Skipped {
     bytes: u64,
-    /// Its last byte is a carriage return, which may be a part of the line's end.
-    returned: bool,
+    /// The last byte is a CR, which may belong to the line end.
+    ends_with_cr: bool,
 }
 
-enum Found {
-    Whole(Range<usize>),
+enum FoundLine {
+    Complete(Range<usize>),
     TooLong(u64),
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    /// The lines of `reader`, of at most `max` bytes: [`MAX`], where nothing speaks for another number.
+    /// Creates a reader of lines of at most `max` bytes, usually [`MAX_LINE_BYTES`].
     pub fn new(reader: R, max: usize) -> Self {
-        let buffer = Vec::with_capacity(BEGIN);
+        let buffer = Vec::with_capacity(INITIAL_BUFFER_BYTES);
         Self { reader, max, buffer, begin: 0, searched: 0, skipped: None, ended: false }
     }
 
-    /// The next line; `None` at the end. Cancel safe.
+    /// Returns the next line; `None` at the end. Cancel safe.
     pub async fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         let found = loop {
             if let Some(found) = self.take_line() {
@@ -87,12 +87,12 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             };
         };
         Ok(Some(match found {
-            Found::Whole(range) => Line::Whole(&self.buffer[range]),
-            Found::TooLong(bytes) => Line::TooLong { bytes },
+            FoundLine::Complete(range) => Line::Complete(&self.buffer[range]),
+            FoundLine::TooLong(bytes) => Line::TooLong { bytes },
         }))
     }
 
-    fn take_line(&mut self) -> Option<Found> {
+    fn take_line(&mut self) -> Option<FoundLine> {
         let Some(at) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
             self.searched = self.buffer.len();
             return None;
@@ -105,44 +105,46 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         } else if line.is_empty()
             && let Some(skipped) = &mut self.skipped
         {
-            skipped.bytes -= u64::from(skipped.returned);
+            skipped.bytes -= u64::from(skipped.ends_with_cr);
         }
-        Some(self.judge(line))
+        Some(self.classify(line))
     }
 
-    fn take_rest(&mut self) -> Option<Found> {
+    fn take_rest(&mut self) -> Option<FoundLine> {
         let rest = self.begin..self.buffer.len();
         self.begin = rest.end;
-        (!rest.is_empty() || self.skipped.is_some()).then(|| self.judge(rest))
+        (!rest.is_empty() || self.skipped.is_some()).then(|| self.classify(rest))
     }
 
-    fn judge(&mut self, line: Range<usize>) -> Found {
+    fn classify(&mut self, line: Range<usize>) -> FoundLine {
         match self.skipped.take() {
-            Some(skipped) => Found::TooLong(skipped.bytes + line.len() as u64),
-            None if line.len() > self.max => Found::TooLong(line.len() as u64),
-            None => Found::Whole(line),
+            Some(skipped) => FoundLine::TooLong(skipped.bytes + line.len() as u64),
+            None if line.len() > self.max => FoundLine::TooLong(line.len() as u64),
+            None => FoundLine::Complete(line),
         }
     }
 
-    /// Forgets what there is of a line that is too long already. A carriage return too many may belong to its end.
+    /// Drops the buffered part of a line that is already too long. One byte more is allowed, as it may be the CR of the
+    /// line end.
     fn skip_if_too_long(&mut self) {
         let held = &self.buffer[self.begin..];
         if held.is_empty() || (self.skipped.is_none() && held.len() <= self.max.saturating_add(1)) {
             return;
         }
         let before = self.skipped.map_or(0, |skipped| skipped.bytes);
-        self.skipped = Some(Skipped { bytes: before + held.len() as u64, returned: held.ends_with(b"\r") });
+        self.skipped = Some(Skipped { bytes: before + held.len() as u64, ends_with_cr: held.ends_with(b"\r") });
         self.begin = self.buffer.len();
     }
 
-    /// Makes room for a read: by moving what is held to the front, by giving a large buffer back, or by growing.
+    /// Makes space for a read: moves the content to the front, replaces a large buffer by a small one, or grows the
+    /// buffer.
     fn make_room(&mut self) {
         let held = self.buffer.len() - self.begin;
-        if self.buffer.capacity() > KEEP && held <= BEGIN - READ {
-            let mut smaller = Vec::with_capacity(BEGIN);
+        if self.buffer.capacity() > SHRINK_ABOVE_BYTES && held <= INITIAL_BUFFER_BYTES - MIN_READ_BYTES {
+            let mut smaller = Vec::with_capacity(INITIAL_BUFFER_BYTES);
             smaller.extend_from_slice(&self.buffer[self.begin..]);
             self.buffer = smaller;
-        } else if self.begin > 0 && (held == 0 || self.buffer.capacity() - self.buffer.len() < READ) {
+        } else if self.begin > 0 && (held == 0 || self.buffer.capacity() - self.buffer.len() < MIN_READ_BYTES) {
             self.buffer.copy_within(self.begin.., 0);
             self.buffer.truncate(held);
         } else {
@@ -155,8 +157,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 
     fn grow(&mut self) {
         let (length, capacity) = (self.buffer.len(), self.buffer.capacity());
-        if capacity - length < READ {
-            let most = self.max.saturating_add(1).saturating_add(READ).max(length.saturating_add(READ));
+        if capacity - length < MIN_READ_BYTES {
+            let most =
+                self.max.saturating_add(1).saturating_add(MIN_READ_BYTES).max(length.saturating_add(MIN_READ_BYTES));
             self.buffer.reserve_exact(capacity.saturating_mul(2).min(most) - length);
         }
     }

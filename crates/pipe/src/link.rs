@@ -1,5 +1,5 @@
-//! A link to a program that speaks in lines: frames are written in their order, replies are matched with requests by id,
-//! and everything else arrives as events in the order in which the program wrote it. The [`Codec`] knows what a line means.
+//! A link to a program with a line-based protocol: frames are written in order, replies are matched with requests by
+//! id, and everything else arrives as events in the order written. The [`Codec`] defines the meaning of a line.
 
 mod events;
 mod requests;
@@ -17,97 +17,97 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tracing::debug;
 
+use crate::io_loop::{Closed, IoLoop, ProgramLine};
 use crate::lines::{Line, Lines};
-use crate::pending::Pending;
-use crate::process::{Launch, StartError};
+use crate::pending::PendingReplies;
+use crate::process::{Launch, LaunchError};
 use crate::tail::MarkedLines;
-use crate::talk::{Closed, Heard, Talk};
 use crate::writer::Writer;
 
-pub use events::Events;
+pub use events::LinkEvents;
 use events::Queued;
-pub use requests::{Hurry, LinkReply, Outbound};
+pub use requests::{LinkReply, Outbound, RaisedLimit};
 
-/// Time after a failed write in which the program's end is waited for: it is seen a little after its pipe breaks, and says
-/// more than the broken pipe.
-const END_AFTER_BROKEN_PIPE: Duration = Duration::from_secs(2);
+/// Time to wait for the program's exit after a failed write. The exit status arrives a little after the pipe breaks,
+/// and is a better reason than the broken pipe.
+const END_REASON_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A boxed future that can be sent to another task.
-pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+pub type AnswerFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// Reads and writes the lines of a protocol. No IO.
+/// Encodes and decodes the lines of a protocol. No IO.
 pub trait Codec: Sized + Send + Sync + 'static {
     /// A message to the program.
     type Frame: Send + 'static;
-    /// Id of a request of ours.
+    /// Id of a request to the program.
     type Id: Hash + Eq + Clone + fmt::Debug + Send + Sync + 'static;
-    /// Content of a reply to a request of ours.
+    /// Content of a reply to such a request.
     type Reply: Send + 'static;
-    /// A message of the program that is not a reply.
+    /// A message from the program that is not a reply.
     type Message: Send + 'static;
 
-    /// Writes a frame as one line. `number` is different for each frame of a link.
+    /// Encodes a frame as one line. `number` is unique for each frame of a link.
     ///
     /// # Errors
     ///
-    /// If the frame cannot be written as a line.
+    /// If the frame cannot be encoded as a line.
     fn encode(&self, frame: Self::Frame, number: u64) -> Result<Encoded<Self::Id>, String>;
 
-    /// Reads one line.
+    /// Decodes one line.
     fn decode(&self, line: &[u8]) -> Decoded<Self>;
 }
 
 /// A frame as it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Encoded<I> {
-    /// The line, without its end.
+    /// The line, without its line feed.
     pub line: String,
-    /// Its part in the exchange.
-    pub role: Role<I>,
+    /// Role in the exchange of requests and answers.
+    pub role: FrameRole<I>,
 }
 
-/// The part of a frame in the exchange of requests and replies.
+/// Role of a frame in the exchange of requests and answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Role<I> {
+pub enum FrameRole<I> {
     /// Neither a request nor an answer.
     Message,
-    /// A request of ours, which is answered under this id.
+    /// A request to the program, which replies under this id.
     Request(I),
-    /// The answer to the program's request of this key. Written only while that request is open.
+    /// The answer to the program's request with this key. Written only while that request is open.
     Answer(String),
 }
 
 /// The meaning of a line.
 pub enum Decoded<C: Codec> {
-    /// The reply to a request of ours.
+    /// The reply to a request to the program.
     Reply(C::Id, C::Reply),
-    /// A message.
+    /// A message that is neither a request nor a reply.
     Message(C::Message),
-    /// A request of the program, open under this key until it is answered or withdrawn.
+    /// A request from the program, open under this key until it is answered or withdrawn.
     Request(String, C::Message),
-    /// The program withdraws its request of this key. The message is passed on if the request was open.
+    /// The program withdraws its request with this key. The message is passed on if the request was open.
     Withdrawal(String, C::Message),
-    /// A request of the program, under this key, that the future answers.
-    Handled(String, BoxFuture<C::Frame>),
-    /// Nothing of interest.
+    /// A request from the program under this key, answered by the future.
+    Handled(String, AnswerFuture<C::Frame>),
+    /// A line to ignore.
     Nothing,
 }
 
-/// One event of a link.
+/// Event that a link delivers to its reader.
 pub enum Inbound<C: Codec> {
-    /// A message of the program.
+    /// A message from the program.
     Message(C::Message),
     /// The reply to a request that was written with [`Link::write`].
     Reply(C::Id, C::Reply),
     /// A line exceeded the limit and was skipped.
     Skipped {
-        /// Its length.
+        /// Length of the line.
         bytes: u64,
     },
-    /// A line of its standard error that has the launch's [marker](Launch::stderr_marker). Its place among messages is not
-    /// known.
+    /// A line of standard error that contains the launch's [marker](Launch::stderr_marker). Its position relative to
+    /// messages is unknown.
     Stderr(String),
-    /// The program is gone; nothing comes after this.
+    /// The program has exited. This is the last event.
     Closed(Closed),
 }
 
@@ -123,15 +123,16 @@ impl<C: Codec> fmt::Debug for Inbound<C> {
     }
 }
 
-/// The program is gone, and why.
+/// Failure to use a link: the program has exited, for this reason, or the frame cannot be encoded as a line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Gone(pub Arc<str>);
+pub struct LinkError(pub Arc<str>);
 
-/// A link to a running program. Clones are the same link; with the last of them and its [`Events`], the program ends.
+/// A link to a running program. Clones share the same link. Dropping the last clone and the [`LinkEvents`] ends the
+/// program.
 pub struct Link<C: Codec> {
-    shared: Arc<Shared<C>>,
-    _held: Arc<Held<C>>,
+    shared: Arc<LinkShared<C>>,
+    _held: Arc<CloseOnDrop<C>>,
 }
 
 impl<C: Codec> Clone for Link<C> {
@@ -146,29 +147,30 @@ impl<C: Codec> fmt::Debug for Link<C> {
     }
 }
 
-type Sender<C> = mpsc::UnboundedSender<Queued<C>>;
+type EventSender<C> = mpsc::UnboundedSender<Queued<C>>;
 
-struct Shared<C: Codec> {
-    talk: Talk,
+struct LinkShared<C: Codec> {
+    io: IoLoop,
     codec: C,
-    pending: Pending<C::Id, C::Reply>,
-    /// Requests of ours whose reply is an event.
+    pending: PendingReplies<C::Id, C::Reply>,
+    /// Requests to the program whose reply is an event.
     inline: Mutex<HashSet<C::Id>>,
-    /// Requests of the program that are open, with the task that answers where that is not the reader's.
+    /// Open requests from the program, with the answering task if the codec handles them.
     open: Mutex<HashMap<String, Option<AbortHandle>>>,
     next: AtomicU64,
-    /// Number of [`Hurry`] values: requests of ours with a timeout, and writes. While there are any, more is read than may wait otherwise: the reply is behind it.
-    hurried: AtomicUsize,
-    /// Why the program is gone, once it is.
+    /// Number of live [`RaisedLimit`] values, held by requests with a timeout and by writes. While it is not 0, reading
+    /// continues up to the hard limit, since a reply is queued behind other events.
+    raised_limits: AtomicUsize,
+    /// Reason for the end of the program, once it has ended.
     gone: watch::Sender<Option<Arc<str>>>,
 }
 
-/// Ends the program when nobody holds the link.
-struct Held<C: Codec>(Arc<Shared<C>>);
+/// Ends the program when the last holder of the link is dropped.
+struct CloseOnDrop<C: Codec>(Arc<LinkShared<C>>);
 
-impl<C: Codec> Drop for Held<C> {
+impl<C: Codec> Drop for CloseOnDrop<C> {
     fn drop(&mut self) {
-        self.0.talk.close();
+        self.0.io.close();
     }
 }
 
@@ -177,101 +179,101 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<C: Codec> Link<C> {
-    /// Starts a program and reads what it writes.
+    /// Starts a program and reads its output.
     ///
     /// # Errors
     ///
     /// If it cannot be started.
-    pub async fn start(launch: &Launch, codec: C, longest_line: usize) -> Result<(Self, Events<C>), StartError> {
+    pub async fn start(launch: &Launch, codec: C, longest_line: usize) -> Result<(Self, LinkEvents<C>), LaunchError> {
         let mut child = launch.start().await?;
-        let broken = || StartError::Other {
+        let broken = || LaunchError::Other {
             program: launch.program.clone(),
-            source: std::io::Error::other("its pipes are gone"),
+            source: std::io::Error::other("its pipes were already taken"),
         };
         let writer = Writer::new(child.stdin.take().ok_or_else(broken)?);
         let stdout = Lines::new(child.stdout.take().ok_or_else(broken)?, longest_line);
         let stderr = launch.stderr_marker.clone().map(|marker| MarkedLines::new(child.stderr.clone(), marker));
-        let shared = Arc::new(Shared {
-            talk: Talk::new(writer),
+        let shared = Arc::new(LinkShared {
+            io: IoLoop::new(writer),
             codec,
-            pending: Pending::new(),
+            pending: PendingReplies::new(),
             inline: Mutex::default(),
             open: Mutex::default(),
             next: AtomicU64::new(0),
-            hurried: AtomicUsize::new(0),
+            raised_limits: AtomicUsize::new(0),
             gone: watch::Sender::new(None),
         });
-        // Bounded by the room of the talk: beyond that nothing is read.
+        // Unbounded: the read budget bounds the number of queued events.
         let (sender, receiver) = mpsc::unbounded_channel();
-        let held = Arc::new(Held(Arc::clone(&shared)));
-        let events = Events::new(receiver, Arc::clone(&shared), Arc::clone(&held));
+        let held = Arc::new(CloseOnDrop(Arc::clone(&shared)));
+        let events = LinkEvents::new(receiver, Arc::clone(&shared), Arc::clone(&held));
         let reader = Arc::clone(&shared);
         tokio::spawn(async move {
-            let urgent = || reader.hurried.load(Ordering::Acquire) > 0;
-            let hear = |heard: Heard<'_>| match heard {
-                Heard::Stdout(line) => reader.hear(line, &sender),
-                Heard::Stderr(line) => {
+            let urgent = || reader.raised_limits.load(Ordering::Acquire) > 0;
+            let handle = |program_line: ProgramLine<'_>| match program_line {
+                ProgramLine::Stdout(line) => reader.handle_line(line, &sender),
+                ProgramLine::Stderr(line) => {
                     let bytes = line.len();
-                    reader.tell(Inbound::Stderr(line), bytes, &sender);
+                    reader.queue_message(Inbound::Stderr(line), bytes, &sender);
                 }
             };
-            let closed = reader.talk.listen(child, (stdout, stderr), urgent, hear).await;
+            let closed = reader.io.run(child, (stdout, stderr), urgent, handle).await;
             let reason = closed.reason();
             reader.gone.send_replace(Some(reason.as_str().into()));
             reader.pending.close(&reason);
             for (_, task) in lock(&reader.open).drain() {
                 task.inspect(AbortHandle::abort);
             }
-            reader.tell_exchange(Inbound::Closed(closed), 0, &sender);
+            reader.queue_exchange(Inbound::Closed(closed), 0, &sender);
         });
         Ok((Self { shared, _held: held }, events))
     }
 
-    /// Lets the program end: its input is closed, and a program that does not end by itself is ended.
-    /// [`Inbound::Closed`] tells when.
+    /// Closes the program's input, and ends the program if it does not exit by itself. [`Inbound::Closed`] reports the
+    /// end.
     pub fn close(&self) {
-        self.shared.talk.close();
+        self.shared.io.close();
     }
 
-    /// The reason of the program's end, or `seen` if that is not known in time.
-    pub async fn why_gone(&self, seen: &str) -> Gone {
-        self.shared.why(seen).await
+    /// Returns the reason for the end of the program, or `seen` if the reason is not known in time.
+    pub async fn end_reason(&self, seen: &str) -> LinkError {
+        self.shared.end_reason(seen).await
     }
 }
 
-impl<C: Codec> Shared<C> {
-    fn hear(self: &Arc<Self>, line: Line<'_>, sender: &Sender<C>) {
+impl<C: Codec> LinkShared<C> {
+    fn handle_line(self: &Arc<Self>, line: Line<'_>, sender: &EventSender<C>) {
         let line = match line {
-            Line::Whole(line) => line,
-            Line::TooLong { bytes } => return self.tell(Inbound::Skipped { bytes }, 0, sender),
+            Line::Complete(line) => line,
+            Line::TooLong { bytes } => return self.queue_message(Inbound::Skipped { bytes }, 0, sender),
         };
         match self.codec.decode(line) {
             Decoded::Nothing => {}
             Decoded::Reply(id, reply) => {
                 if lock(&self.inline).remove(&id) {
-                    self.tell_exchange(Inbound::Reply(id, reply), line.len(), sender);
+                    self.queue_exchange(Inbound::Reply(id, reply), line.len(), sender);
                 } else if !self.pending.resolve(&id, reply) {
-                    debug!(?id, "a reply that nobody waits for");
+                    debug!(?id, "ignoring a reply to an unknown request");
                 }
             }
-            Decoded::Message(message) => self.tell(Inbound::Message(message), line.len(), sender),
+            Decoded::Message(message) => self.queue_message(Inbound::Message(message), line.len(), sender),
             Decoded::Request(key, message) => {
                 lock(&self.open).insert(key, None);
-                self.tell_exchange(Inbound::Message(message), line.len(), sender);
+                self.queue_exchange(Inbound::Message(message), line.len(), sender);
             }
             Decoded::Withdrawal(key, message) => {
                 let open = lock(&self.open).remove(&key);
                 match open {
                     Some(Some(task)) => task.abort(),
-                    Some(None) => self.tell_exchange(Inbound::Message(message), line.len(), sender),
-                    None => debug!("a request was withdrawn that is not open"),
+                    Some(None) => self.queue_exchange(Inbound::Message(message), line.len(), sender),
+                    None => debug!("ignoring the withdrawal of an unknown request"),
                 }
             }
-            Decoded::Handled(key, answer) => self.handle(key, answer, line.len()),
+            Decoded::Handled(key, answer) => self.spawn_answer(key, answer, line.len()),
         }
     }
 
-    fn handle(self: &Arc<Self>, key: String, answer: BoxFuture<C::Frame>, bytes: usize) {
+    fn spawn_answer(self: &Arc<Self>, key: String, answer: AnswerFuture<C::Frame>, bytes: usize) {
         let mut open = lock(&self.open);
         let counted = CountedAnswer::new(self, bytes);
         let task = tokio::spawn(async move {
@@ -282,59 +284,59 @@ impl<C: Codec> Shared<C> {
                 Err(gone) => Err(gone),
             };
             if let Err(error) = outcome {
-                debug!(%error, "an answer was not sent");
+                debug!(%error, "could not send an answer");
             }
         });
-        // The lock is held until the task is known, so the task cannot have answered before.
+        // The lock is held until the task is recorded, so the task cannot have answered before.
         open.insert(key, Some(task.abort_handle()));
     }
 
-    fn tell(&self, event: Inbound<C>, bytes: usize, sender: &Sender<C>) {
+    fn queue_message(&self, event: Inbound<C>, bytes: usize, sender: &EventSender<C>) {
         self.queue(Queued { event, bytes, is_exchange: false }, sender);
     }
 
-    /// The same for an event that somebody waits for.
-    fn tell_exchange(&self, event: Inbound<C>, bytes: usize, sender: &Sender<C>) {
+    /// Queues a request, a withdrawal, a reply or the end, which must not be dropped.
+    fn queue_exchange(&self, event: Inbound<C>, bytes: usize, sender: &EventSender<C>) {
         self.queue(Queued { event, bytes, is_exchange: true }, sender);
     }
 
-    fn queue(&self, queued: Queued<C>, sender: &Sender<C>) {
-        self.talk.room.put(queued.bytes);
-        // Without a reader nobody misses it.
+    fn queue(&self, queued: Queued<C>, sender: &EventSender<C>) {
+        self.io.budget.add_event(queued.bytes);
+        // The reader may have been dropped.
         let _ = sender.send(queued);
     }
 
-    async fn line(&self, line: String) -> Result<(), Gone> {
-        match self.talk.writer.line(line).await {
+    async fn write_line(&self, line: String) -> Result<(), LinkError> {
+        match self.io.writer.line(line).await {
             Ok(()) => Ok(()),
-            Err(error) => Err(self.why(&error.to_string()).await),
+            Err(error) => Err(self.end_reason(&error.to_string()).await),
         }
     }
 
-    async fn why(&self, seen: &str) -> Gone {
+    async fn end_reason(&self, seen: &str) -> LinkError {
         let mut gone = self.gone.subscribe();
-        let reason = timeout(END_AFTER_BROKEN_PIPE, gone.wait_for(Option::is_some)).await;
+        let reason = timeout(END_REASON_TIMEOUT, gone.wait_for(Option::is_some)).await;
         let reason = reason.ok().and_then(|known| known.ok()?.clone());
-        Gone(reason.unwrap_or_else(|| seen.into()))
+        LinkError(reason.unwrap_or_else(|| seen.into()))
     }
 }
 
-/// Counts a request of the program in the room while a task answers it, also if the task is aborted.
+/// Counts a request from the program in the read budget while a task answers it, also if the task is aborted.
 struct CountedAnswer<C: Codec> {
-    shared: Arc<Shared<C>>,
+    shared: Arc<LinkShared<C>>,
     bytes: usize,
 }
 
 impl<C: Codec> CountedAnswer<C> {
-    fn new(shared: &Arc<Shared<C>>, bytes: usize) -> Self {
-        shared.talk.room.begin_answer(bytes);
+    fn new(shared: &Arc<LinkShared<C>>, bytes: usize) -> Self {
+        shared.io.budget.begin_answer(bytes);
         Self { shared: Arc::clone(shared), bytes }
     }
 }
 
 impl<C: Codec> Drop for CountedAnswer<C> {
     fn drop(&mut self) {
-        self.shared.talk.room.end_answer(self.bytes);
+        self.shared.io.budget.end_answer(self.bytes);
     }
 }
 

@@ -1,5 +1,5 @@
-//! Requests that wait for a reply. Whoever asks holds a future; whoever reads replies finds it by its key. There is no
-//! task for a request, and no more entries than there are futures.
+//! Matches replies with pending requests by key. The requester holds a future; there is no task per request, and the
+//! number of entries is bounded by the number of futures.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -13,59 +13,59 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Sleep;
 
-/// Why there is no reply.
+/// Reason for a missing reply.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoReply {
-    /// It took too long.
+    /// No reply arrived within the timeout.
     #[error("no reply within {0:?}")]
     Timeout(Duration),
-    /// There will be none: the other side is gone.
+    /// The other side is disconnected, for this reason, so there will be no reply.
     #[error("no reply: {0}")]
     Disconnected(Arc<str>),
-    /// A request with the same key waits already.
-    #[error("a request with the same id waits for its reply already")]
-    Taken,
+    /// Another request with the same key is pending.
+    #[error("a request with the same id is already pending")]
+    DuplicateKey,
 }
 
-/// The requests that wait, by key. It may be cloned: all clones are one.
+/// Pending requests, by key. Clones share the same requests.
 #[derive(Debug)]
-pub struct Pending<K, T>(Arc<Mutex<Inner<K, T>>>);
+pub struct PendingReplies<K, T>(Arc<Mutex<PendingState<K, T>>>);
 
 #[derive(Debug)]
-struct Inner<K, T> {
-    open: HashMap<K, Open<T>>,
-    /// Tells a request from an older one with the same key.
+struct PendingState<K, T> {
+    open: HashMap<K, OpenRequest<T>>,
+    /// Number of requests opened so far. Distinguishes a request from an older one with the same key.
     opened: u64,
     closed: Option<Arc<str>>,
 }
 
 #[derive(Debug)]
-struct Open<T> {
+struct OpenRequest<T> {
     number: u64,
     reply: oneshot::Sender<Result<T, NoReply>>,
 }
 
-impl<K, T> Clone for Pending<K, T> {
+impl<K, T> Clone for PendingReplies<K, T> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
-impl<K, T> Default for Pending<K, T> {
+impl<K, T> Default for PendingReplies<K, T> {
     fn default() -> Self {
-        Self(Arc::new(Mutex::new(Inner { open: HashMap::new(), opened: 0, closed: None })))
+        Self(Arc::new(Mutex::new(PendingState { open: HashMap::new(), opened: 0, closed: None })))
     }
 }
 
-impl<K: Hash + Eq + Clone, T> Pending<K, T> {
-    /// Nothing waits yet.
+impl<K: Hash + Eq + Clone, T> PendingReplies<K, T> {
+    /// Creates an empty set of requests.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes note of a request before it is sent. Its time begins now; without a timeout it may wait for ever. Dropping
-    /// the future forgets the request.
-    pub fn open(&self, key: K, timeout: Option<Duration>) -> Waiting<K, T> {
+    /// Registers a request before it is sent. The timeout starts now; without a timeout the request may wait forever.
+    /// Dropping the future cancels the request.
+    pub fn open(&self, key: K, timeout: Option<Duration>) -> ReplyFuture<K, T> {
         let (reply, receive) = oneshot::channel();
         let mut inner = lock(&self.0);
         inner.opened += 1;
@@ -73,17 +73,17 @@ impl<K: Hash + Eq + Clone, T> Pending<K, T> {
         let refused = if let Some(why) = &inner.closed {
             Some(NoReply::Disconnected(Arc::clone(why)))
         } else if let Entry::Vacant(entry) = inner.open.entry(key.clone()) {
-            entry.insert(Open { number, reply });
+            entry.insert(OpenRequest { number, reply });
             None
         } else {
-            Some(NoReply::Taken)
+            Some(NoReply::DuplicateKey)
         };
         drop(inner);
         let deadline = timeout.map(|timeout| (timeout, Box::pin(tokio::time::sleep(timeout))));
-        Waiting { pending: self.clone(), key, number, receive, deadline, refused }
+        ReplyFuture { pending: self.clone(), key, number, receive, deadline, refused }
     }
 
-    /// Hands a reply to whoever waits for it; false when nobody does.
+    /// Delivers a reply to its request; false if no request is pending under this key.
     pub fn resolve<Q>(&self, key: &Q, value: T) -> bool
     where
         K: Borrow<Q>,
@@ -93,13 +93,13 @@ impl<K: Hash + Eq + Clone, T> Pending<K, T> {
         open.is_some_and(|open| open.reply.send(Ok(value)).is_ok())
     }
 
-    /// Tells everybody who waits that there will be no reply. New requests may come.
+    /// Fails all pending requests. New requests may be opened.
     pub fn fail_all(&self, reason: &str) {
         let open = std::mem::take(&mut lock(&self.0).open);
         fail(open, &reason.into());
     }
 
-    /// The same, and whoever comes later is told at once. The first reason stays.
+    /// Fails all pending and all later requests. The first reason is retained.
     pub fn close(&self, reason: &str) {
         let (open, reason) = {
             let mut inner = lock(&self.0);
@@ -109,33 +109,33 @@ impl<K: Hash + Eq + Clone, T> Pending<K, T> {
         fail(open, &reason);
     }
 
-    /// How many wait.
+    /// Returns the number of pending requests.
     pub fn len(&self) -> usize {
         lock(&self.0).open.len()
     }
 
-    /// Whether nobody waits.
+    /// True if no request is pending.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-fn fail<K, T>(open: HashMap<K, Open<T>>, reason: &Arc<str>) {
+fn fail<K, T>(open: HashMap<K, OpenRequest<T>>, reason: &Arc<str>) {
     for open in open.into_values() {
         let _ = open.reply.send(Err(NoReply::Disconnected(Arc::clone(reason))));
     }
 }
 
-fn lock<K, T>(inner: &Mutex<Inner<K, T>>) -> MutexGuard<'_, Inner<K, T>> {
-    // Nothing that can panic runs under the lock but the key's own hash and comparison, which leave the map whole.
+fn lock<K, T>(inner: &Mutex<PendingState<K, T>>) -> MutexGuard<'_, PendingState<K, T>> {
+    // Only the key's own hash and comparison can panic under the lock, and they leave the map consistent.
     inner.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One request's reply, to be awaited.
+/// Future of the reply to one request.
 #[derive(Debug)]
-#[must_use = "a request whose reply nobody awaits is forgotten"]
-pub struct Waiting<K: Hash + Eq, T> {
-    pending: Pending<K, T>,
+#[must_use = "dropping this cancels the request"]
+pub struct ReplyFuture<K: Hash + Eq, T> {
+    pending: PendingReplies<K, T>,
     key: K,
     number: u64,
     receive: oneshot::Receiver<Result<T, NoReply>>,
@@ -143,19 +143,21 @@ pub struct Waiting<K: Hash + Eq, T> {
     refused: Option<NoReply>,
 }
 
-/// Nothing in it is pinned in its place.
-impl<K: Hash + Eq, T> Unpin for Waiting<K, T> {}
+/// No field is structurally pinned.
+impl<K: Hash + Eq, T> Unpin for ReplyFuture<K, T> {}
 
-impl<K: Hash + Eq, T> Future for Waiting<K, T> {
+impl<K: Hash + Eq, T> Future for ReplyFuture<K, T> {
     type Output = Result<T, NoReply>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         if let Some(refused) = self.refused.clone() {
             return Poll::Ready(Err(refused));
         }
-        // A reply that comes at the last moment has come.
+        // A reply wins over a timeout that expires at the same moment.
         if let Poll::Ready(reply) = Pin::new(&mut self.receive).poll(context) {
-            return Poll::Ready(reply.unwrap_or_else(|_| Err(NoReply::Disconnected("nobody reads replies".into()))));
+            return Poll::Ready(
+                reply.unwrap_or_else(|_| Err(NoReply::Disconnected("replies are no longer read".into()))),
+            );
         }
         match &mut self.deadline {
             Some((timeout, sleep)) => match sleep.as_mut().poll(context) {
@@ -167,7 +169,7 @@ impl<K: Hash + Eq, T> Future for Waiting<K, T> {
     }
 }
 
-impl<K: Hash + Eq, T> Drop for Waiting<K, T> {
+impl<K: Hash + Eq, T> Drop for ReplyFuture<K, T> {
     fn drop(&mut self) {
         let mut inner = lock(&self.pending.0);
         if inner.open.get(&self.key).is_some_and(|open| open.number == self.number) {
@@ -189,8 +191,8 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_reply_goes_to_whoever_asked_and_only_once() {
-        let pending: Pending<String, u8> = Pending::new();
+    async fn a_reply_is_delivered_to_its_request_and_only_once() {
+        let pending: PendingReplies<String, u8> = PendingReplies::new();
         let (one, two) = (pending.open("1".to_owned(), MINUTE), pending.open("2".to_owned(), None));
         assert!(pending.resolve("2", 20));
         assert!(pending.resolve("1", 10));
@@ -202,19 +204,19 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn time_begins_when_the_request_is_opened() {
-        let pending: Pending<u32, u8> = Pending::new();
+        let pending: PendingReplies<u32, u8> = PendingReplies::new();
         let begin = Instant::now();
         let request = pending.open(1, MINUTE);
         tokio::time::advance(Duration::from_secs(50)).await;
         assert_eq!(request.await, Err(NoReply::Timeout(Duration::from_secs(60))));
         assert_eq!(begin.elapsed().as_secs(), 60);
-        assert!(!pending.resolve(&1, 0), "a reply that comes too late finds nobody");
+        assert!(!pending.resolve(&1, 0), "a late reply is not delivered");
         assert!(pending.is_empty());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_reply_at_the_last_moment_counts() {
-        let pending: Pending<u32, u8> = Pending::new();
+        let pending: PendingReplies<u32, u8> = PendingReplies::new();
         let request = pending.open(1, MINUTE);
         tokio::time::advance(Duration::from_secs(61)).await;
         assert!(pending.resolve(&1, 7));
@@ -222,8 +224,8 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn when_the_other_side_is_gone_everybody_is_told_at_once() {
-        let pending: Pending<u32, u8> = Pending::new();
+    async fn when_the_other_side_is_gone_all_requests_fail_at_once() {
+        let pending: PendingReplies<u32, u8> = PendingReplies::new();
         let requests: Vec<_> = (0..100).map(|key| tokio::spawn(pending.open(key, MINUTE))).collect();
         let begin = Instant::now();
         pending.fail_all("it exited with 1");
@@ -231,14 +233,14 @@ mod tests {
             assert_eq!(request.await.unwrap(), Err(gone("it exited with 1")));
         }
         let again = pending.open(1, MINUTE);
-        assert!(pending.resolve(&1, 1), "it may have come back");
+        assert!(pending.resolve(&1, 1), "new requests work after `fail_all`");
         assert_eq!(again.await, Ok(1));
         assert_eq!(begin.elapsed(), Duration::ZERO);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn after_a_close_nobody_waits() {
-        let pending: Pending<u32, u8> = Pending::new();
+    async fn after_a_close_all_requests_fail() {
+        let pending: PendingReplies<u32, u8> = PendingReplies::new();
         let before = pending.open(1, None);
         pending.close("it was ended");
         pending.close("again");
@@ -248,8 +250,8 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_stops_waiting_is_forgotten() {
-        let pending: Pending<u32, u8> = Pending::new();
+    async fn dropping_the_future_cancels_the_request() {
+        let pending: PendingReplies<u32, u8> = PendingReplies::new();
         let request = pending.open(1, MINUTE);
         assert_eq!(pending.len(), 1);
         drop(request);
@@ -258,15 +260,15 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_key_that_waits_already_is_refused_and_the_first_stays() {
-        let pending: Pending<u32, u8> = Pending::new();
+    async fn a_pending_key_is_refused_and_the_first_request_stays() {
+        let pending: PendingReplies<u32, u8> = PendingReplies::new();
         let first = pending.open(1, MINUTE);
-        assert_eq!(pending.open(1, MINUTE).await, Err(NoReply::Taken));
+        assert_eq!(pending.open(1, MINUTE).await, Err(NoReply::DuplicateKey));
         assert!(pending.resolve(&1, 5));
         assert_eq!(pending.len(), 0);
         let again = pending.open(1, MINUTE);
         assert_eq!(first.await, Ok(5));
-        assert_eq!(pending.len(), 1, "the one before takes nothing of the one after away");
+        assert_eq!(pending.len(), 1, "dropping the first does not cancel the second");
         drop(again);
     }
 }

@@ -1,4 +1,5 @@
-//! Signals to a process that cannot reach another one: through a pidfd, which names one process for as long as it is open.
+//! Signals through a pidfd, which refers to one process for as long as it is open. A signal cannot reach another
+//! process that reuses the pid.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -12,11 +13,11 @@ use nix::sys::signal::{Signal, kill};
 
 use crate::proc::ProcessId;
 
-/// Sends a signal to this very process. Fails with `ESRCH` when it is gone, also if another process has its pid by now.
+/// Sends a signal to this process. Fails with `ESRCH` if it has exited, even if another process has reused the pid.
 pub fn signal(id: ProcessId, signal: Signal) -> io::Result<()> {
     match open(id.pid) {
         Ok(descriptor) => {
-            // Checked after opening: from then on the descriptor names the process that was checked.
+            // Checked after opening: from then on the descriptor refers to the process that was checked.
             check(id)?;
             send(&descriptor, signal)
         }
@@ -35,10 +36,10 @@ fn check(id: ProcessId) -> io::Result<()> {
 
 /// Opens a descriptor that refers to the process that has this pid now.
 pub fn open(pid: i32) -> io::Result<OwnedFd> {
-    // SAFETY: the call takes two numbers and touches no memory of ours.
+    // SAFETY: the call takes two numbers and no pointers.
     let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
     match RawFd::try_from(descriptor) {
-        // SAFETY: the descriptor has just been opened, and nobody else knows of it.
+        // SAFETY: the descriptor was just opened and has no other owner.
         Ok(descriptor @ 0..) => Ok(unsafe { OwnedFd::from_raw_fd(descriptor) }),
         _ => Err(io::Error::last_os_error()),
     }
@@ -49,7 +50,7 @@ pub fn has_exited(pidfd: &OwnedFd) -> bool {
     exits_within(pidfd, Duration::ZERO)
 }
 
-/// Waits for this very process to end. False if it still runs after `limit`.
+/// Waits for this process to end. False if it still runs after `limit`.
 pub fn wait(id: ProcessId, limit: Duration) -> bool {
     match open(id.pid) {
         Ok(pidfd) => check(id).is_err() || exits_within(&pidfd, limit),

@@ -1,5 +1,5 @@
-//! Process inspection through `/proc`: parents, process groups, start times and command lines. Everything is read as bytes,
-//! since a process chooses its own name and may choose one that is not UTF-8.
+//! Process inspection through `/proc`: parents, process groups, start times and command lines. Fields are read as
+//! bytes, since a process chooses its own name, which may not be UTF-8.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -7,54 +7,54 @@ use std::io::{self, Read};
 
 use nix::unistd::Pid;
 
-/// Initial buffer for a file of `/proc`, which reports no length.
+/// Initial buffer size for a file of `/proc`, which reports no length.
 const READ_BUFFER_BYTES: usize = 4096;
 
-/// A process, told apart from a later one with the same pid by its start time.
+/// Identifies a process. The start time distinguishes it from a later process with the same pid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ProcessId {
-    /// The pid.
+    /// Process id (pid).
     pub pid: i32,
     /// Start time in clock ticks since boot.
     pub started: u64,
 }
 
 impl ProcessId {
-    /// The process that has this pid now.
+    /// Identifies the process that has this pid now.
     pub fn of(pid: i32) -> io::Result<Self> {
         Ok(Self { pid, started: Stat::of(pid)?.started })
     }
 
-    /// True while this very process exists, as a zombie too.
+    /// True while this process exists, including as a zombie.
     pub fn exists(self) -> bool {
         Stat::of(self.pid).is_ok_and(|stat| stat.started == self.started)
     }
 
-    /// The pid as a system call takes it.
+    /// Returns the pid in the type of system call wrappers.
     pub fn raw(self) -> Pid {
         Pid::from_raw(self.pid)
     }
 }
 
-/// The fields of `/proc/PID/stat` that decide who a process belongs to.
+/// Fields of `/proc/PID/stat` that relate a process to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {
     /// `R`, `S`, `T`, `Z` and so on, as in proc(5).
     pub state: char,
     /// Pid of the parent.
     pub parent: i32,
-    /// Process group.
+    /// Process group id.
     pub group: i32,
-    /// CPU time used so far, in clock ticks of this interface, 100 a second.
+    /// CPU time used so far, in clock ticks (100 a second).
     pub cpu: u64,
-    /// Number of threads; the first one may have ended before the others.
+    /// Number of threads. The first one may have ended before the others.
     pub threads: u32,
     /// Start time in clock ticks since boot.
     pub started: u64,
 }
 
 impl Stat {
-    /// Reads the record of one process. Fails with `NotFound` when there is no such process.
+    /// Reads the record of one process. Fails with `NotFound` if there is no such process.
     pub fn of(pid: i32) -> io::Result<Self> {
         Self::decode(&read(pid, "stat")?).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
     }
@@ -65,30 +65,30 @@ impl Stat {
         Self::decode(&record).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
     }
 
-    /// True if any thread of a process runs, or waits for a processor or a disk. False if there is no such process.
+    /// True if any thread of a process runs, or waits for a CPU or a disk. False if there is no such process.
     pub fn any_thread_runs(pid: i32) -> bool {
         let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
         let mut records = threads.filter_map(|thread| fs::read(thread.path().join("stat")).ok());
         records.any(|record| Self::decode(&record).is_some_and(|stat| matches!(stat.state, 'R' | 'D')))
     }
 
-    /// Decodes one record. The name in it may contain anything, brackets and invalid UTF-8 included.
+    /// Decodes one record. The process name in it may contain any bytes, including brackets and invalid UTF-8.
     fn decode(record: &[u8]) -> Option<Self> {
         let behind_name = record.iter().rposition(|byte| *byte == b')')? + 1;
         let mut fields = record.get(behind_name..)?.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty());
         let state = char::from(*fields.next()?.first()?);
         let parent = number(fields.next()?)?;
         let group = number(fields.next()?)?;
-        // Fields are counted from 1 in proc(5): the state is 3, the group 5, the user and system times 14 and 15, the number of
-        // threads 20, the start time 22.
+        // Fields are counted from 1 in proc(5): the state is 3, the group 5, the user and system times 14 and 15, the
+        // number of threads 20, the start time 22.
         let cpu = number::<u64>(fields.nth(8)?)? + number::<u64>(fields.next()?)?;
         let threads = number(fields.nth(4)?)?;
         let started = number(fields.nth(1)?)?;
         Some(Self { state, parent, group, cpu, threads, started })
     }
 
-    /// True for a process that has ended and has not been waited for. The state is that of the first thread: a process whose
-    /// other threads run on is not dead.
+    /// True for a process that has ended and has not been waited for. The state is that of the first thread, so a
+    /// process whose other threads still run is not dead.
     pub fn is_dead(self) -> bool {
         matches!(self.state, 'Z' | 'X') && self.threads <= 1
     }
@@ -98,8 +98,9 @@ fn number<T: std::str::FromStr>(field: &[u8]) -> Option<T> {
     std::str::from_utf8(field).ok()?.parse().ok()
 }
 
-/// Every process of the machine, by pid. Not atomic: processes start and end while it is taken. Fails when a process that
-/// exists cannot be read, for want of a descriptor for example: a snapshot without it would say that it has ended.
+/// Returns every process of the machine, by pid. Not atomic: processes start and end during the scan. Fails if an
+/// existing process cannot be read, for example without free descriptors: an incomplete snapshot would report it as
+/// ended.
 pub fn snapshot() -> io::Result<HashMap<i32, Stat>> {
     let mut processes = HashMap::new();
     for entry in fs::read_dir("/proc")? {
@@ -108,20 +109,20 @@ pub fn snapshot() -> io::Result<HashMap<i32, Stat>> {
         match Stat::of(pid) {
             Ok(stat) => drop(processes.insert(pid, stat)),
             Err(error) if is_shortage(&error) => return Err(error),
-            // It has ended meanwhile, or is hidden from us.
+            // It has ended since, or is not visible to this process.
             Err(_) => {}
         }
     }
     Ok(processes)
 }
 
-/// True for errors that say nothing about the file: there is no descriptor or no memory to open it with.
+/// True for errors that are unrelated to the file: no descriptor or no memory is left to open it.
 fn is_shortage(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(nix::libc::EMFILE | nix::libc::ENFILE | nix::libc::ENOMEM))
 }
 
-/// The first arguments of a process, the program's name first, from one read of at most 4 KiB: a process chooses how long its command
-/// line is. Empty for a zombie and for a kernel thread.
+/// Returns the first arguments of a process, beginning with the program's name. Reads at most 4 KiB, since a process
+/// chooses the length of its command line. Empty for a zombie and for a kernel thread.
 pub fn command_line_start(pid: i32) -> io::Result<Vec<Vec<u8>>> {
     let mut bytes = vec![0; READ_BUFFER_BYTES];
     let length = File::open(format!("/proc/{pid}/cmdline"))?.read(&mut bytes)?;
@@ -147,10 +148,10 @@ fn read(pid: i32, name: &str) -> io::Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    const REST: &[u8] = b" S 7 43 42 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987654 1 2";
+    const RECORD_TAIL: &[u8] = b" S 7 43 42 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987654 1 2";
 
     fn record(name: &[u8]) -> Vec<u8> {
-        [b"42 (", name, b")", REST].concat()
+        [b"42 (", name, b")", RECORD_TAIL].concat()
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A program that we speak to: started by a [`Launch`], held as a [`Child`], ended in steps.
+//! Runs one program: started by a [`Launch`], held as a [`Child`], ended in steps.
 
 mod launch;
 mod leader;
@@ -11,28 +11,29 @@ use tokio::net::unix::pipe;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-pub use launch::{Launch, STDERR, StartError};
-use leader::{Leader, Program};
+pub use launch::{DEFAULT_STDERR_BYTES, Launch, LaunchError};
+use leader::{Leader, UnsupervisedProgram};
 pub use wh_wire::exit::Exit;
 
 use crate::protocol::Order;
-use crate::tail::{Reading, Tail};
+use crate::tail::{Tail, TailReader};
 use crate::tree::{KILL, TERMINATE};
 
-/// Our end of a program's standard input. The program reads the end of its input when this is dropped.
+/// Write end of a program's standard input. Dropping it closes the program's input.
 pub type Stdin = pipe::Sender;
 
-/// Our end of a program's standard output.
+/// Read end of a program's standard output.
 pub type Stdout = pipe::Receiver;
 
-/// How long the last words on standard error may take once nothing of the program is left: another, who is not of its
-/// group, may hold it open.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+/// Maximum wait for the rest of standard error once the program's processes have exited. A process outside the group
+/// may still hold the pipe open.
+const STDERR_DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How often a group is looked at while it ends. Nothing tells us when processes end that are not our children.
-const LOOK: Duration = Duration::from_millis(20);
+/// Interval at which a process group is polled while it ends. The kernel sends no notification for processes that are
+/// not direct children.
+const GROUP_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Describes an exit status for people, with the name of the signal.
+/// Describes an exit status as text, with the name of the signal.
 pub fn describe_exit(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("exited with {code}"),
@@ -40,59 +41,61 @@ pub fn describe_exit(exit: Exit) -> String {
             Ok(signal) => format!("was ended by {}", signal.as_str()),
             Err(_) => format!("was ended by signal {number}"),
         },
-        Exit::Unknown => "is gone".to_owned(),
+        Exit::Unknown => "exited with an unknown status".to_owned(),
     }
 }
 
-/// A running program. Dropping it kills its process group, or with a supervisor everything that it has started.
+/// A running program. Dropping this value kills the process group, or with a supervisor everything that the program
+/// has started.
 #[derive(Debug)]
 pub struct Child {
-    /// What it reads, until somebody takes it.
+    /// Standard input, until it is taken.
     pub stdin: Option<Stdin>,
-    /// What it writes, until somebody takes it. Nobody else reads it: a program whose output nobody reads has to wait.
+    /// Standard output, until it is taken. The program blocks on a full pipe if it is not read.
     pub stdout: Option<Stdout>,
-    /// The end of what it writes on standard error.
+    /// Last part of its standard error.
     pub stderr: Tail,
-    _reading: Reading,
+    _reading: TailReader,
     pid: i32,
     leader: Arc<Leader>,
     exit: watch::Receiver<Option<Exit>>,
 }
 
 impl Child {
-    /// The program's process id.
+    /// Returns the program's process id.
     pub fn pid(&self) -> i32 {
         self.pid
     }
 
-    /// How it ended, if it has.
+    /// Returns the exit status, if the program has ended.
     pub fn exit(&self) -> Option<Exit> {
         *self.exit.borrow()
     }
 
-    /// Waits for its end. The future is on its own: it may be awaited by anybody, and does not hold the program.
+    /// Waits for the program to exit. The future is independent of this value and does not keep the program alive.
     pub fn exited(&self) -> impl Future<Output = Exit> + Send + use<> {
         let mut exit = self.exit.clone();
         async move {
             match exit.wait_for(Option::is_some).await {
                 Ok(exit) => exit.unwrap_or(Exit::Unknown),
-                // Whoever watched has been dropped with its runtime.
+                // The watching task was dropped with its runtime.
                 Err(_) => Exit::Unknown,
             }
         }
     }
 
-    /// Sends a signal to its process group.
+    /// Sends a signal to the program's process group.
     pub fn signal(&self, signal: Signal) {
         self.leader.signal(signal);
     }
 
-    /// Ends it, and waits until nothing is left: its input is closed and it has `grace` to end by itself; then its group
-    /// gets TERM, has 1.5 seconds, and gets KILL. With a supervisor everything that it has started gets these, also if it
-    /// stopped or killed its supervisor; without one what has left the group stays. A future that is dropped kills.
+    /// Ends the program, and waits until no process of it is left. Closes its input and waits up to `grace` for it to
+    /// exit; then sends SIGTERM to its group, and SIGKILL after 1.5 seconds. With a supervisor, the signals are sent to
+    /// everything that the program has started, even if it stopped or killed the supervisor. Without a supervisor,
+    /// processes that left the group survive. Dropping the future kills the program.
     ///
-    /// Whoever took `stdin` closes it before; otherwise the grace passes in vain. Whoever took `stdout` goes on reading:
-    /// a program may have to say something before it can end.
+    /// A caller that took `stdin` must close it first, otherwise the program does not see the end of its input. A
+    /// caller that took `stdout` must continue to read it: the program may have to write before it can exit.
     pub async fn end(mut self, grace: Duration) -> Exit {
         self.stdin = None;
         self.stdout = None;
@@ -102,40 +105,40 @@ impl Child {
         match &*self.leader {
             Leader::Supervisor(supervisor) => {
                 if !ended {
-                    supervisor.give(Order::End);
+                    supervisor.send_order(Order::End);
                 }
-                let left = supervisor.ended().await;
-                if !left.is_empty() {
-                    tracing::error!(pid = self.pid, "{left}");
+                let survivors = supervisor.ended().await;
+                if !survivors.is_empty() {
+                    tracing::error!(pid = self.pid, "{survivors}");
                 }
             }
             Leader::Program(program) => end_group(program).await,
         }
-        // One that could not be ended does not keep its owner.
-        let exit = timeout(LAST_WORDS, self.exited()).await.unwrap_or(Exit::Unknown);
-        let _ = timeout(LAST_WORDS, self.stderr.closed()).await;
+        // A program that could not be ended must not block its owner.
+        let exit = timeout(STDERR_DRAIN_TIMEOUT, self.exited()).await.unwrap_or(Exit::Unknown);
+        let _ = timeout(STDERR_DRAIN_TIMEOUT, self.stderr.closed()).await;
         exit
     }
 }
 
-async fn end_group(program: &Program) {
+async fn end_group(program: &UnsupervisedProgram) {
     if !program.group_is_empty() {
         program.signal(TERMINATE.signal);
         program.signal(Signal::SIGCONT);
         let empty = async {
             while !program.group_is_empty() {
-                sleep(LOOK).await;
+                sleep(GROUP_POLL_INTERVAL).await;
             }
         };
         let _ = timeout(TERMINATE.grace, empty).await;
     }
     loop {
-        // Also when nobody is to be seen: a process may have been forking.
+        // Also if the group looks empty: a process may have been forking.
         program.signal(KILL.signal);
         if program.group_is_empty() {
             return;
         }
-        sleep(LOOK).await;
+        sleep(GROUP_POLL_INTERVAL).await;
     }
 }
 

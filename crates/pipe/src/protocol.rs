@@ -1,20 +1,21 @@
-//! Messages between an owner and its [supervisor](crate::supervisor): orders of two bytes one way, lines of text the other.
+//! Messages between an owner and its [supervisor](crate::supervisor): orders of two bytes, and reports as lines of
+//! text.
 
-/// An order of the owner.
+/// Order from the owner to its supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// End the program and everything that it started, in steps.
     End,
-    /// Kill all of it now.
+    /// Kill the program and everything that it started now.
     Kill,
     /// Send a signal to the program's process group.
     Signal(u8),
-    /// Send a signal to the foreground process group of its terminal, where it has one.
+    /// Send a signal to the foreground process group of the terminal, if there is one.
     SignalForeground(u8),
 }
 
 impl Order {
-    /// As it goes over the line.
+    /// Encodes the order for the socket.
     pub fn encode(self) -> [u8; 2] {
         match self {
             Self::End => [b'E', 0],
@@ -24,7 +25,7 @@ impl Order {
         }
     }
 
-    /// What the bytes say, if they say anything.
+    /// Decodes an order; `None` if the bytes are not an order.
     pub fn decode(bytes: [u8; 2]) -> Option<Self> {
         match bytes {
             [b'E', _] => Some(Self::End),
@@ -36,25 +37,25 @@ impl Order {
     }
 }
 
-/// A report of the supervisor.
+/// Report from the supervisor to its owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Report {
-    /// The program runs, with this process id.
+    /// The program has started, with this process id.
     Started(i32),
-    /// It could not be started, with the system's error number.
+    /// The program could not be started, with the system's error number.
     Failed(i32),
-    /// A signal has stopped it.
+    /// A signal with this number has stopped the program.
     Stopped(i32),
-    /// It goes on.
+    /// The program was continued.
     Continued,
-    /// It ended with this code.
+    /// The program exited with this code.
     Exited(i32),
-    /// A signal ended it.
+    /// A signal with this number ended the program.
     Killed(i32),
 }
 
 impl Report {
-    /// As it goes over the line, with its end.
+    /// Encodes the report as a line, with its line feed.
     pub fn encode(&self) -> String {
         match self {
             Self::Started(pid) => format!("started {pid}\n"),
@@ -66,7 +67,7 @@ impl Report {
         }
     }
 
-    /// What a line without its end says, if it says anything.
+    /// Decodes a line without its line feed; `None` if it is not a report.
     pub fn decode(line: &str) -> Option<Self> {
         let (word, number) = line.split_once(' ')?;
         let number = number.parse().ok()?;
@@ -87,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_one_side_says_the_other_understands() {
+    fn orders_and_reports_survive_encoding() {
         for order in [Order::End, Order::Kill, Order::Signal(15), Order::SignalForeground(2)] {
             assert_eq!(Order::decode(order.encode()), Some(order));
         }

@@ -1,9 +1,9 @@
-//! Ends process trees from outside. Supervisors end what is below them; but what runs below one can stop or kill it. So their
-//! owner has a thread of its own that continues supervisors that were stopped, ends every tree whose supervisor did not do so
-//! in time, and ends the orphans that this process adopted, if it [adopts](adopt_orphans) any.
+//! Ends process trees from outside. A program can stop or kill its supervisor, so a dedicated thread continues stopped
+//! supervisors, ends every tree that a supervisor did not end in time, and kills orphans that this process adopted, if
+//! it [adopts](adopt_orphans) any.
 //!
-//! It depends on nothing that a tree can influence: processes are found in `/proc`, stopped so that none can fork meanwhile, and
-//! killed by pidfd, until two walks in a row find nothing.
+//! A tree cannot evade it: processes are found in `/proc`, stopped so that they cannot fork, and killed by pidfd until
+//! two scans in a row find none.
 
 mod round;
 #[cfg(test)]
@@ -29,49 +29,50 @@ use crate::proc::ProcessId;
 /// Grace period for a supervisor that is ending its tree in steps: HUP 0.5 s, TERM 1.5 s, KILL.
 pub(crate) const END_GRACE: Duration = Duration::from_millis(3500);
 
-/// Grace period for a supervisor that kills its tree at once, or has closed its line.
+/// Grace period for a supervisor that kills its tree at once, or has closed its socket.
 pub(crate) const KILL_GRACE: Duration = Duration::from_millis(500);
 
-/// After this long, what still lives counts as left. It is tried again every [`RETRY`].
-const KILL_LIMIT: Duration = Duration::from_secs(3);
+/// Time after which living processes are reported as survivors. Killing them is retried every
+/// [`KILL_RETRY_INTERVAL`].
+const KILL_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Pause between two attempts to kill what is left.
-const RETRY: Duration = Duration::from_secs(1);
+/// Interval between two attempts to kill survivors.
+const KILL_RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Shortest pause between two rounds. It grows with the time that a round takes, so that a program that stops and continues its
-/// supervisor all the time cannot keep a processor busy with rounds.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
+/// Minimum delay between two rounds. The delay grows with the duration of a round, so that a program cannot keep a CPU
+/// busy by repeatedly stopping its supervisor.
+const MIN_ROUND_DELAY: Duration = Duration::from_millis(5);
 
-/// A pause takes this many times as long as the round before, within bounds: the time of a round includes time in which this
+/// Ratio of the delay to the duration of the previous round. Bounded, since the duration includes time in which this
 /// process was stopped.
-const PAUSE_PER_ROUND: u32 = 4;
+const DELAY_PER_ROUND: u32 = 4;
 
-/// Longest wait for a verdict, should the reaper be kept from working.
-const VERDICT_LIMIT: Duration = Duration::from_secs(10);
+/// Maximum wait for the final status of trees, in case the reaper thread is blocked.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// In a [`Left`], stands for processes that could not be listed. No process has this pid.
+/// Placeholder in [`Survivors`] for processes that could not be listed. No process has this pid.
 const UNKNOWN_PID: i32 = 0;
 
 /// Processes that could not be ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Left(pub Vec<i32>);
+pub struct Survivors(pub Vec<i32>);
 
-impl Left {
-    /// There may be processes, but they could not be listed.
+impl Survivors {
+    /// Processes could not be listed, so some may survive.
     fn unknown() -> Self {
         Self(vec![UNKNOWN_PID])
     }
 
-    /// True when nothing is left.
+    /// True if no process is left.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-impl fmt::Display for Left {
+impl fmt::Display for Survivors {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if *self == Self::unknown() {
-            return formatter.write_str("it is not known whether every process has ended");
+            return formatter.write_str("processes could not be listed; some may still be running");
         }
         let pids = self.0.iter().map(i32::to_string).collect::<Vec<_>>().join(", ");
         let noun = if self.0.len() == 1 { "process" } else { "processes" };
@@ -79,61 +80,61 @@ impl fmt::Display for Left {
     }
 }
 
-/// State of one supervisor with its tree.
+/// Status of one supervisor with its process tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum TreeStatus {
     /// The supervisor runs, or its tree is being ended.
-    Open,
-    /// Neither the supervisor nor anything of its tree exists.
+    Active,
+    /// The supervisor and its complete tree have exited.
     Gone,
-    /// These could not be ended so far.
-    Left(Vec<i32>),
+    /// Pids that could not be ended so far.
+    Surviving(Vec<i32>),
 }
 
-/// One supervisor that this process started.
-struct Case {
+/// State of one supervisor that this process started.
+struct WatchedTree {
     session: Option<String>,
-    /// Held until the supervisor has been waited for. Only the reaper waits for supervisors.
+    /// Held until the supervisor has been reaped. Only the reaper waits for supervisors.
     registration: Option<Registration>,
-    /// When the owner ends the tree itself.
+    /// Time at which the reaper ends the tree itself.
     due: Option<Instant>,
-    /// Its line is closed: it is about to end.
+    /// The supervisor's socket is closed, so it is about to exit.
     closing: bool,
-    /// Since when the owner has been ending the tree.
-    late: Option<Instant>,
-    /// Since when nothing lives below a supervisor that is late.
-    cleared: Option<Instant>,
-    /// Processes that were seen in its tree while that was being ended.
+    /// Time since which the reaper has been ending the tree.
+    overdue_since: Option<Instant>,
+    /// Time since which an overdue supervisor has no living descendants.
+    empty_since: Option<Instant>,
+    /// Processes seen in its tree while the reaper was ending it.
     members: HashSet<ProcessId>,
-    verdict: watch::Sender<Verdict>,
+    status: watch::Sender<TreeStatus>,
 }
 
 #[derive(Default)]
-struct State {
-    /// Something happened that a round has to look at.
+struct ReaperState {
+    /// A round was requested.
     woken: bool,
     /// This process is a child subreaper.
     adopts: bool,
-    /// The thread runs.
+    /// The reaper thread runs.
     runs: bool,
-    cases: HashMap<ProcessId, Case>,
-    /// Living orphans that belong to no known tree, and since when.
+    trees: HashMap<ProcessId, WatchedTree>,
+    /// Living orphans of no known tree, with the time of their first sighting.
     orphans: HashMap<ProcessId, Instant>,
 }
 
-impl State {
-    /// The next time at which a supervisor is late.
+impl ReaperState {
+    /// Returns the next time at which a supervisor becomes overdue.
     fn earliest_due(&self) -> Option<Instant> {
-        self.cases.values().filter(|case| case.late.is_none()).filter_map(|case| case.due).min()
+        self.trees.values().filter(|tree| tree.overdue_since.is_none()).filter_map(|tree| tree.due).min()
     }
 }
 
 type SendSignal = dyn Fn(ProcessId, Signal) -> io::Result<()> + Send + Sync;
 
 struct Reaper {
-    state: Mutex<State>,
+    state: Mutex<ReaperState>,
     changed: Condvar,
-    /// Number of rounds that are over and have seen every process.
+    /// Number of completed rounds that could list all processes.
     rounds: watch::Sender<u64>,
     signal: Box<SendSignal>,
 }
@@ -145,7 +146,7 @@ impl Reaper {
         Self { state: Mutex::default(), changed: Condvar::new(), rounds: watch::Sender::new(0), signal }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ReaperState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -157,8 +158,8 @@ impl Reaper {
         let own = Arc::clone(self);
         match thread::Builder::new().name("wh-reaper".to_owned()).spawn(move || own.run()) {
             Ok(_) => state.runs = true,
-            // Tried again with the next supervisor.
-            Err(error) => tracing::error!(%error, "process trees cannot be watched"),
+            // Retried with the next supervisor.
+            Err(error) => tracing::error!(%error, "cannot start the reaper thread; process trees are not watched"),
         }
     }
 
@@ -167,35 +168,37 @@ impl Reaper {
         loop {
             self.wait(next);
             let pause;
-            (next, pause) = self.attempt(Instant::now());
+            (next, pause) = self.try_round(Instant::now());
             thread::sleep(pause);
         }
     }
 
-    /// Does one round. The result is the time of the next one, if it needs no reason from outside, and the pause that comes
-    /// first in any case. A round that failed has looked at nothing, so it does not count.
-    fn attempt(&self, begun: Instant) -> (Option<Instant>, Duration) {
+    /// Runs one round. Returns the time of the next one, if one is due without a wakeup, and the delay before any
+    /// round. A failed round does not count.
+    fn try_round(&self, begun: Instant) -> (Option<Instant>, Duration) {
         match self.round(begun) {
             Ok(next) => {
                 self.rounds.send_modify(|rounds| *rounds += 1);
-                (next, (begun.elapsed() * PAUSE_PER_ROUND).clamp(SHORTEST_PAUSE, RETRY))
+                (next, (begun.elapsed() * DELAY_PER_ROUND).clamp(MIN_ROUND_DELAY, KILL_RETRY_INTERVAL))
             }
             Err(error) => {
-                tracing::warn!(%error, "the processes of the machine cannot be listed; it is tried again");
-                (Some(begun + RETRY), RETRY)
+                tracing::warn!(%error, "cannot list processes; retrying");
+                (Some(begun + KILL_RETRY_INTERVAL), KILL_RETRY_INTERVAL)
             }
         }
     }
 
-    /// Waits until a round is due or somebody asks for one.
+    /// Waits until a round is due or requested.
     fn wait(&self, next: Option<Instant>) {
         let mut state = self.state();
         while !state.woken {
             let next = next.into_iter().chain(state.earliest_due()).min();
-            let left = next.map(|next| next.saturating_duration_since(Instant::now()));
-            state = match left {
+            let remaining = next.map(|next| next.saturating_duration_since(Instant::now()));
+            state = match remaining {
                 Some(Duration::ZERO) => break,
-                Some(left) => self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
+                Some(remaining) => {
+                    self.changed.wait_timeout(state, remaining).unwrap_or_else(PoisonError::into_inner).0
+                }
                 None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
             };
         }
@@ -207,51 +210,59 @@ impl Reaper {
         self.changed.notify_one();
     }
 
-    fn add(&self, registration: Registration, session: Option<String>) -> watch::Receiver<Verdict> {
-        let (verdict, verdicts) = watch::channel(Verdict::Open);
+    fn add(&self, registration: Registration, session: Option<String>) -> watch::Receiver<TreeStatus> {
+        let (sender, receiver) = watch::channel(TreeStatus::Active);
         let id = registration.id();
         let registration = Some(registration);
-        let (due, late, cleared) = (None, None, None);
-        let case = Case { session, registration, due, closing: false, late, cleared, members: HashSet::new(), verdict };
-        self.state().cases.insert(id, case);
-        verdicts
+        let tree = WatchedTree {
+            session,
+            registration,
+            due: None,
+            closing: false,
+            overdue_since: None,
+            empty_since: None,
+            members: HashSet::new(),
+            status: sender,
+        };
+        self.state().trees.insert(id, tree);
+        receiver
     }
 
-    /// Ends a supervisor's tree at this time, unless that was to happen sooner.
-    fn schedule(&self, wanted: impl Fn(ProcessId, &Case) -> bool, at: Instant) {
+    /// Schedules matching trees to be ended, unless they are due sooner.
+    fn schedule(&self, wanted: impl Fn(ProcessId, &WatchedTree) -> bool, at: Instant) {
         let mut state = self.state();
-        let cases = state.cases.iter_mut().filter(|(id, case)| wanted(**id, case));
-        cases.for_each(|(_, case)| case.due = Some(case.due.map_or(at, |due| due.min(at))));
+        let matching = state.trees.iter_mut().filter(|(id, tree)| wanted(**id, tree));
+        matching.for_each(|(_, tree)| tree.due = Some(tree.due.map_or(at, |due| due.min(at))));
         drop(state);
         self.changed.notify_one();
     }
 
-    /// The processes of some cases that are known to be left, and those of which that is not known yet.
-    fn standing(&self, wanted: &impl Fn(&Case) -> bool, with_orphans: bool) -> (Vec<i32>, Vec<i32>) {
-        let (mut left, mut open) = (Vec::new(), Vec::new());
+    /// Returns the surviving pids of matching trees, and the supervisor pids of the trees that are still active.
+    fn unfinished(&self, wanted: &impl Fn(&WatchedTree) -> bool, with_orphans: bool) -> (Vec<i32>, Vec<i32>) {
+        let (mut surviving, mut active) = (Vec::new(), Vec::new());
         let state = self.state();
-        for (id, case) in state.cases.iter().filter(|(_, case)| wanted(case)) {
-            match &*case.verdict.borrow() {
-                Verdict::Open => open.push(id.pid),
-                Verdict::Gone => {}
-                Verdict::Left(pids) => left.extend(pids),
+        for (id, tree) in state.trees.iter().filter(|(_, tree)| wanted(tree)) {
+            match &*tree.status.borrow() {
+                TreeStatus::Active => active.push(id.pid),
+                TreeStatus::Gone => {}
+                TreeStatus::Surviving(pids) => surviving.extend(pids),
             }
         }
         if with_orphans {
             let now = Instant::now();
             for (id, since) in &state.orphans {
-                let is_new = now.saturating_duration_since(*since) < KILL_LIMIT;
-                if is_new { open.push(id.pid) } else { left.push(id.pid) }
+                let is_new = now.saturating_duration_since(*since) < KILL_TIMEOUT;
+                if is_new { active.push(id.pid) } else { surviving.push(id.pid) }
             }
         }
-        (left, open)
+        (surviving, active)
     }
 
-    /// True if no supervisor is known, and two walks in a row find no orphan.
-    fn has_nothing(&self) -> bool {
+    /// True if no supervisor is registered, and two scans in a row find no orphan.
+    fn is_idle(&self) -> bool {
         let adopts = {
             let state = self.state();
-            if !state.cases.is_empty() {
+            if !state.trees.is_empty() {
                 return false;
             }
             state.adopts
@@ -259,17 +270,17 @@ impl Reaper {
         !adopts || (0..2).all(|_| children::adopted().is_ok_and(|adopted| adopted.is_empty()))
     }
 
-    /// Waits until nothing is left of some cases, or it is known what is.
-    async fn settled(&self, wanted: impl Fn(&Case) -> bool, with_orphans: bool) -> Left {
+    /// Waits until matching trees have ended or are known to survive.
+    async fn settled(&self, wanted: impl Fn(&WatchedTree) -> bool, with_orphans: bool) -> Survivors {
         let mut rounds = self.rounds.subscribe();
-        // The present round may have begun before; two walks in a row have to find nothing.
+        // The current round may have begun earlier, and two scans in a row have to find nothing.
         let enough = *rounds.borrow() + 3;
-        let (mut left, mut open) = (Vec::new(), Vec::new());
+        let (mut surviving, mut active) = (Vec::new(), Vec::new());
         let settled = async {
             loop {
                 let done = *rounds.borrow_and_update();
-                (left, open) = self.standing(&wanted, with_orphans);
-                if open.is_empty() && (done >= enough || !with_orphans) {
+                (surviving, active) = self.unfinished(&wanted, with_orphans);
+                if active.is_empty() && (done >= enough || !with_orphans) {
                     return;
                 }
                 if done < enough {
@@ -280,29 +291,29 @@ impl Reaper {
                 }
             }
         };
-        let in_time = timeout(VERDICT_LIMIT, settled).await.is_ok();
-        left.extend(open);
+        let in_time = timeout(SETTLE_TIMEOUT, settled).await.is_ok();
+        surviving.extend(active);
         if !in_time {
-            tracing::error!("it is not known whether every process has ended");
-            if left.is_empty() {
-                return Left::unknown();
+            tracing::error!("timed out waiting for processes to end; some may still be running");
+            if surviving.is_empty() {
+                return Survivors::unknown();
             }
         }
-        left.sort_unstable();
-        left.dedup();
-        Left(left)
+        surviving.sort_unstable();
+        surviving.dedup();
+        Survivors(surviving)
     }
 }
 
-/// Makes this process a child subreaper: what outlives its supervisor becomes its child, and is ended at once. Children that it
-/// has already are left alone. To be called once, within a runtime of tokio, before anything is started.
+/// Makes this process a child subreaper. Processes that outlive their supervisor become its children and are killed at
+/// once. Existing children are not affected. Call it once, within a tokio runtime, before anything is started.
 pub fn adopt_orphans() -> io::Result<()> {
     children::register_inherited()?;
     prctl::set_child_subreaper(true)?;
     let mut changes = tokio::signal::unix::signal(SignalKind::child())?;
     REAPER.state().adopts = true;
     REAPER.start();
-    // A supervisor that stops or ends raises the signal; what it leaves behind is ours by then.
+    // SIGCHLD also arrives when a supervisor stops or exits. Its orphans have been adopted by then.
     tokio::spawn(async move {
         while changes.recv().await.is_some() {
             REAPER.wake();
@@ -311,44 +322,44 @@ pub fn adopt_orphans() -> io::Result<()> {
     Ok(())
 }
 
-/// Ends whatever still runs for a session, after a short grace period, and waits for it.
-pub async fn end_session(session: &str) -> Left {
-    let of_session = |case: &Case| case.session.as_deref() == Some(session);
-    REAPER.schedule(|_, case| of_session(case), Instant::now() + KILL_GRACE);
+/// Ends every process that still runs for a session after a short grace period, and waits for the end.
+pub async fn end_session(session: &str) -> Survivors {
+    let of_session = |tree: &WatchedTree| tree.session.as_deref() == Some(session);
+    REAPER.schedule(|_, tree| of_session(tree), Instant::now() + KILL_GRACE);
     REAPER.settled(of_session, false).await
 }
 
-/// Ends everything that this process has started under a supervisor, and every orphan that it adopted. For the end of the
-/// process; whatever is to end in an orderly way has to be ended before.
-pub async fn end_everything() -> Left {
-    // Mostly everything has ended before; then nobody waits for rounds.
-    if REAPER.has_nothing() {
-        return Left::default();
+/// Ends everything that this process has started under a supervisor, and every adopted orphan. Call it at the end of
+/// the process, after orderly shutdowns.
+pub async fn end_everything() -> Survivors {
+    // Usually everything has ended already; then no round is needed.
+    if REAPER.is_idle() {
+        return Survivors::default();
     }
     REAPER.schedule(|_, _| true, Instant::now());
     REAPER.settled(|_| true, true).await
 }
 
-/// Watches over a supervisor that was just started.
-pub(crate) fn watch_over(registration: Registration, session: Option<String>) -> watch::Receiver<Verdict> {
+/// Registers a supervisor that was just started.
+pub(crate) fn register(registration: Registration, session: Option<String>) -> watch::Receiver<TreeStatus> {
     REAPER.start();
     REAPER.add(registration, session)
 }
 
-/// Has the owner end a supervisor's tree after a grace period, unless the supervisor has.
+/// Ends a supervisor's tree after a grace period, unless the supervisor does so before.
 pub(crate) fn end_after(id: ProcessId, grace: Duration) {
     REAPER.schedule(|one, _| one == id, Instant::now() + grace);
 }
 
-/// Asks for a round, in which stopped supervisors are continued.
+/// Requests a round, in which stopped supervisors are continued.
 pub(crate) fn wake() {
     REAPER.wake();
 }
 
-/// Notes that a supervisor's line is closed: it has ended, or is about to.
-pub(crate) fn line_closed(id: ProcessId) {
-    if let Some(case) = REAPER.state().cases.get_mut(&id) {
-        case.closing = true;
+/// Records that a supervisor's socket is closed: it has exited, or is about to.
+pub(crate) fn socket_closed(id: ProcessId) {
+    if let Some(tree) = REAPER.state().trees.get_mut(&id) {
+        tree.closing = true;
     }
     end_after(id, KILL_GRACE);
     REAPER.wake();

@@ -1,4 +1,4 @@
-//! Which signals reach a small process between us and a program, and which reach the program.
+//! Signal masks and dispositions of a supervisor and of the program that it starts.
 
 use std::io;
 
@@ -7,9 +7,9 @@ use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signa
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::{Pid, getppid};
 
-/// From here on nothing but KILL and its own faults end this process. The descriptor is readable when a child has died. Should
-/// this process be stopped when its parent dies, the kernel continues it, so that it notices.
-pub fn hold() -> io::Result<SignalFd> {
+/// Blocks all signals except SIGKILL and this process's own faults. The returned descriptor is readable after a child
+/// has changed status. If this process is stopped when its parent dies, the kernel continues it.
+pub fn block_signals() -> io::Result<SignalFd> {
     prctl::set_pdeathsig(Signal::SIGCONT)?;
     let mut blocked = SigSet::all();
     blocked.remove(Signal::SIGSEGV);
@@ -20,19 +20,19 @@ pub fn hold() -> io::Result<SignalFd> {
     Ok(SignalFd::with_flags(&deaths, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?)
 }
 
-/// Ties the calling process to its parent's life. For use between fork and exec.
-pub fn die_with(parent: Pid) -> io::Result<()> {
+/// Kills the calling process when its parent dies. For use between fork and exec.
+pub fn die_with_parent(parent: Pid) -> io::Result<()> {
     prctl::set_pdeathsig(Signal::SIGKILL)?;
-    // Had the parent died before, nobody would ever send the signal.
+    // If the parent died earlier, no signal will be sent.
     if getppid() == parent { Ok(()) } else { Err(io::Error::from_raw_os_error(nix::libc::ESRCH)) }
 }
 
-/// Hears every signal, and does with each what a new process does. Whoever started us may have ignored some, a shell for
-/// a background job say. For use between fork and exec.
-pub fn start_afresh() -> io::Result<()> {
+/// Unblocks every signal and restores its default action. The parent may have ignored some, for example a shell that
+/// starts a background job. For use between fork and exec.
+pub fn reset_signals() -> io::Result<()> {
     let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
     for signal in Signal::iterator().filter(|signal| !matches!(signal, Signal::SIGKILL | Signal::SIGSTOP)) {
-        // SAFETY: the default action runs no code of ours.
+        // SAFETY: the default action runs no code of this process.
         unsafe { sigaction(signal, &default) }?;
     }
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?;

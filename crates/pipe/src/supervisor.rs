@@ -1,9 +1,10 @@
-//! A supervisor: a small process between an owner and its program. It adopts whatever the program leaves behind, reports how the
-//! program ended, and ends all of it when it is ordered to, when the program has ended, or when the owner is gone, also by
-//! kill -9.
+//! Supervisors: small processes between an owner and its program. A supervisor adopts the program's orphans, reports
+//! the exit status, and ends the process tree on order, when the program ends, or when the owner exits (also after
+//! `kill -9`).
 //!
-//! The process itself is [`process`], with a front end for [`pipes`] and one for terminals in `wh-screen`. The owner has a
-//! [`Supervisor`] for orders and reads its [`Reports`]. What a supervisor was ordered to end and does not, the [`reaper`] ends.
+//! [`process`] runs inside the supervisor, with a front end for [`pipes`] and one for terminals in `wh-screen`. The
+//! owner sends orders through [`Supervisor`] and reads its [`SupervisorReports`]. The [`reaper`] kills trees that a
+//! supervisor fails to end.
 
 mod command_line;
 pub mod pipes;
@@ -20,30 +21,30 @@ use tokio::time::timeout;
 
 pub use command_line::{SupervisorKind, own_binary, own_command};
 
-use crate::children::{self, Role};
+use crate::children::{self, ChildRole};
 use crate::lines::{Line, Lines};
 use crate::proc::ProcessId;
 use crate::protocol::{Order, Report};
-use crate::reaper::{self, END_GRACE, KILL_GRACE, Left, Verdict};
+use crate::reaper::{self, END_GRACE, KILL_GRACE, Survivors, TreeStatus};
 
-/// Longest time from the start of a supervisor to its first report.
-const START_LIMIT: Duration = Duration::from_secs(30);
+/// Maximum time from the start of a supervisor to its first report.
+const SUPERVISOR_START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Interval at which a supervisor that has not reported is continued, should it be stopped. SIGCHLD wakes the reaper only in
-/// processes that adopt orphans.
-const CONTINUE_PAUSE: Duration = Duration::from_millis(100);
+/// Interval of SIGCONT signals to a supervisor that has not reported yet, in case it was stopped. SIGCHLD wakes the
+/// reaper only in processes that adopt orphans.
+const CONTINUE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Longest report. Longer lines are skipped.
+/// Maximum length of a report. Longer lines are skipped.
 const MAX_REPORT_BYTES: usize = 64;
 
-/// A supervisor that this process started. Dropping it and its reports closes its line, whereupon it ends everything below it
-/// in steps.
+/// A supervisor that this process started. Dropping this value and its [`SupervisorReports`] closes the socket; the
+/// supervisor then ends all its descendants in steps.
 #[derive(Debug)]
 pub struct Supervisor {
     id: ProcessId,
-    /// Non-blocking: orders are few and small, so that there is room unless the supervisor is stopped.
-    line: UnixStream,
-    verdicts: watch::Receiver<Verdict>,
+    /// Non-blocking. Orders are few and small, so the socket buffer is full only if the supervisor is stopped.
+    socket: UnixStream,
+    status: watch::Receiver<TreeStatus>,
 }
 
 /// Reason why a supervisor did not start its program.
@@ -52,48 +53,49 @@ pub enum NotStarted {
     /// The program cannot be executed.
     #[error("the program cannot be executed: {0}")]
     Program(#[source] io::Error),
-    /// The supervisor did not work, or what it started could not be ended.
-    #[error("the supervisor does not work: {0}")]
+    /// The supervisor failed, or processes that it started could not be ended.
+    #[error("the supervisor failed: {0}")]
     Supervisor(#[source] io::Error),
 }
 
 impl Supervisor {
-    /// Starts a supervisor for a session, if it belongs to one. `command` passes it the other end of `line`. Must be called
-    /// within a runtime of tokio that has IO.
+    /// Starts a supervisor, on behalf of `session` if there is one. `command` must pass it the other end of `socket`.
+    /// Must be called within a tokio runtime with IO enabled.
     pub fn start(
         command: &mut Command,
         session: Option<String>,
-        line: UnixStream,
-    ) -> io::Result<(Child, Arc<Self>, Reports)> {
-        line.set_nonblocking(true)?;
-        let reports = tokio::net::UnixStream::from_std(line.try_clone()?)?;
-        let (child, registration) = children::spawn(command, Role::Supervisor { session: session.clone() })?;
+        socket: UnixStream,
+    ) -> io::Result<(Child, Arc<Self>, SupervisorReports)> {
+        socket.set_nonblocking(true)?;
+        let reports = tokio::net::UnixStream::from_std(socket.try_clone()?)?;
+        let (child, registration) = children::spawn(command, ChildRole::Supervisor { session: session.clone() })?;
         let id = registration.id();
-        let supervisor = Arc::new(Self { id, line, verdicts: reaper::watch_over(registration, session) });
-        let reports = Reports { lines: Lines::new(reports, MAX_REPORT_BYTES), supervisor: Arc::clone(&supervisor) };
+        let supervisor = Arc::new(Self { id, socket, status: reaper::register(registration, session) });
+        let reports =
+            SupervisorReports { lines: Lines::new(reports, MAX_REPORT_BYTES), supervisor: Arc::clone(&supervisor) };
         Ok((child, supervisor, reports))
     }
 
-    /// Gives an order, without waiting. An end that the supervisor does not bring about in time is brought about without it.
-    pub fn give(&self, order: Order) {
+    /// Sends an order without waiting. If the supervisor does not end its tree in time, the reaper does.
+    pub fn send_order(&self, order: Order) {
         match order {
             Order::End => reaper::end_after(self.id, END_GRACE),
             Order::Kill => reaper::end_after(self.id, KILL_GRACE),
             Order::Signal(_) | Order::SignalForeground(_) => {}
         }
-        // One that is gone has nothing left to obey for; one that takes no more is stopped.
-        let _ = (&self.line).write_all(&order.encode());
+        // A write fails only if the supervisor is gone or stopped; the reaper handles both.
+        let _ = (&self.socket).write_all(&order.encode());
     }
 
-    /// Waits until the supervisor and everything below it are gone, or it is known what could not be ended. Cancel safe. The
-    /// future does not hold the supervisor.
-    pub fn ended(&self) -> impl Future<Output = Left> + Send + use<> {
-        let mut verdicts = self.verdicts.clone();
+    /// Waits until the supervisor and all its descendants have exited, or until some processes are known to survive.
+    /// Cancel safe. The future does not keep the supervisor alive.
+    pub fn ended(&self) -> impl Future<Output = Survivors> + Send + use<> {
+        let mut status = self.status.clone();
         async move {
-            match verdicts.wait_for(|verdict| *verdict != Verdict::Open).await.as_deref() {
-                Ok(Verdict::Left(pids)) => Left(pids.clone()),
-                // A verdict that is no longer kept was the last one.
-                Ok(Verdict::Open | Verdict::Gone) | Err(_) => Left::default(),
+            match status.wait_for(|tree_status| *tree_status != TreeStatus::Active).await.as_deref() {
+                Ok(TreeStatus::Surviving(pids)) => Survivors(pids.clone()),
+                // The sender is dropped only after the final status.
+                Ok(TreeStatus::Active | TreeStatus::Gone) | Err(_) => Survivors::default(),
             }
         }
     }
@@ -105,64 +107,66 @@ impl Drop for Supervisor {
     }
 }
 
-/// Reports of a supervisor, in order.
+/// Receives the reports of a supervisor, in order.
 #[derive(Debug)]
-pub struct Reports {
+pub struct SupervisorReports {
     lines: Lines<tokio::net::UnixStream>,
     supervisor: Arc<Supervisor>,
 }
 
-impl Reports {
-    /// Waits for the first report; the result is the program's process id. A program may stop its supervisor before that; then
-    /// it is continued. A supervisor that does not report in time, or reports anything but a start, is ended with all that it
-    /// started.
+impl SupervisorReports {
+    /// Waits for the first report and returns the program's process id. Continues the supervisor if its
+    /// program has stopped it. Ends the supervisor and everything that it started if it does not report in time, or if
+    /// the first report is not a start.
     pub async fn started(&mut self) -> Result<i32, NotStarted> {
         let supervisor = Arc::clone(&self.supervisor);
         let first = async {
             loop {
-                match timeout(CONTINUE_PAUSE, self.read()).await {
+                match timeout(CONTINUE_INTERVAL, self.read()).await {
                     Ok(report) => return report,
                     Err(_) => reaper::wake(),
                 }
             }
         };
-        let first = timeout(START_LIMIT, first).await;
+        let first = timeout(SUPERVISOR_START_TIMEOUT, first).await;
         if let Ok(Some(Report::Started(pid))) = first {
             return Ok(pid);
         }
         reaper::end_after(supervisor.id, Duration::ZERO);
-        let left = supervisor.ended().await;
+        let survivors = supervisor.ended().await;
         let problem = match first {
-            _ if !left.is_empty() => format!("it did not start the program, and {left}"),
+            _ if !survivors.is_empty() => format!("the program was not started, and {survivors}"),
             Ok(Some(Report::Failed(errno))) => return Err(NotStarted::Program(io::Error::from_raw_os_error(errno))),
-            Ok(Some(_)) => "it did not report that the program runs".to_owned(),
-            Ok(None) => "it ended without starting the program".to_owned(),
-            Err(_) => format!("it did not report within {} s that the program runs", START_LIMIT.as_secs()),
+            Ok(Some(_)) => "its first report was unexpected".to_owned(),
+            Ok(None) => "it exited before starting the program".to_owned(),
+            Err(_) => {
+                format!("the program was not reported as started within {} s", SUPERVISOR_START_TIMEOUT.as_secs())
+            }
         };
         Err(NotStarted::Supervisor(io::Error::other(problem)))
     }
 
-    /// The next report. `None` when the supervisor and everything below it are gone, or it is known what could not be ended.
-    /// Cancel safe.
+    /// Returns the next report; `None` when the supervisor and all its descendants have exited, or some processes are
+    /// known to survive. Cancel safe.
     pub async fn next(&mut self) -> Option<Report> {
         let report = self.read().await;
         match &report {
-            // A supervisor whose program has ended ends everything else; it has to do so in time.
+            // Once its program has ended, the supervisor ends the rest of the tree within the grace period.
             Some(Report::Exited(_) | Report::Killed(_)) => reaper::end_after(self.supervisor.id, END_GRACE),
             Some(_) => {}
-            // The end of its line is its own end, or comes moments before it.
+            // The socket closes when the supervisor exits, or moments before.
             None => {
-                reaper::line_closed(self.supervisor.id);
+                reaper::socket_closed(self.supervisor.id);
                 self.supervisor.ended().await;
             }
         }
         report
     }
 
-    /// Reads the next report; `None` at the end of the line. Cancel safe.
+    /// Reads the next report; `None` when the socket is closed. Cancel safe.
     async fn read(&mut self) -> Option<Report> {
         while let Ok(Some(line)) = self.lines.next().await {
-            let Line::Whole(line) = line else { continue };
+            let Line::Complete(line) = line else { continue };
             if let Some(report) = std::str::from_utf8(line).ok().and_then(Report::decode) {
                 return Some(report);
             }

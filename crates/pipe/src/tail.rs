@@ -1,4 +1,4 @@
-//! The end of what a program said on its standard error: for a person who asks why it failed.
+//! Retains the last part of a program's standard error, to report why it failed.
 
 use std::collections::VecDeque;
 
@@ -6,94 +6,93 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-/// How much is read at once.
-const PIECE: usize = 16 * 1024;
+/// Size of the read buffer.
+const READ_CHUNK_BYTES: usize = 16 * 1024;
 
-/// Limit for a line that [`MarkedLines`] gives. Longer ones are skipped.
+/// Maximum length of a line of [`MarkedLines`]. Longer ones are skipped.
 const MAX_MARKED_LINE_BYTES: usize = 16 * 1024;
 
-/// The last bytes of a stream that is read to its end, whether anybody looks or not. A bounded number is kept; when
-/// there are more, the oldest go.
+/// The last bytes of a stream, up to a limit. The stream is always read to its end, and older bytes are dropped.
 #[derive(Debug, Clone)]
 pub struct Tail {
-    kept: watch::Receiver<Kept>,
-    /// Where [`more`](Self::more) goes on.
+    buffer: watch::Receiver<TailBuffer>,
+    /// Stream offset up to which [`next_bytes`](Self::next_bytes) has returned bytes.
     seen: u64,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct TailBuffer {
     bytes: VecDeque<u8>,
-    /// How many there have been in all.
+    /// Number of bytes read from the stream so far.
     total: u64,
 }
 
-/// The reading of a stream into a [`Tail`]; it stops when this is dropped.
+/// Task that reads a stream into a [`Tail`]. Dropping this stops it.
 #[derive(Debug)]
-pub(crate) struct Reading(AbortHandle);
+pub(crate) struct TailReader(AbortHandle);
 
-impl Drop for Reading {
+impl Drop for TailReader {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
 impl Tail {
-    /// Reads `stream` in a task of its own and keeps its last `most` bytes.
-    pub(crate) fn of(stream: impl AsyncRead + Send + Unpin + 'static, most: usize) -> (Self, Reading) {
-        let (keep, kept) = watch::channel(Kept { bytes: VecDeque::new(), total: 0 });
-        let task = tokio::spawn(read(stream, most, keep));
-        (Self { kept, seen: 0 }, Reading(task.abort_handle()))
+    /// Spawns a task that reads `stream` and retains its last `max_bytes` bytes.
+    pub(crate) fn of(stream: impl AsyncRead + Send + Unpin + 'static, max_bytes: usize) -> (Self, TailReader) {
+        let (publish, buffer) = watch::channel(TailBuffer { bytes: VecDeque::new(), total: 0 });
+        let task = tokio::spawn(read(stream, max_bytes, publish));
+        (Self { buffer, seen: 0 }, TailReader(task.abort_handle()))
     }
 
-    /// What is kept now, fit to be shown: as text, without control characters but for line ends and tabs, and from the
-    /// beginning of a line where there is one.
+    /// Returns the retained bytes as displayable text: without control characters except line feeds and tabs, and from
+    /// the beginning of a line if there is one.
     pub fn text(&self) -> String {
-        let kept = self.kept.borrow();
-        let cut = kept.total > kept.bytes.len() as u64;
-        let bytes: Vec<u8> = kept.bytes.iter().copied().collect();
-        drop(kept);
+        let buffer = self.buffer.borrow();
+        let cut = buffer.total > buffer.bytes.len() as u64;
+        let bytes: Vec<u8> = buffer.bytes.iter().copied().collect();
+        drop(buffer);
         let begin = if cut { bytes.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1) } else { 0 };
         let bytes = if begin < bytes.len() { &bytes[begin..] } else { &bytes[..] };
         clean(&String::from_utf8_lossy(bytes))
     }
 
-    /// How many bytes the program has written in all.
+    /// Returns the number of bytes that the program has written so far.
     pub fn total(&self) -> u64 {
-        self.kept.borrow().total
+        self.buffer.borrow().total
     }
 
-    /// Waits for bytes that this tail has not given yet, and gives them as they came; `None` at the end of the stream.
-    /// Who is too slow misses the oldest. Cancel safe.
-    pub async fn more(&mut self) -> Option<Vec<u8>> {
+    /// Waits for bytes that this tail has not returned yet, and returns them unchanged; `None` at the end of the
+    /// stream. A slow reader misses the oldest bytes. Cancel safe.
+    pub async fn next_bytes(&mut self) -> Option<Vec<u8>> {
         loop {
             {
-                let kept = self.kept.borrow_and_update();
-                let new = usize::try_from(kept.total - self.seen).unwrap_or(usize::MAX).min(kept.bytes.len());
+                let buffer = self.buffer.borrow_and_update();
+                let new = usize::try_from(buffer.total - self.seen).unwrap_or(usize::MAX).min(buffer.bytes.len());
                 if new > 0 {
-                    self.seen = kept.total;
-                    return Some(kept.bytes.range(kept.bytes.len() - new..).copied().collect());
+                    self.seen = buffer.total;
+                    return Some(buffer.bytes.range(buffer.bytes.len() - new..).copied().collect());
                 }
             }
-            self.kept.changed().await.ok()?;
+            self.buffer.changed().await.ok()?;
         }
     }
 
-    /// Waits until there will be no more: everybody who could write has ended or closed it.
+    /// Waits for the end of the stream: every process that could write has exited or closed it.
     pub async fn closed(&self) {
-        let mut kept = self.kept.clone();
-        while kept.changed().await.is_ok() {}
+        let mut buffer = self.buffer.clone();
+        while buffer.changed().await.is_ok() {}
     }
 }
 
-/// The lines of a [`Tail`] that contain a marker, as they are written. A reader that is too slow misses the oldest.
+/// Lines of a [`Tail`] that contain a marker, in the order written. A slow reader misses the oldest lines.
 #[derive(Debug)]
 pub(crate) struct MarkedLines {
     tail: Tail,
     marker: String,
-    /// Beginning of a line whose end has not been written yet.
+    /// Beginning of a line that is not complete yet.
     partial: Vec<u8>,
-    /// The line under way is longer than it may be, or its beginning was missed.
+    /// The current line exceeds the limit, or its beginning was missed.
     skipping: bool,
 }
 
@@ -102,11 +101,11 @@ impl MarkedLines {
         Self { tail, marker, partial: Vec::new(), skipping: false }
     }
 
-    /// The next lines, fit to be shown; there may be none among the bytes that were read. `None` at the end of the stream.
+    /// Returns the next complete marked lines as displayable text, possibly none. `None` at the end of the stream.
     /// Cancel safe.
     pub async fn next(&mut self) -> Option<Vec<String>> {
         let before = self.tail.seen;
-        let bytes = self.tail.more().await?;
+        let bytes = self.tail.next_bytes().await?;
         if self.tail.seen - before > bytes.len() as u64 {
             self.partial.clear();
             self.skipping = true;
@@ -131,21 +130,21 @@ impl MarkedLines {
     }
 }
 
-async fn read(mut stream: impl AsyncRead + Unpin, most: usize, keep: watch::Sender<Kept>) {
-    let mut piece = vec![0; PIECE];
-    // A stream that fails has ended.
+async fn read(mut stream: impl AsyncRead + Unpin, max_bytes: usize, publish: watch::Sender<TailBuffer>) {
+    let mut piece = vec![0; READ_CHUNK_BYTES];
+    // A read error counts as the end of the stream.
     while let Ok(count @ 1..) = stream.read(&mut piece).await {
-        keep.send_modify(|kept| {
-            kept.total += count as u64;
-            kept.bytes.extend(&piece[count.saturating_sub(most)..count]);
-            let excess = kept.bytes.len().saturating_sub(most);
-            kept.bytes.drain(..excess);
+        publish.send_modify(|buffer| {
+            buffer.total += count as u64;
+            buffer.bytes.extend(&piece[count.saturating_sub(max_bytes)..count]);
+            let excess = buffer.bytes.len().saturating_sub(max_bytes);
+            buffer.bytes.drain(..excess);
         });
     }
 }
 
-/// The text as it may be shown: without escape sequences and control characters, but for line ends and tabs, and without
-/// those that turn the direction of writing. A carriage return ends a line.
+/// Returns text without escape sequences, bidirectional overrides and control characters, except line feeds and tabs. A
+/// single CR becomes a line feed.
 pub fn clean(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
@@ -166,7 +165,7 @@ pub fn clean(text: &str) -> String {
     clean
 }
 
-/// Skips what follows an escape character. A sequence that a line end cuts short ends there.
+/// Skips the rest of a sequence after an escape character. A line feed ends a truncated sequence.
 fn skip_sequence(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     let Some(kind) = characters.next_if(|next| (' '..='~').contains(next)) else { return };
     match kind {
@@ -195,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_shown_has_no_control_characters() {
+    fn displayed_text_has_no_control_characters() {
         assert_eq!(clean("\x1b[1;31merror\x1b[0m: no\tfile\r\n"), "error: no\tfile\n");
         assert_eq!(clean("10%\r20%\rdone\x07\x08\x7f\u{9b}"), "10%\n20%\ndone");
         assert_eq!(clean("\x1b]8;;http://x\x1b\\link\x1b]8;;\x07 \x1b(Bend\x1b"), "link end");
@@ -208,18 +207,18 @@ mod tests {
         let (mut program, stream) = tokio::io::duplex(64);
         let (mut tail, _reading) = Tail::of(stream, 10);
         program.write_all(b"one\ntwo\n").await.unwrap();
-        assert_eq!(tail.more().await, Some(b"one\ntwo\n".to_vec()));
+        assert_eq!(tail.next_bytes().await, Some(b"one\ntwo\n".to_vec()));
         assert_eq!(tail.text(), "one\ntwo\n");
         program.write_all("thr\u{e9}e".as_bytes()).await.unwrap();
         drop(program);
-        assert_eq!(tail.more().await, Some("thr\u{e9}e".as_bytes().to_vec()));
-        assert_eq!(tail.more().await, None);
+        assert_eq!(tail.next_bytes().await, Some("thr\u{e9}e".as_bytes().to_vec()));
+        assert_eq!(tail.next_bytes().await, None);
         tail.closed().await;
         assert_eq!((tail.text(), tail.total()), ("thr\u{e9}e".to_owned(), 14));
     }
 
     #[tokio::test]
-    async fn marked_lines_are_given_whole_and_others_are_dropped() {
+    async fn marked_lines_are_returned_complete_and_others_are_dropped() {
         let (mut program, stream) = tokio::io::duplex(64 * 1024);
         let (tail, _reading) = Tail::of(stream, 64 * 1024);
         let mut lines = MarkedLines::new(tail, "[WARN]".to_owned());
@@ -242,15 +241,15 @@ mod tests {
         let (mut program, stream) = tokio::io::duplex(1024);
         let (tail, _reading) = Tail::of(stream, 16);
         let mut lines = MarkedLines::new(tail.clone(), "!".to_owned());
-        program.write_all(b"! missed by far, and by more\n! kept\n").await.unwrap();
+        program.write_all(b"! missed by far, and by more\n! buffer\n").await.unwrap();
         drop(program);
         tail.closed().await;
-        assert_eq!(lines.next().await, Some(vec!["! kept".to_owned()]));
+        assert_eq!(lines.next().await, Some(vec!["! buffer".to_owned()]));
         assert_eq!(lines.next().await, None);
     }
 
     #[tokio::test]
-    async fn one_endless_line_is_kept_from_where_it_fits() {
+    async fn the_end_of_one_long_line_is_retained() {
         let (mut program, stream) = tokio::io::duplex(64);
         let (tail, _reading) = Tail::of(stream, 4);
         program.write_all(b"0123456789").await.unwrap();

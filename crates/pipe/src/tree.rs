@@ -1,4 +1,4 @@
-//! Who descends from whom, and how all who descend from a process are ended.
+//! Process trees: lists the descendants of a process, and ends them in steps.
 
 use std::collections::HashMap;
 use std::io;
@@ -11,56 +11,56 @@ use nix::unistd::{Pid, getpid};
 use crate::pidfd;
 use crate::proc::{self, ProcessId};
 
-/// One step of an end: a signal to everything, and how long it has to work before the next.
+/// A step of a shutdown: a signal to every process, and the grace period before the next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step {
-    /// What is sent.
+pub struct ShutdownStep {
+    /// Signal that is sent.
     pub signal: Signal,
-    /// How long that may take.
+    /// Grace period before the next step.
     pub grace: Duration,
 }
 
-/// Asks everything to end.
-pub const TERMINATE: Step = Step { signal: Signal::SIGTERM, grace: Duration::from_millis(1500) };
+/// Asks every process to end.
+pub const TERMINATE: ShutdownStep = ShutdownStep { signal: Signal::SIGTERM, grace: Duration::from_millis(1500) };
 
-/// Ends everything. The last step of all; it is repeated, since a process may fork while it is being killed.
-pub const KILL: Step = Step { signal: Signal::SIGKILL, grace: Duration::from_millis(50) };
+/// Kills every process. It is the last step and is repeated, since a process may fork while it is being killed.
+pub const KILL: ShutdownStep = ShutdownStep { signal: Signal::SIGKILL, grace: Duration::from_millis(50) };
 
-/// The end, in steps, of everything below this process. Its last step is repeated until whoever holds it sees that
-/// nothing is left.
+/// Ends all descendants of this process in steps. The last step is repeated until the owner of this value finds no
+/// process left.
 #[derive(Debug)]
-pub struct Ending {
-    steps: &'static [Step],
+pub struct ShutdownSequence {
+    steps: &'static [ShutdownStep],
     due: Instant,
     begun: bool,
 }
 
-impl Ending {
-    /// Begins at once.
-    pub fn new(steps: &'static [Step]) -> Self {
+impl ShutdownSequence {
+    /// Creates a sequence whose first step is due now.
+    pub fn new(steps: &'static [ShutdownStep]) -> Self {
         Self::after(Duration::ZERO, steps)
     }
 
-    /// Begins after a pause.
-    pub fn after(pause: Duration, steps: &'static [Step]) -> Self {
+    /// Creates a sequence whose first step is due after `pause`.
+    pub fn after(pause: Duration, steps: &'static [ShutdownStep]) -> Self {
         Self { steps, due: Instant::now() + pause, begun: false }
     }
 
-    /// Ends the pause before its first step.
-    pub fn hasten(&mut self) {
+    /// Makes the first step due now, if it has not been taken.
+    pub fn start_now(&mut self) {
         if !self.begun {
             self.due = Instant::now();
         }
     }
 
-    /// How long to wait for the next step.
+    /// Returns the time until the next step.
     pub fn timeout(&self) -> PollTimeout {
-        // Rounded up: a wait that ends too early would be repeated without a pause.
+        // Rounded up: a wait that ends too early would make the caller spin.
         let left = self.due.saturating_duration_since(Instant::now()) + Duration::from_micros(999);
         PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)
     }
 
-    /// Takes the next step if it is time.
+    /// Takes the next step if it is due.
     pub fn take_due_step(&mut self) {
         let now = Instant::now();
         let (true, Some(step)) = (self.due <= now, self.steps.first()) else { return };
@@ -71,21 +71,21 @@ impl Ending {
         }
         for process in processes_below(getpid()) {
             let _ = pidfd::signal(process, step.signal);
-            // A stopped process acts on a signal only once it goes on.
+            // A stopped process handles a signal only once it is continued.
             let _ = pidfd::signal(process, Signal::SIGCONT);
         }
     }
 }
 
-/// Pids of every process below `root`, parents before children. Processes whose parent died hang below the nearest
-/// subreaper, so nothing that a supervisor's program started is missing.
+/// Returns the pids of every process below `root`, parents before children. An orphan counts as a child of the nearest
+/// subreaper, so everything that a supervisor's program started is included.
 pub fn below(root: Pid) -> Vec<Pid> {
     processes_below(root).into_iter().map(ProcessId::raw).collect()
 }
 
 fn processes_below(root: Pid) -> Vec<ProcessId> {
     let mut children: HashMap<i32, Vec<ProcessId>> = HashMap::new();
-    // Whoever ends a tree looks again.
+    // Callers that end a tree repeat the scan, so a failed one is harmless.
     for (pid, stat) in proc::snapshot().unwrap_or_default() {
         children.entry(stat.parent).or_default().push(ProcessId { pid, started: stat.started });
     }
@@ -100,7 +100,7 @@ fn processes_below(root: Pid) -> Vec<ProcessId> {
     found
 }
 
-/// The living processes of a process group. The dead that nobody has waited for do not count.
+/// Returns the living processes of a process group. Zombies are excluded.
 pub fn group(leader: Pid) -> io::Result<Vec<Pid>> {
     let living = |(pid, stat): (i32, proc::Stat)| {
         (stat.group == leader.as_raw() && !stat.is_dead()).then_some(Pid::from_raw(pid))

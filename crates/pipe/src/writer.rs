@@ -1,4 +1,4 @@
-//! Lines for a program, one after the other, whoever sends them.
+//! Writes lines to a program, from any number of senders.
 
 use std::io;
 use std::sync::Arc;
@@ -6,50 +6,50 @@ use std::sync::Arc;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Notify, mpsc, oneshot};
 
-/// Lines that may wait for a program that is busy. Beyond that, whoever sends one waits for room.
-const DEPTH: usize = 64;
+/// Maximum number of queued lines. Senders beyond that wait.
+const MAX_QUEUED_LINES: usize = 64;
 
-/// The way into a program. It may be cloned: lines never mix.
+/// Queue of lines to a program. Clones share it, and lines are never interleaved.
 #[derive(Debug, Clone)]
 pub struct Writer {
-    queue: mpsc::Sender<Entry>,
+    queue: mpsc::Sender<QueuedLine>,
     close: Arc<Notify>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct QueuedLine {
     line: Vec<u8>,
     written: oneshot::Sender<io::Result<()>>,
 }
 
 impl Writer {
-    /// A task that owns `sink` and writes what is sent, until it fails, is closed, or the last writer is dropped.
+    /// Spawns a task that owns `sink` and writes queued lines until it fails, is closed, or the last writer is dropped.
     pub fn new(sink: impl AsyncWrite + Send + Unpin + 'static) -> Self {
-        let (queue, entries) = mpsc::channel(DEPTH);
+        let (queue, entries) = mpsc::channel(MAX_QUEUED_LINES);
         let close = Arc::new(Notify::new());
         tokio::spawn(write(sink, entries, Arc::clone(&close)));
         Self { queue, close }
     }
 
-    /// Sends one line, given without its end, and waits until the system has taken all of it. A line that has found room
-    /// in the queue is written whole, also when nobody waits for that any more.
+    /// Writes one line, given without its line feed, and waits until the system has accepted all of it. A queued line
+    /// is written completely, even if this future is dropped.
     pub async fn line(&self, line: impl Into<Vec<u8>>) -> io::Result<()> {
         let mut line = line.into();
         if memchr::memchr(b'\n', &line).is_some() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a line has no line end within it"));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a line must not contain a line feed"));
         }
         line.push(b'\n');
         let (written, wait) = oneshot::channel();
-        self.queue.send(Entry { line, written }).await.map_err(|_| closed())?;
+        self.queue.send(QueuedLine { line, written }).await.map_err(|_| closed())?;
         wait.await.unwrap_or_else(|_| Err(closed()))
     }
 
-    /// Lets nothing more in. What waits is still written, then the program reads the end of its input. Returns at once.
+    /// Refuses further lines and returns at once. Queued lines are still written, then the program's input is closed.
     pub fn close(&self) {
         self.close.notify_one();
     }
 
-    /// Waits until nothing can be written any more, and the sink is dropped.
+    /// Waits until no more lines are accepted. Lines that are already queued may not be written yet.
     pub async fn closed(&self) {
         self.queue.closed().await;
     }
@@ -59,7 +59,7 @@ fn closed() -> io::Error {
     io::Error::new(io::ErrorKind::BrokenPipe, "the program's input is closed")
 }
 
-async fn write(mut sink: impl AsyncWrite + Unpin, mut entries: mpsc::Receiver<Entry>, close: Arc<Notify>) {
+async fn write(mut sink: impl AsyncWrite + Unpin, mut entries: mpsc::Receiver<QueuedLine>, close: Arc<Notify>) {
     let mut open = true;
     loop {
         let entry = tokio::select! {
@@ -71,7 +71,7 @@ async fn write(mut sink: impl AsyncWrite + Unpin, mut entries: mpsc::Receiver<En
             }
             entry = entries.recv() => entry,
         };
-        let Some(Entry { line, written }) = entry else { return };
+        let Some(QueuedLine { line, written }) = entry else { return };
         let outcome = match sink.write_all(&line).await {
             Ok(()) => sink.flush().await,
             failed => failed,
@@ -79,7 +79,7 @@ async fn write(mut sink: impl AsyncWrite + Unpin, mut entries: mpsc::Receiver<En
         let failure = outcome.as_ref().err().map(|error| (error.kind(), error.to_string()));
         let _ = written.send(outcome);
         if let Some((kind, why)) = failure {
-            // Whoever else waits learns the same; nobody can come after them.
+            // The queued senders get the same error; no others can follow.
             entries.close();
             while let Some(entry) = entries.recv().await {
                 let _ = entry.written.send(Err(io::Error::new(kind, why.clone())));
@@ -94,7 +94,7 @@ mod tests {
     use tokio::io::AsyncReadExt;
 
     use super::*;
-    use crate::lines::{Line, Lines, MAX};
+    use crate::lines::{Line, Lines, MAX_LINE_BYTES};
 
     #[tokio::test]
     async fn lines_of_many_senders_do_not_mix() {
@@ -109,10 +109,10 @@ mod tests {
             });
         }
         drop(writer);
-        let mut lines = Lines::new(program, MAX);
+        let mut lines = Lines::new(program, MAX_LINE_BYTES);
         let mut count = 0;
         while let Some(line) = lines.next().await.unwrap() {
-            let Line::Whole(line) = line else { panic!("{line:?}") };
+            let Line::Complete(line) = line else { panic!("{line:?}") };
             assert!(line.len() == 20 && line.iter().all(|byte| *byte == line[0]), "{line:?}");
             count += 1;
         }
@@ -120,10 +120,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_broken_pipe_is_told_to_everybody_who_waits_or_comes_later() {
+    async fn a_broken_pipe_fails_queued_and_later_lines() {
         let (ours, program) = tokio::io::duplex(4);
         let writer = Writer::new(ours);
-        let waiting: Vec<_> = (0..3 + DEPTH)
+        let waiting: Vec<_> = (0..3 + MAX_QUEUED_LINES)
             .map(|_| {
                 let writer = writer.clone();
                 tokio::spawn(async move { writer.line("longer than the pipe").await })
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn after_a_close_what_waits_is_written_and_then_the_input_ends() {
+    async fn after_a_close_queued_lines_are_written_and_then_the_input_ends() {
         let (ours, mut program) = tokio::io::duplex(4);
         let writer = Writer::new(ours);
         let first = tokio::spawn({

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Makes fallback.bin: GNU Unifont's bitmaps for what DejaVu Sans Mono cannot draw.
+"""Makes fallback.bin: GNU Unifont's bitmaps for characters that DejaVu Sans Mono lacks.
 
     apt-get install unifont fonts-unifont && pip install fonttools
-    ./make-fallback.py            # writes fallback.bin beside itself
+    ./make-fallback.py            # writes fallback.bin next to this script
 
 Plane 0 comes from Debian's unifont.hex, the rest (emoji and the like) from the outlines of unifont_upper.otf, which are
 pixels made of squares. Left out: control characters, private use, and what DejaVuSansMono.ttf has, unless a terminal
@@ -48,10 +48,10 @@ def upper():
 
 
 def bitmap(glyph, pixel, top):
-    """The pixels whose centre the outline winds around."""
+    """Returns the pixels whose centre is inside the outline."""
     pen = RecordingPen()
     glyph.draw(pen)
-    edges, start, at = [], None, None  # Vertical edges alone decide what lies to their right.
+    edges, start, at = [], None, None  # Only vertical edges decide which pixels are inside.
     for verb, points in pen.value:
         to = start if verb == "closePath" else tuple(part // pixel for part in points[0])
         if verb == "moveTo":
@@ -59,7 +59,7 @@ def bitmap(glyph, pixel, top):
         elif at[0] == to[0] and at[1] != to[1]:
             edges.append((at[0], at[1], to[1]))
         at = to
-    # A combining mark has no advance and may lie left of its origin; its box is then the cell before.
+    # A combining mark has no advance and may be left of its origin. Then its box is the previous cell.
     left = min((edge[0] for edge in edges), default=0)
     shift = 0 if left >= 0 else 8 if left >= -8 else 16
     right = max((edge[0] for edge in edges), default=0) + shift

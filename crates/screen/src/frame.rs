@@ -1,97 +1,89 @@
-//! One resolved picture of a terminal: every cell with its text, width and looks, and the cursor.
+//! Snapshot of a terminal screen: every cell with its text, width and style, and the cursor.
 
 mod row;
 
 use std::sync::Arc;
 
-pub(crate) use row::Drawn;
-pub use row::Row;
+pub(crate) use row::RowRenderings;
+pub use row::ScreenRow;
 pub use wh_core::terminal::Size;
 
-use crate::modes::Modes;
+use crate::modes::TerminalModes;
 
-/// A colour as the program named it.
+/// Colour as set by the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Color {
-    /// The terminal's own.
+    /// Default colour of the terminal.
     #[default]
     Default,
-    /// From the palette of 256.
+    /// Index into the palette of 256 colours.
     Indexed(u8),
-    /// True colour.
+    /// Red, green and blue (true colour).
     Rgb(u8, u8, u8),
 }
 
-/// How a cell is underlined.
+/// Underline style of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Underline {
-    /// Not at all.
+    /// No underline at all.
     #[default]
     None,
-    /// One line.
+    /// A single line.
     Single,
-    /// Two lines.
+    /// A double line.
     Double,
-    /// A wave.
+    /// A wavy line.
     Curly,
-    /// Dots.
+    /// A dotted line.
     Dotted,
-    /// Dashes.
+    /// A dashed line.
     Dashed,
 }
 
-/// How a cell looks.
+/// Colours and attributes of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Style {
-    /// Foreground.
     pub foreground: Color,
-    /// Background.
     pub background: Color,
-    /// The underline's own colour, if it has one.
+    /// Colour of the underline, if it differs from that of the text.
     pub underline_color: Option<Color>,
-    /// The underline.
     pub underline: Underline,
-    /// Bold.
     pub bold: bool,
-    /// Dim.
     pub dim: bool,
-    /// Italic.
     pub italic: bool,
-    /// Foreground and background swapped.
+    /// Foreground and background are swapped.
     pub inverse: bool,
-    /// Not shown.
+    /// The text is not shown.
     pub hidden: bool,
-    /// Struck through.
     pub strikethrough: bool,
 }
 
-/// What few cells have.
+/// Rare properties of a cell, boxed to keep most cells small.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct Extra {
+pub struct CellExtra {
     /// Combining marks and joiners after the character.
     pub combining: Vec<char>,
-    /// Where the cell links to.
+    /// Target of the cell's hyperlink, if it has one.
     pub hyperlink: Option<Arc<str>>,
 }
 
-/// One cell.
+/// Cell of the screen.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Cell {
-    /// The character; a blank in the second half of a wide one.
+    /// Character; a blank in the second half of a wide one.
     pub character: char,
-    /// Columns: 1, 2, or 0 in the second half of a wide character.
+    /// Width in columns: 1, 2, or 0 in the second half of a wide character.
     pub width: u8,
-    /// Looks.
     pub style: Style,
-    /// What few cells have.
-    pub extra: Option<Box<Extra>>,
+    /// Rare properties of a cell, boxed to keep most cells small.
+    pub extra: Option<Box<CellExtra>>,
 }
 
 impl Cell {
-    /// An empty cell with the terminal's own colours.
+    /// A blank cell with the default style.
     pub const BLANK: Self = Self { character: ' ', width: 1, style: Style::PLAIN, extra: None };
 
-    /// Writes the cell's text.
+    /// Appends the cell's text.
     #[inline]
     pub fn push_text(&self, into: &mut String) {
         if self.width == 0 {
@@ -103,31 +95,31 @@ impl Cell {
         }
     }
 
-    /// Where the cell links to.
+    /// Target of the cell's hyperlink, if it has one.
     pub fn hyperlink(&self) -> Option<&Arc<str>> {
         self.extra.as_ref().and_then(|extra| extra.hyperlink.as_ref())
     }
 
-    /// Whether drawing the cell changes nothing on a blank screen.
+    /// True if drawing the cell has no effect on a blank screen.
     #[inline]
     pub fn is_blank(&self) -> bool {
         self.character == ' ' && self.width == 1 && self.is_plain()
     }
 
-    /// Whether the cell has nothing but its character: the terminal's own looks, no marks and no link.
+    /// True if the cell has only its character: the default style, no combining marks and no link.
     #[inline]
     pub fn is_plain(&self) -> bool {
         self.extra.is_none() && self.style.is_plain()
     }
 }
 
-/// A row up to its last cell that is not blank.
+/// Returns a row up to its last cell that is not blank.
 pub fn used(row: &[Cell]) -> &[Cell] {
     &row[..row.iter().rposition(|cell| !cell.is_blank()).map_or(0, |last| last + 1)]
 }
 
 impl Style {
-    /// The terminal's own looks.
+    /// Default style of the terminal.
     pub const PLAIN: Self = Self {
         foreground: Color::Default,
         background: Color::Default,
@@ -141,7 +133,7 @@ impl Style {
         strikethrough: false,
     };
 
-    /// Whether these are the terminal's own looks. Nearly all cells are asked, often: no branch for each field.
+    /// True for the default style. Called for every cell of every frame, so it avoids a branch for each field.
     #[inline]
     pub fn is_plain(&self) -> bool {
         matches!(self.foreground, Color::Default)
@@ -152,56 +144,51 @@ impl Style {
     }
 }
 
-/// The cursor's form.
+/// Shape of the cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum CursorShape {
-    /// A full cell.
+    /// A filled cell.
     #[default]
     Block,
-    /// A line below.
+    /// A line at the bottom of the cell.
     Underline,
-    /// A line before.
+    /// A line at the left of the cell.
     Beam,
 }
 
-/// The cursor, counted from the top left, from 0.
+/// Position and shape of the cursor, counted from 0 at the top left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Cursor {
-    /// Column.
+pub struct ScreenCursor {
     pub x: u16,
-    /// Row.
     pub y: u16,
-    /// Whether it is shown.
+    /// True if the cursor is shown.
     pub visible: bool,
-    /// Its form.
     pub shape: CursorShape,
-    /// Whether it blinks.
+    /// True if the cursor blinks.
     pub blinking: bool,
 }
 
-/// The resolved screen.
+/// Snapshot of a screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Frame {
-    /// Its size.
+pub struct ScreenFrame {
     pub size: Size,
-    /// Its rows, from the top. Those that were the same in the frame before are shared with it.
-    pub rows: Vec<Arc<Row>>,
-    /// The cursor.
-    pub cursor: Cursor,
-    /// The window title.
+    /// Rows from the top. Rows that did not change since the previous frame are shared with it.
+    pub rows: Vec<Arc<ScreenRow>>,
+    pub cursor: ScreenCursor,
+    /// Window title, if set.
     pub title: Option<String>,
-    /// The switches in force.
-    pub modes: Modes,
-    /// The default colours that the program has set.
+    /// Terminal modes set by the program.
+    pub modes: TerminalModes,
+    /// Default colours set by the program.
     pub colors: DefaultColors,
 }
 
-/// Default colours that a program has set (OSC 10 and 11), as red, green and blue; `None` is the terminal's own.
+/// Default colours set by a program (OSC 10 and 11), as red, green and blue; `None` is the terminal's default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct DefaultColors {
-    /// Of text.
+    /// Colour of text.
     pub foreground: Option<(u8, u8, u8)>,
-    /// Behind text.
+    /// Colour behind text.
     pub background: Option<(u8, u8, u8)>,
 }
 
@@ -210,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_is_what_equals_the_plain_style() {
+    fn is_plain_is_true_only_for_the_plain_style() {
         let looks = [
             Style::PLAIN,
             Style { foreground: Color::Indexed(0), ..Style::PLAIN },

@@ -1,6 +1,6 @@
-//! What a terminal shows. [`vt`] turns a program's bytes into a grid, [`frame`] is that grid resolved, [`render`] draws
-//! it, [`keys`], [`mouse`] and [`paste`] turn gestures into the bytes that the program expects, and [`decode`] turns such
-//! bytes back. [`visible`] escapes text of others. All pure; only [`pty`] does IO.
+//! Terminal emulation. [`vt`] turns program output into a grid, [`frame`] is a snapshot of it, and [`render`] draws it.
+//! [`keys`], [`mouse`] and [`paste`] encode input events for the program, [`decode`] decodes them, and [`visible`]
+//! escapes untrusted text. Everything is pure except [`pty`], which does IO.
 
 pub mod cast;
 pub mod decode;

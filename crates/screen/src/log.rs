@@ -1,14 +1,14 @@
-//! The last of a program's raw output: what the alternate screen does not keep.
+//! Retains the end of a program's raw output, since the alternate screen has no scrollback.
 
 use std::collections::VecDeque;
 
-/// How many characters are kept unless `CONTROL_PLANE_BUFFER` says otherwise.
+/// Default number of characters retained, unless `CONTROL_PLANE_BUFFER` is set.
 pub const DEFAULT_CHARACTERS: usize = 4000;
 
-/// Bytes that are counted at once.
-const BLOCK: usize = 64;
+/// Bytes counted at a time.
+const COUNT_BLOCK_BYTES: usize = 64;
 
-/// Keeps the newest characters of a byte stream.
+/// Retains the last characters of a byte stream.
 #[derive(Debug)]
 pub struct ByteLog {
     bytes: VecDeque<u8>,
@@ -19,16 +19,16 @@ pub struct ByteLog {
 }
 
 impl ByteLog {
-    /// Keeps `limit` characters, with UTF-8 counted as a reader would.
+    /// Creates a log of at most `limit` characters of UTF-8.
     pub fn new(limit: usize) -> Self {
         Self { bytes: VecDeque::new(), characters: 0, limit, dropped: false, total: 0 }
     }
 
-    /// Adds what the program wrote.
+    /// Adds output of the program.
     pub fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
-        // A character has at most four bytes: what is further back than that cannot be among the last.
-        let recent = &bytes[bytes.len().saturating_sub(self.longest() + 4)..];
+        // A character has at most four bytes, so bytes further back cannot be retained.
+        let recent = &bytes[bytes.len().saturating_sub(self.max_bytes() + 4)..];
         if recent.len() < bytes.len() {
             self.dropped = true;
             self.bytes.clear();
@@ -39,30 +39,30 @@ impl ByteLog {
         self.drop_oldest();
     }
 
-    /// Bytes that the characters can take; bytes that are not UTF-8 at all are bounded by it too.
-    fn longest(&self) -> usize {
+    /// Maximum number of bytes. It also bounds output that is not UTF-8.
+    fn max_bytes(&self) -> usize {
         self.limit.saturating_mul(4)
     }
 
     /// Drops whole characters from the front until the rest is within both bounds.
     fn drop_oldest(&mut self) {
-        // Whole blocks first: they are counted many bytes at a time. What is left of a character at a block's end goes with
-        // what follows, since something follows that must go.
+        // Drops whole blocks first, since counting them is fast. A character split at the end of a block is dropped
+        // with the following bytes, as at least one more character must go.
         let excess = self.characters.saturating_sub(self.limit);
         let (mut characters, mut bytes) = (0, 0);
-        for block in self.bytes.as_slices().0.chunks_exact(BLOCK) {
+        for block in self.bytes.as_slices().0.chunks_exact(COUNT_BLOCK_BYTES) {
             let within = count_characters(block);
             if characters + within >= excess {
                 break;
             }
             characters += within;
-            bytes += BLOCK;
+            bytes += COUNT_BLOCK_BYTES;
         }
         self.drop_first(bytes, characters);
         (characters, bytes) = (0, self.bytes.len());
         for (at, byte) in self.bytes.iter().enumerate() {
             if starts_character(*byte) || at == 0 {
-                if self.characters - characters <= self.limit && self.bytes.len() - at <= self.longest() {
+                if self.characters - characters <= self.limit && self.bytes.len() - at <= self.max_bytes() {
                     bytes = at;
                     break;
                 }
@@ -78,22 +78,22 @@ impl ByteLog {
         self.characters -= characters;
     }
 
-    /// Characters kept.
+    /// Number of characters retained.
     pub fn characters(&self) -> usize {
         self.characters
     }
 
-    /// Whether older output was dropped.
+    /// True if older output was dropped.
     pub fn truncated(&self) -> bool {
         self.dropped
     }
 
-    /// Bytes ever written.
+    /// Number of bytes written so far.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// What is kept.
+    /// Returns the retained bytes.
     pub fn contents(&self) -> Vec<u8> {
         self.bytes.iter().copied().collect()
     }

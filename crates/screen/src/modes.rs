@@ -1,20 +1,20 @@
-//! What the program has asked its terminal to do: the switches that decide how keys, mouse and paste are encoded.
+//! Terminal modes set by the program that affect the encoding of keys, mouse events and pastes.
 
-/// Which mouse events the program wants.
+/// Mouse events that the program receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum MouseTracking {
-    /// None: the terminal keeps the mouse to itself.
+    /// No events: the terminal handles the mouse itself.
     #[default]
     Off,
     /// Presses and releases (DECSET 1000).
     Click,
     /// Presses, releases, and motion while a button is down (DECSET 1002).
     Drag,
-    /// All of it (DECSET 1003).
+    /// Presses, releases, and all motion (DECSET 1003).
     Motion,
 }
 
-/// How a mouse event is written.
+/// Encoding of mouse events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum MouseEncoding {
     /// Three bytes, coordinates up to 223.
@@ -26,9 +26,9 @@ pub enum MouseEncoding {
     Sgr,
 }
 
-/// The terminal's switches as the program has set them.
+/// Terminal modes as the program has set them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Modes {
+pub struct TerminalModes {
     /// Cursor keys send SS3 (DECCKM).
     pub application_cursor: bool,
     /// Keypad in application mode (DECKPAM).
@@ -41,9 +41,7 @@ pub struct Modes {
     pub alternate_scroll: bool,
     /// The alternate screen is shown.
     pub alternate_screen: bool,
-    /// Which mouse events are wanted.
     pub mouse: MouseTracking,
-    /// How they are written.
     pub mouse_encoding: MouseEncoding,
     /// The kitty keyboard protocol's flags: 1 disambiguate, 2 event types, 4 alternates, 8 all keys, 16 text.
     pub kitty_keyboard: u8,

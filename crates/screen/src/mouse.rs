@@ -1,37 +1,38 @@
-//! Which bytes a terminal sends for a mouse event, if the program has asked for such events at all. Specified by xterm's
+//! Encodes mouse events as a terminal does, for programs that have enabled mouse tracking. Specified by xterm's
 //! ctlseqs, "Mouse Tracking".
 
-use wh_core::input::{Key, KeyPress, Modifiers, Mouse, MouseAction, MouseButton};
+use wh_core::input::{KeyCode, KeyPress, Modifiers, Mouse, MouseAction, MouseButton};
 
 use crate::keys;
-use crate::modes::{Modes, MouseEncoding, MouseTracking};
+use crate::modes::{MouseEncoding, MouseTracking, TerminalModes};
 
-/// How many lines one notch of the wheel scrolls a full-screen program that knows no mouse.
+/// Lines that one notch of the wheel scrolls in a full-screen program without mouse tracking.
 const LINES_PER_NOTCH: usize = 3;
 
-/// The last cell, counted from 1, that one byte can name: 255 less the offset of 32.
+/// Last cell, counted from 1, that one byte can encode: 255 minus the offset of 32.
 const LAST_CELL_LEGACY: u16 = 223;
 
-/// The last cell, counted from 1, that two bytes of UTF-8 can name: 2047 less the offset of 32.
+/// Last cell, counted from 1, that two bytes of UTF-8 can encode: 2047 minus the offset of 32.
 const LAST_CELL_UTF8: u16 = 2015;
 
-/// Set in the button's code when the event is a motion.
+/// Bit of the button code that marks a motion event.
 const MOTION: u8 = 32;
 
-/// The button's code where there is none, and of any release in the encodings that do not name the button.
+/// Button code for no button, and for any release in the encodings that do not name the button.
 const NO_BUTTON: u8 = 3;
 
-/// The bytes of one event; `None` if the program gets none: it did not ask for events of this kind, its encoding cannot
-/// name a cell so far out, or a press or release names no button.
+/// Encodes one event. `None` if the program receives no event: it did not enable events of this kind, its encoding
+/// cannot represent the cell, or a press or release names no button.
 ///
-/// A program in the alternate screen that asked for no mouse gets cursor keys for the wheel, if it left that on.
+/// A program in the alternate screen without mouse tracking gets cursor keys for the wheel, unless it disabled that
+/// mode.
 #[must_use]
-pub fn encode(mouse: &Mouse, modes: &Modes) -> Option<Vec<u8>> {
+pub fn encode(mouse: &Mouse, modes: &TerminalModes) -> Option<Vec<u8>> {
     if modes.mouse == MouseTracking::Off {
         return scroll_by_keys(mouse.action, modes);
     }
     let code = code(mouse, modes)? + modifier_bits(mouse.modifiers);
-    // The wire counts cells from 1.
+    // The protocol counts cells from 1.
     let column = mouse.x.checked_add(1)?;
     let row = mouse.y.checked_add(1)?;
     match modes.mouse_encoding {
@@ -58,13 +59,13 @@ pub fn encode(mouse: &Mouse, modes: &Modes) -> Option<Vec<u8>> {
     }
 }
 
-/// Values start past the control characters.
+/// Adds the offset that keeps values out of the control characters.
 fn offset(value: u16) -> u16 {
     value + 32
 }
 
-/// The event's code without modifiers; `None` if the program does not track such events.
-fn code(mouse: &Mouse, modes: &Modes) -> Option<u8> {
+/// Returns the event's code without modifiers; `None` if the program does not track such events.
+fn code(mouse: &Mouse, modes: &TerminalModes) -> Option<u8> {
     let button = match mouse.button {
         MouseButton::Left => Some(0),
         MouseButton::Middle => Some(1),
@@ -91,13 +92,13 @@ fn modifier_bits(modifiers: Modifiers) -> u8 {
     4 * u8::from(modifiers.shift) + 8 * u8::from(modifiers.alt) + 16 * u8::from(modifiers.ctrl)
 }
 
-fn scroll_by_keys(action: MouseAction, modes: &Modes) -> Option<Vec<u8>> {
+fn scroll_by_keys(action: MouseAction, modes: &TerminalModes) -> Option<Vec<u8>> {
     if !(modes.alternate_screen && modes.alternate_scroll) {
         return None;
     }
     let key = match action {
-        MouseAction::WheelUp => Key::Up,
-        MouseAction::WheelDown => Key::Down,
+        MouseAction::WheelUp => KeyCode::Up,
+        MouseAction::WheelDown => KeyCode::Down,
         _ => return None,
     };
     Some(keys::encode(&KeyPress::from(key), modes).repeat(LINES_PER_NOTCH))
@@ -117,12 +118,12 @@ mod tests {
     }
 
     fn sent(event: &Mouse, mouse: MouseTracking, mouse_encoding: MouseEncoding) -> Option<Vec<u8>> {
-        let modes = Modes { mouse, mouse_encoding, ..Modes::default() };
+        let modes = TerminalModes { mouse, mouse_encoding, ..TerminalModes::default() };
         encode(event, &modes)
     }
 
     #[test]
-    fn sgr_names_the_button_and_tells_press_from_release() {
+    fn sgr_names_the_button_and_distinguishes_press_from_release() {
         use MouseAction::{Move, Press, Release, WheelDown, WheelLeft, WheelRight, WheelUp};
         use MouseButton::{Left, Middle, None, Right};
         for (action, button, expected) in [
@@ -237,9 +238,9 @@ mod tests {
 
     #[test]
     fn the_wheel_scrolls_a_full_screen_program_by_cursor_keys() {
-        let pager = Modes { alternate_screen: true, alternate_scroll: true, ..Modes::default() };
-        let application = Modes { application_cursor: true, ..pager };
-        let wheel = |action, modes: &Modes| encode(&left(action), modes);
+        let pager = TerminalModes { alternate_screen: true, alternate_scroll: true, ..TerminalModes::default() };
+        let application = TerminalModes { application_cursor: true, ..pager };
+        let wheel = |action, modes: &TerminalModes| encode(&left(action), modes);
 
         let up = wheel(MouseAction::WheelUp, &pager);
         assert_eq!(up.as_deref(), Some(&b"\x1b[A\x1b[A\x1b[A"[..]));
@@ -248,10 +249,12 @@ mod tests {
         for other in [MouseAction::WheelLeft, MouseAction::Press, MouseAction::Move] {
             assert_eq!(wheel(other, &pager), None);
         }
-        for without in [Modes { alternate_screen: false, ..pager }, Modes { alternate_scroll: false, ..pager }] {
+        for without in
+            [TerminalModes { alternate_screen: false, ..pager }, TerminalModes { alternate_scroll: false, ..pager }]
+        {
             assert_eq!(wheel(MouseAction::WheelUp, &without), None);
         }
-        let tracked = Modes { mouse: MouseTracking::Click, mouse_encoding: MouseEncoding::Sgr, ..pager };
+        let tracked = TerminalModes { mouse: MouseTracking::Click, mouse_encoding: MouseEncoding::Sgr, ..pager };
         let up = wheel(MouseAction::WheelUp, &tracked);
         assert_eq!(up.as_deref(), Some(&b"\x1b[<64;10;5M"[..]));
     }

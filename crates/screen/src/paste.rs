@@ -1,27 +1,28 @@
-//! Which bytes a terminal sends for a paste, so that what is pasted stays text: a program that asked for markers can tell
-//! it from typing, and nothing inside can close the markers early.
+//! Encodes pastes as a terminal does, so that pasted text stays text. A program that enabled bracketed paste can
+//! distinguish it from typing, and the text cannot close the brackets early.
 
-use crate::modes::Modes;
+use crate::modes::TerminalModes;
 
-const START: &str = "\x1b[200~";
-const END: &str = "\x1b[201~";
+const BRACKET_START: &str = "\x1b[200~";
+const BRACKET_END: &str = "\x1b[201~";
 
-/// What is left out: controls but for tabs and line breaks. Text has no use for them; ESC, and its one-character form of
-/// `ESC [`, could write the end marker and have the rest obeyed as typing, and without markers every control is obeyed.
-fn harmful(character: char) -> bool {
+/// True for characters that are removed: controls except tabs and line breaks. ESC, or CSI as one character, could form
+/// the end marker, so that the rest would count as typing; without markers the program would interpret every control.
+fn is_removed(character: char) -> bool {
     character.is_control() && !matches!(character, '\t' | '\n' | '\r')
 }
 
-/// The bytes of one paste.
+/// Encodes one paste.
 ///
-/// Without markers a line break becomes what the enter key sends. With them it stays as it is.
+/// Without bracketed paste a line break becomes a carriage return, as the enter key sends. With bracketed paste, line
+/// breaks are unchanged.
 #[must_use]
-pub fn encode(text: &str, modes: &Modes) -> Vec<u8> {
-    let harmless = text.replace(harmful, "");
+pub fn encode(text: &str, modes: &TerminalModes) -> Vec<u8> {
+    let cleaned = text.replace(is_removed, "");
     if modes.bracketed_paste {
-        [START, &harmless, END].concat().into_bytes()
+        [BRACKET_START, &cleaned, BRACKET_END].concat().into_bytes()
     } else {
-        harmless.replace("\r\n", "\r").replace('\n', "\r").into_bytes()
+        cleaned.replace("\r\n", "\r").replace('\n', "\r").into_bytes()
     }
 }
 
@@ -31,12 +32,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn bracketed(text: &str) -> String {
-        let modes = Modes { bracketed_paste: true, ..Modes::default() };
+        let modes = TerminalModes { bracketed_paste: true, ..TerminalModes::default() };
         String::from_utf8(encode(text, &modes)).expect("text stays text")
     }
 
     fn unmarked(text: &str) -> String {
-        String::from_utf8(encode(text, &Modes::default())).expect("text stays text")
+        String::from_utf8(encode(text, &TerminalModes::default())).expect("text stays text")
     }
 
     #[test]
@@ -47,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn without_markers_a_line_break_is_what_enter_sends() {
+    fn without_markers_a_line_break_is_sent_as_enter() {
         assert_eq!(unmarked("ls -l"), "ls -l");
         assert_eq!(unmarked("a\nb\r\nc\rd\n\n"), "a\rb\rc\rd\r\r");
         assert_eq!(unmarked("é日\t🙂"), "é日\t🙂");
@@ -58,8 +59,8 @@ mod tests {
         for hostile in ["\x1b[201~rm -rf /\n", "\x1b\x1b[201~[201~rm -rf /\n", "\u{9b}201~rm -rf /\n", "\x03rm -rf /\n"]
         {
             let sent = bracketed(hostile);
-            let inside = sent.strip_prefix(START).and_then(|rest| rest.strip_suffix(END));
-            assert!(inside.is_some_and(|text| !text.contains(harmful)), "{sent:?}");
+            let inside = sent.strip_prefix(BRACKET_START).and_then(|rest| rest.strip_suffix(BRACKET_END));
+            assert!(inside.is_some_and(|text| !text.contains(is_removed)), "{sent:?}");
         }
         assert_eq!(bracketed("\x1b[201~x"), "\x1b[200~[201~x\x1b[201~");
     }
@@ -69,13 +70,13 @@ mod tests {
         fn between_the_markers_there_is_no_escape(text in any::<String>()) {
             let sent = bracketed(&text);
             prop_assert_eq!(sent.matches('\x1b').count(), 2);
-            prop_assert!(sent.starts_with(START) && sent.ends_with(END));
+            prop_assert!(sent.starts_with(BRACKET_START) && sent.ends_with(BRACKET_END));
         }
 
         #[test]
         fn without_markers_only_line_breaks_change_and_controls_go(text in any::<String>()) {
             let sent = unmarked(&text);
-            prop_assert!(!sent.contains('\n') && !sent.contains(harmful));
+            prop_assert!(!sent.contains('\n') && !sent.contains(is_removed));
             let words = |text: &str| text.replace(|character: char| character != '\t' && character.is_control(), "");
             prop_assert_eq!(words(&sent), words(&text));
         }

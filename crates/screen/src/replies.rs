@@ -1,31 +1,31 @@
-//! Answers to the questions that programs ask their terminal, where the emulator has none.
+//! Replies to terminal queries that the emulator does not answer.
 
 use std::fmt::Write as _;
 
 use crate::frame::{Color, Style, Underline};
 
-/// What we call ourselves to XTVERSION.
+/// Terminal name and version in the reply to XTVERSION.
 const NAME: &str = concat!("wheelhouse(", env!("CARGO_PKG_VERSION"), ")");
 
-/// The size of a cell in pixels, as told to programs that ask: a terminal without a window has to name one.
+/// Size of a cell in pixels, reported to programs. A headless terminal has to report some size.
 pub(crate) const CELL_PIXELS: (u16, u16) = (8, 16);
 
-/// XTVERSION.
+/// Returns the reply to XTVERSION.
 pub(crate) fn version() -> String {
     format!("\x1bP>|{NAME}\x1b\\")
 }
 
-/// XTWINOPS 16: the size of a cell.
+/// Returns the reply to XTWINOPS 16, the size of a cell.
 pub(crate) fn cell_size() -> String {
     format!("\x1b[6;{};{}t", CELL_PIXELS.1, CELL_PIXELS.0)
 }
 
-/// XTQMODKEYS.
+/// Returns the reply to XTQMODKEYS.
 pub(crate) fn modify_other_keys(level: u8) -> String {
     format!("\x1b[>4;{level}m")
 }
 
-/// A DCS string's answer: XTGETTCAP (`+q`) or DECRQSS (`$q`).
+/// Returns the reply to a DCS query: XTGETTCAP (`+q`) or DECRQSS (`$q`).
 pub(crate) fn dcs(string: &[u8], style: &Style, cursor_style: u8) -> Option<String> {
     if let Some(names) = string.strip_prefix(b"+q") {
         return Some(capabilities(names));
@@ -33,7 +33,7 @@ pub(crate) fn dcs(string: &[u8], style: &Style, cursor_style: u8) -> Option<Stri
     string.strip_prefix(b"$q").map(|setting| status(setting, style, cursor_style))
 }
 
-/// XTGETTCAP: one answer for each name; a name that is not known gets a no.
+/// Returns the reply to XTGETTCAP: one reply for each name, negative for unknown names.
 fn capabilities(names: &[u8]) -> String {
     let mut answer = String::new();
     for name in names.split(|byte| *byte == b';') {
@@ -69,7 +69,7 @@ fn to_hex(text: &str) -> String {
     })
 }
 
-/// DECRQSS.
+/// Returns the reply to DECRQSS.
 fn status(setting: &[u8], style: &Style, cursor_style: u8) -> String {
     let value = match setting {
         b"m" => format!("{}m", sgr_parameters(style)),
@@ -106,7 +106,7 @@ fn sgr_parameters(style: &Style) -> String {
     parameters
 }
 
-/// The palette that programs are told of when they have not changed it: xterm's, light grey on black.
+/// Returns a colour of the default palette: xterm's, with light grey on black.
 pub(crate) fn palette(index: usize) -> (u8, u8, u8) {
     const BASE: [(u8, u8, u8); 16] = [
         (0, 0, 0),

@@ -1,12 +1,12 @@
-//! Finds, in a program's output, the sequences that the emulator does not know, and where they end; everything passes
-//! on to the emulator in its place. Also keeps an endless string from filling memory.
+//! Scans program output for sequences that the emulator does not support. All output is passed on to the emulator in
+//! order, except the excess of an endless string.
 
 use memchr::memchr;
 
-/// What was found.
+/// A sequence that was found.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Found {
-    /// A CSI sequence: everything between `ESC [` and the final byte, and that byte.
+pub(crate) enum ScannedSequence {
+    /// A CSI sequence: the bytes between `ESC [` and the final byte, and that byte.
     Csi { parameters: Vec<u8>, last: u8 },
     /// An OSC string.
     Osc(Vec<u8>),
@@ -14,23 +14,23 @@ pub(crate) enum Found {
     Dcs(Vec<u8>),
 }
 
-/// A stretch of output.
+/// Segment of the output, which ends with the next reported sequence.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Stretch {
-    /// How many bytes.
+pub(crate) struct OutputSegment {
+    /// Length in bytes.
     pub length: usize,
-    /// Whether the emulator gets them.
+    /// True if these bytes are passed to the emulator.
     pub pass: bool,
-    /// What ended with the last of them.
-    pub found: Option<Found>,
+    /// Sequence that ends with the last byte.
+    pub found: Option<ScannedSequence>,
 }
 
-/// Longer strings than these are not answered to.
-const KEPT: usize = 4096;
-/// The emulator keeps a string until it ends: what goes beyond this many bytes does not reach it.
-const LONGEST_STRING: usize = 1 << 20;
-/// CSI sequences that matter here are short.
-const LONGEST_CSI: usize = 64;
+/// Maximum length of a string to report. Longer ones are ignored.
+const MAX_REPORTED_STRING_BYTES: usize = 4096;
+/// Maximum bytes of a string that are passed to the emulator, which buffers a string until it ends.
+const MAX_STRING_BYTES: usize = 1 << 20;
+/// Maximum length of the parameters of a CSI sequence to report.
+const MAX_CSI_BYTES: usize = 64;
 
 const CANCEL: u8 = 0x18;
 const SUBSTITUTE: u8 = 0x1a;
@@ -38,51 +38,51 @@ const ESCAPE: u8 = 0x1b;
 const BELL: u8 = 0x07;
 
 #[derive(Debug, Default)]
-enum State {
+enum ScannerState {
     #[default]
     Ground,
     Escape,
     Csi,
-    String(Kind),
+    String(StringKind),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum StringKind {
     Osc,
     Dcs,
-    /// SOS, PM, APC: nothing in them concerns us.
+    /// SOS, PM or APC, which are not reported.
     Other,
 }
 
-/// Reads along with the emulator, chunk by chunk, however the chunks are cut.
+/// Scans output in chunks, which may split sequences anywhere.
 #[derive(Debug, Default)]
 pub(crate) struct Scanner {
-    state: State,
-    kept: Vec<u8>,
+    state: ScannerState,
+    buffer: Vec<u8>,
     length: usize,
 }
 
 impl Scanner {
-    /// The next stretch of `bytes`, which must not be empty.
-    pub fn advance(&mut self, bytes: &[u8]) -> Stretch {
+    /// Returns the next segment of `bytes`, which must not be empty.
+    pub fn advance(&mut self, bytes: &[u8]) -> OutputSegment {
         let mut at = 0;
         while at < bytes.len() {
             match self.state {
-                State::Ground => match memchr(ESCAPE, &bytes[at..]) {
+                ScannerState::Ground => match memchr(ESCAPE, &bytes[at..]) {
                     Some(offset) => {
                         at += offset + 1;
-                        self.state = State::Escape;
+                        self.state = ScannerState::Escape;
                     }
                     None => at = bytes.len(),
                 },
-                State::Escape => match whole_csi(&bytes[at..]) {
+                ScannerState::Escape => match complete_csi(&bytes[at..]) {
                     Some((parameters, length)) => {
                         at += length;
-                        self.state = State::Ground;
+                        self.state = ScannerState::Ground;
                         let last = bytes[at - 1];
-                        if interesting(parameters, last) {
-                            let found = Found::Csi { parameters: parameters.to_vec(), last };
-                            return Stretch { length: at, pass: true, found: Some(found) };
+                        if is_reported(parameters, last) {
+                            let found = ScannedSequence::Csi { parameters: parameters.to_vec(), last };
+                            return OutputSegment { length: at, pass: true, found: Some(found) };
                         }
                     }
                     None => {
@@ -90,95 +90,99 @@ impl Scanner {
                         at += 1;
                     }
                 },
-                State::Csi => {
+                ScannerState::Csi => {
                     let byte = bytes[at];
                     at += 1;
                     if let Some(found) = self.csi(byte) {
-                        return Stretch { length: at, pass: true, found: Some(found) };
+                        return OutputSegment { length: at, pass: true, found: Some(found) };
                     }
                 }
-                State::String(kind) => match self.string(kind, bytes, at) {
+                ScannerState::String(kind) => match self.string(kind, bytes, at) {
                     Ok(next) => at = next,
-                    Err(stretch) => return stretch,
+                    Err(segment) => return segment,
                 },
             }
         }
-        Stretch { length: bytes.len(), pass: true, found: None }
+        OutputSegment { length: bytes.len(), pass: true, found: None }
     }
 
     fn escape(&mut self, byte: u8) {
-        self.kept.clear();
+        self.buffer.clear();
         self.length = 0;
         self.state = match byte {
-            b'[' => State::Csi,
-            b']' => State::String(Kind::Osc),
-            b'P' => State::String(Kind::Dcs),
-            b'X' | b'^' | b'_' => State::String(Kind::Other),
-            ESCAPE => State::Escape,
-            // Intermediates of an escape sequence, and its end: none of them concern us.
-            _ => State::Ground,
+            b'[' => ScannerState::Csi,
+            b']' => ScannerState::String(StringKind::Osc),
+            b'P' => ScannerState::String(StringKind::Dcs),
+            b'X' | b'^' | b'_' => ScannerState::String(StringKind::Other),
+            ESCAPE => ScannerState::Escape,
+            // Intermediates and final bytes of other escape sequences, which are not reported.
+            _ => ScannerState::Ground,
         };
     }
 
-    fn csi(&mut self, byte: u8) -> Option<Found> {
+    fn csi(&mut self, byte: u8) -> Option<ScannedSequence> {
         match byte {
             0x40..=0x7e => {
-                self.state = State::Ground;
-                let wanted = interesting(&self.kept, byte);
-                return wanted.then(|| Found::Csi { parameters: std::mem::take(&mut self.kept), last: byte });
+                self.state = ScannerState::Ground;
+                let wanted = is_reported(&self.buffer, byte);
+                return wanted
+                    .then(|| ScannedSequence::Csi { parameters: std::mem::take(&mut self.buffer), last: byte });
             }
-            0x20..=0x3f if self.kept.len() < LONGEST_CSI => self.kept.push(byte),
-            ESCAPE => self.state = State::Escape,
-            CANCEL | SUBSTITUTE => self.state = State::Ground,
+            0x20..=0x3f if self.buffer.len() < MAX_CSI_BYTES => self.buffer.push(byte),
+            ESCAPE => self.state = ScannerState::Escape,
+            CANCEL | SUBSTITUTE => self.state = ScannerState::Ground,
             _ => {}
         }
         None
     }
 
-    /// Goes on from `at` to where the string ends, or stops there with what was found.
-    fn string(&mut self, kind: Kind, bytes: &[u8], at: usize) -> Result<usize, Stretch> {
+    /// Continues a string from `at`. Returns the offset after its end, or the segment that ends there.
+    fn string(&mut self, kind: StringKind, bytes: &[u8], at: usize) -> Result<usize, OutputSegment> {
         let rest = &bytes[at..];
-        let end = rest
-            .iter()
-            .position(|byte| matches!(*byte, ESCAPE | CANCEL | SUBSTITUTE) || (*byte == BELL && kind == Kind::Osc));
+        let end = rest.iter().position(|byte| {
+            matches!(*byte, ESCAPE | CANCEL | SUBSTITUTE) || (*byte == BELL && kind == StringKind::Osc)
+        });
         let body = &rest[..end.unwrap_or(rest.len())];
-        if self.length >= LONGEST_STRING && !body.is_empty() {
-            // What came before in this chunk is passed on by the stretch that ends here.
+        if self.length >= MAX_STRING_BYTES && !body.is_empty() {
+            // Bytes before it in this chunk are passed on by the segment that ends here.
             return Err(if at > 0 {
-                Stretch { length: at, pass: true, found: None }
+                OutputSegment { length: at, pass: true, found: None }
             } else {
                 self.length += body.len();
-                Stretch { length: body.len(), pass: false, found: None }
+                OutputSegment { length: body.len(), pass: false, found: None }
             });
         }
-        let room = (KEPT + 1).saturating_sub(self.kept.len());
-        self.kept.extend(&body[..body.len().min(room)]);
+        let room = (MAX_REPORTED_STRING_BYTES + 1).saturating_sub(self.buffer.len());
+        self.buffer.extend(&body[..body.len().min(room)]);
         self.length += body.len();
         let Some(end) = end else { return Ok(bytes.len()) };
         let last = rest[end];
-        self.state = if last == ESCAPE { State::Escape } else { State::Ground };
-        let complete = matches!(last, ESCAPE | BELL) && self.kept.len() <= KEPT;
-        let kept = std::mem::take(&mut self.kept);
+        self.state = if last == ESCAPE { ScannerState::Escape } else { ScannerState::Ground };
+        let complete = matches!(last, ESCAPE | BELL) && self.buffer.len() <= MAX_REPORTED_STRING_BYTES;
+        let buffer = std::mem::take(&mut self.buffer);
         let length = at + end + 1;
         match kind {
-            Kind::Osc if complete => Err(Stretch { length, pass: true, found: Some(Found::Osc(kept)) }),
-            Kind::Dcs if complete => Err(Stretch { length, pass: true, found: Some(Found::Dcs(kept)) }),
+            StringKind::Osc if complete => {
+                Err(OutputSegment { length, pass: true, found: Some(ScannedSequence::Osc(buffer)) })
+            }
+            StringKind::Dcs if complete => {
+                Err(OutputSegment { length, pass: true, found: Some(ScannedSequence::Dcs(buffer)) })
+            }
             _ => Ok(length),
         }
     }
 }
 
-/// A CSI sequence that stands at the beginning, without its ESC, and is whole and clean: its parameters, and its length. Most
-/// are, and need not go byte by byte.
-fn whole_csi(bytes: &[u8]) -> Option<(&[u8], usize)> {
+/// Fast path: the parameters and length of a complete CSI sequence, without its ESC, at the start of `bytes`.
+fn complete_csi(bytes: &[u8]) -> Option<(&[u8], usize)> {
     let rest = bytes.strip_prefix(b"[")?;
     let end = rest.iter().position(|byte| !matches!(byte, 0x20..=0x3f))?;
-    matches!(rest[end], 0x40..=0x7e).then(|| (&rest[..end.min(LONGEST_CSI)], end + 2))
+    matches!(rest[end], 0x40..=0x7e).then(|| (&rest[..end.min(MAX_CSI_BYTES)], end + 2))
 }
 
-/// How many of these bytes make whole characters. The rest is the beginning of one that the next chunk goes on with: the
-/// emulator, given the halves apart, may lose the character that follows them.
-pub(crate) fn whole_characters(bytes: &[u8]) -> usize {
+/// Returns the number of bytes that form complete characters. The rest is the beginning of a character that the next
+/// chunk continues. Given the parts separately, the emulator may lose the following character.
+pub(crate) fn complete_characters(bytes: &[u8]) -> usize {
     let tail = bytes.len().saturating_sub(3);
     let Some(last) = bytes[tail..].iter().rposition(|byte| *byte >= 0xc0).map(|offset| tail + offset) else {
         return bytes.len();
@@ -189,8 +193,8 @@ pub(crate) fn whole_characters(bytes: &[u8]) -> usize {
     }
 }
 
-/// The few CSI sequences that the emulator leaves unanswered, or that end a frame.
-fn interesting(parameters: &[u8], last: u8) -> bool {
+/// True for CSI sequences that the emulator does not support, or that begin or end a synchronized update.
+fn is_reported(parameters: &[u8], last: u8) -> bool {
     match last {
         b'q' => parameters.first() == Some(&b'>'),
         b't' => parameters == b"16",
@@ -206,20 +210,20 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Everything found, and everything passed on, when the stream is cut at `cuts`.
-    fn scan(bytes: &[u8], cuts: &[usize]) -> (Vec<Found>, Vec<u8>) {
+    /// Returns everything found and passed on if the stream is split at `cuts`.
+    fn scan(bytes: &[u8], cuts: &[usize]) -> (Vec<ScannedSequence>, Vec<u8>) {
         let (mut scanner, mut found, mut passed, mut start) = (Scanner::default(), Vec::new(), Vec::new(), 0);
         for end in cuts.iter().copied().chain([bytes.len()]) {
             let mut rest = &bytes[start.min(end)..end];
             start = start.max(end);
             while !rest.is_empty() {
-                let stretch = scanner.advance(rest);
-                assert!(stretch.length > 0, "a stretch makes progress");
-                if stretch.pass {
-                    passed.extend(&rest[..stretch.length]);
+                let segment = scanner.advance(rest);
+                assert!(segment.length > 0, "a segment makes progress");
+                if segment.pass {
+                    passed.extend(&rest[..segment.length]);
                 }
-                found.extend(stretch.found);
-                rest = &rest[stretch.length..];
+                found.extend(segment.found);
+                rest = &rest[segment.length..];
             }
         }
         (found, passed)
@@ -227,13 +231,13 @@ mod tests {
 
     const STREAM: &[u8] = b"a\x1b[1;31mred\x1b[>0q\x1b]7;file:///tmp\x07b\x1b]133;A\x1b\\\x1bP+q544e\x1b\\\x1b[?2026hx\x1b[?2026l\x1b[16t";
 
-    fn expected() -> Vec<Found> {
-        let csi = |parameters: &[u8], last| Found::Csi { parameters: parameters.into(), last };
+    fn expected() -> Vec<ScannedSequence> {
+        let csi = |parameters: &[u8], last| ScannedSequence::Csi { parameters: parameters.into(), last };
         vec![
             csi(b">0", b'q'),
-            Found::Osc(b"7;file:///tmp".into()),
-            Found::Osc(b"133;A".into()),
-            Found::Dcs(b"+q544e".into()),
+            ScannedSequence::Osc(b"7;file:///tmp".into()),
+            ScannedSequence::Osc(b"133;A".into()),
+            ScannedSequence::Dcs(b"+q544e".into()),
             csi(b"?2026", b'h'),
             csi(b"?2026", b'l'),
             csi(b"16", b't'),
@@ -248,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_beginning_of_a_character_is_not_whole() {
+    fn only_the_beginning_of_a_character_is_incomplete() {
         for (bytes, whole) in [
             (&b""[..], 0),
             (b"abc", 3),
@@ -256,12 +260,12 @@ mod tests {
             (b"a\xc3", 1),
             (b"a\xe6\xbc", 1),
             (b"\xf0\x9f\x98", 0),
-            // Not the beginning of anything: it is broken already.
+            // An invalid sequence, not an incomplete one.
             (b"a\xe6b", 3),
             (b"\xbc\xbc\xbc\xbc", 4),
             (b"\xff", 1),
         ] {
-            assert_eq!(whole_characters(bytes), whole, "{bytes:x?}");
+            assert_eq!(complete_characters(bytes), whole, "{bytes:x?}");
         }
     }
 
@@ -278,7 +282,7 @@ mod tests {
         let cuts: Vec<usize> = (0..stream.len()).step_by(4096).collect();
         let (found, passed) = scan(&stream, &cuts);
         assert_eq!(found, []);
-        assert!(passed.len() < LONGEST_STRING + 2 * 4096, "{} bytes passed", passed.len());
+        assert!(passed.len() < MAX_STRING_BYTES + 2 * 4096, "{} bytes passed", passed.len());
         assert!(passed.ends_with(b"\x07after"));
     }
 

@@ -1,5 +1,5 @@
-//! Escapes characters that would act on a terminal, reorder text or hide in it. The only such function: the terminal UI
-//! and every command that prints untrusted text use it. See docs/decisions/026-untrusted-text.md.
+//! Escapes characters that would control a terminal, reorder text or hide in it. This is the only such function; the
+//! terminal UI and every command that prints untrusted text use it. See docs/decisions/026-untrusted-text.md.
 
 use std::borrow::Cow;
 use std::iter::Peekable;
@@ -7,17 +7,17 @@ use std::str::Chars;
 
 pub use wh_core::hidden::is_hidden;
 
-/// Flags of England, Scotland and Wales: the only sequences in which tag characters are kept.
+/// Flags of England, Scotland and Wales: the only sequences in which tag characters are not escaped.
 const TAG_FLAGS: [&str; 3] = [
     "\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}",
     "\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",
     "\u{e0067}\u{e0062}\u{e0077}\u{e006c}\u{e0073}\u{e007f}",
 ];
 
-/// Escapes a text of several lines. Line feeds and tabs stay; a carriage return becomes a line feed.
+/// Escapes text of several lines. Line feeds and tabs are unchanged; a carriage return becomes a line feed.
 ///
-/// C0 controls become control pictures (`␛`); everything else that [`is_hidden`] becomes `\u{202e}`, except where it is
-/// part of an emoji or of a word that is spelled with it.
+/// C0 controls become control pictures (`␛`). Other characters that are [hidden](is_hidden) become `\u{202e}`, except
+/// as part of an emoji or of a word whose spelling requires them.
 #[must_use]
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(|character| is_hidden(character) && !matches!(character, '\n' | '\t')) {
@@ -27,7 +27,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped(&unified, |character| matches!(character, '\n' | '\t')))
 }
 
-/// Escapes a text that must stay on its line: line breaks and tabs are escaped too.
+/// Escapes text for a single line: line breaks and tabs are escaped too.
 #[must_use]
 pub fn visible_line(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
@@ -55,8 +55,8 @@ fn escaped(text: &str, keeps: impl Fn(char) -> bool) -> String {
     out
 }
 
-/// True for a hidden character that its neighbours need: a joiner or a variation selector within an emoji, a joiner
-/// between letters of a script that spells with it, a variation selector of an ideograph.
+/// True for a hidden character that its neighbours require: a joiner or a variation selector within an emoji, a joiner
+/// between letters of a script that uses it in spelling, a variation selector of an ideograph.
 fn is_part(character: char, before: Option<char>, rest: &mut Peekable<Chars<'_>>) -> bool {
     let Some(before) = before else { return false };
     let next = rest.peek().copied();
@@ -69,7 +69,7 @@ fn is_part(character: char, before: Option<char>, rest: &mut Peekable<Chars<'_>>
     }
 }
 
-/// Moves the tags of a known flag, if they follow, as they are.
+/// Copies the tags of a known flag unchanged, if they follow.
 fn keep_tags(rest: &mut Peekable<Chars<'_>>, out: &mut String) {
     for tags in TAG_FLAGS {
         let mut ahead = rest.clone();
@@ -90,12 +90,12 @@ fn escape(character: char, out: &mut String) {
     }
 }
 
-/// True where an emoji may end, so that a joiner can continue it.
+/// True if an emoji may end with this character, so that a joiner can continue it.
 fn ends_emoji(character: char) -> bool {
     is_emoji(character) || character == '\u{fe0f}'
 }
 
-/// Blocks that hold emoji; they hold other symbols too, all of them visible.
+/// True for the Unicode blocks that contain emoji. They contain other symbols too, all of them visible.
 fn is_emoji(character: char) -> bool {
     matches!(character,
         '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}' | '\u{2190}'..='\u{21ff}'
@@ -111,7 +111,7 @@ fn is_ideograph(character: char) -> bool {
     matches!(character, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Arabic and the Indic scripts, whose orthography has joiners and non-joiners.
+/// True for Arabic and the Indic scripts, whose orthography uses joiners and non-joiners.
 fn spells_with_joiners(character: char) -> bool {
     matches!(character, '\u{620}'..='\u{8ff}' | '\u{900}'..='\u{dff}') && character.is_alphanumeric()
         || matches!(
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn controls_are_seen_and_not_obeyed() {
+    fn controls_are_escaped() {
         assert_eq!(visible("a\x1b[31mb\x07\x7f\u{9b}"), "a␛[31mb␇␡\\u{9b}");
         assert_eq!(visible("a\r\nb\rc\td"), "a\nb\nc\td");
         assert_eq!(visible_line("rm\nx\ty\r"), "rm␊x␉y␍");
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reorders_or_hides_is_escaped() {
+    fn reordering_and_hidden_characters_are_escaped() {
         let hidden = "\u{ad}\u{34f}\u{61c}\u{115f}\u{1160}\u{180e}\u{200b}\u{200c}\u{200d}\u{200e}\u{200f}\u{2028}\u{2029}\
             \u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2060}\u{2061}\u{2064}\u{2066}\u{2067}\u{2068}\u{2069}\u{206a}\u{206f}\
             \u{3164}\u{fe00}\u{fe0f}\u{feff}\u{ffa0}\u{fff9}\u{fffa}\u{fffb}\u{e0001}\u{e0041}\u{e007f}\u{e0100}";
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn emoji_and_spelling_stay() {
+    fn emoji_and_spelling_are_unchanged() {
         for whole in [
             "e\u{301} 👩‍👩‍👧 日本",
             "👩🏽‍🚀 ❤️ ❤️‍🔥 🏳️‍🌈 1️⃣ #️⃣ ✔︎",

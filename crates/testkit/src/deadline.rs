@@ -1,40 +1,40 @@
-//! Waiting for a condition, with an end. Tests do not sleep; the one pause they share is in here.
+//! Waiting for conditions with a timeout. Tests must not sleep themselves; the polling interval is defined here.
 
 use std::time::{Duration, Instant};
 
-/// How long a test waits for what must happen. Generous, because machines are shared: it is spent only on failure.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+/// Timeout for conditions that must become true. It is long because machines are shared, and only reached on failure.
+pub const CONDITION_TIMEOUT: Duration = Duration::from_secs(60);
 
-const PAUSE: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Asks until there is an answer, and panics with `what` was awaited when [`PATIENCE`] is at its end.
+/// Polls until `ask` returns a value. Panics with `what` after [`CONDITION_TIMEOUT`].
 #[track_caller]
 pub fn eventually<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
-    eventually_within(PATIENCE, what, ask)
+    eventually_within(CONDITION_TIMEOUT, what, ask)
 }
 
-/// As [`eventually`], with a patience of its own.
+/// Like [`eventually`], with another timeout.
 #[track_caller]
-pub fn eventually_within<T>(patience: Duration, what: &str, ask: impl FnMut() -> Option<T>) -> T {
-    let Some(answer) = before(patience, ask) else {
-        panic!("waited {patience:?} in vain: {what}");
+pub fn eventually_within<T>(timeout: Duration, what: &str, ask: impl FnMut() -> Option<T>) -> T {
+    let Some(answer) = wait_until(timeout, ask) else {
+        panic!("timed out after {timeout:?}: {what}");
     };
     answer
 }
 
-/// Asks until there is an answer or `patience` is at its end. The condition is asked at least once, and once more after
-/// the last pause, so that a slow machine is not a failure.
-pub fn before<T>(patience: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+/// Polls until `ask` returns a value or `timeout` has passed. Polls at least once, and once more after the timeout, so
+/// that a slow machine does not cause a failure.
+pub fn wait_until<T>(timeout: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
     let start = Instant::now();
     loop {
-        let late = start.elapsed() >= patience;
+        let late = start.elapsed() >= timeout;
         if let Some(answer) = ask() {
             return Some(answer);
         }
         if late {
             return None;
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -53,14 +53,14 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "in vain: the cows come home")]
+    #[should_panic(expected = ": the cows come home")]
     fn a_condition_that_never_holds_is_named() {
         eventually_within(Duration::from_millis(20), "the cows come home", || None::<()>);
     }
 
     #[test]
-    fn without_patience_the_condition_is_asked_once() {
-        assert_eq!(before(Duration::ZERO, || Some(1)), Some(1));
-        assert_eq!(before(Duration::ZERO, || None::<u8>), None);
+    fn without_a_timeout_the_condition_is_checked_once() {
+        assert_eq!(wait_until(Duration::ZERO, || Some(1)), Some(1));
+        assert_eq!(wait_until(Duration::ZERO, || None::<u8>), None);
     }
 }

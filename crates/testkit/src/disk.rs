@@ -1,4 +1,4 @@
-//! A small file system of a test's own, in a namespace of its own: one that is full soon, or cannot be written.
+//! A small file system in a mount namespace, for tests that need a full or read-only disk.
 
 use std::env;
 use std::path::PathBuf;
@@ -6,14 +6,15 @@ use std::process::{Command, Stdio};
 
 use crate::tools;
 
-/// Tells a test that it is the one inside, and where its file system is.
-const INSIDE: &str = "WH_TEST_DISK";
+/// Environment variable with the mount point of the file system. Set in the process inside the namespace.
+const DISK_VARIABLE: &str = "WH_TEST_DISK";
 
-/// Runs a test of this binary once more with a file system of its own, mounted with these options, and sees that it passes. Inside, where that
-/// is; outside nothing, and the test is over. Where none can be had it is as with [`tools::present`].
+/// Runs the named test of this binary again in a mount namespace with a tmpfs that is mounted with these options.
+/// Returns the mount point inside the namespace, and `None` outside, where the test is then complete. If the namespace
+/// is not available, the test is skipped as by [`tools::present`].
 #[track_caller]
 pub fn inside(test: &str, options: &str) -> Option<PathBuf> {
-    if let Some(directory) = env::var_os(INSIDE) {
+    if let Some(directory) = env::var_os(DISK_VARIABLE) {
         return Some(PathBuf::from(directory));
     }
     let home = tempfile::tempdir().expect("a directory");
@@ -28,13 +29,13 @@ pub fn inside(test: &str, options: &str) -> Option<PathBuf> {
     };
     let probe = unshare().arg("true").output();
     if !probe.as_ref().is_ok_and(|output| output.status.success()) {
-        tools::skip(&format!("no file system of its own can be had here ({probe:?})"), false);
+        tools::skip(&format!("cannot mount a file system in a namespace ({probe:?})"), false);
         return None;
     }
     let mut again = unshare();
     again.arg(env::current_exe().expect("this binary")).args(["--exact", test, "--nocapture"]);
-    let output = again.env(INSIDE, home.path()).output().expect("it runs");
-    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    let output = again.env(DISK_VARIABLE, home.path()).output().expect("it runs");
+    let printed = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    assert!(output.status.success() && printed.contains("1 passed"), "{printed}");
     None
 }

@@ -1,19 +1,18 @@
-//! The proving ground: what Wheelhouse's own tests and its benchmark share. Nothing that ships depends on it.
+//! Test support shared by Wheelhouse's tests and benchmarks. No released crate depends on it.
 //!
-//! [`Wh`] is the program under test, asked over its [`http`] door. [`Tmux`] is a second opinion on what a terminal shows.
-//! [`Lab`] runs the real agent CLIs against a scripted [`Model`], offline. [`once`] kills daemons and counts what arrived.
-//! [`interrupts`] compares receipts of interrupted prompts with what the model delivered. [`terminal_interrupts`]
-//! interrupts real terminal programs. [`line_agent`] is a scripted
-//! agent for tests of the driver. All waiting goes through [`deadline`].
-#![allow(clippy::disallowed_methods, reason = "it is no child subreaper, and ends what it starts")]
+//! [`Wh`] runs the program under test and sends requests to its [`http`] API. [`Tmux`] is a reference terminal. [`Lab`]
+//! runs the real agent CLIs offline against a scripted [`Model`]. [`once`] kills daemons and checks that each message
+//! is delivered exactly once. [`interrupts`] compares the receipts of interrupted prompts with the log of the model.
+//! [`terminal_interrupts`] interrupts real terminal programs. [`line_agent`] is a scripted agent for tests of the agent
+//! driver. [`deadline`] waits for conditions.
+#![allow(clippy::disallowed_methods, reason = "tests are not child subreapers and end the processes that they start")]
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,
     clippy::print_stderr,
-    reason = "this crate runs in tests only, where a panic is a verdict and stderr is the report"
+    reason = "this crate runs only in tests, which report failures by panics and on stderr"
 )]
 
-mod chance;
 pub mod deadline;
 pub mod disk;
 pub mod http;
@@ -24,12 +23,13 @@ pub mod model;
 pub mod once;
 mod output;
 pub mod process;
+mod random;
 pub mod terminal_interrupts;
 pub mod tmux;
 pub mod tools;
 pub mod wh;
 
-pub use deadline::{PATIENCE, eventually, eventually_within};
+pub use deadline::{CONDITION_TIMEOUT, eventually, eventually_within};
 pub use lab::Lab;
 pub use model::Model;
 pub use tmux::Tmux;

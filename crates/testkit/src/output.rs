@@ -1,26 +1,26 @@
-//! What a child prints, kept as it comes: a pipe that nobody reads stops its writer.
+//! Buffers the output of a child process while it is running. A full pipe would block the child.
 
 use std::io::{BufRead, BufReader, Read};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
-/// Everything that a pipe has said so far. Clones share it.
+/// Output of a pipe so far. Clones share the buffer.
 #[derive(Clone, Default)]
-pub(crate) struct Output(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct PipeOutput(Arc<Mutex<Vec<u8>>>);
 
-impl Output {
-    /// Reads `pipe` to its end on a thread of its own, and shows each line to `line` once it is kept.
+impl PipeOutput {
+    /// Reads `pipe` to its end on a new thread, and passes each line to `line` after buffering it.
     pub(crate) fn drain(
         pipe: impl Read + Send + 'static,
         mut line: impl FnMut(&str) + Send + 'static,
     ) -> (Self, JoinHandle<()>) {
         let output = Self::default();
-        let kept = output.clone();
+        let buffer = output.clone();
         let thread = std::thread::spawn(move || {
             let mut pipe = BufReader::new(pipe);
             let mut bytes = Vec::new();
             while pipe.read_until(b'\n', &mut bytes).is_ok_and(|count| count > 0) {
-                kept.lock().extend_from_slice(&bytes);
+                buffer.lock().extend_from_slice(&bytes);
                 line(String::from_utf8_lossy(&bytes).trim_end_matches(['\r', '\n']));
                 bytes.clear();
             }

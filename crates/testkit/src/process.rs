@@ -1,4 +1,4 @@
-//! Processes that a test started, and those that they started: who is there, and how to end them.
+//! Child processes of tests and their descendants: finding and ending them.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,17 +11,17 @@ use nix::unistd::Pid;
 
 use crate::deadline;
 
-/// The process as the kernel's tables take it.
+/// Returns the process id of a child.
 pub fn pid(child: &Child) -> Pid {
     Pid::from_raw(child.id().try_into().expect("a pid fits the kernel's type"))
 }
 
-/// Gives what is started the signal dispositions of a new process. Whoever started the tests may have ignored some, as `nohup` and a
+/// Resets the signal dispositions of the command. The test runner's parent may ignore some signals, as `nohup` and a
 /// shell's `&` do, and a shell cannot trap a signal that was ignored when it started.
 pub fn with_default_signals(command: &mut Command) -> &mut Command {
     let reset = || {
         for signal in Signal::iterator().filter(|signal| !matches!(signal, Signal::SIGKILL | Signal::SIGSTOP)) {
-            // SAFETY: the default action runs no code of ours.
+            // SAFETY: the default action runs no code of this program.
             unsafe { signal::signal(signal, SigHandler::SigDfl) }?;
         }
         Ok(sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?)
@@ -30,12 +30,13 @@ pub fn with_default_signals(command: &mut Command) -> &mut Command {
     unsafe { command.pre_exec(reset) }
 }
 
-/// True while the process runs; a zombie does not.
+/// Returns true while the process is running. A zombie does not count as running.
 pub fn running(pid: Pid) -> bool {
     stat(pid).is_some_and(|(state, _)| !matches!(state, 'Z' | 'X'))
 }
 
-/// The children of `root`, their children, and so on, running at this moment. Children that a dead parent left to init are not found.
+/// Returns the children of `root` and their descendants that are running now. Orphans that were reparented to init are
+/// not found.
 pub fn descendants(root: Pid) -> Vec<Pid> {
     let mut children: HashMap<Pid, Vec<Pid>> = HashMap::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -56,8 +57,9 @@ pub fn descendants(root: Pid) -> Vec<Pid> {
     found
 }
 
-/// Ends `child` and all that descend from it: politely first, after `grace` by force. The error says what needed force.
-pub fn end(child: &mut Child, grace: Duration) -> Result<(), String> {
+/// Ends `child` and its descendants with SIGTERM, and with SIGKILL after `grace`. The error describes the processes
+/// that had to be killed.
+pub fn terminate(child: &mut Child, grace: Duration) -> Result<(), String> {
     if matches!(child.try_wait(), Ok(Some(_))) {
         return Ok(());
     }
@@ -68,19 +70,19 @@ pub fn end(child: &mut Child, grace: Duration) -> Result<(), String> {
         family.extend(descendants(root));
         let _ = child.kill();
         let _ = child.wait();
-        force(&family);
+        kill_all(&family);
         return Err(format!("process {root} did not end within {grace:?} of SIGTERM"));
     }
-    let gone = deadline::before(grace, || (!family.iter().any(|&pid| running(pid))).then_some(()));
+    let gone = deadline::wait_until(grace, || (!family.iter().any(|&pid| running(pid))).then_some(()));
     if gone.is_none() {
-        let left = force(&family);
-        return Err(format!("process {root} ended and left these behind: {}", left.join(", ")));
+        let left = kill_all(&family);
+        return Err(format!("process {root} ended but left descendants: {}", left.join(", ")));
     }
     Ok(())
 }
 
-/// Kills those that still run, and names them.
-fn force(family: &[Pid]) -> Vec<String> {
+/// Kills the processes that are still running, and returns their names.
+fn kill_all(family: &[Pid]) -> Vec<String> {
     let mut killed = Vec::new();
     for &pid in family.iter().filter(|&&pid| running(pid)) {
         let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
@@ -90,14 +92,15 @@ fn force(family: &[Pid]) -> Vec<String> {
     killed
 }
 
-/// How `child` ended, if it does before `patience` is at its end.
-pub fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
-    deadline::before(patience, || child.try_wait().expect("a child of ours can be waited for"))
+/// Waits for the end of `child`. `None` if it does not end within `timeout`.
+pub fn wait(child: &mut Child, timeout: Duration) -> Option<ExitStatus> {
+    deadline::wait_until(timeout, || child.try_wait().expect("a direct child can be waited for"))
 }
 
-/// State letter and parent of a process, from `/proc/PID/stat`, whose second field may hold spaces and parentheses.
+/// Reads the state letter and the parent of a process from `/proc/PID/stat`. The second field may contain spaces and
+/// parentheses.
 fn stat(pid: Pid) -> Option<(char, Pid)> {
-    // The name in it need not be UTF-8.
+    // The name may contain invalid UTF-8.
     let line = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let line = String::from_utf8_lossy(&line);
     let (_, rest) = line.rsplit_once(')')?;
@@ -119,8 +122,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_started_can_trap_a_signal_that_the_tests_ignore() {
-        // SAFETY: to ignore a signal runs no code of ours, and no other test uses this one.
+    fn a_child_can_trap_a_signal_that_the_tests_ignore() {
+        // SAFETY: ignoring a signal runs no code of this program, and no other test uses this signal.
         unsafe { signal::signal(Signal::SIGUSR2, SigHandler::SigIgn) }.unwrap();
         let mut command = Command::new("sh");
         command.args(["-c", "trap 'exit 7' USR2; kill -USR2 $$; exit 0"]);
@@ -131,7 +134,7 @@ mod tests {
     #[test]
     fn a_polite_program_ends_by_sigterm() {
         let mut child = shell("exec sleep 600");
-        assert_eq!(end(&mut child, deadline::PATIENCE), Ok(()));
+        assert_eq!(terminate(&mut child, deadline::CONDITION_TIMEOUT), Ok(()));
         assert!(!running(pid(&child)));
     }
 
@@ -140,13 +143,13 @@ mod tests {
         let mut child = shell("trap '' TERM; setsid sleep 600 & while :; do wait; done");
         let root = pid(&child);
         let sleeper = eventually("sh starts its child", || descendants(root).first().copied());
-        let forced = end(&mut child, Duration::from_millis(50)).unwrap_err();
+        let forced = terminate(&mut child, Duration::from_millis(50)).unwrap_err();
         assert!(forced.contains("did not end"), "{forced}");
         eventually("the child is gone", || (!running(sleeper)).then_some(()));
     }
 
     #[test]
-    fn what_a_program_leaves_behind_is_named_and_ended() {
+    fn descendants_of_a_program_are_named_and_killed() {
         let mut child = shell("setsid sleep 600 & wait");
         let root = pid(&child);
         let sleeper = eventually("sh starts its child", || {
@@ -154,8 +157,8 @@ mod tests {
                 .into_iter()
                 .find(|&pid| fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "sleep\n"))
         });
-        let forced = end(&mut child, Duration::from_millis(50)).unwrap_err();
-        assert!(forced.ends_with(&format!("left these behind: {sleeper} (sleep)")), "{forced}");
+        let forced = terminate(&mut child, Duration::from_millis(50)).unwrap_err();
+        assert!(forced.ends_with(&format!("left descendants: {sleeper} (sleep)")), "{forced}");
         eventually("the child is gone", || (!running(sleeper)).then_some(()));
     }
 }

@@ -1,18 +1,18 @@
-//! The programs that tests lean on, beside what they test.
+//! External programs required by tests.
 
 use std::env;
 use std::io::Write;
 use std::panic::Location;
 use std::path::PathBuf;
 
-/// A tool, its version and where it comes from a line; `install-tools` beside this crate reads the same file.
-const PINS: &str = include_str!("../tools.txt");
+/// Tool, version and source, one per line. `install-tools` reads the same file.
+const TOOL_PINS: &str = include_str!("../tools.txt");
 
-/// What sets another directory for the pinned tools than the usual one.
-const DIRECTORY: &str = "WHEELHOUSE_TOOLS";
+/// Environment variable that overrides the default directory of the pinned tools.
+const TOOLS_VARIABLE: &str = "WHEELHOUSE_TOOLS";
 
-/// Whether all of these programs are installed. Where one is not, says so on a line that nothing captures, and the test
-/// must return; under `CI` it is a failure instead, since a skipped test proves nothing.
+/// Returns true if all programs are installed. Otherwise reports the skipped test on the uncaptured stderr, and the
+/// test must return. Under `CI` it panics instead.
 #[track_caller]
 pub fn present(programs: &[&str]) -> bool {
     let missing: Vec<&str> = programs.iter().copied().filter(|program| find(program).is_none()).collect();
@@ -23,12 +23,12 @@ pub fn present(programs: &[&str]) -> bool {
     false
 }
 
-/// The command of a pinned tool, where `install-tools` has put it. Where it is not, the same as for [`present`]; that `CI`
-/// does without can be said with `WHEELHOUSE_SKIP_TOOLS`.
+/// Returns the path of a pinned tool as installed by `install-tools`. If it is missing, the test is skipped as by
+/// [`present`]. `WHEELHOUSE_SKIP_TOOLS` allows that under `CI`.
 #[track_caller]
 pub fn pinned(tool: &str, major: u32) -> Option<PathBuf> {
     let version = version(tool, major).unwrap_or_else(|| panic!("tools.txt has no {tool} of version {major}"));
-    let directory = env::var_os(DIRECTORY).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let directory = env::var_os(TOOLS_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
     let directory = directory.or_else(|| Some(env::home_dir()?.join(".cache/wheelhouse-tools")));
     let place = directory?.join(format!("{tool}-{version}"));
     if place.join("installed").exists() {
@@ -40,20 +40,20 @@ pub fn pinned(tool: &str, major: u32) -> Option<PathBuf> {
 }
 
 fn version(tool: &str, major: u32) -> Option<&'static str> {
-    let pins = PINS.lines().filter_map(|line| line.strip_prefix(tool)?.strip_prefix(' ')?.split(' ').next());
+    let pins = TOOL_PINS.lines().filter_map(|line| line.strip_prefix(tool)?.strip_prefix(' ')?.split(' ').next());
     pins.into_iter().find(|version| version.split('.').next() == Some(&major.to_string()))
 }
 
-/// Says that a test is skipped, and why, on a line that nothing captures; under `CI` it is a failure instead, unless it is excused.
+/// Reports a skipped test on the uncaptured stderr. Under `CI` it panics instead, unless `excused` is set.
 #[track_caller]
 pub fn skip(reason: &str, excused: bool) {
     assert!(env::var_os("CI").is_none() || excused, "{reason}");
     let caller = Location::caller();
-    // Not eprintln, which the test harness captures.
+    // eprintln is not used because the test harness captures it.
     let _ = writeln!(std::io::stderr(), "SKIPPED: {}:{} because {reason}", caller.file(), caller.line());
 }
 
-/// Where a program is installed.
+/// Returns the path of an installed program.
 pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     env::split_paths(&path).map(|directory| directory.join(program)).find(|file| file.is_file())
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_on_the_path_is_found() {
+    fn a_program_on_the_path_is_found() {
         assert!(find("sh").is_some());
         assert!(find("no-such-program-anywhere").is_none());
     }

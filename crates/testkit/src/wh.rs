@@ -1,4 +1,4 @@
-//! The `wh` binary under test: started headless, asked over HTTP, gone when the test is.
+//! Runs the `wh` binary under test headless and sends requests to its HTTP API.
 
 mod session;
 
@@ -13,18 +13,18 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::http::{self, Request, Response};
-use crate::output::Output;
-use crate::{PATIENCE, deadline, process};
+use crate::http::{self, Response, TestRequest};
+use crate::output::PipeOutput;
+use crate::{CONDITION_TIMEOUT, deadline, process};
 use session::DaemonSession;
-pub use session::IN_DAEMON;
+pub use session::IN_DAEMON_VARIABLE;
 
-/// How long wh and its children may take to end before they are forced to.
-const GRACE: Duration = Duration::from_secs(5);
+/// Time for wh and its children to end before they are killed.
+const EXIT_GRACE: Duration = Duration::from_secs(5);
 
-/// How to start wh.
+/// Options for starting wh.
 #[must_use]
-pub struct Options {
+pub struct WhOptions {
     bin: PathBuf,
     command: &'static [&'static str],
     flags: Vec<String>,
@@ -36,14 +36,14 @@ pub struct Options {
     waits_for_readers: bool,
 }
 
-impl Options {
-    /// Sets a variable for wh and what it starts.
+impl WhOptions {
+    /// Sets an environment variable of wh and its children.
     pub fn env(mut self, name: &str, value: impl Display) -> Self {
         self.env.push((name.to_owned(), value.to_string()));
         self
     }
 
-    /// Starts wh with these variables and nothing of the test's own environment.
+    /// Replaces the environment. Nothing of the test's own environment is passed.
     pub fn environment(mut self, env: impl IntoIterator<Item = (String, String)>) -> Self {
         self.inherit = false;
         self.env = env.into_iter().collect();
@@ -56,37 +56,37 @@ impl Options {
         self
     }
 
-    /// Starts `wh space connect` in the place of `wh run`.
+    /// Starts `wh space connect` instead of `wh run`.
     pub fn space(mut self) -> Self {
         self.command = &["space", "connect"];
         self
     }
 
-    /// Leaves out `--linger 0`, so that the API of a `wh run` stays open for a client that may want to read the end.
+    /// Omits `--linger 0`, so that the API of `wh run` stays open for clients after the program has exited.
     pub fn waits_for_readers(mut self) -> Self {
         self.waits_for_readers = true;
         self
     }
 
-    /// Leaves out `--headless`.
+    /// Omits the flag `--headless`.
     pub fn headed(mut self) -> Self {
         self.headless = false;
         self
     }
 
-    /// Asks for a port instead of letting wh pick one.
+    /// Requests a specific port instead of a free one.
     pub fn control_port(mut self, port: u16) -> Self {
         self.control_port = port;
         self
     }
 
-    /// The directory that wh starts in.
+    /// Sets the working directory of wh.
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = Some(directory.into());
         self
     }
 
-    /// Starts `wh run … ARGS`. Panics with what wh said when its control plane does not come up.
+    /// Starts `wh run … ARGS`. Panics with the output of wh if its control port does not open.
     #[track_caller]
     pub fn start(self, args: &[&str]) -> Wh {
         if session::wanted() {
@@ -118,28 +118,28 @@ impl Options {
     }
 }
 
-/// A running wh. Its drop ends it and all that it started; a failing test shows what it printed.
+/// Running wh process. Dropping it ends wh and its children; a failing test prints its output.
 pub struct Wh {
     child: Child,
     port: u16,
-    stdout: Output,
-    stderr: Output,
+    stdout: PipeOutput,
+    stderr: PipeOutput,
     runtime: TempDir,
-    /// The session of a daemon that it is, if it is one.
+    /// Session of a daemon, if the test runs in one.
     session: Option<DaemonSession>,
 }
 
 impl Wh {
-    /// Starts `wh run --headless --control-port 0 ARGS`; `bin` is `env!("CARGO_BIN_EXE_wh")`, and ARGS holds the `--`
+    /// Starts `wh run --headless --control-port 0 ARGS`. `bin` is `env!("CARGO_BIN_EXE_wh")`. ARGS includes the `--`
     /// before the program.
     #[track_caller]
     pub fn start(bin: impl AsRef<Path>, args: &[&str]) -> Self {
         Self::options(bin).start(args)
     }
 
-    /// As [`Wh::start`], with something said otherwise.
-    pub fn options(bin: impl AsRef<Path>) -> Options {
-        Options {
+    /// Returns options for starting wh.
+    pub fn options(bin: impl AsRef<Path>) -> WhOptions {
+        WhOptions {
             bin: bin.as_ref().to_owned(),
             command: &["run"],
             flags: Vec::new(),
@@ -156,92 +156,92 @@ impl Wh {
     fn listening(mut child: Child, runtime: TempDir) -> Self {
         let stdout = child.stdout.take().expect("stdout is piped");
         let stderr = child.stderr.take().expect("stderr is piped");
-        // One message at most is read from it; the rest, if wh should say more, is dropped with the receiver.
+        // At most one message is received. Later ones are dropped with the receiver.
         let (announce, announced) = mpsc::channel();
-        let (stdout, _) = Output::drain(stdout, |_| {});
-        let (stderr, _) = Output::drain(stderr, move |line| {
+        let (stdout, _) = PipeOutput::drain(stdout, |_| {});
+        let (stderr, _) = PipeOutput::drain(stderr, move |line| {
             if let Some(port) = control_port(line) {
                 let _ = announce.send(port);
             }
         });
         let mut wh = Self { child, port: 0, stdout, stderr, runtime, session: None };
-        let outcome = deadline::before(PATIENCE, || match announced.try_recv() {
+        let outcome = deadline::wait_until(CONDITION_TIMEOUT, || match announced.try_recv() {
             Ok(port) => Some(Ok(port)),
-            // A program that ends at once takes wh with it, perhaps before its line is read.
+            // A program that ends immediately ends wh too, perhaps before the line is read.
             Err(_) => process::wait(&mut wh.child, Duration::ZERO)
-                .map(|status| announced.recv_timeout(GRACE).map_err(|_| status)),
+                .map(|status| announced.recv_timeout(EXIT_GRACE).map_err(|_| status)),
         });
         match outcome {
             Some(Ok(port)) => wh.port = port,
-            Some(Err(status)) => panic!("wh ended before its control plane came up: {status}"),
-            None => panic!("wh runs and its control plane does not come up"),
+            Some(Err(status)) => panic!("wh ended before its control port opened: {status}"),
+            None => panic!("wh is running but its control port does not open"),
         }
         wh
     }
 
-    /// The port of the control plane.
+    /// Returns the control port.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The address before every path, as `localhost:9090`, for commands that ask by themselves.
+    /// Returns the address prefix, for example `localhost:9090`, for commands that send requests themselves.
     pub fn address(&self) -> String {
         let prefix = self.session.as_ref().map_or("", DaemonSession::prefix);
         format!("localhost:{}{prefix}", self.port)
     }
 
-    /// Variables with which `curl` sends the token that is wanted, if one is.
+    /// Returns the environment with which `curl` sends the token, if one is required.
     pub fn curl_environment(&self) -> Vec<(String, String)> {
         let Some(session) = &self.session else { return Vec::new() };
         session.write_curlrc(self.runtime.path());
         vec![("CURL_HOME".to_owned(), self.runtime.path().display().to_string())]
     }
 
-    /// The process.
+    /// Returns the process id of wh.
     pub fn pid(&self) -> Pid {
         process::pid(&self.child)
     }
 
-    /// The directory that wh has as `XDG_RUNTIME_DIR`.
+    /// Returns the directory that wh uses as `XDG_RUNTIME_DIR`.
     pub fn runtime_dir(&self) -> &Path {
         self.runtime.path()
     }
 
-    /// What wh has written to stdout so far.
+    /// Returns the stdout of wh so far.
     pub fn stdout(&self) -> String {
         self.stdout.text()
     }
 
-    /// What wh has written to stderr so far.
+    /// Returns the stderr of wh so far.
     pub fn stderr(&self) -> String {
         self.stderr.text()
     }
 
-    /// Sends any request to the control plane.
+    /// Sends a request to the HTTP API.
     #[track_caller]
-    pub fn send(&self, request: &Request) -> Response {
+    pub fn send(&self, request: &TestRequest) -> Response {
         let addressed = self.session.as_ref().map(|session| session.address(request));
         let request = addressed.as_ref().unwrap_or(request);
         let records = self.runtime.path().join("wheelhouse");
-        let client = http::Client::new(self.port, Some(records));
+        let client = http::TestClient::new(self.port, Some(records));
         client
             .and_then(|client| client.send(request))
             .unwrap_or_else(|error| panic!("wh did not answer {request:?}: {error}"))
     }
 
-    /// GETs a path.
+    /// Sends a GET request.
     #[track_caller]
     pub fn get(&self, path: &str) -> Response {
-        self.send(&Request::get(path))
+        self.send(&TestRequest::get(path))
     }
 
-    /// POSTs JSON to a path.
+    /// Sends a POST request with a JSON body.
     #[track_caller]
     pub fn post(&self, path: &str, body: Value) -> Response {
-        self.send(&Request::post_json(path, &body))
+        self.send(&TestRequest::post_json(path, &body))
     }
 
-    /// Types text.
+    /// Types text into the program.
     #[track_caller]
     pub fn text(&self, text: &str) -> Value {
         self.input(json!({ "text": text }))
@@ -253,7 +253,7 @@ impl Wh {
         self.input(json!({ "key": key }))
     }
 
-    /// What `GET /control/screen` says.
+    /// Returns the response of `GET /control/screen`.
     #[track_caller]
     pub fn screen(&self) -> Value {
         let response = self.get("/control/screen");
@@ -261,7 +261,7 @@ impl Wh {
         response.json()
     }
 
-    /// The screen as plain text.
+    /// Returns the screen as plain text.
     #[track_caller]
     pub fn plain(&self) -> String {
         let screen = self.screen();
@@ -269,10 +269,10 @@ impl Wh {
         plain.unwrap_or_else(|| panic!("no text under `plain` in {screen}")).to_owned()
     }
 
-    /// Waits at the server until the condition holds. Panics with the screen when it does not within [`PATIENCE`].
+    /// Waits on the server until a condition holds. Panics with the screen after [`CONDITION_TIMEOUT`].
     #[track_caller]
     pub fn wait(&self, condition: &str) -> Value {
-        let timeout = PATIENCE.as_millis() as u64;
+        let timeout = CONDITION_TIMEOUT.as_millis() as u64;
         let response = self.post("/control/wait", json!({ "condition": condition, "timeout": timeout }));
         if response.status != 200 {
             let (status, answer, screen) = (response.status, response.text(), self.plain());
@@ -281,12 +281,12 @@ impl Wh {
         response.json()
     }
 
-    /// How wh ended, if it does within `timeout`.
+    /// Waits for the end of wh. `None` if it does not end within `timeout`.
     pub fn ended(&mut self, timeout: Duration) -> Option<ExitStatus> {
         process::wait(&mut self.child, timeout)
     }
 
-    /// How wh ended. Panics when it is still there after `timeout`.
+    /// Waits for the end of wh. Panics if it does not end within `timeout`.
     #[track_caller]
     pub fn wait_exit(&mut self, timeout: Duration) -> ExitStatus {
         let Some(status) = self.ended(timeout) else {
@@ -295,7 +295,7 @@ impl Wh {
         status
     }
 
-    /// Sends a signal to the process, and to no other of its group.
+    /// Sends a signal to the wh process only, not to its process group.
     #[track_caller]
     pub fn signal(&self, signal: Signal) {
         kill(self.pid(), signal).unwrap_or_else(|error| panic!("cannot send {signal} to wh: {error}"));
@@ -311,8 +311,8 @@ impl Wh {
 
 impl Drop for Wh {
     fn drop(&mut self) {
-        if let Err(forced) = process::end(&mut self.child, GRACE) {
-            eprintln!("wh had to be forced: {forced}");
+        if let Err(forced) = process::terminate(&mut self.child, EXIT_GRACE) {
+            eprintln!("wh had to be killed: {forced}");
         }
         if std::thread::panicking() {
             eprintln!("--- stdout of wh\n{}--- stderr of wh\n{}---", self.stdout(), self.stderr());
@@ -320,7 +320,7 @@ impl Drop for Wh {
     }
 }
 
-/// The port in the line that says that the control plane listens.
+/// Parses the port from the line that announces the control port.
 fn control_port(line: &str) -> Option<u16> {
     let event: Value = serde_json::from_str(line).ok()?;
     if event["event"] != "control-listening" {
@@ -334,7 +334,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_port_is_read_from_the_line_that_says_so() {
+    fn the_port_is_read_from_the_announcement() {
         let line = r#"{"event":"control-listening","url":"http://127.0.0.1:4321","port":4321,"pid":7}"#;
         assert_eq!(control_port(line), Some(4321));
         assert_eq!(control_port(r#"{"event":"other","port":4321}"#), None);

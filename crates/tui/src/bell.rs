@@ -1,4 +1,4 @@
-//! The terminal's bell: rings when a question opens or the agents have finished, if the person wants that.
+//! Terminal bell: rings when a question opens or when the agents have finished, depending on the settings.
 
 use std::collections::HashSet;
 use std::time::SystemTime;
@@ -8,18 +8,16 @@ use wh_core::space::state::State;
 
 use crate::app::busy;
 
-/// The byte that rings a terminal's bell.
 pub(crate) const BEL: &str = "\u{7}";
 
-/// When the bell rings.
+/// Events that ring the terminal's bell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Bell {
-    /// Never.
     #[default]
     Off,
-    /// When a question opens.
+    /// A question opens.
     Question,
-    /// When a question opens, and when the last agent at work has finished.
+    /// A question opens, or the last busy agent finishes.
     All,
 }
 
@@ -27,7 +25,7 @@ impl Bell {
     /// Names in settings.
     pub const NAMES: [&'static str; 3] = ["off", "question", "all"];
 
-    /// The one of this name.
+    /// Parses a name of [`NAMES`](Self::NAMES); `None` if it is unknown.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         match name {
@@ -39,13 +37,13 @@ impl Bell {
     }
 }
 
-/// Compares the space with how it was at the last frame.
+/// Detects events that ring the bell by comparing the space's state with its state at the last frame.
 #[derive(Debug)]
 pub(crate) struct Ringer {
     bell: Bell,
     open: HashSet<ItemId>,
     busy: bool,
-    /// When a turn last ended. One may begin and end between two frames.
+    /// Time at which the last turn ended. Needed because a turn can begin and end between two frames.
     ended: Option<SystemTime>,
 }
 
@@ -56,7 +54,7 @@ impl Ringer {
         ringer
     }
 
-    /// True if the bell rings for what has changed since the last call.
+    /// True if an event that rings the bell has occurred since the last call.
     pub(crate) fn rings(&mut self, state: &State) -> bool {
         if self.bell == Bell::Off {
             return false;

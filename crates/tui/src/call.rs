@@ -1,21 +1,21 @@
-//! A tool call in a few words: which tool, and what it was given.
+//! Short labels for tool calls: the tool's name and its most significant argument.
 
 use std::path::Path;
 
 use serde_json::Value;
 use wh_core::space::item::ToolCall;
 
-/// What a tool was given, in a few words: the one value that says most, or all of it.
-pub(crate) fn given(input: &Value) -> Option<String> {
-    const TELLING: [&str; 8] = ["command", "cmd", "file_path", "path", "pattern", "query", "url", "prompt"];
+/// Summarizes a tool's input by the first line of its most significant value, or by all of its JSON.
+pub(crate) fn input_summary(input: &Value) -> Option<String> {
+    const SUMMARY_KEYS: [&str; 8] = ["command", "cmd", "file_path", "path", "pattern", "query", "url", "prompt"];
     let first_line = |text: &str| text.trim().lines().next().unwrap_or_default().to_owned();
-    let said = match input {
+    let summary = match input {
         Value::Null => return None,
         Value::String(text) => first_line(text),
         Value::Object(fields) => {
-            let telling = TELLING.iter().find_map(|key| fields.get(*key)?.as_str());
+            let significant = SUMMARY_KEYS.iter().find_map(|key| fields.get(*key)?.as_str());
             let only = fields.values().next().and_then(Value::as_str).filter(|_| fields.len() == 1);
-            match telling.or(only) {
+            match significant.or(only) {
                 Some(text) => first_line(text),
                 None if fields.is_empty() => return None,
                 None => input.to_string(),
@@ -23,10 +23,10 @@ pub(crate) fn given(input: &Value) -> Option<String> {
         }
         other => other.to_string(),
     };
-    (!said.is_empty()).then_some(said)
+    (!summary.is_empty()).then_some(summary)
 }
 
-/// The tool's name without what its agent puts in front of it: `mcp__files__read` is `files: read`, `demo/run` is `run`.
+/// The tool's name without the prefix of its agent: `mcp__files__read` is `files: read`, `demo/run` is `run`.
 pub(crate) fn name(call: &ToolCall) -> String {
     let name = call.name.trim();
     let short = match name.strip_prefix("mcp__") {
@@ -36,9 +36,9 @@ pub(crate) fn name(call: &ToolCall) -> String {
     if short.is_empty() { call.title.trim().to_owned() } else { short }
 }
 
-/// What the tool works on: the file, from `directory` on where it is in there, the command, or what its title says.
+/// The target of a call: the file (relative to `directory` if it is inside), the command, or the rest of the title.
 pub(crate) fn target(call: &ToolCall, directory: &Path) -> Option<String> {
-    let Some(given) = given(&call.input) else {
+    let Some(given) = input_summary(&call.input) else {
         let title = call.title.trim();
         let title = title.strip_prefix(call.name.as_str()).unwrap_or(title).trim();
         return (!title.is_empty() && title != name(call)).then(|| title.to_owned());
@@ -47,7 +47,7 @@ pub(crate) fn target(call: &ToolCall, directory: &Path) -> Option<String> {
     Some(inside.map_or(given.clone(), |path| path.display().to_string()))
 }
 
-/// Whether this is a path, of which the end says most.
+/// True if the target is a path. A path is shortened at its beginning, because its end matters most.
 pub(crate) fn is_path(target: &str) -> bool {
     target.contains('/') && !target.contains(char::is_whitespace) && !target.contains("://")
 }
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_is_what_says_most() {
+    fn a_target_is_the_most_significant_argument() {
         let of = |call: ToolCall| target(&call, Path::new("/home/me/project"));
         assert_eq!(of(call("Read", "", json!({ "file_path": "/home/me/project/a/b.rs" }))).as_deref(), Some("a/b.rs"));
         assert_eq!(of(call("Read", "", json!({ "file_path": "/etc/passwd" }))).as_deref(), Some("/etc/passwd"));

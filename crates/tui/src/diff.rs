@@ -1,4 +1,4 @@
-//! A change as coloured lines with their numbers: from two texts, or from a patch in the unified format.
+//! Renders a change as coloured, numbered lines: from two texts, or from a patch in the unified format.
 
 use std::time::Duration;
 
@@ -7,68 +7,67 @@ use ratatui::text::{Line, Span};
 use similar::{ChangeTag, TextDiff};
 
 use crate::theme::Theme;
-use crate::wrap::{self, Piece};
+use crate::wrap::{self, StyledText};
 use wh_screen::visible::visible;
 
-/// Unchanged lines that are shown around a change, where there is room for them.
-pub const CONTEXT: usize = 3;
+/// Unchanged lines that are shown before and after a change, if there is room.
+pub const CONTEXT_LINES: usize = 3;
 
-/// After this the comparison is finished roughly: it is correct still, but not the shortest.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// Time after which the diff algorithm approximates: the result is correct, but may not be the shortest.
+const DIFF_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// A change, line by line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Diff {
-    rows: Vec<Row>,
+    rows: Vec<DiffRow>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Row {
-    /// The name of a file.
+enum DiffRow {
+    /// A file name.
     File(String),
-    /// Lines that are not shown.
+    /// A gap between two hunks.
     Gap,
-    /// Something that a patch says beside.
+    /// Any other line of a patch, such as a mode change.
     Remark(String),
-    Line(Numbered),
+    Line(DiffLine),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Numbered {
+struct DiffLine {
     tag: ChangeTag,
-    /// In the new text, or in the old if it is not there any more.
+    /// Line number in the new text, or in the old text for a removed line.
     number: usize,
-    /// The text in parts, and whether each is what differs.
+    /// Text in parts; the flag is true for a part that differs.
     parts: Vec<(bool, String)>,
 }
 
 impl Diff {
-    /// What turns one text into the other.
+    /// Compares two texts.
     #[must_use]
     pub fn between(old: &str, new: &str) -> Self {
-        Self::with_context(old, new, CONTEXT)
+        Self::with_context(old, new, CONTEXT_LINES)
     }
 
-    /// The same, with this number of unchanged lines around each change.
+    /// Compares two texts, with this number of unchanged lines around each change.
     #[must_use]
     pub fn with_context(old: &str, new: &str, context: usize) -> Self {
-        let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
+        let diff = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_lines(old, new);
         let mut rows = Vec::new();
         for group in diff.grouped_ops(context) {
             if !rows.is_empty() {
-                rows.push(Row::Gap);
+                rows.push(DiffRow::Gap);
             }
             for change in group.iter().flat_map(|operation| diff.iter_inline_changes(operation)) {
                 let index = change.new_index().or(change.old_index()).unwrap_or(0);
                 let parts =
                     change.iter_strings_lossy().map(|(differs, text)| (differs, without_break(&text).to_owned()));
-                rows.push(Row::Line(Numbered { tag: change.tag(), number: index + 1, parts: parts.collect() }));
+                rows.push(DiffRow::Line(DiffLine { tag: change.tag(), number: index + 1, parts: parts.collect() }));
             }
         }
         Self { rows }
     }
 
-    /// What a patch says. What is not understood of it is shown as it is.
+    /// Parses a patch in the unified format. Lines that are not understood are shown verbatim.
     #[must_use]
     pub fn unified(patch: &str) -> Self {
         let mut reader = Patch::default();
@@ -78,45 +77,46 @@ impl Diff {
         Self { rows: reader.rows }
     }
 
-    /// How many lines are added.
+    /// Number of added lines.
     #[must_use]
     pub fn added(&self) -> usize {
         self.count(ChangeTag::Insert)
     }
 
-    /// How many lines are taken away.
+    /// Number of removed lines.
     #[must_use]
     pub fn removed(&self) -> usize {
         self.count(ChangeTag::Delete)
     }
 
-    /// Whether nothing changes.
+    /// True if there is no change.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Number of lines of this width before the first that is added or taken away; `None` if there is no such line.
+    /// Number of lines drawn at this width before the first added or removed line; `None` if there is no such line.
     #[must_use]
     pub fn lines_before_change(&self, width: u16, theme: &Theme) -> Option<usize> {
-        let changes = |row: &Row| matches!(row, Row::Line(line) if line.tag != ChangeTag::Equal);
+        let changes = |row: &DiffRow| matches!(row, DiffRow::Line(line) if line.tag != ChangeTag::Equal);
         let first = self.rows.iter().position(changes)?;
         let before = Self { rows: self.rows[..first].to_vec() };
         Some(before.lines(width, usize::MAX, theme).len())
     }
 
     fn count(&self, tag: ChangeTag) -> usize {
-        self.rows.iter().filter(|row| matches!(row, Row::Line(line) if line.tag == tag)).count()
+        self.rows.iter().filter(|row| matches!(row, DiffRow::Line(line) if line.tag == tag)).count()
     }
 
-    /// At most `most` lines of this width; the last says how many lines of the change are not shown, if some are not.
+    /// Returns at most `most` lines of this width. If the change does not fit, the last line gives the number of hidden
+    /// rows.
     #[must_use]
     pub fn lines(&self, width: u16, most: usize, theme: &Theme) -> Vec<Line<'static>> {
         let width = usize::from(width);
-        let largest = self.rows.iter().map(|row| if let Row::Line(line) = row { line.number } else { 0 }).max();
+        let largest = self.rows.iter().map(|row| if let DiffRow::Line(line) = row { line.number } else { 0 }).max();
         let digits = largest.unwrap_or(0).max(1).ilog10() as usize + 1;
         let mut lines = Vec::new();
-        // How many rows were whole when there was still room for the last line.
+        // Number of rows that were complete while there was still room for the last line.
         let mut whole = 0;
         for (index, row) in self.rows.iter().enumerate() {
             if lines.len() > most {
@@ -131,7 +131,7 @@ impl Diff {
             let hidden = self.rows.len() - whole;
             lines.truncate(most.saturating_sub(1));
             let word = if hidden == 1 { "line" } else { "lines" };
-            let rest = wrap::verbatim(&[Piece::new(format!("… {hidden} more {word}"), theme.dim)], width);
+            let rest = wrap::verbatim(&[StyledText::new(format!("… {hidden} more {word}"), theme.dim)], width);
             lines.extend(rest.into_iter().take(most.min(1)));
         }
         lines
@@ -143,9 +143,9 @@ fn without_break(line: &str) -> &str {
     line.strip_suffix('\r').unwrap_or(line)
 }
 
-impl Row {
+impl DiffRow {
     fn lines(&self, width: usize, digits: usize, theme: &Theme) -> Vec<Line<'static>> {
-        let alone = |text: &str, style: Style| wrap::verbatim(&[Piece::new(visible(text), style)], width);
+        let alone = |text: &str, style: Style| wrap::verbatim(&[StyledText::new(visible(text), style)], width);
         match self {
             Self::File(name) => alone(name, theme.accent),
             Self::Gap => alone(&format!("{:>digits$}", "⋯"), theme.dim),
@@ -155,7 +155,7 @@ impl Row {
     }
 }
 
-impl Numbered {
+impl DiffLine {
     fn lines(&self, width: usize, digits: usize, theme: &Theme) -> Vec<Line<'static>> {
         let (sign, style, differing) = match self.tag {
             ChangeTag::Equal => (' ', theme.text, theme.text),
@@ -163,9 +163,9 @@ impl Numbered {
             ChangeTag::Insert => ('+', theme.added, theme.added_part),
         };
         let style_of = |differs: bool| if differs { differing } else { style };
-        let pieces: Vec<Piece> =
-            self.parts.iter().map(|(differs, text)| Piece::new(visible(text), style_of(*differs))).collect();
-        // A number, a blank, a sign, a blank.
+        let pieces: Vec<StyledText> =
+            self.parts.iter().map(|(differs, text)| StyledText::new(visible(text), style_of(*differs))).collect();
+        // Margin: number, space, sign, space.
         let margin = digits + 3;
         if width <= margin + 1 {
             return wrap::verbatim(&pieces, width);
@@ -181,42 +181,42 @@ impl Numbered {
     }
 }
 
-/// A patch while it is read.
+/// Parser state of a patch in the unified format.
 #[derive(Debug, Default)]
 struct Patch {
-    rows: Vec<Row>,
-    /// The next line's number in the old text and in the new.
+    rows: Vec<DiffRow>,
+    /// Next line number in the old and in the new text.
     numbers: (usize, usize),
-    /// How many lines of each the hunk still has: a removed line may look like the head of a file.
-    left: (usize, usize),
-    /// The file's name before the change.
+    /// Lines that the hunk still has in either text. Needed because a removed line may look like a file header.
+    remaining: (usize, usize),
+    /// The file's name before the change; shown if the file is deleted.
     before: String,
 }
 
 impl Patch {
     fn line(&mut self, line: &str) {
-        if self.left != (0, 0) {
+        if self.remaining != (0, 0) {
             return self.within(line);
         }
         if let Some(head) = line.strip_prefix("@@ ") {
             return match hunk(head) {
                 Some(((old, old_count), (new, new_count))) => {
-                    if matches!(self.rows.last(), Some(Row::Line(_))) {
-                        self.rows.push(Row::Gap);
+                    if matches!(self.rows.last(), Some(DiffRow::Line(_))) {
+                        self.rows.push(DiffRow::Gap);
                     }
                     self.numbers = (old, new);
-                    self.left = (old_count, new_count);
+                    self.remaining = (old_count, new_count);
                 }
-                None => self.rows.push(Row::Remark(line.to_owned())),
+                None => self.rows.push(DiffRow::Remark(line.to_owned())),
             };
         }
         if let Some(name) = line.strip_prefix("--- ") {
             name.clone_into(&mut self.before);
         } else if let Some(name) = line.strip_prefix("+++ ") {
             let name = if name.starts_with("/dev/null") { self.before.as_str() } else { name };
-            self.rows.push(Row::File(file_name(name).to_owned()));
+            self.rows.push(DiffRow::File(file_name(name).to_owned()));
         } else if !["diff ", "index ", "\\ "].iter().any(|head| line.starts_with(head)) {
-            self.rows.push(Row::Remark(line.to_owned()));
+            self.rows.push(DiffRow::Remark(line.to_owned()));
         }
     }
 
@@ -225,29 +225,29 @@ impl Patch {
         let (tag, number) = match line.as_bytes().first() {
             Some(b'-') => (ChangeTag::Delete, *old),
             Some(b'+') => (ChangeTag::Insert, *new),
-            // Some tools leave the blank out before an empty line.
+            // Some tools omit the space before an empty line.
             Some(b' ') | None => (ChangeTag::Equal, *new),
             Some(b'\\') => return,
             Some(_) => {
-                // The hunk is shorter than it says.
-                self.left = (0, 0);
+                // The hunk has fewer lines than its header says.
+                self.remaining = (0, 0);
                 return self.line(line);
             }
         };
         if tag != ChangeTag::Insert {
             *old += 1;
-            self.left.0 = self.left.0.saturating_sub(1);
+            self.remaining.0 = self.remaining.0.saturating_sub(1);
         }
         if tag != ChangeTag::Delete {
             *new += 1;
-            self.left.1 = self.left.1.saturating_sub(1);
+            self.remaining.1 = self.remaining.1.saturating_sub(1);
         }
         let text = line.get(1..).unwrap_or_default();
-        self.rows.push(Row::Line(Numbered { tag, number, parts: vec![(false, text.to_owned())] }));
+        self.rows.push(DiffRow::Line(DiffLine { tag, number, parts: vec![(false, text.to_owned())] }));
     }
 }
 
-/// `-1,2 +3,4 @@ …`: where the hunk begins in either text, and how many lines of it it has.
+/// Parses `-1,2 +3,4 @ …`: start and number of lines of the hunk in either text.
 fn hunk(head: &str) -> Option<((usize, usize), (usize, usize))> {
     let range = |text: &str| {
         let (start, count) = text.split_once(',').unwrap_or((text, "1"));
@@ -258,7 +258,7 @@ fn hunk(head: &str) -> Option<((usize, usize), (usize, usize))> {
     Some((old, range(words.next()?.strip_prefix('+')?)?))
 }
 
-/// Without git's `a/` and `b/`, and without a time behind it.
+/// Strips git's `a/` or `b/` and a trailing timestamp.
 fn file_name(name: &str) -> &str {
     let name = name.split('\t').next().unwrap_or(name);
     name.strip_prefix("a/").or(name.strip_prefix("b/")).unwrap_or(name)
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_within_a_line_stands_out() {
+    fn differences_within_a_line_are_highlighted() {
         let theme = Theme::dark();
         let lines = Diff::between("let a = one;\n", "let a = two;\n").lines(40, 10, &theme);
         let styled = |text: &str| {
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_change_says_what_is_not_shown() {
+    fn a_long_change_ends_with_the_number_of_hidden_lines() {
         let diff = Diff::between("", &numbered(1..=9));
         assert_eq!(texts(&diff, 40, 9).len(), 9);
         assert_eq!(texts(&diff, 40, 3), ["1 + line 1", "2 + line 2", "… 7 more lines"]);
@@ -368,7 +368,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_compared_stays_within_its_bounds(
+        fn a_diff_stays_within_its_bounds(
             old in "([ab日\t\x1b]{0,6}\n){0,12}", new in "([ab日\t\x1b]{0,6}\r?\n){0,12}", width in 2u16..30, most in 0usize..12,
         ) {
             for diff in [Diff::between(&old, &new), Diff::unified(&new), Diff::unified(&format!("@@ -1,3 +1,9 @@\n{new}"))] {

@@ -1,21 +1,21 @@
-//! Key bindings: the table of actions that can be bound, and the map from keys to actions. The keys of lists and
-//! questions, Esc and Ctrl+C are fixed and do not stand here.
+//! Key bindings: the table of bindable actions and the map from keys to actions. The keys of lists and questions, Esc
+//! and Ctrl+C are fixed and not listed here.
 
 use std::collections::HashMap;
 
 use wh_core::input::KeyPress;
 
-/// Keys that always mean the same: Esc closes and interrupts, Ctrl+C interrupts and leaves.
-const RESERVED: [&str; 2] = ["escape", "ctrl+c"];
+/// Keys with a fixed meaning: Esc closes and interrupts, Ctrl+C interrupts and quits.
+const RESERVED_KEYS: [&str; 2] = ["escape", "ctrl+c"];
 
-/// An action of the whole screen, whatever has the focus.
+/// Action on the screen, independent of the focus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ScreenAction {
-    /// Leaves, where nothing is written.
+    /// Quits, if the input is empty.
     Leave,
-    /// Draws everything again.
+    /// Redraws the whole screen.
     Redraw,
-    /// Shows the list of keys.
+    /// Shows the list of key bindings.
     Keys,
     /// Opens or closes the signal board.
     SignalBoard,
@@ -35,50 +35,49 @@ pub enum ScreenAction {
     NextMode,
 }
 
-/// An action of the composer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EditAction {
     /// Sends the text.
     Submit,
-    /// Begins another line.
+    /// Begins a new line.
     Newline,
-    /// One character to the left.
+    /// Moves one character to the left.
     Left,
-    /// One character to the right.
+    /// Moves one character to the right.
     Right,
-    /// One word to the left.
+    /// Moves one word to the left.
     WordLeft,
-    /// One word to the right.
+    /// Moves one word to the right.
     WordRight,
-    /// To the beginning of the line.
+    /// Moves to the beginning of the line.
     LineStart,
-    /// To the end of the line.
+    /// Moves to the end of the line.
     LineEnd,
-    /// To the beginning of the text.
+    /// Moves to the beginning of the text.
     TextStart,
-    /// To the end of the text.
+    /// Moves to the end of the text.
     TextEnd,
-    /// One row up, or the text sent before.
+    /// Moves one row up, or recalls the previous entry of the history.
     Up,
-    /// One row down, or the text sent after.
+    /// Moves one row down, or recalls the next entry of the history.
     Down,
-    /// Deletes the character before the caret.
+    /// Deletes the character before the cursor.
     DeleteLeft,
-    /// Deletes the character at the caret.
+    /// Deletes the character at the cursor.
     DeleteRight,
-    /// Cuts the word before the caret.
+    /// Cuts the word before the cursor.
     CutWordLeft,
-    /// Cuts the word after the caret.
+    /// Cuts the word after the cursor.
     CutWordRight,
-    /// Cuts back to the blank before the caret.
+    /// Cuts back to the previous space.
     CutBlankLeft,
     /// Cuts to the beginning of the line.
     CutLineStart,
     /// Cuts to the end of the line.
     CutLineEnd,
-    /// Inserts the text that was cut last.
+    /// Inserts the text that was cut last (yank).
     Yank,
-    /// Replaces the inserted text by one that was cut earlier.
+    /// Replaces the yanked text with an earlier cut.
     YankOlder,
     /// Undoes the last change.
     Undo,
@@ -86,25 +85,22 @@ pub enum EditAction {
     Redo,
 }
 
-/// An action that can be bound.
+/// Bindable action, either of the screen or of the composer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// Of the whole screen.
     Screen(ScreenAction),
-    /// Of the composer.
     Edit(EditAction),
 }
 
-/// A row of the table of actions.
+/// Row of the table of actions.
 #[derive(Debug)]
 pub struct ActionRow {
-    /// The action.
     pub action: Action,
     /// Its name in settings.
     pub name: &'static str,
-    /// Its keys, unless settings name others.
+    /// Default keys, used unless the settings name others.
     pub keys: &'static [&'static str],
-    /// Its effect, in a few words.
+    /// Short description for the list of keys and the documentation.
     pub description: &'static str,
 }
 
@@ -126,12 +122,10 @@ const fn edit(
     ActionRow { action: Action::Edit(action), name, keys, description }
 }
 
-/// Keys of [`EditAction::Newline`].
-const NEWLINE: &[&str] = &["shift+enter", "alt+enter", "ctrl+enter", "alt+shift+enter", "ctrl+j", "ctrl+alt+j"];
+const NEWLINE_KEYS: &[&str] = &["shift+enter", "alt+enter", "ctrl+enter", "alt+shift+enter", "ctrl+j", "ctrl+alt+j"];
 
-/// Every action that can be bound.
 pub const ACTIONS: [ActionRow; 34] = [
-    screen(ScreenAction::Leave, "leave", &["ctrl+d"], "Leave, if nothing is written"),
+    screen(ScreenAction::Leave, "leave", &["ctrl+d"], "Quit, if the input is empty"),
     screen(ScreenAction::Redraw, "redraw", &["ctrl+l"], "Redraw the screen"),
     screen(ScreenAction::Keys, "keys", &["f1"], "List of keys"),
     screen(ScreenAction::SignalBoard, "signal_board", &["f2", "ctrl+t"], "Signal board"),
@@ -143,7 +137,7 @@ pub const ACTIONS: [ActionRow; 34] = [
     screen(ScreenAction::Conversations, "conversations", &["f8"], "List of conversations"),
     screen(ScreenAction::NextMode, "next_mode", &["shift+tab"], "Next mode of the agent"),
     edit(EditAction::Submit, "submit", &["enter"], "Send"),
-    edit(EditAction::Newline, "newline", NEWLINE, "New line"),
+    edit(EditAction::Newline, "newline", NEWLINE_KEYS, "New line"),
     edit(EditAction::Left, "left", &["left", "ctrl+b"], "One character left"),
     edit(EditAction::Right, "right", &["right", "ctrl+f"], "One character right"),
     edit(EditAction::WordLeft, "word_left", &["ctrl+left", "alt+left", "alt+b"], "One word left"),
@@ -152,8 +146,8 @@ pub const ACTIONS: [ActionRow; 34] = [
     edit(EditAction::LineEnd, "line_end", &["end", "ctrl+e"], "End of the line"),
     edit(EditAction::TextStart, "text_start", &["ctrl+home", "alt+<"], "Beginning of the text"),
     edit(EditAction::TextEnd, "text_end", &["ctrl+end", "alt+>"], "End of the text"),
-    edit(EditAction::Up, "up", &["up", "ctrl+p"], "One row up, or the previous text of the history"),
-    edit(EditAction::Down, "down", &["down", "ctrl+n"], "One row down, or the next text of the history"),
+    edit(EditAction::Up, "up", &["up", "ctrl+p"], "One row up, or the previous history entry"),
+    edit(EditAction::Down, "down", &["down", "ctrl+n"], "One row down, or the next history entry"),
     edit(
         EditAction::DeleteLeft,
         "delete_left",
@@ -173,54 +167,53 @@ pub const ACTIONS: [ActionRow; 34] = [
         &["alt+d", "ctrl+delete", "alt+delete"],
         "Cut the word after the cursor",
     ),
-    edit(EditAction::CutBlankLeft, "cut_blank_left", &["ctrl+w"], "Cut back to the last blank"),
+    edit(EditAction::CutBlankLeft, "cut_blank_left", &["ctrl+w"], "Cut back to the previous space"),
     edit(EditAction::CutLineStart, "cut_line_start", &["ctrl+u"], "Cut to the beginning of the line"),
     edit(EditAction::CutLineEnd, "cut_line_end", &["ctrl+k"], "Cut to the end of the line"),
-    edit(EditAction::Yank, "yank", &["ctrl+y"], "Insert the text that was cut last"),
-    edit(EditAction::YankOlder, "yank_older", &["alt+y"], "Replace it by one that was cut earlier"),
+    edit(EditAction::Yank, "yank", &["ctrl+y"], "Paste (yank) the last cut"),
+    edit(EditAction::YankOlder, "yank_older", &["alt+y"], "After a paste: replace it with an earlier cut"),
     edit(EditAction::Undo, "undo", &["ctrl+z", "ctrl+_", "ctrl+/"], "Undo"),
     edit(EditAction::Redo, "redo", &["ctrl+shift+z", "alt+z", "alt+_"], "Redo"),
 ];
 
-/// A key that cannot be bound as it was asked for.
+/// Rejected key binding.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BindingError {
-    /// It types a character.
+    /// The key types a character.
     #[error("{0} types a character and cannot be bound; add ctrl or alt, or choose a function key")]
     Text(String),
-    /// Its meaning is fixed.
-    #[error("{0} cannot be bound: it always closes, interrupts or leaves")]
+    /// The key's meaning is fixed.
+    #[error("{0} cannot be bound: it always closes, interrupts or quits")]
     Reserved(String),
-    /// Two actions have it.
+    /// The key is bound to two actions.
     #[error("{key} is bound to both {first} and {second}")]
     Twice {
-        /// The key.
         key: String,
-        /// The action that has it.
+        /// The action that was bound first.
         first: &'static str,
-        /// The action that wants it, too.
+        /// The action that was bound second.
         second: &'static str,
     },
 }
 
-/// Checks that a key can be bound at all.
+/// Checks that a key can be bound.
 pub fn check(press: KeyPress) -> Result<(), BindingError> {
     let name = press.to_string();
     if press.text().is_some() {
         return Err(BindingError::Text(name));
     }
-    if RESERVED.contains(&name.as_str()) {
+    if RESERVED_KEYS.contains(&name.as_str()) {
         return Err(BindingError::Reserved(name));
     }
     Ok(())
 }
 
-/// The actions that keys are bound to.
+/// Map from keys to the actions that they are bound to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyMap {
     screen: HashMap<KeyPress, ScreenAction>,
     edit: HashMap<KeyPress, EditAction>,
-    /// Keys of the actions that have others than their own.
+    /// Keys from the settings, by action. They replace the default keys of that action.
     chosen: Vec<(Action, Vec<KeyPress>)>,
 }
 
@@ -231,7 +224,8 @@ impl Default for KeyMap {
 }
 
 impl KeyMap {
-    /// Binds these actions to these keys instead of their own. A key that is bound here is taken from every other action.
+    /// Binds actions to these keys instead of their default keys. A key that is bound here is removed from all other
+    /// actions.
     pub fn new(chosen: Vec<(Action, Vec<KeyPress>)>) -> Result<Self, BindingError> {
         let mut taken: HashMap<KeyPress, Action> = HashMap::new();
         for (action, keys) in &chosen {
@@ -259,7 +253,7 @@ impl KeyMap {
         map
     }
 
-    /// The keys of an action, those that settings name for it before its own.
+    /// Keys of an action: those from the settings, or else its default keys that no other action has taken.
     #[must_use]
     pub fn keys_of(&self, action: Action) -> Vec<KeyPress> {
         if let Some((_, keys)) = self.chosen.iter().find(|(one, _)| *one == action) {
@@ -270,20 +264,20 @@ impl KeyMap {
         own.filter_map(|name| name.parse().ok()).filter(|press| !taken(press)).collect()
     }
 
-    /// True if the action has its own keys, and all of them.
+    /// True if the action has all of its default keys and no others.
     #[must_use]
     pub fn is_default(&self, action: Action) -> bool {
         let own = ACTIONS.iter().find(|row| row.action == action).map_or(0, |row| row.keys.len());
         !self.chosen.iter().any(|(one, _)| *one == action) && self.keys_of(action).len() == own
     }
 
-    /// The action of the whole screen that this key is bound to.
+    /// The screen action that this key is bound to.
     #[must_use]
     pub fn screen(&self, press: &KeyPress) -> Option<ScreenAction> {
         self.screen.get(&KeyPress::new(press.key, press.modifiers)).copied()
     }
 
-    /// The action of the composer that this key is bound to.
+    /// The composer action that this key is bound to.
     #[must_use]
     pub fn edit(&self, press: &KeyPress) -> Option<EditAction> {
         self.edit.get(&KeyPress::new(press.key, press.modifiers)).copied()
@@ -335,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_bound_is_refused() {
+    fn reserved_and_text_keys_are_refused() {
         let bind = |keys: &[(Action, &str)]| {
             KeyMap::new(keys.iter().map(|(action, key)| (*action, vec![press(key)])).collect()).unwrap_err().to_string()
         };

@@ -1,6 +1,6 @@
-//! What a person sees of a space in the terminal: input, update, view. A client like any other: it mirrors the space,
-//! asks it for things, and draws. [`run`] is the whole of it; the parts below are pure, state and a size in, styled
-//! lines or cells out.
+//! Terminal UI of a space: input, update, view. It is an ordinary client that mirrors the space, sends it requests and
+//! draws it. [`run`] is the entry point; all other modules are pure functions from state and size to styled lines or
+//! cells.
 
 mod app;
 pub mod bell;
@@ -19,5 +19,5 @@ mod transcript;
 mod view;
 mod wrap;
 
-pub use options::Options;
-pub use run::{Error, Left, run};
+pub use options::TuiOptions;
+pub use run::{TuiError, TuiExit, run};

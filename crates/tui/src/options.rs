@@ -1,4 +1,4 @@
-//! What is known before anything is shown.
+//! Configuration of the terminal UI, fixed at its start.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,31 +10,30 @@ use crate::bell::Bell;
 use crate::keymap::KeyMap;
 use crate::theme::Theme;
 
-/// How a space is shown, and to whom.
+/// Configuration of [`run`](crate::run()).
 #[derive(Debug, Clone)]
-pub struct Options {
-    /// Who looks at it, and asks for things.
+pub struct TuiOptions {
+    /// Participant on whose behalf the UI sends requests.
     pub me: ParticipantId,
-    /// The colours.
     pub theme: Theme,
-    /// The key bindings.
     pub keys: Arc<KeyMap>,
-    /// When the terminal's bell rings.
+    /// Events that ring the terminal's bell.
     pub bell: Bell,
-    /// What the agent is called by people, if there is one from the beginning.
+    /// Display name of the agent that the UI starts with, if there is one.
     pub agent: Option<String>,
-    /// Where `@` looks for files.
+    /// Directory in which `@` completes file names.
     pub directory: PathBuf,
-    /// Of wh.
+    /// Version of `wh`.
     pub version: String,
-    /// The port of the HTTP door, if it is open.
-    pub door: Option<u16>,
-    /// Where to say that the person wants to leave, if others stay: the UI then goes on.
-    pub stays: Option<mpsc::Sender<()>>,
+    /// Port of the HTTP API, if it is enabled.
+    pub control_port: Option<u16>,
+    /// Receives requests to quit. If set, the UI does not end by itself: the caller decides, because other clients may
+    /// stay.
+    pub quit_requests: Option<mpsc::Sender<()>>,
 }
 
-impl Options {
-    /// For this person, with nothing else known.
+impl TuiOptions {
+    /// Default options for this participant.
     #[must_use]
     pub fn new(me: ParticipantId) -> Self {
         Self {
@@ -45,8 +44,8 @@ impl Options {
             agent: None,
             directory: PathBuf::from("."),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            door: None,
-            stays: None,
+            control_port: None,
+            quit_requests: None,
         }
     }
 }

@@ -1,5 +1,5 @@
-//! From cells to the bytes that draw them: only what differs from what the terminal shows, in one piece that the terminal
-//! shows at once (synchronized update, DECSET 2026). Nothing differs, nothing is written.
+//! Converts cells to terminal output. Only differences from the last frame are written, as one synchronized update
+//! (DECSET 2026). If nothing differs, nothing is written.
 
 use std::fmt::Write;
 
@@ -8,44 +8,46 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::{Color, Modifier};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// What is switched on when the terminal is taken: the alternate screen, pastes in markers, the mouse (presses and drags,
-/// in decimal), keys that can be told apart (kitty, flag 1), a bar as cursor: the caret's cell is inverse, and a block cursor
-/// on it would invert it back. Focus is nothing that we show.
-pub(crate) const ENTER: &str =
+/// Sequence that sets up the terminal: alternate screen, bracketed paste, mouse (presses and drags, SGR coordinates),
+/// disambiguated keys (kitty, flag 1) and a bar cursor. The caret's cell is drawn inverse, which a block cursor would
+/// invert back. Focus reports are off because the UI does not show the focus.
+pub(crate) const ENTER_SEQUENCE: &str =
     "\x1b[?1049h\x1b[?2004h\x1b[?1000h\x1b[?1002h\x1b[?1006h\x1b[?1004l\x1b[>1u\x1b[6 q\x1b[?25l\x1b[0m\x1b[2J\x1b[H";
 
-/// All of it undone, in reverse.
-pub(crate) const LEAVE: &str = "\x1b[0m\x1b[?25h\x1b[0 q\x1b[<u\x1b[?1006l\x1b[?1002l\x1b[?1000l\x1b[?2004l\x1b[?1049l";
+/// Undoes [`ENTER_SEQUENCE`] in reverse order.
+pub(crate) const EXIT_SEQUENCE: &str =
+    "\x1b[0m\x1b[?25h\x1b[0 q\x1b[<u\x1b[?1006l\x1b[?1002l\x1b[?1000l\x1b[?2004l\x1b[?1049l";
 
 const BEGIN_UPDATE: &str = "\x1b[?2026h";
 const END_UPDATE: &str = "\x1b[?2026l";
 const HIDE_CURSOR: &str = "\x1b[?25l";
 const SHOW_CURSOR: &str = "\x1b[?25h";
 
-/// Knows what the terminal shows.
+/// Tracks the terminal's content and computes the output for the next frame.
 #[derive(Debug, Default)]
 pub(crate) struct Painter {
     shown: Buffer,
     next: Buffer,
     cursor: Option<Position>,
-    /// What is shown is not known: everything is drawn again.
+    /// The terminal's content is unknown, so the next frame is drawn in full.
     lost: bool,
 }
 
 impl Painter {
-    /// An empty picture of this size to draw into.
+    /// Returns an empty buffer of this size to draw into.
     pub(crate) fn begin(&mut self, area: Rect) -> &mut Buffer {
         self.next.resize(area);
         self.next.reset();
         &mut self.next
     }
 
-    /// Has the next picture be drawn whole.
-    pub(crate) fn forget(&mut self) {
+    /// Requests that the next frame is drawn in full.
+    pub(crate) fn invalidate(&mut self) {
         self.lost = true;
     }
 
-    /// The bytes that make the terminal show what was drawn since [`begin`](Self::begin), with its cursor there.
+    /// Returns the output that brings the terminal from the last frame to the buffer of [`begin`](Self::begin) and
+    /// places the cursor. `None` if nothing differs.
     pub(crate) fn finish(&mut self, cursor: Option<Position>) -> Option<String> {
         let mut cells = String::new();
         if self.lost || self.shown.area != self.next.area {
@@ -53,11 +55,11 @@ impl Painter {
             self.shown = Buffer::empty(self.next.area);
             self.lost = false;
         }
-        let mut pen = Pen::default();
+        let mut pen = AnsiPen::default();
         for (x, y, cell) in self.shown.diff_iter(&self.next) {
             pen.put(x, y, cell, &mut cells);
         }
-        if pen.style != Look::default() {
+        if pen.style != CellStyle::default() {
             cells.push_str("\x1b[0m");
         }
         std::mem::swap(&mut self.shown, &mut self.next);
@@ -81,48 +83,48 @@ impl Painter {
     }
 }
 
-/// How a cell looks, as far as we use it.
+/// Colours and attributes of a cell, as far as the UI uses them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Look {
+struct CellStyle {
     foreground: Color,
     background: Color,
     modifiers: Modifier,
 }
 
-impl Default for Look {
+impl Default for CellStyle {
     fn default() -> Self {
         Self { foreground: Color::Reset, background: Color::Reset, modifiers: Modifier::empty() }
     }
 }
 
-/// Where the terminal's cursor is while a picture is drawn, and with what looks it writes.
+/// The terminal's cursor position and style while a frame is written.
 #[derive(Debug, Default)]
-struct Pen {
-    /// `None`: not known for sure.
+struct AnsiPen {
+    /// `None` if the position is uncertain.
     at: Option<(u16, u16)>,
-    style: Look,
+    style: CellStyle,
 }
 
-impl Pen {
+impl AnsiPen {
     fn put(&mut self, x: u16, y: u16, cell: &Cell, into: &mut String) {
         if self.at != Some((x, y)) {
             go_to(x, y, into);
         }
-        let style = Look { foreground: cell.fg, background: cell.bg, modifiers: cell.modifier };
+        let style = CellStyle { foreground: cell.fg, background: cell.bg, modifiers: cell.modifier };
         if style != self.style {
             sgr(style, into);
             self.style = style;
         }
-        let symbol = certain(cell.symbol());
+        let symbol = unambiguous_part(cell.symbol());
         into.push_str(symbol);
-        // Terminals agree about the width of ASCII; about the rest they are told where to go on.
+        // Terminals agree on the width of ASCII only. After anything else, the cursor is positioned explicitly.
         self.at = symbol.is_ascii().then(|| (x + 1, y));
     }
 }
 
-/// As much of a symbol as every terminal puts into its cells: what some join to one picture (a family, a tone of skin),
-/// others draw side by side, over what follows.
-fn certain(symbol: &str) -> &str {
+/// The part of a symbol that every terminal draws in its cells. Some terminals join emoji sequences (families, skin
+/// tones) to one glyph and others draw the parts side by side, over the text that follows.
+fn unambiguous_part(symbol: &str) -> &str {
     if symbol.len() <= 4 {
         return symbol;
     }
@@ -140,7 +142,7 @@ fn go_to(x: u16, y: u16, into: &mut String) {
     let _ = write!(into, "\x1b[{};{}H", y + 1, x + 1);
 }
 
-fn sgr(style: Look, into: &mut String) {
+fn sgr(style: CellStyle, into: &mut String) {
     into.push_str("\x1b[0");
     for (modifier, code) in [
         (Modifier::BOLD, ";1"),
@@ -160,7 +162,7 @@ fn sgr(style: Look, into: &mut String) {
     into.push('m');
 }
 
-/// A colour by its number; `base` is 30 for the foreground and 40 for the background.
+/// Appends the SGR parameters of a colour. `base` is 30 for the foreground and 40 for the background.
 fn colour(colour: Color, base: u8, into: &mut String) {
     let code = |index: u8| if index < 8 { base + index } else { base + 52 + index };
     let _ = match colour {
@@ -202,11 +204,11 @@ mod tests {
     }
 
     #[test]
-    fn nothing_different_is_nothing_written() {
+    fn an_unchanged_frame_writes_nothing() {
         let mut painter = Painter::default();
         assert!(paint(&mut painter, "hello", Style::new()).is_some());
         assert_eq!(paint(&mut painter, "hello", Style::new()), None);
-        painter.forget();
+        painter.invalidate();
         assert!(paint(&mut painter, "hello", Style::new()).is_some_and(|frame| frame.contains("hello")));
     }
 
@@ -219,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn looks_are_written_and_left_behind() {
+    fn styles_are_written_and_reset() {
         let mut painter = Painter::default();
         let style = Style::new().fg(Color::Cyan).bg(Color::Indexed(238)).add_modifier(Modifier::BOLD);
         let frame = paint(&mut painter, "x", style).unwrap();
@@ -243,10 +245,10 @@ mod tests {
     }
 
     #[test]
-    fn what_terminals_do_not_agree_about_is_left_out() {
+    fn ambiguous_emoji_sequences_are_shortened() {
         for (symbol, drawn) in [("👨‍👩‍👧", "👨"), ("👍🏽", "👍"), ("e\u{301}", "e\u{301}"), ("🇫🇷", "🇫🇷"), ("日", "日")]
         {
-            assert_eq!(certain(symbol), drawn, "{symbol}");
+            assert_eq!(unambiguous_part(symbol), drawn, "{symbol}");
         }
     }
 }

@@ -1,66 +1,65 @@
-//! A list to choose from: it is filtered by typing, Enter chooses, Esc leaves. What is listed, and what a choice means, is
-//! its user's matter.
+//! State of a list to choose from. Typing filters it, Enter chooses, Esc closes. The caller supplies the rows and
+//! interprets the choice.
 
 use wh_core::input::{Gesture, KeyPress};
 
 use crate::composer;
 
-/// Characters of a filter: more are on no screen.
-const LONGEST_FILTER: usize = 200;
+/// Maximum number of characters of a filter.
+const MAX_FILTER_CHARS: usize = 200;
 
-/// Rows by which a page moves.
-const PAGE: isize = 8;
+/// Rows that PageUp and PageDown move by.
+const PAGE_ROWS: isize = 8;
 
-/// Something that can be chosen.
+/// Row of a [`Picker`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Row {
-    /// What it is chosen by.
+pub(crate) struct PickerRow {
+    /// Identifies the row to the caller.
     pub(crate) key: String,
-    /// Its name.
     pub(crate) name: String,
-    /// What it is, beside its name.
-    pub(crate) about: String,
-    /// How it is, at the right end.
-    pub(crate) aside: String,
-    /// It is the one in use.
+    /// Description shown after the name.
+    pub(crate) description: String,
+    /// Status at the right end.
+    pub(crate) status: String,
+    /// The row is the current choice, such as the model in use.
     pub(crate) current: bool,
-    /// It cannot be used as it is.
-    pub(crate) faded: bool,
-    /// What is said of it while it is highlighted.
+    /// The row cannot be used at present, and is drawn dim.
+    pub(crate) unavailable: bool,
+    /// Text shown below the list while the row is highlighted.
     pub(crate) details: String,
 }
 
-/// What came of a gesture.
+/// Outcome of a gesture.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Picked {
-    /// It is not for the list.
+pub(crate) enum PickerOutcome {
+    /// The gesture does not concern the list.
     Nothing,
-    /// Something is highlighted or filtered otherwise.
+    /// The highlight or the filter changed.
     Changed,
-    /// This one.
+    /// The row with this key was chosen.
     Chosen(String),
 }
 
-/// The list's state.
+/// State of the list.
 #[derive(Debug, Default)]
 pub(crate) struct Picker {
-    rows: Vec<Row>,
+    rows: Vec<PickerRow>,
     filter: String,
-    /// The places of the rows that fit the filter, as they are shown.
+    /// Indexes of the rows that match the filter, in display order.
     shown: Vec<usize>,
-    /// Which of those is highlighted.
+    /// Index into `shown` of the highlighted row.
     selected: usize,
-    /// The person has moved: what comes later does not move the highlight.
+    /// The user has moved the highlight, so rows that are loaded later do not move it.
     moved: bool,
-    /// More may come.
-    pub(crate) looking: bool,
-    /// What went wrong, instead of what is said of the highlighted one.
+    /// More rows are being loaded.
+    pub(crate) loading: bool,
+    /// Error to show instead of the highlighted row's details.
     pub(crate) problem: Option<String>,
 }
 
 impl Picker {
-    /// Lists these instead. The highlight stays with what it is on; at first that is the one in use.
-    pub(crate) fn put(&mut self, rows: Vec<Row>) {
+    /// Replaces the rows. The highlight stays on its row; initially the current choice is highlighted.
+    pub(crate) fn set_rows(&mut self, rows: Vec<PickerRow>) {
         let on = self.highlighted().map(|row| row.key.clone()).filter(|_| self.moved);
         self.rows = rows;
         self.refilter();
@@ -69,7 +68,7 @@ impl Picker {
         self.selected = kept.or(current).unwrap_or(0);
     }
 
-    /// Highlights this one.
+    /// Highlights the row with this key.
     pub(crate) fn select(&mut self, key: &str) {
         let place = self.shown().position(|row| row.key == key);
         if let Some(place) = place {
@@ -81,13 +80,13 @@ impl Picker {
         &self.filter
     }
 
-    /// How many there are, whether they are shown or not.
+    /// Number of rows, including hidden ones.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Those that are shown, in their order.
-    pub(crate) fn shown(&self) -> impl ExactSizeIterator<Item = &Row> {
+    /// The rows that match the filter, in display order.
+    pub(crate) fn shown(&self) -> impl ExactSizeIterator<Item = &PickerRow> {
         self.shown.iter().map(|place| &self.rows[*place])
     }
 
@@ -95,17 +94,17 @@ impl Picker {
         self.selected
     }
 
-    pub(crate) fn highlighted(&self) -> Option<&Row> {
+    pub(crate) fn highlighted(&self) -> Option<&PickerRow> {
         self.rows.get(*self.shown.get(self.selected)?)
     }
 
-    /// Every word of the filter is in what is shown of a row. Where no row has them all: those whose name has its letters
-    /// in this order, the likeliest first.
+    /// Applies the filter. A row matches if its text contains every word of the filter. If no row matches, rows match
+    /// whose name contains the filter's characters in order, ranked by likelihood.
     fn refilter(&mut self) {
         let wanted = self.filter.to_lowercase();
         let words: Vec<&str> = wanted.split_whitespace().collect();
-        let fits = |row: &Row| {
-            let said = format!("{} {} {} {}", row.key, row.name, row.about, row.aside).to_lowercase();
+        let fits = |row: &PickerRow| {
+            let said = format!("{} {} {} {}", row.key, row.name, row.description, row.status).to_lowercase();
             words.iter().all(|word| said.contains(word))
         };
         self.shown = (0..self.rows.len()).filter(|place| fits(&self.rows[*place])).collect();
@@ -117,7 +116,7 @@ impl Picker {
         }
     }
 
-    fn write(&mut self, change: impl FnOnce(&mut String)) -> Picked {
+    fn write(&mut self, change: impl FnOnce(&mut String)) -> PickerOutcome {
         let before = self.filter.clone();
         change(&mut self.filter);
         if self.filter != before {
@@ -126,44 +125,44 @@ impl Picker {
             let current = self.shown().position(|row| row.current).filter(|_| self.filter.is_empty());
             self.selected = current.unwrap_or(0);
         }
-        Picked::Changed
+        PickerOutcome::Changed
     }
 
-    /// Moves the highlight, and stops at the ends.
+    /// Moves the highlight and stops at the ends.
     pub(crate) fn go(&mut self, rows: isize) {
         let last = self.shown.len().saturating_sub(1);
         self.selected = self.selected.saturating_add_signed(rows).min(last);
         (self.moved, self.problem) = (true, None);
     }
 
-    /// Moves the highlight by one, from one end to the other.
+    /// Moves the highlight by one row and wraps around.
     fn step(&mut self, down: bool) {
         let count = self.shown.len().max(1);
         self.selected = (self.selected + if down { 1 } else { count - 1 }) % count;
         (self.moved, self.problem) = (true, None);
     }
 
-    /// Chooses the row at this place among those that are shown, as a click does.
-    pub(crate) fn choose(&mut self, place: usize) -> Picked {
+    /// Chooses the row at this index among the shown ones, as a click does.
+    pub(crate) fn choose(&mut self, place: usize) -> PickerOutcome {
         if place < self.shown.len() {
             (self.selected, self.moved) = (place, true);
         }
-        self.highlighted().map_or(Picked::Changed, |row| Picked::Chosen(row.key.clone()))
+        self.highlighted().map_or(PickerOutcome::Changed, |row| PickerOutcome::Chosen(row.key.clone()))
     }
 
-    pub(crate) fn handle(&mut self, gesture: &Gesture) -> Picked {
+    pub(crate) fn handle(&mut self, gesture: &Gesture) -> PickerOutcome {
         match gesture {
             Gesture::Text(typed) | Gesture::Paste(typed) => self.write(|filter| {
-                let room = LONGEST_FILTER.saturating_sub(filter.chars().count());
+                let room = MAX_FILTER_CHARS.saturating_sub(filter.chars().count());
                 let typed = typed.chars().map(|one| if one.is_control() { ' ' } else { one });
                 filter.extend(typed.take(room));
             }),
             Gesture::Key(press) => self.press(press),
-            Gesture::Mouse(_) => Picked::Nothing,
+            Gesture::Mouse(_) => PickerOutcome::Nothing,
         }
     }
 
-    fn press(&mut self, press: &KeyPress) -> Picked {
+    fn press(&mut self, press: &KeyPress) -> PickerOutcome {
         if let Some(typed) = press.text() {
             return self.handle(&Gesture::Text(typed.to_string()));
         }
@@ -171,8 +170,8 @@ impl Picker {
             "enter" => return self.choose(self.selected),
             "up" | "ctrl+p" | "shift+tab" => self.step(false),
             "down" | "ctrl+n" | "tab" => self.step(true),
-            "pageup" => self.go(-PAGE),
-            "pagedown" => self.go(PAGE),
+            "pageup" => self.go(-PAGE_ROWS),
+            "pagedown" => self.go(PAGE_ROWS),
             "home" => self.go(isize::MIN),
             "end" => self.go(isize::MAX),
             "backspace" | "ctrl+h" => {
@@ -187,9 +186,9 @@ impl Picker {
                     filter.truncate(kept);
                 });
             }
-            _ => return Picked::Nothing,
+            _ => return PickerOutcome::Nothing,
         }
-        Picked::Changed
+        PickerOutcome::Changed
     }
 }
 
@@ -197,20 +196,20 @@ impl Picker {
 mod tests {
     use super::*;
 
-    fn row(key: &str, about: &str) -> Row {
-        Row { key: key.into(), name: key.into(), about: about.into(), ..Row::default() }
+    fn row(key: &str, description: &str) -> PickerRow {
+        PickerRow { key: key.into(), name: key.into(), description: description.into(), ..PickerRow::default() }
     }
 
     fn models() -> Picker {
-        let current = Row { current: true, ..row("sonnet", "for most things") };
+        let current = PickerRow { current: true, ..row("sonnet", "for most things") };
         let mut picker = Picker::default();
-        picker.put(vec![row("opus", "for hard things"), current, row("haiku", "quick")]);
+        picker.set_rows(vec![row("opus", "for hard things"), current, row("haiku", "quick")]);
         picker
     }
 
-    fn press(picker: &mut Picker, names: &[&str]) -> Picked {
+    fn press(picker: &mut Picker, names: &[&str]) -> PickerOutcome {
         let each = names.iter().map(|name| picker.handle(&Gesture::Key(name.parse().unwrap())));
-        each.last().unwrap_or(Picked::Nothing)
+        each.last().unwrap_or(PickerOutcome::Nothing)
     }
 
     fn shown(picker: &Picker) -> Vec<&str> {
@@ -220,9 +219,13 @@ mod tests {
     #[test]
     fn the_one_in_use_is_highlighted_and_enter_chooses() {
         let mut picker = models();
-        assert_eq!(press(&mut picker, &["enter"]), Picked::Chosen("sonnet".into()));
-        assert_eq!(press(&mut picker, &["down", "down", "enter"]), Picked::Chosen("opus".into()), "round the end");
-        assert_eq!(press(&mut picker, &["end", "pagedown", "enter"]), Picked::Chosen("haiku".into()));
+        assert_eq!(press(&mut picker, &["enter"]), PickerOutcome::Chosen("sonnet".into()));
+        assert_eq!(
+            press(&mut picker, &["down", "down", "enter"]),
+            PickerOutcome::Chosen("opus".into()),
+            "round the end"
+        );
+        assert_eq!(press(&mut picker, &["end", "pagedown", "enter"]), PickerOutcome::Chosen("haiku".into()));
     }
 
     #[test]
@@ -233,8 +236,8 @@ mod tests {
         assert_eq!(picker.selected(), 0);
         picker.handle(&Gesture::Text("zz".into()));
         assert_eq!(shown(&picker), [] as [&str; 0]);
-        assert_eq!(press(&mut picker, &["down", "enter"]), Picked::Changed, "there is nothing to choose");
-        assert_eq!(press(&mut picker, &["ctrl+u"]), Picked::Changed);
+        assert_eq!(press(&mut picker, &["down", "enter"]), PickerOutcome::Changed, "there is nothing to choose");
+        assert_eq!(press(&mut picker, &["ctrl+u"]), PickerOutcome::Changed);
         assert_eq!((shown(&picker).len(), picker.selected()), (3, 1));
         picker.handle(&Gesture::Paste("h\nk".into()));
         assert_eq!(picker.filter(), "h k");
@@ -243,21 +246,21 @@ mod tests {
     }
 
     #[test]
-    fn letters_in_their_order_fit_where_no_word_does() {
+    fn characters_in_order_match_if_no_word_does() {
         let mut picker = models();
         picker.handle(&Gesture::Text("hku".into()));
         assert_eq!(shown(&picker), ["haiku"]);
     }
 
     #[test]
-    fn what_comes_later_does_not_move_the_highlight() {
+    fn rows_loaded_later_do_not_move_the_highlight() {
         let mut picker = models();
         press(&mut picker, &["down"]);
-        picker.put(vec![row("new", ""), row("haiku", ""), row("opus", "")]);
+        picker.set_rows(vec![row("new", ""), row("haiku", ""), row("opus", "")]);
         assert_eq!(picker.highlighted().map(|row| row.key.as_str()), Some("haiku"));
-        picker.put(vec![row("new", "")]);
+        picker.set_rows(vec![row("new", "")]);
         assert_eq!(picker.highlighted().map(|row| row.key.as_str()), Some("new"));
-        picker.put(vec![]);
+        picker.set_rows(vec![]);
         assert_eq!(picker.highlighted(), None);
     }
 }

@@ -1,5 +1,5 @@
-//! The loop: whatever happens, at the terminal, in the space, through the port or by the clock, becomes a change of the
-//! app and then a frame. One task, one `select!`.
+//! Event loop of the UI. Every event (terminal input, space, UI port, clock) changes the app and is then drawn. The
+//! loop is a single task with one `select!`.
 
 use std::collections::VecDeque;
 use std::io;
@@ -12,68 +12,67 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, WriteHalf};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
-use wh_client::{Change, Drawn, Gone, Mirror, Space, UiOrder, UiPort};
-use wh_core::space::command::{Done, Refusal};
+use wh_client::{DrawProgress, Gone, Mirror, MirrorChange, Space, UiOrder, UiPort};
+use wh_core::space::command::{CommandAccepted, SpaceRefusal};
 use wh_core::terminal::Size;
 use wh_screen::decode::{Decoded, Decoder};
 
-use crate::app::{Act, App, Look, Looked, Request};
+use crate::app::{App, AppEffect, BackgroundAnswer, BackgroundQuery, SentCommand};
 use crate::bell::{self, Ringer};
 use crate::composer;
-use crate::options::Options;
+use crate::options::TuiOptions;
 use crate::paint::{self, Painter};
 use crate::view;
 
-/// How long an ESC may be the beginning of something.
-const ESCAPE_PATIENCE: Duration = Duration::from_millis(30);
+/// Time after which a lone ESC byte is taken as the Escape key and not as the beginning of a sequence.
+const ESCAPE_TIMEOUT: Duration = Duration::from_millis(30);
 
-/// Between two frames that nobody at the terminal asked for.
-const FRAME: Duration = Duration::from_millis(16);
+/// Minimum time between two frames that are not caused by input.
+const FRAME_INTERVAL: Duration = Duration::from_millis(16);
 
-/// What is typed counts as drawn once the space has answered what it led to, or has taken so long to.
-const ANSWER_PATIENCE: Duration = Duration::from_millis(100);
+/// Input counts as drawn once the space has answered the requests that it caused, or after this time.
+const DRAW_ANSWER_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Bytes of input that are read at once.
-const INPUT: usize = 16 * 1024;
+const INPUT_BUFFER_BYTES: usize = 16 * 1024;
 
-/// Why nothing is shown any more.
+/// Reason why [`run`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Left {
-    /// The person left.
-    Person,
-    /// The space is gone.
+pub enum TuiExit {
+    /// The user quit.
+    UserQuit,
+    /// The space ended.
     Space,
-    /// The terminal is gone.
+    /// The terminal was closed.
     Terminal,
 }
 
 /// The terminal could not be read or written.
 #[derive(Debug, thiserror::Error)]
-#[error("the terminal cannot be used: {0}")]
-pub struct Error(#[from] io::Error);
+#[error("the terminal cannot be read or written: {0}")]
+pub struct TuiError(#[from] io::Error);
 
-/// Shows a space on a terminal until the person leaves or the space is gone.
+/// Shows a space on a terminal until the user quits or the space ends.
 ///
-/// `terminal` gives a terminal's input and takes what draws its screen; `sizes` says how large it is. `drawn` follows what
-/// has been drawn of the input and of the space.
+/// `terminal` yields the terminal's input and receives its output. `sizes` holds its current size. `drawn` is updated
+/// after each frame with the progress of drawing.
 pub async fn run<S>(
     terminal: S,
     sizes: watch::Receiver<Size>,
-    drawn: watch::Sender<Drawn>,
+    drawn: watch::Sender<DrawProgress>,
     space: Space,
     port: UiPort,
-    options: Options,
-) -> Result<Left, Error>
+    options: TuiOptions,
+) -> Result<TuiExit, TuiError>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send,
 {
-    let Ok(mirror) = space.mirror().await else { return Ok(Left::Space) };
+    let Ok(mirror) = space.mirror().await else { return Ok(TuiExit::Space) };
     let (mut reader, mut writer) = tokio::io::split(terminal);
-    let outcome = match send(&mut writer, paint::ENTER).await {
+    let outcome = match send(&mut writer, paint::ENTER_SEQUENCE).await {
         Ok(()) => {
             let ringer = Ringer::new(options.bell, mirror.state());
-            let mut run = Run {
-                stays: options.stays.clone(),
+            let mut run = UiLoop {
+                quit_requests: options.quit_requests.clone(),
                 app: App::new(options),
                 mirror,
                 decoder: Decoder::new(),
@@ -81,8 +80,8 @@ where
                 sizes,
                 drawn,
                 port,
-                asked: FuturesUnordered::new(),
-                looks: FuturesUnordered::new(),
+                requests: FuturesUnordered::new(),
+                queries: FuturesUnordered::new(),
                 unanswered: VecDeque::new(),
                 listing: None,
                 replies: Vec::new(),
@@ -90,27 +89,31 @@ where
                 last_input: Instant::now(),
                 last_frame: None,
                 next_frame: Some(Instant::now()),
-                questions: 0,
+                request_count: 0,
                 ringer,
             };
-            run.app.sync(run.mirror.state(), &Change { reset: true, ..Change::default() }, SystemTime::now());
+            run.app.sync(
+                run.mirror.state(),
+                &MirrorChange { reset: true, ..MirrorChange::default() },
+                SystemTime::now(),
+            );
             run.until_left(&mut reader, &mut writer).await
         }
         Err(error) => Err(error.into()),
     };
     let outcome = match outcome {
         Ok(left) => left,
-        Err(Stop::Space) => Left::Space,
-        Err(Stop::Io(error)) if lost(&error) => Left::Terminal,
-        Err(Stop::Io(error)) => return Err(error.into()),
+        Err(LoopStop::Space) => TuiExit::Space,
+        Err(LoopStop::Io(error)) if lost(&error) => TuiExit::Terminal,
+        Err(LoopStop::Io(error)) => return Err(error.into()),
     };
-    match send(&mut writer, paint::LEAVE).await {
+    match send(&mut writer, paint::EXIT_SEQUENCE).await {
         Err(error) if !lost(&error) => Err(error.into()),
         _ => Ok(outcome),
     }
 }
 
-/// Whether nobody is at the other end any more.
+/// True if the terminal has been closed.
 fn lost(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, UnexpectedEof};
     matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected | UnexpectedEof)
@@ -121,74 +124,74 @@ async fn send(writer: &mut (impl AsyncWrite + Unpin), text: &str) -> io::Result<
     writer.flush().await
 }
 
-/// Why the loop cannot go on.
-enum Stop {
+/// Condition that ends the event loop.
+enum LoopStop {
     Space,
     Io(io::Error),
 }
 
-impl From<io::Error> for Stop {
+impl From<io::Error> for LoopStop {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
-impl From<Gone> for Stop {
+impl From<Gone> for LoopStop {
     fn from(_: Gone) -> Self {
         Self::Space
     }
 }
 
-/// What the space said to a request, and which one of [`Run::unanswered`] that was.
-type Answered = (u64, Request, Result<Result<Done, Refusal>, Gone>);
+/// Answer of the space to a request, with the request's number in [`UiLoop::unanswered`].
+type RequestAnswer = (u64, SentCommand, Result<Result<CommandAccepted, SpaceRefusal>, Gone>);
 
-struct Run {
-    /// Where to say that the person wants to leave, if the UI stays.
-    stays: Option<mpsc::Sender<()>>,
+struct UiLoop {
+    /// Receives requests to quit, if the UI must not end by itself.
+    quit_requests: Option<mpsc::Sender<()>>,
     app: App,
     mirror: Mirror,
     decoder: Decoder,
     painter: Painter,
     sizes: watch::Receiver<Size>,
-    drawn: watch::Sender<Drawn>,
+    drawn: watch::Sender<DrawProgress>,
     port: UiPort,
-    asked: FuturesUnordered<BoxFuture<'static, Answered>>,
-    /// What is asked of the agents themselves. No frame waits for it.
-    looks: FuturesUnordered<BoxFuture<'static, Looked>>,
-    /// Requests that frames wait for, and until when.
+    requests: FuturesUnordered<BoxFuture<'static, RequestAnswer>>,
+    /// Pending queries. Frames do not wait for them.
+    queries: FuturesUnordered<BoxFuture<'static, BackgroundAnswer>>,
+    /// Numbers of the requests that frames wait for, with the time when the wait ends.
     unanswered: VecDeque<(u64, Instant)>,
     listing: Option<JoinHandle<Vec<String>>>,
-    /// Whoever waits for the next frame.
+    /// Reply channels of clients that wait for the next frame.
     replies: Vec<oneshot::Sender<()>>,
-    /// The space has changed, and the mirror has not followed yet.
+    /// The space has changed, but the mirror has not been updated yet.
     stale: bool,
     last_input: Instant,
     last_frame: Option<Instant>,
     next_frame: Option<Instant>,
-    /// Requests so far.
-    questions: u64,
+    /// Number of requests sent so far.
+    request_count: u64,
     ringer: Ringer,
 }
 
-impl Run {
+impl UiLoop {
     async fn until_left<S>(
         &mut self,
         reader: &mut (impl AsyncRead + Unpin),
         writer: &mut WriteHalf<S>,
-    ) -> Result<Left, Stop>
+    ) -> Result<TuiExit, LoopStop>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send,
     {
-        let mut input = vec![0; INPUT];
+        let mut input = vec![0; INPUT_BUFFER_BYTES];
         let mut sized = true;
         let mut ordered = true;
         loop {
-            let escape = self.decoder.pending().then(|| self.last_input + ESCAPE_PATIENCE);
-            let acts = tokio::select! {
+            let escape = self.decoder.pending().then(|| self.last_input + ESCAPE_TIMEOUT);
+            let effects = tokio::select! {
                 biased;
                 read = reader.read(&mut input) => {
                     let read = match read {
-                        Ok(0) => return Ok(Left::Terminal),
+                        Ok(0) => return Ok(TuiExit::Terminal),
                         read => read?,
                     };
                     self.last_input = Instant::now();
@@ -199,16 +202,16 @@ impl Run {
                     let decoded = self.decoder.timeout();
                     self.typed(decoded).await?
                 }
-                Some((number, request, answer)) = self.asked.next(), if !self.asked.is_empty() => {
+                Some((number, request, answer)) = self.requests.next(), if !self.requests.is_empty() => {
                     self.unanswered.retain(|(waiting, _)| *waiting != number);
                     self.catch_up().await?;
                     self.draw_by(Instant::now());
-                    self.app.answered(request, answer?, self.mirror.state(), SystemTime::now())
+                    self.app.on_answer(request, answer?, self.mirror.state(), SystemTime::now())
                 }
-                Some(looked) = self.looks.next(), if !self.looks.is_empty() => {
+                Some(answer) = self.queries.next(), if !self.queries.is_empty() => {
                     self.catch_up().await?;
                     self.draw_by(Instant::now());
-                    self.app.looked(looked, self.mirror.state(), SystemTime::now())
+                    self.app.on_agent_answer(answer, self.mirror.state(), SystemTime::now())
                 }
                 order = self.port.orders.recv(), if ordered => match order {
                     Some(UiOrder { command, reply }) => {
@@ -224,15 +227,16 @@ impl Run {
                 },
                 changed = self.sizes.changed(), if sized => {
                     sized = changed.is_ok();
-                    // Who comes back from their shell is told the size, and sees what the shell has left.
-                    self.painter.forget();
+                    // A resize is also reported when the user returns from a shell, which may have overwritten the
+                    // screen.
+                    self.painter.invalidate();
                     self.draw_by(Instant::now());
                     Vec::new()
                 }
                 changed = self.mirror.changed(), if !self.stale => {
                     changed?;
                     self.stale = true;
-                    let soonest = self.last_frame.map_or_else(Instant::now, |last| last + FRAME);
+                    let soonest = self.last_frame.map_or_else(Instant::now, |last| last + FRAME_INTERVAL);
                     self.draw_by(soonest);
                     Vec::new()
                 }
@@ -244,12 +248,12 @@ impl Run {
                 }
                 () = sleep_until(self.next_frame) => Vec::new(),
             };
-            let leaves = self.perform(acts);
+            let leaves = self.perform(effects);
             if leaves || self.next_frame.is_some_and(|at| at <= Instant::now()) {
                 self.draw(writer).await?;
             }
             if leaves {
-                return Ok(Left::Person);
+                return Ok(TuiExit::UserQuit);
             }
         }
     }
@@ -258,46 +262,46 @@ impl Run {
         self.next_frame = Some(self.next_frame.map_or(at, |earlier| earlier.min(at)));
     }
 
-    /// What was done at the terminal is done to what is true now, not to what was true at the last frame.
-    async fn typed(&mut self, decoded: Vec<Decoded>) -> Result<Vec<Act>, Stop> {
+    /// Applies input to the current state of the space, not to the state of the last frame.
+    async fn typed(&mut self, decoded: Vec<Decoded>) -> Result<Vec<AppEffect>, LoopStop> {
         self.draw_by(Instant::now());
         self.catch_up().await?;
         let now = SystemTime::now();
-        // The size may have changed since the last frame: what was typed since is dropped where it is too small, and grants
-        // nothing anywhere.
+        // The size may have changed since the last frame. Input typed on a screen that is too small is dropped, and
+        // must not grant a permission.
         let size = *self.sizes.borrow();
         self.app.too_small |= !view::fits(size);
         self.app.dialog.resize(size, self.mirror.state(), now);
-        let mut acts = Vec::new();
+        let mut effects = Vec::new();
         for Decoded { gesture, .. } in decoded {
-            acts.extend(self.app.gesture(&gesture, self.mirror.state(), now));
+            effects.extend(self.app.gesture(&gesture, self.mirror.state(), now));
         }
-        Ok(acts)
+        Ok(effects)
     }
 
-    async fn catch_up(&mut self) -> Result<(), Stop> {
+    async fn catch_up(&mut self) -> Result<(), LoopStop> {
         self.stale = false;
         let change = self.mirror.catch_up().await?;
         self.app.sync(self.mirror.state(), &change, SystemTime::now());
         Ok(())
     }
 
-    /// Does what the app asks for; says whether to leave.
-    fn perform(&mut self, acts: Vec<Act>) -> bool {
+    /// Performs the effects that the app asks for. Returns true if the UI must end.
+    fn perform(&mut self, effects: Vec<AppEffect>) -> bool {
         let mut leaves = false;
-        for act in acts {
-            match act {
-                Act::Ask(request) => self.ask(request),
-                Act::Look(look) => self.look(look),
-                Act::ListFiles => {
+        for effect in effects {
+            match effect {
+                AppEffect::Ask(request) => self.ask(request),
+                AppEffect::Query(query) => self.query(query),
+                AppEffect::ListFiles => {
                     let directory = self.app.directory().to_owned();
-                    let list = move || composer::list(&directory, composer::Files::default());
+                    let list = move || composer::list(&directory, composer::FileListLimits::default());
                     self.listing.get_or_insert_with(|| tokio::task::spawn_blocking(list));
                 }
-                Act::Redraw => self.painter.forget(),
-                Act::Leave => match &self.stays {
-                    // One who says it twice has said it.
-                    Some(stays) => drop(stays.try_send(())),
+                AppEffect::Redraw => self.painter.invalidate(),
+                AppEffect::Leave => match &self.quit_requests {
+                    // A full channel already holds a request to quit.
+                    Some(requests) => drop(requests.try_send(())),
                     None => leaves = true,
                 },
             }
@@ -305,45 +309,45 @@ impl Run {
         leaves
     }
 
-    /// Sends a request; the answer comes to the loop.
-    fn ask(&mut self, request: Request) {
-        self.questions += 1;
-        let number = self.questions;
+    /// Sends a request. The event loop receives the answer.
+    fn ask(&mut self, request: SentCommand) {
+        self.request_count += 1;
+        let number = self.request_count;
         let (space, by) = (self.mirror.space().clone(), self.app.me().clone());
         let mut answer = async move {
             let answer = space.command(by, None, request.command.clone()).await;
             (number, request, answer)
         }
         .boxed();
-        // On its way at once, so that requests come in the order in which they were made.
+        // Polled immediately, so that requests are sent in the order in which they were made.
         match (&mut answer).now_or_never() {
-            Some(answer) => self.asked.push(std::future::ready(answer).boxed()),
-            None => self.asked.push(answer),
+            Some(answer) => self.requests.push(std::future::ready(answer).boxed()),
+            None => self.requests.push(answer),
         }
-        self.unanswered.push_back((number, Instant::now() + ANSWER_PATIENCE));
+        self.unanswered.push_back((number, Instant::now() + DRAW_ANSWER_TIMEOUT));
     }
 
-    /// Asks the agents themselves; what they say comes to the loop, whenever that is.
-    fn look(&mut self, look: Look) {
+    /// Sends a query. The event loop receives the result.
+    fn query(&mut self, query: BackgroundQuery) {
         let space = self.mirror.space().clone();
-        self.looks.push(
+        self.queries.push(
             async move {
-                match look {
-                    Look::Agents => Looked::Agents(space.agents().await),
-                    Look::Conversations(agent) => {
+                match query {
+                    BackgroundQuery::Agents => BackgroundAnswer::Agents(space.agents().await),
+                    BackgroundQuery::Conversations(agent) => {
                         let found = space.conversations(&agent).await;
-                        Looked::Conversations(agent, found)
+                        BackgroundAnswer::Conversations(agent, found)
                     }
-                    Look::Invite(agent, conversation) => {
-                        let came = space.invite(&agent, conversation).await;
-                        Looked::Invited(agent, came)
+                    BackgroundQuery::Invite(agent, conversation) => {
+                        let result = space.invite(&agent, conversation).await;
+                        BackgroundAnswer::Invited(agent, result)
                     }
-                    Look::Part(item, offset) => {
-                        let came = match space.piece(item.clone(), offset).await {
-                            Ok(came) => came.map_err(|error| error.to_string()),
-                            Err(Gone) => Err("the space is gone".to_owned()),
+                    BackgroundQuery::ItemPart(item, offset) => {
+                        let result = match space.piece(item.clone(), offset).await {
+                            Ok(result) => result.map_err(|error| error.to_string()),
+                            Err(Gone) => Err("the space has ended".to_owned()),
                         };
-                        Looked::Part(item, offset, came)
+                        BackgroundAnswer::ItemPart(item, offset, result)
                     }
                 }
             }
@@ -351,7 +355,7 @@ impl Run {
         );
     }
 
-    async fn draw(&mut self, writer: &mut (impl AsyncWrite + Unpin)) -> Result<(), Stop> {
+    async fn draw(&mut self, writer: &mut (impl AsyncWrite + Unpin)) -> Result<(), LoopStop> {
         if self.stale {
             self.catch_up().await?;
         }
@@ -369,11 +373,11 @@ impl Run {
         self.last_frame = Some(now);
         self.next_frame = drawn.wake.map(|wake| now + wake);
         for reply in self.replies.drain(..) {
-            // Whoever asked may have gone.
+            // The client may have disconnected.
             let _ = reply.send(());
         }
         self.unanswered.retain(|(_, until)| *until > now);
-        let mut drawn = Drawn { beat: self.mirror.beat(), ..*self.drawn.borrow() };
+        let mut drawn = DrawProgress { change_count: self.mirror.change_count(), ..*self.drawn.borrow() };
         match self.unanswered.front() {
             Some((_, until)) => self.draw_by(*until),
             None => drawn.typed = self.decoder.taken(),

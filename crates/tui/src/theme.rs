@@ -1,75 +1,68 @@
-//! The colours of the terminal UI, by what they mean. Drawing code names a role and never a colour, so that dark, light
-//! and colourless terminals differ in this file alone.
+//! Colours of the terminal UI by role. Drawing code names roles and never colours, so dark, light and colourless
+//! terminals differ in this file only.
 
 use ratatui::style::{Color, Modifier, Style};
 
-/// A style for each role. The background is the terminal's own wherever a role does not need another.
+/// Styles by role. The background is the terminal's own unless a role sets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Theme {
-    /// Ordinary text.
     pub text: Style,
-    /// What may be overlooked: times, hints, addresses of links.
+    /// Secondary text: times, hints, link addresses.
     pub dim: Style,
-    /// What the eye should find first: the prompt, what is selected or active.
+    /// Most prominent text: the prompt, the selected or active element.
     pub accent: Style,
-    /// The person's own words and name.
+    /// The user's own messages and name.
     pub human: Style,
     /// An agent's name.
     pub agent: Style,
-    /// What the system says.
+    /// Messages of the system.
     pub system: Style,
     /// A tool's name and its card.
     pub tool: Style,
-    /// It went well.
+    /// Results of successful calls.
     pub success: Style,
-    /// It wants attention.
+    /// Anything that needs attention.
     pub warning: Style,
-    /// It failed, or would do harm.
+    /// Errors, failures and rejections.
     pub danger: Style,
-    /// Thinking: cyan wherever there are colours.
+    /// Reasoning; cyan in every theme that has colours.
     pub reasoning: Style,
-    /// Code between words.
     pub code: Style,
-    /// The chosen line of a list; laid over the styles of what the line holds.
+    /// Selected line of a list; patched over the line's own styles.
     pub selection: Style,
-    /// Frames, dividers, rules.
+    /// Frames, dividers and rules.
     pub border: Style,
-    /// A line that a change adds.
+    /// An added line of a diff.
     pub added: Style,
-    /// A line that a change takes away.
+    /// A removed line of a diff.
     pub removed: Style,
-    /// Within an added line, the part that differs.
+    /// The differing part of an added line.
     pub added_part: Style,
-    /// Within a removed line, the part that differs.
+    /// The differing part of a removed line.
     pub removed_part: Style,
-    /// A label on a ground of its own.
+    /// A label with its own background.
     pub badge: Style,
-    /// The cell that the caret stands on.
+    /// The cell under the caret.
     pub caret: Style,
-    /// A title within text.
+    /// A Markdown heading.
     pub heading: Style,
-    /// Words that weigh more.
     pub strong: Style,
-    /// Words that are stressed.
     pub emphasis: Style,
-    /// Words that are struck out.
     pub strike: Style,
     /// The text of a link.
     pub link: Style,
-    /// Somebody else's words.
     pub quote: Style,
-    /// Code in its own block.
-    pub syntax: Syntax,
+    pub syntax: SyntaxStyles,
 }
 
 /// A style for each kind of token in a block of code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Syntax {
-    /// What is none of the others.
+pub struct SyntaxStyles {
+    /// Any other token.
     pub plain: Style,
-    /// A word of the language.
+    /// A keyword of the language.
     pub keyword: Style,
-    /// A type.
+    /// A type name.
     pub kind: Style,
     /// A function's or macro's name.
     pub function: Style,
@@ -77,18 +70,16 @@ pub struct Syntax {
     pub string: Style,
     /// A number, or a named constant such as `true`.
     pub constant: Style,
-    /// A remark for the reader.
     pub comment: Style,
-    /// An attribute, a decorator, a variable of a shell.
+    /// An attribute, a decorator or a shell variable.
     pub attribute: Style,
-    /// The name in front of a value: a key of JSON, YAML or TOML, a tag's attribute.
+    /// A key in front of a value: in JSON, YAML or TOML, or an attribute of a tag.
     pub key: Style,
-    /// Operators and brackets.
     pub punctuation: Style,
 }
 
 impl Theme {
-    /// For a dark background.
+    /// Theme for dark backgrounds.
     #[must_use]
     pub const fn dark() -> Self {
         Self {
@@ -118,7 +109,7 @@ impl Theme {
             strike: Style::new().add_modifier(Modifier::CROSSED_OUT),
             link: fg(111).add_modifier(Modifier::UNDERLINED),
             quote: fg(249).add_modifier(Modifier::ITALIC),
-            syntax: Syntax {
+            syntax: SyntaxStyles {
                 plain: fg(252),
                 keyword: fg(176),
                 kind: fg(180),
@@ -133,7 +124,7 @@ impl Theme {
         }
     }
 
-    /// For a light background.
+    /// Theme for light backgrounds.
     #[must_use]
     pub const fn light() -> Self {
         Self {
@@ -163,7 +154,7 @@ impl Theme {
             strike: Style::new().add_modifier(Modifier::CROSSED_OUT),
             link: fg(26).add_modifier(Modifier::UNDERLINED),
             quote: fg(240).add_modifier(Modifier::ITALIC),
-            syntax: Syntax {
+            syntax: SyntaxStyles {
                 plain: fg(236),
                 keyword: fg(90),
                 kind: fg(94),
@@ -178,7 +169,7 @@ impl Theme {
         }
     }
 
-    /// Without a single colour: bold, dim, underlined and inverse must carry the meaning.
+    /// Theme without colours; bold, dim, underlined and inverse carry the meaning.
     #[must_use]
     pub const fn colourless() -> Self {
         const PLAIN: Style = Style::new();
@@ -213,7 +204,7 @@ impl Theme {
             strike: DIM,
             link: UNDERLINED,
             quote: DIM,
-            syntax: Syntax {
+            syntax: SyntaxStyles {
                 plain: PLAIN,
                 keyword: BOLD,
                 kind: PLAIN,
@@ -228,7 +219,7 @@ impl Theme {
         }
     }
 
-    /// The theme of this name: `dark`, `light` or `none`.
+    /// Returns the theme with this name: `dark`, `light` or `none`.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         match name {
@@ -239,8 +230,8 @@ impl Theme {
         }
     }
 
-    /// What the environment asks for: `NO_COLOR` (<https://no-color.org>) or a dumb terminal has no colours, `COLORFGBG`
-    /// tells a light background; dark otherwise, as nearly every terminal is.
+    /// Chooses a theme from the environment. `NO_COLOR` (<https://no-color.org>) or a dumb terminal selects no colours,
+    /// `COLORFGBG` can select the light theme, and the default is dark.
     #[must_use]
     pub fn from_environment(variable: impl Fn(&str) -> Option<String>) -> Self {
         let no_color = variable("NO_COLOR").is_some_and(|value| !value.is_empty());

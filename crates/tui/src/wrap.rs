@@ -1,4 +1,4 @@
-//! Styled text broken into lines of a width, in columns as terminals count them.
+//! Wraps styled text to a width, in terminal columns.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -7,29 +7,27 @@ use unicode_width::UnicodeWidthStr;
 
 /// A run of text in one style.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
-    /// The text; a line break in it is one.
+pub struct StyledText {
+    /// The text; line breaks in it are kept.
     pub text: String,
-    /// How it looks.
     pub style: Style,
 }
 
-impl Piece {
-    /// A run of text in one style.
+impl StyledText {
     #[must_use]
     pub fn new(text: impl Into<String>, style: Style) -> Self {
         Self { text: text.into(), style }
     }
 }
 
-/// A tab goes to the next multiple of this.
-const TAB: usize = 4;
+/// Tab stops are multiples of this number of columns.
+const TAB_WIDTH: usize = 4;
 
-/// Breaks between words, and within one only where it is longer than a line; wide characters are words of their own.
-/// Blanks at a break go, others are one. There is always a line.
+/// Wraps between words, and within a word only if it is longer than a line. Every wide character is a word. Whitespace
+/// at a line break is removed, other whitespace collapses to one space. There is always at least one line.
 #[must_use]
-pub fn words(pieces: &[Piece], width: usize) -> Vec<Line<'static>> {
-    let mut page = Page::new(width);
+pub fn words(pieces: &[StyledText], width: usize) -> Vec<Line<'static>> {
+    let mut page = LineBreaker::new(width);
     let mut word: Vec<(&str, Style)> = Vec::new();
     for piece in pieces {
         for grapheme in piece.text.graphemes(true) {
@@ -55,16 +53,16 @@ pub fn words(pieces: &[Piece], width: usize) -> Vec<Line<'static>> {
     page.finish()
 }
 
-/// Breaks where a line is full and nowhere else; every blank stays. For code.
+/// Wraps only where a line is full and keeps all whitespace, as code requires.
 #[must_use]
-pub fn verbatim(pieces: &[Piece], width: usize) -> Vec<Line<'static>> {
-    let mut page = Page::new(width);
+pub fn verbatim(pieces: &[StyledText], width: usize) -> Vec<Line<'static>> {
+    let mut page = LineBreaker::new(width);
     for piece in pieces {
         for grapheme in piece.text.graphemes(true) {
             match grapheme {
                 "\n" => page.line_break(),
                 "\t" => {
-                    let blanks = TAB - page.used % TAB;
+                    let blanks = TAB_WIDTH - page.used % TAB_WIDTH;
                     (0..blanks).for_each(|_| page.grapheme(" ", piece.style));
                 }
                 other => page.grapheme(other, piece.style),
@@ -74,16 +72,16 @@ pub fn verbatim(pieces: &[Piece], width: usize) -> Vec<Line<'static>> {
     page.finish()
 }
 
-struct Page {
+struct LineBreaker {
     width: usize,
     lines: Vec<Line<'static>>,
     spans: Vec<Span<'static>>,
     used: usize,
-    /// A blank before the next word, if that stands on the same line.
+    /// Space before the next word, unless the line breaks there.
     blank: Option<Style>,
 }
 
-impl Page {
+impl LineBreaker {
     fn new(width: usize) -> Self {
         Self { width: width.max(1), lines: Vec::new(), spans: Vec::new(), used: 0, blank: None }
     }
@@ -139,8 +137,8 @@ mod tests {
         lines.iter().map(ToString::to_string).collect()
     }
 
-    fn plain(text: &str) -> Vec<Piece> {
-        vec![Piece::new(text, Style::new())]
+    fn plain(text: &str) -> Vec<StyledText> {
+        vec![StyledText::new(text, Style::new())]
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The built-in demonstration program: a small chat with itself, to try a control plane on.
+//! The built-in demo program: a small chat that echoes its input, for trying the HTTP API.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -14,44 +14,44 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph, Wrap};
 use ratatui::{DefaultTerminal, Frame};
 
-/// One word of an answer appears this long after the other.
-const WORD: Duration = Duration::from_millis(60);
+/// Delay between words in an answer.
+const WORD_DELAY: Duration = Duration::from_millis(60);
 const SPINNER: [char; 8] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧'];
 
 const HELP: &str = "Available Commands: /help · /colors · /wide · /clear · /quit";
 
-/// Runs until the person leaves.
+/// Runs until the user quits.
 pub fn run(url: Option<&str>) -> io::Result<()> {
     let mut terminal = ratatui::try_init()?;
     let _ = execute!(io::stdout(), EnableBracketedPaste, EnableMouseCapture);
-    let result = Demo::new(url).run(&mut terminal);
+    let result = DemoProgram::new(url).run(&mut terminal);
     let _ = execute!(io::stdout(), DisableBracketedPaste, DisableMouseCapture);
     ratatui::try_restore()?;
     result
 }
 
-struct Demo {
+struct DemoProgram {
     transcript: Vec<Line<'static>>,
     draft: String,
-    /// The rest of the answer that is being given, word by word, and when it began.
+    /// Rest of the current answer as words, last word first, and its start time.
     answer: Option<(Vec<String>, Instant)>,
     url: Option<String>,
-    leave: bool,
+    quit: bool,
 }
 
-impl Demo {
+impl DemoProgram {
     fn new(url: Option<&str>) -> Self {
         let mut demo = Self {
             transcript: Vec::new(),
             draft: String::new(),
             answer: None,
             url: url.map(str::to_owned),
-            leave: false,
+            quit: false,
         };
-        demo.say("Welcome aboard. Type something and press Enter; /help lists what else there is.");
+        demo.say("Welcome aboard. Type something and press Enter; /help lists the commands.");
         if let Some(url) = &demo.url {
             let call = format!("curl {url}/control/send_input -d '{{\"text\":\"hello\",\"key\":\"enter\"}}'");
-            demo.say("Or let somebody else type, from another terminal:");
+            demo.say("Or type from another terminal:");
             demo.transcript.push(Line::from(format!("  {call}")).cyan());
         }
         demo
@@ -62,10 +62,10 @@ impl Demo {
     }
 
     fn run(mut self, terminal: &mut DefaultTerminal) -> io::Result<()> {
-        while !self.leave {
+        while !self.quit {
             terminal.draw(|frame| self.draw(frame))?;
-            // Nothing moves while nothing happens.
-            let waiting = if self.answer.is_some() { WORD } else { Duration::from_secs(3600) };
+            // Redraws only on input or while an answer is shown.
+            let waiting = if self.answer.is_some() { WORD_DELAY } else { Duration::from_secs(3600) };
             if event::poll(waiting)? {
                 self.update(event::read()?);
             } else {
@@ -78,7 +78,7 @@ impl Demo {
     fn update(&mut self, event: Event) {
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => match (key.code, key.modifiers) {
-                (KeyCode::Char('c' | 'd'), KeyModifiers::CONTROL) => self.leave = true,
+                (KeyCode::Char('c' | 'd'), KeyModifiers::CONTROL) => self.quit = true,
                 (KeyCode::Char('u'), KeyModifiers::CONTROL) | (KeyCode::Esc, _) => self.draft.clear(),
                 (KeyCode::Enter, KeyModifiers::ALT | KeyModifiers::SHIFT)
                 | (KeyCode::Char('j'), KeyModifiers::CONTROL) => self.draft.push('\n'),
@@ -96,24 +96,24 @@ impl Demo {
     }
 
     fn submit(&mut self) {
-        // An answer that is being given is given whole before the next.
+        // Completes the current answer before the next one starts.
         while self.answer.is_some() {
             self.next_word();
         }
         let text = std::mem::take(&mut self.draft);
         match text.trim() {
             "" => {}
-            "/quit" => self.leave = true,
+            "/quit" => self.quit = true,
             "/clear" => self.transcript.clear(),
             "/help" => self.say(HELP),
             "/wide" => self.say("日本語 · 한국어 · e\u{301}te\u{301} · ⚓ · ┌─┬─┐"),
             "/colors" => self.transcript.push(Line::from(
                 (0..16).map(|index| Span::styled("██", Style::new().fg(Color::Indexed(index)))).collect::<Vec<_>>(),
             )),
-            said => {
+            text => {
                 self.transcript
-                    .push(Line::from(vec![Span::from("◆ you   ").green(), Span::from(said.replace('\n', " ⏎ "))]));
-                let mut words: Vec<String> = said.split_whitespace().map(str::to_owned).collect();
+                    .push(Line::from(vec![Span::from("◆ you   ").green(), Span::from(text.replace('\n', " ⏎ "))]));
+                let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
                 words.insert(0, "echo:".to_owned());
                 words.reverse();
                 self.answer = Some((words, Instant::now()));
@@ -127,7 +127,7 @@ impl Demo {
         if let (Some(word), Some(line)) = (words.pop(), self.transcript.last_mut()) {
             line.push_span(Span::from(format!("{word} ")));
         }
-        // With the last word the answer is given, in the same frame.
+        // The answer ends in the same frame as its last word.
         self.answer.take_if(|(words, _)| words.is_empty());
     }
 
@@ -168,7 +168,7 @@ impl Demo {
                 let turn = since.elapsed().as_millis() as usize / 80 % SPINNER.len();
                 Line::from(format!("{} answering", SPINNER[turn])).cyan()
             }
-            None => Line::from("Enter sends · Esc clears · Ctrl-C leaves").dim(),
+            None => Line::from("Enter: send · Esc: clear · Ctrl-C: quit").dim(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is said when wh itself fails: what was wrong, what to do, and an exit code of its own.
+//! Failures of wh itself: a message, a hint and an exit code.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -6,105 +6,116 @@ use std::process::ExitCode;
 
 use crate::print::clean;
 
-/// Exit codes that are wh's own. All others are the program's.
+/// Exit codes of wh itself. `wh run` passes on all other codes from its program.
 pub mod code {
-    /// The screen is not what it is compared with.
+    /// The screen differs from the expected picture.
     pub const DIFFERENT: u8 = 1;
-    /// The command line is wrong.
+    /// The command line or a settings file is invalid.
     pub const USAGE: u8 = 2;
-    /// What was waited for did not happen in time.
+    /// A wait timed out.
     pub const TIMEOUT: u8 = 3;
-    /// The run would not do it: its program has ended, or has no room for more.
+    /// The run or session refused the request. For example, its program has ended or its input queue is full.
     pub const REFUSED: u8 = 4;
-    /// The run wants a token that was not given, or another one.
+    /// The token is missing or invalid, or the sender lacks permission.
     pub const UNAUTHORISED: u8 = 5;
-    /// There is no run to ask, or more than one, or it does not answer.
+    /// No run or session was found, several match, or there was no answer.
     pub const UNREACHABLE: u8 = 6;
-    /// The daemon's runtime stalled, and its watchdog ended it.
+    /// The watchdog ended the daemon because its runtime stalled.
     pub const STALLED: u8 = 7;
-    /// wh could not do its part: a port in use, no terminal to be had.
+    /// Any other failure, for example a port in use.
     pub const FAILED: u8 = 125;
-    /// The program was found and could not be executed.
+    /// The program exists but cannot be executed.
     pub const NOT_EXECUTABLE: u8 = 126;
-    /// There is no such program.
+    /// The program was not found.
     pub const NOT_FOUND: u8 = 127;
 }
 
-/// The same for the help of the commands that ask a run.
-const EXIT_CODES: &str = "\
-Exit codes: 0 done or matched; 1 a picture that differs; 2 wrong usage, also a key,
-condition, signal or size that does not exist; 3 timeout: it did not match in time;
-4 refused, also a wait that the program's end cut short; 5 not authorised;
-6 unreachable: no run, no answer, or several runs to choose from;
-7 a daemon whose runtime stalled; 125 any other failure.";
+/// Exit codes of every command that calls a run or the daemon, besides 0, 2 and 125.
+pub const API_CODES: &[u8] = &[code::REFUSED, code::UNAUTHORISED, code::UNREACHABLE];
 
-/// The end of a command's help: its examples, and the exit codes.
-pub fn with_exit_codes(examples: &str) -> String {
-    format!("Examples:\n{examples}\n\n{EXIT_CODES}")
+/// Returns the end of a command's help: its examples and its exit codes. Every command has 0, 2 and 125; `codes` lists
+/// the others.
+pub fn with_exit_codes(examples: &str, codes: &[u8]) -> String {
+    let all = [&[0, code::USAGE], codes, &[code::FAILED]].concat();
+    let lines: Vec<String> = all.iter().map(|code| format!("  {code:<4} {}", exit_code_meaning(*code))).collect();
+    format!("Examples:\n{examples}\n\nExit codes:\n{}", lines.join("\n"))
 }
 
-/// A failure of wh itself.
+fn exit_code_meaning(code: u8) -> &'static str {
+    match code {
+        0 => "success",
+        code::DIFFERENT => "the screen differs from the picture",
+        code::USAGE => "usage error or invalid value",
+        code::TIMEOUT => "timed out",
+        code::REFUSED => "refused, for example because the program has ended",
+        code::UNAUTHORISED => "not authorised",
+        code::UNREACHABLE => "no run or session found, several to choose from, or no answer",
+        code::STALLED => "the daemon's runtime stalled",
+        _ => "any other failure",
+    }
+}
+
+/// Failure of wh itself: its message, an optional hint and the exit code.
 #[derive(Debug)]
-pub struct Failure {
+pub struct CliFailure {
     code: u8,
     message: String,
     hint: Option<String>,
 }
 
-impl Failure {
+impl CliFailure {
     pub fn new(code: u8, message: impl Display) -> Self {
         Self { code, message: message.to_string(), hint: None }
     }
 
-    /// What to do about it, in a line or more.
+    /// Adds a hint on how to solve the problem, in one or more lines.
     pub fn hint(mut self, hint: impl Display) -> Self {
         self.hint = Some(hint.to_string());
         self
     }
 
-    /// Reads what another process has reported by [`Failure::reported`].
+    /// Parses a line that another process wrote with [`CliFailure::reported`].
     pub fn read(line: &str) -> Option<Self> {
-        let said: serde_json::Value = serde_json::from_str(line).ok()?;
-        let failed = said.get("failed")?;
+        let report: serde_json::Value = serde_json::from_str(line).ok()?;
+        let failed = report.get("failed")?;
         let code = failed["code"].as_u64().and_then(|code| u8::try_from(code).ok())?;
         let hint = failed["hint"].as_str().map(str::to_owned);
         Some(Self { code, message: failed["message"].as_str()?.to_owned(), hint })
     }
 
-    /// The failure on one line, for the process that started this one.
+    /// Returns the failure as one line of JSON, for the process that started this one.
     pub fn reported(&self) -> String {
         serde_json::json!({ "failed": { "code": self.code, "message": self.message, "hint": self.hint } }).to_string()
     }
 
-    /// The same with another exit code.
+    /// Replaces the exit code.
     pub fn with_code(self, code: u8) -> Self {
         Self { code, ..self }
     }
 
-    /// The exit code.
     pub fn code(&self) -> u8 {
         self.code
     }
 
-    /// What was wrong, and what to do, in a line.
-    pub fn told(&self) -> String {
+    /// Returns the message and the hint on one line.
+    pub fn one_line(&self) -> String {
         match &self.hint {
             Some(hint) => format!("{}; {}", self.message, hint.lines().collect::<Vec<_>>().join(" ")),
             None => self.message.clone(),
         }
     }
 
-    /// Says it on standard error.
+    /// Prints the failure to standard error and returns its exit code.
     pub fn report(&self) -> ExitCode {
-        say(&format!("wh: {}", clean(&self.message)));
+        print_to_stderr(&format!("wh: {}", clean(&self.message)));
         for line in self.hint.as_deref().unwrap_or_default().lines() {
-            say(&format!("    {}", clean(line)));
+            print_to_stderr(&format!("    {}", clean(line)));
         }
         ExitCode::from(self.code)
     }
 }
 
-/// One line on standard error. Nobody may be there to read it.
-pub fn say(line: &str) {
+/// Prints one line to standard error. Write errors are ignored.
+pub fn print_to_stderr(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -1,30 +1,30 @@
-//! `wh` puts any terminal program under control: see its screen, type to it, wait for it.
+//! The `wh` binary: parses arguments, merges settings and runs one command.
 
 mod agents;
+mod async_runtime;
+mod child_cleanup;
 mod commands;
-mod control;
 mod daemon;
 mod demo;
-mod door;
-mod ending;
+mod directories;
+mod ended_runs;
 mod failure;
-mod files;
-mod finished;
+mod http_options;
+mod local_terminal;
 mod log;
-mod opened;
-mod person;
-mod places;
+mod open_file;
 mod print;
 mod project;
 mod protect;
 mod record;
+mod running_api;
 mod runtime;
 mod sender;
 mod settings;
-mod shown;
 mod signals;
+mod target;
+mod terminal_ui;
 mod trust;
-mod waiting;
 
 use std::process::ExitCode;
 
@@ -32,32 +32,33 @@ use clap::{CommandFactory, Parser};
 use wh_pipe::supervisor::{self, SupervisorKind};
 use wh_screen::pty;
 
-use commands::{Command, SpaceArguments};
+use commands::{CliCommand, SpaceArguments};
 
 #[cfg(not(target_os = "linux"))]
-compile_error!(
-    "wh needs Linux: the supervisor that keeps programs from outliving it rests on child subreapers and /proc"
-);
+compile_error!("wh needs Linux: its supervisor ends leftover processes with child subreapers and /proc");
 
-/// Puts any coding-agent CLI or terminal program under control: see its screen, type to it, answer it, wait for it.
+/// Script, test and supervise coding agents and other terminal programs.
 ///
-/// Without a command it opens a space with an agent in the terminal UI.
+/// Without a command, `wh` opens a space with an agent in the terminal UI. A space is a conversation between you and
+/// one or more agents.
 #[derive(Debug, Parser)]
 #[command(name = "wh", version, propagate_version = true, max_term_width = 100, args_conflicts_with_subcommands = true)]
 #[command(after_help = "\
-Start with:  wh --control-port 9090        (the built-in agent; nothing else is needed)
-Then, in another terminal:
+Start the UI with the built-in demo agent and an HTTP API:
+  wh --control-port 9090
+Control it from another terminal:
   wh send hello --key enter
   wh wait 'screen_contains \"“hello”\"'
   wh screen
-Any other program:  wh run --control-port 9090 -- PROGRAM
+Run any other program:
+  wh run --control-port 9090 -- PROGRAM
 
-Exit codes of wh alone: 0 you left, 2 wrong usage, 125 wh failed.
+Exit codes of `wh` without a command: 0 quit; 2 usage error; 125 internal error.
 
-The --help of each command has examples and its exit codes.")]
+Run `wh COMMAND --help` for examples and exit codes of a command.")]
 struct Arguments {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<CliCommand>,
 
     #[command(flatten)]
     space: SpaceArguments,
@@ -78,7 +79,7 @@ fn main() -> ExitCode {
         let Arguments { command, space } = arguments;
         match command {
             Some(command) => command.run(loaded),
-            None => commands::offer::run(space, loaded),
+            None => commands::session_picker::run(space, loaded),
         }
     });
     match outcome {

@@ -1,45 +1,45 @@
-//! What is printed on standard output: the words of others without anything that a terminal would obey, JSON on one
-//! line, and no complaint when the reader has seen enough.
+//! Printing to standard output: escapes control characters in foreign text, writes JSON on one line, and ignores a
+//! closed pipe.
 
 use std::io::{self, ErrorKind, Write};
 
 use wh_screen::visible::{is_hidden, visible, visible_line};
 
-use crate::failure::{Failure, code};
+use crate::failure::{CliFailure, code};
 
-/// Prints text as it is.
-pub fn print(text: &str) -> Result<(), Failure> {
+/// Prints text unchanged.
+pub fn print(text: &str) -> Result<(), CliFailure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Failure::new(code::FAILED, format!("cannot write to standard output: {error}")))
+            Err(CliFailure::new(code::FAILED, format!("cannot write to standard output: {error}")))
         }
         _ => Ok(()),
     }
 }
 
-/// Text of several lines with everything escaped that acts on a terminal or hides in the text.
+/// Escapes control characters and invisible characters in text of several lines.
 pub fn clean(text: &str) -> String {
     visible(text).into_owned()
 }
 
-/// The same for text that must stay on its line.
+/// Escapes control characters, invisible characters and line breaks, for text that must stay on one line.
 pub fn clean_line(text: &str) -> String {
     visible_line(text).into_owned()
 }
 
-/// The text of a screen: as it is shown there, but never with a control character.
+/// Replaces control characters in the text of a screen.
 pub fn without_controls(text: &str) -> String {
     let harmless = |character: char| matches!(character, '\n' | '\t') || !character.is_control();
     text.chars().map(|character| if harmless(character) { character } else { char::REPLACEMENT_CHARACTER }).collect()
 }
 
-/// JSON as one line. Characters that [`is_hidden`] are written as JSON escapes, which are the same value.
+/// Formats JSON on one line. Replaces hidden characters (see [`is_hidden`]) with equivalent JSON escapes.
 pub fn json_line(json: &str) -> String {
     let mut line = String::with_capacity(json.len() + 1);
     for character in json.trim().chars() {
         match character {
-            // Between values only: inside of a text they must be escaped already.
+            // Only between values: inside strings JSON requires escapes.
             '\n' | '\r' | '\t' => line.push(' '),
             hidden if is_hidden(hidden) => {
                 for unit in hidden.encode_utf16(&mut [0; 2]) {
@@ -53,19 +53,19 @@ pub fn json_line(json: &str) -> String {
     line
 }
 
-/// Output of a program as text: its lines without escape sequences.
+/// Removes escape sequences from a program's output.
 pub fn without_sequences(output: &str) -> String {
     let mut text = String::with_capacity(output.len());
     let mut rest = output.chars().peekable();
     while let Some(character) = rest.next() {
         match character {
             '\r' if matches!(rest.peek(), Some('\r' | '\n')) => {}
-            // What wrote over its own line wrote another.
+            // Overwriting a line counts as a new line.
             '\r' => text.push('\n'),
             '\u{1b}' => match rest.next() {
                 Some('[') => drop(rest.find(|character| matches!(character, '@'..='~'))),
                 Some(']' | 'P' | 'X' | '^' | '_') => skip_string(&mut rest),
-                // A choice of character set and the like: what it chooses from, then what.
+                // Character set selection and similar: intermediate bytes, then a final byte.
                 Some(' '..='/') => drop(rest.find(|character| matches!(character, '0'..='~'))),
                 _ => {}
             },
@@ -75,7 +75,7 @@ pub fn without_sequences(output: &str) -> String {
     text
 }
 
-/// A string ends with BEL or ESC \.
+/// Skips a control string, which ends with BEL or ESC \.
 fn skip_string(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     while let Some(character) = rest.next() {
         if character == '\u{7}' || (character == '\u{1b}' && rest.next_if_eq(&'\\').is_some()) {
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_a_terminal_obeys_is_left_of_the_words_of_others() {
+    fn control_characters_of_foreign_text_are_escaped() {
         assert_eq!(clean("a\u{1b}[31mb\u{9b}2J\u{7}\u{7f}\r\n\tc é日"), "a␛[31mb\\u{9b}2J␇␡\n\tc é日");
         assert_eq!(clean_line("rm\nx\ty"), "rm␊x␉y");
     }

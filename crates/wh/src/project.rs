@@ -1,5 +1,5 @@
-//! A project's own files, `.wheelhouse/agents.toml` and `.wheelhouse/config.toml`: where they are and what is in them.
-//! That one is there does not mean that it may be used: whoever made the project wrote it.
+//! Finds and reads a project's `.wheelhouse/agents.toml` and `.wheelhouse/config.toml`. These files are untrusted input
+//! until the user trusts them.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
@@ -8,20 +8,19 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-/// A file of a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProjectFileName {
-    /// Agents, which name programs to start.
+    /// Agents, which define programs to start.
     Agents,
-    /// Settings.
+    /// Settings of wh.
     Config,
 }
 
 impl ProjectFileName {
-    /// Every file that a project may have.
+    /// All files of a project.
     pub const ALL: [Self; 2] = [Self::Agents, Self::Config];
 
-    /// Its place in the project's directory.
+    /// Path relative to the project's directory.
     fn path(self) -> &'static str {
         match self {
             Self::Agents => ".wheelhouse/agents.toml",
@@ -30,48 +29,48 @@ impl ProjectFileName {
     }
 }
 
-/// No file is longer.
-const LONGEST: u64 = 1 << 20;
+/// Maximum size of a settings or agents file.
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// The file as it was read: what is trusted and what is used are the same bytes.
+/// Contents of a project file. Read only once, so that the trusted content is the content in use.
 #[derive(Debug)]
 pub struct ProjectFile {
-    /// The directory that it is for.
+    /// Directory that contains `.wheelhouse`.
     pub directory: PathBuf,
-    /// Where it really is.
+    /// Canonical path of the file.
     pub path: PathBuf,
-    /// What is in it.
     pub text: String,
-    /// The SHA-256 of that.
+    /// SHA-256 of the text, in hexadecimal.
     pub digest: String,
 }
 
-/// The directory whose file counts for a run in `directory`: itself, or the nearest one above it, up to the root of the
-/// repository or the person's home. Outside of both nobody knows who the directories above belong to.
+/// Finds the nearest directory with the file: `directory` or a parent, up to the root of the repository or the home
+/// directory. Outside of both only `directory` itself is searched, because other users may own its parents.
 pub fn find(directory: &Path, home: Option<&Path>, name: ProjectFileName) -> Option<PathBuf> {
     let home = home.and_then(|home| home.canonicalize().ok());
     let ends = |place: &Path| is_repository(place) || home.as_deref() == Some(place);
     let above = directory.ancestors().position(ends).unwrap_or(0);
-    directory.ancestors().take(above + 1).find(|directory| is_there(&place(directory, name))).map(Path::to_owned)
+    directory.ancestors().take(above + 1).find(|directory| may_exist(&file_path(directory, name))).map(Path::to_owned)
 }
 
-/// The root of the repository that a directory is in, or the directory itself.
+/// Returns the root of the repository, or the directory itself outside of a repository.
 pub fn root(directory: &Path) -> PathBuf {
     directory.ancestors().find(|place| is_repository(place)).unwrap_or(directory).to_owned()
 }
 
-/// A folder of that name alone makes no repository; a worktree has a file in its place.
+/// True if the directory is the root of a repository, or of a worktree, where `.git` is a file. An empty `.git`
+/// directory does not count.
 fn is_repository(place: &Path) -> bool {
     place.join(".git").is_file() || place.join(".git/HEAD").exists()
 }
 
-/// Where a file of a directory is.
-pub fn place(directory: &Path, name: ProjectFileName) -> PathBuf {
+/// Returns the path of the file in a directory.
+pub fn file_path(directory: &Path, name: ProjectFileName) -> PathBuf {
     directory.join(name.path())
 }
 
-/// Also one that cannot be looked at is there.
-fn is_there(place: &Path) -> bool {
+/// True if the file exists or cannot be checked.
+fn may_exist(place: &Path) -> bool {
     match fs::symlink_metadata(place) {
         Ok(_) => true,
         Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
@@ -79,29 +78,28 @@ fn is_there(place: &Path) -> bool {
 }
 
 impl ProjectFile {
-    /// Reads a file of a directory.
     pub fn read(directory: &Path, name: ProjectFileName) -> io::Result<Self> {
-        let path = place(directory, name).canonicalize()?;
+        let path = file_path(directory, name).canonicalize()?;
         let text = read(&path, true)?;
         let digest = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
         Ok(Self { directory: directory.to_owned(), path, text, digest })
     }
 }
 
-/// What is in such a file. One that is not a person's own has to be a plain file.
+/// Reads a file. With `plain`, refuses anything except a regular file, as required for project files.
 pub fn read(path: &Path, plain: bool) -> io::Result<String> {
-    // A pipe that nobody writes to must not keep us.
+    // Opening a pipe without a writer must not block.
     let flags = if plain { nix::libc::O_NONBLOCK } else { 0 };
     let file = File::options().read(true).custom_flags(flags).open(path)?;
     if plain && !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a plain file"));
+        return Err(io::Error::other("it is not a regular file"));
     }
     let mut text = String::new();
-    file.take(LONGEST + 1).read_to_string(&mut text).map_err(|error| match error.kind() {
-        ErrorKind::InvalidData => io::Error::other("it is not text in UTF-8"),
+    file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text).map_err(|error| match error.kind() {
+        ErrorKind::InvalidData => io::Error::other("it is not valid UTF-8"),
         _ => error,
     })?;
-    if text.len() as u64 > LONGEST {
+    if text.len() as u64 > MAX_FILE_BYTES {
         return Err(io::Error::other("it is longer than 1 MiB"));
     }
     Ok(text)
@@ -112,7 +110,7 @@ mod tests {
     use super::*;
 
     fn make(root: &Path, path: &str) {
-        let place = place(&root.join(path), ProjectFileName::Agents);
+        let place = file_path(&root.join(path), ProjectFileName::Agents);
         fs::create_dir_all(place.parent().unwrap()).unwrap();
         fs::write(place, "").unwrap();
     }
@@ -152,14 +150,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_plain_short_text_is_not_read() {
+    fn only_short_regular_text_files_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         nix::unistd::mkfifo(&at("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
         fs::write(at("bytes"), [0xff, 0xfe]).unwrap();
         fs::write(at("long"), vec![b'#'; 2 << 20]).unwrap();
         for (name, words) in
-            [("pipe", "not a plain file"), (".", "not a plain file"), ("bytes", "UTF-8"), ("long", "longer than")]
+            [("pipe", "not a regular file"), (".", "not a regular file"), ("bytes", "UTF-8"), ("long", "longer than")]
         {
             let error = read(&at(name), true).unwrap_err();
             assert!(error.to_string().contains(words), "{name}: {error}");

@@ -1,9 +1,10 @@
 //! Protection of wh's own memory.
 
-/// Makes this process undumpable: other processes of the user, those in its sessions among them, can neither trace it nor reach its
-/// memory, descriptors and environment through `/proc`. Its memory decides who counts as inside a session.
+/// Makes this process undumpable. Other processes of the user, including those in its sessions, can neither trace it
+/// nor access its memory, descriptors and environment through `/proc`. The daemon decides from its memory which
+/// processes count as inside a session.
 pub fn memory() {
     if let Err(error) = nix::sys::prctl::set_dumpable(false) {
-        tracing::warn!(%error, "the memory of wh is open to other processes of this user");
+        tracing::warn!(%error, "cannot protect the memory of wh from other processes of this user");
     }
 }

@@ -1,4 +1,5 @@
-//! The runtime directory: one small file for each run with a control plane, by which other commands find it.
+//! The runtime directory. It has one file for each run with an HTTP API, so that other commands can find
+//! the run.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
@@ -6,27 +7,27 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use wh_api::ended::{RunFile, check_directory, runtime_directory};
+use wh_api::ended::{RegisteredRun, check_directory, runtime_directory};
 use wh_core::time::iso;
 use wh_pipe::proc::Stat;
 
-use crate::finished;
+use crate::ended_runs;
 
-/// A run's entry in the runtime directory, for as long as it lives.
+/// File of this run in the runtime directory. Removed when dropped.
 #[derive(Debug)]
-pub struct Entry {
+pub struct RunEntry {
     path: PathBuf,
-    run: RunFile,
+    run: RegisteredRun,
 }
 
-impl Entry {
-    /// Enters this process, and clears away what others have left behind.
+impl RunEntry {
+    /// Creates the file of this process and removes stale files of other runs.
     pub fn enter(port: u16, url: String, command: Vec<String>) -> io::Result<Self> {
         let directory = directory()?;
         let _ = list(&directory, true);
-        finished::forget(&directory, port);
+        ended_runs::forget(&directory, port);
         let pid = std::process::id();
-        let run = RunFile {
+        let run = RegisteredRun {
             pid,
             process_start: process_start(pid).unwrap_or(0),
             port,
@@ -36,34 +37,34 @@ impl Entry {
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let path = directory.join(format!("run-{pid}.json"));
-        write_whole(&path, &serde_json::to_vec(&run)?)?;
+        write_atomically(&path, &serde_json::to_vec(&run)?)?;
         Ok(Self { path, run })
     }
 
-    /// The run as it is entered.
-    pub fn run(&self) -> &RunFile {
+    /// Returns the contents of the file.
+    pub fn run(&self) -> &RegisteredRun {
         &self.run
     }
 }
 
-/// Writes a file that only this user can read; others find all of it or nothing.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Writes a file atomically with mode 0600.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let unfinished = path.with_extension("json.new");
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
     file.write_all(bytes)?;
     fs::rename(&unfinished, path)
 }
 
-impl Drop for Entry {
+impl Drop for RunEntry {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// When the last run that is entered was started, also one that was killed and is still entered.
+/// Returns the start time of the newest run, including killed runs whose files remain.
 pub fn last_start() -> io::Result<Option<String>> {
     let files = fs::read_dir(directory()?)?.flatten().map(|entry| entry.path()).filter(|path| is_entry(path));
-    let starts = files.filter_map(|path| serde_json::from_slice::<RunFile>(&fs::read(path).ok()?).ok());
+    let starts = files.filter_map(|path| serde_json::from_slice::<RegisteredRun>(&fs::read(path).ok()?).ok());
     Ok(starts.map(|run| run.started_at).max())
 }
 
@@ -72,18 +73,18 @@ fn is_entry(path: &Path) -> bool {
     name.starts_with("run-") && name.ends_with(".json")
 }
 
-/// The runs that live, oldest first.
-pub fn live() -> io::Result<Vec<RunFile>> {
+/// Lists live runs, oldest first.
+pub fn live() -> io::Result<Vec<RegisteredRun>> {
     list(&directory()?, false)
 }
 
-fn list(directory: &Path, remove_stale: bool) -> io::Result<Vec<RunFile>> {
+fn list(directory: &Path, remove_stale: bool) -> io::Result<Vec<RegisteredRun>> {
     let mut runs = Vec::new();
     for path in fs::read_dir(directory)?.flatten().map(|entry| entry.path()) {
         if !is_entry(&path) {
             continue;
         }
-        let run = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<RunFile>(&bytes).ok());
+        let run = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<RegisteredRun>(&bytes).ok());
         match run.filter(|run| process_start(run.pid) == Some(run.process_start)) {
             Some(run) => runs.push(run),
             None if remove_stale => drop(fs::remove_file(&path)),
@@ -94,7 +95,8 @@ fn list(directory: &Path, remove_stale: bool) -> io::Result<Vec<RunFile>> {
     Ok(runs)
 }
 
-/// The directory for what lives as long as its processes, made if need be. One that others could write to is not used: they could name doors of their own there.
+/// Returns the runtime directory and creates it if missing. Refuses a directory that other users can write to, because
+/// they could add files that point to their own servers.
 pub fn directory() -> io::Result<PathBuf> {
     let path = runtime_directory();
     match DirBuilder::new().mode(0o700).create(&path) {
@@ -109,17 +111,17 @@ fn explain(path: &Path, problem: &str) -> io::Error {
     io::Error::other(format!("runtime directory {}: {problem}; set XDG_RUNTIME_DIR to another", path.display()))
 }
 
-/// This moment, as the files here tell it.
+/// Returns the current time in the format of these files.
 pub fn now() -> String {
     iso(SystemTime::now())
 }
 
-/// True if a process is stopped, as by SIGSTOP.
+/// True if a process is stopped, e.g. by SIGSTOP.
 pub fn is_stopped(pid: u32) -> bool {
     Stat::of(pid.cast_signed()).is_ok_and(|stat| matches!(stat.state, 'T' | 't'))
 }
 
-/// Start time of a process in clock ticks since boot; `None` if there is no such process, or it is dead.
+/// Returns the start time of a process in clock ticks since boot. `None` if it does not exist or is dead.
 pub fn process_start(pid: u32) -> Option<u64> {
     Stat::of(pid.cast_signed()).ok().filter(|stat| !stat.is_dead()).map(|stat| stat.started)
 }
@@ -132,7 +134,7 @@ mod tests {
     fn a_run_is_live_only_as_long_as_its_own_process_is() {
         let directory = tempfile::tempdir().unwrap();
         let own = std::process::id();
-        let run = |pid: u32, process_start: u64| RunFile {
+        let run = |pid: u32, process_start: u64| RegisteredRun {
             pid,
             process_start,
             port: 1,
@@ -141,7 +143,7 @@ mod tests {
             started_at: pid.to_string(),
             version: String::new(),
         };
-        let write = |name: &str, run: &RunFile| {
+        let write = |name: &str, run: &RegisteredRun| {
             fs::write(directory.path().join(name), serde_json::to_vec(run).unwrap()).unwrap()
         };
         let live = run(own, process_start(own).unwrap());

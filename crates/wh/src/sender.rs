@@ -1,88 +1,90 @@
-//! Sending control messages from the command line. The library does it; here are this user's credentials, the folder for long texts and the
-//! account, and what failures mean to a person.
+//! Sends control messages from the command line with the client library. Adds this user's credentials, the directory
+//! for long texts, the audit log and error hints.
 
 use std::time::Duration;
 
-use wh_client::sender::{LineError, Message, SendError, Sender as Sends};
-use wh_engine::control::audit::{Audit, Options};
+use wh_client::sender::{LineError, OutgoingControl, SendError, Sender as Sends};
+use wh_engine::control::audit::{Audit, AuditOptions};
 use wh_engine::control::content_ref::References;
 use wh_engine::control::teams::Teams;
 use wh_wire::socket::{ControlAck, Credential, ErrorCode};
 
-use crate::commands::How;
-use crate::daemon::{Place, texts};
-use crate::failure::{Failure, code, say};
-use crate::waiting;
+use crate::async_runtime;
+use crate::commands::DeliveryOptions;
+use crate::daemon::{DaemonPaths, texts};
+use crate::failure::{CliFailure, code, print_to_stderr};
 
-/// Sends a message to a session of the daemon here, and writes down what became of it.
-pub fn send(how: &How, session: &str, message: &Message) -> Result<ControlAck, Failure> {
-    let place = Place::here()?;
-    let mut options = Options::new("wh");
+/// Sends a message to a session of this user's daemon and records the result in the audit log.
+pub fn send(delivery: &DeliveryOptions, session: &str, message: &OutgoingControl) -> Result<ControlAck, CliFailure> {
+    let paths = DaemonPaths::here()?;
+    let mut options = AuditOptions::new("wh");
     options.texts = texts()?;
-    let audit = Audit::open(place.sent(), options)
-        .map_err(|error| Failure::new(code::FAILED, format!("{}: {error}", place.sent().display())))?;
-    let (teams, member) = (place.teams(), how.member.clone());
+    let audit = Audit::open(paths.sent(), options)
+        .map_err(|error| CliFailure::new(code::FAILED, format!("{}: {error}", paths.sent().display())))?;
+    let (teams, member) = (paths.teams(), delivery.member.clone());
     let prove = move |team: &str| {
         let token = Teams::open(&teams).and_then(|teams| teams.credential(team, &member));
         token.map(|token| Credential(token.as_str().to_owned())).map_err(|error| error.to_string())
     };
-    let shown = place.clone();
-    let sender = Sends::new(place.socket(), &how.member, prove)
-        .shows(move || shown.credentials())
-        .tries(message.wish.kind(), how.tries())
-        .texts(|long| {
-            let references = References::new(long.base, long.longest)?;
+    let shown = paths.clone();
+    let sender = Sends::new(paths.socket(), &delivery.member, prove)
+        .lookup_credentials(move || shown.credentials())
+        .retry_policy(message.intent.kind(), delivery.tries())
+        .on_long_text(|long| {
+            let references = References::new(long.base, long.max_bytes)?;
             references.write(long.team, long.request_id, long.text, Some(long.expires_at))
         })
-        .account(move |record| audit.record(record))
-        .warnings(|words| say(&format!("wh: {words}")));
-    waiting::block_on(async { Ok(sender.send(session, message).await) })?
-        .map_err(|error| failure(&place, &how.member, message, error))
+        .on_audit(move |record| audit.record(record))
+        .on_warning(|words| print_to_stderr(&format!("wh: {words}")));
+    async_runtime::block_on(async { Ok(sender.send(session, message).await) })?
+        .map_err(|error| failure(&paths, &delivery.member, message, error))
 }
 
-fn failure(place: &Place, member: &str, message: &Message, error: SendError) -> Failure {
-    let (words, may_pass) = (error.to_string(), error.may_pass());
+fn failure(paths: &DaemonPaths, member: &str, message: &OutgoingControl, error: SendError) -> CliFailure {
+    let (words, is_retryable) = (error.to_string(), error.is_retryable());
     match error {
         SendError::Line(LineError::Broken(_)) | SendError::OtherRequest { .. } => {
-            Failure::new(code::UNREACHABLE, words).hint(again(message))
+            CliFailure::new(code::UNREACHABLE, words).hint(retry_hint(message))
         }
-        SendError::Line(LineError::Refused(_)) if may_pass => Failure::new(code::REFUSED, words).hint(again(message)),
-        SendError::Line(error) => match (place.needed(), error) {
-            (Err(nobody), LineError::Unreachable(_)) => nobody,
-            (_, error) => unanswered(error),
+        SendError::Line(LineError::Refused(_)) if is_retryable => {
+            CliFailure::new(code::REFUSED, words).hint(retry_hint(message))
+        }
+        SendError::Line(error) => match (paths.require_daemon(), error) {
+            (Err(not_running), LineError::Unreachable(_)) => not_running,
+            (_, error) => socket_failure(error),
         },
-        SendError::Timeout { .. } => Failure::new(code::TIMEOUT, words).hint(again(message)),
+        SendError::Timeout { .. } => CliFailure::new(code::TIMEOUT, words).hint(retry_hint(message)),
         SendError::Unable { .. } => {
-            Failure::new(code::REFUSED, words).hint("is the daemon of another version? wh daemon status tells")
+            CliFailure::new(code::REFUSED, words).hint("the daemon may have another version; see wh daemon status")
         }
         SendError::NoCredential { team, .. } => {
-            Failure::new(code::UNAUTHORISED, words).hint(format!("make one with: wh team add {team} {member}"))
+            CliFailure::new(code::UNAUTHORISED, words).hint(format!("create one with: wh team add {team} {member}"))
         }
-        SendError::TooLong { .. } => Failure::new(code::REFUSED, words).hint("send it in parts"),
-        SendError::Text(_) => Failure::new(code::FAILED, words),
+        SendError::TooLong { .. } => CliFailure::new(code::REFUSED, words).hint("send it in parts"),
+        SendError::Text(_) => CliFailure::new(code::FAILED, words),
     }
 }
 
-/// How a message is repeated so that it is known as the same.
-pub fn again(message: &Message) -> String {
+/// Returns a hint with the options that retry the same message.
+pub fn retry_hint(message: &OutgoingControl) -> String {
     let (id, sent_at) = (&message.request_id, message.sent_at());
-    format!("ask again under the same name: --request-id {id} --sent-at {sent_at}")
+    format!("retry with the same request id: --request-id {id} --sent-at {sent_at}")
 }
 
-/// What it means that the daemon's socket does not answer, or says no.
-pub fn unanswered(error: LineError) -> Failure {
+/// Converts an error of the daemon's socket to a failure.
+pub fn socket_failure(error: LineError) -> CliFailure {
     match error {
         LineError::Refused(refused) => match refused.code {
             ErrorCode::SessionNotFound => {
-                Failure::new(code::UNREACHABLE, refused.message).hint("wh ls --all lists the sessions")
+                CliFailure::new(code::UNREACHABLE, refused.message).hint("wh ls --all lists the sessions")
             }
-            _ => Failure::new(code::REFUSED, refused.message),
+            _ => CliFailure::new(code::REFUSED, refused.message),
         },
-        error => Failure::new(code::UNREACHABLE, error).hint("wh daemon status tells more"),
+        error => CliFailure::new(code::UNREACHABLE, error).hint("see wh daemon status"),
     }
 }
 
-/// So many seconds, or the other where there is no such time.
+/// Converts seconds to a duration, or returns `otherwise` for an invalid number.
 pub fn seconds(given: f64, otherwise: Duration) -> Duration {
     Duration::try_from_secs_f64(given).unwrap_or(otherwise)
 }

@@ -1,10 +1,9 @@
-//! The signals by which wh is asked to end.
+//! Signals that ask wh to exit: SIGINT, SIGTERM and SIGHUP.
 
 use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The signals by which wh is asked to end.
 pub struct Signals {
     interrupt: Signal,
     terminate: Signal,
@@ -12,7 +11,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Listens from now on.
+    /// Registers the signal handlers.
     pub fn new() -> io::Result<Self> {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
@@ -21,7 +20,7 @@ impl Signals {
         })
     }
 
-    /// Waits for the next.
+    /// Waits for the next signal.
     pub async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}

@@ -1,4 +1,4 @@
-//! The exit status of a program, as every layer passes it on.
+//! Exit status of a program, shared by all crates.
 
 /// Exit status of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ impl Exit {
         }
     }
 
-    /// Returns the number of the signal that ended the program.
+    /// Returns the number of the signal that ended the program; `None` if it exited by itself or its status is unknown.
     pub fn signal(self) -> Option<i32> {
         match self {
             Self::Signal(signal) => Some(signal),

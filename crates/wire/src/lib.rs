@@ -1,4 +1,10 @@
-//! What is said: one file per protocol, with its types and codecs. No IO, no clock.
+//! Types and codecs of the protocols of Wheelhouse, one module per protocol. The crate performs no IO and reads no
+//! clock.
+//!
+//! - [`claude`], [`codex`] and [`acp`] are the protocols of coding agents.
+//! - [`control`] and [`remote`] are the request and response bodies of the HTTP API.
+//! - [`socket`] is the protocol of the daemon's socket, [`attach`] the frames of a terminal attached through it.
+#![warn(missing_docs)]
 
 pub mod acp;
 pub mod attach;

@@ -1,82 +1,82 @@
-//! The small remote control of a chat: `POST /message` and `GET /history`, as the Gemini CLI's remote control has them.
-//! Described for its users in `docs/agent-cli-access.md`.
+//! Bodies of `POST /message` and `GET /history`, compatible with the remote control of the Gemini CLI. Specified in
+//! `docs/agent-cli-access.md`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// `POST /message`.
+/// Request body of `POST /message`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageRequest {
-    /// What to say.
+    /// Text of the message.
     pub message: String,
-    /// To whom; the chat's targets when absent.
+    /// Recipients, by participant name. Default: the current chat targets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Vec<String>>,
-    /// The caller's name for this message: the same name is said once.
+    /// Idempotency key chosen by the caller. Repeating the request with the same key does not send the message again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// Pass the text to the model as it is: no slash command, no envelope. Refused (409, `not_literal`) where the agent would
-    /// interpret its first character itself.
+    /// Passes the text to the model unchanged, without slash command parsing or an envelope. Rejected (409,
+    /// `not_literal`) if the agent would interpret the first character itself.
     #[serde(default)]
     pub literal: bool,
-    /// Allow a text that begins with `!`, by which an agent may run a shell command.
+    /// Allows text that begins with `!`, which some agents run as a shell command.
     #[serde(default)]
     pub allow_shell: bool,
 }
 
-/// What a message answers.
+/// Response body of `POST /message`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageBody {
     /// Always `Message submitted`.
     pub status: String,
-    /// The name by which `/control/receipts/{request_id}` tells what became of it.
+    /// Request id of the message. Look up its progress with `GET /control/receipts/{request_id}`.
     pub request_id: String,
-    /// The turn that it started, if somebody takes it up.
+    /// Turn that the message started; null if no agent has started one.
     pub turn: Option<String>,
-    /// How far it is.
+    /// Current stage of the receipt.
     pub stage: String,
-    /// Why it failed, in words: of a retry whose first message failed.
+    /// Failure message. Present in the response to a retry if the original message failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Why it failed, as a code.
+    /// Failure code for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// The id was seen before: nothing was said again.
+    /// True if the request id was used before. The message was not sent again.
     pub duplicate: bool,
-    /// Lines that a slash command came to.
+    /// Output lines of a slash command.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<String>,
 }
 
-/// Extent of a text that is not shown whole.
+/// Size of a truncated text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExtentBody {
-    /// Bytes that are here.
+    /// Bytes that are included.
     pub shown: u64,
-    /// Bytes that there are, or were.
+    /// Total bytes of the original text.
     pub whole: u64,
 }
 
-/// One entry of `GET /history`.
+/// Entry of `GET /history`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HistoryEntry {
     /// `user` or `model`.
     pub role: String,
-    /// What was said.
+    /// Text of the message.
     pub text: String,
-    /// Present if the text is not shown whole; `GET /control/items/{id}/output` has the rest.
+    /// Present if the text is truncated; `GET /control/items/{id}/output` returns the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extent: Option<ExtentBody>,
-    /// With `?details=1`: its id, the same as in `/control/messages`.
+    /// Message id, the same as in `/control/messages`. Only with `?details=1`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// With `?details=1`: who said it.
+    /// Sender of the message. Only with `?details=1`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// With `?details=1`: when.
+    /// Time of the message. Only with `?details=1`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// With `?details=1`: the turns that a message started, and the turn that an answer belongs to.
+    /// Turns that a message started, or the turn that an answer belongs to. Only with `?details=1`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<String>,
 }

@@ -1,7 +1,7 @@
-//! Conversation files of Gemini CLI. Loading a conversation makes Gemini write an empty one under the same id: in the same
-//! minute into the same file, otherwise into a second one, and its next start deletes every file of an id that has an empty
-//! one. So before a load wh copies the file into its own state directory and gives it a name that Gemini neither writes
-//! nor deletes; it still finds the file by the id inside. See docs/decisions/035-comparing-conversations.md.
+//! Protects Gemini CLI's conversation files from being lost. Loading a conversation makes Gemini write an empty file
+//! under the same id, and its next start deletes every file of an id that has an empty one. Before a load, wh therefore
+//! copies the file into its own state directory and renames the original to a name that Gemini neither writes nor
+//! deletes (Gemini finds it by the id inside). See docs/decisions/035-comparing-conversations.md.
 
 mod content;
 
@@ -14,47 +14,47 @@ use std::time::Duration;
 
 use tempfile::NamedTempFile;
 
+use crate::interface::QueryContext;
 use crate::manage::gemini;
-use crate::port::Surroundings;
 use content::Content;
 
-/// Characters of an id in the name that Gemini gives to a file.
+/// Number of characters of the id that Gemini puts into a file name.
 const ID_PREFIX: usize = 8;
 
-/// Files of each kind that are kept of a conversation in wh's state directory: the newest and older ones.
+/// Files of each kind retained per conversation in wh's state directory, newest first.
 const MAX_COPIES: usize = 3;
 
-/// Time after the last write to a copy after which it is removed, at the next load of another conversation.
+/// Age after which copies of other conversations are removed. Checked when a conversation is loaded.
 const MAX_COPY_AGE: Duration = Duration::from_secs(60 * 24 * 60 * 60);
 
-/// The files of one conversation.
+/// Files and copies of one conversation.
 #[derive(Debug, Clone)]
 pub(super) struct ConversationFiles {
-    /// The folder with a folder for each project.
+    /// Gemini's directory with one subdirectory per project.
     projects: PathBuf,
-    /// The folder with the conversations of this project, where Gemini has one for it.
+    /// Gemini's directory with the conversations of this project; `None` if Gemini has none for it.
     chats: Option<PathBuf>,
-    /// The folder in wh's state directory.
+    /// Directory for copies in wh's state directory.
     state: PathBuf,
     id: String,
 }
 
-/// The state of a conversation's file before it is loaded.
+/// State of a conversation's file before it is loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Prepared {
-    /// It is there, under a name that is safe.
+    /// The file exists and has a safe name.
     Safe,
-    /// The same, but it could not be copied, for this reason.
+    /// The file exists and has a safe name, but copying it failed with this error.
     Uncopied(String),
-    /// It was gone, and is restored from wh's copy.
+    /// The file was missing or incomplete and was restored from wh's copy.
     Restored,
-    /// There is neither a file nor a copy.
+    /// Neither a file nor a copy exists.
     Missing,
 }
 
 impl ConversationFiles {
-    /// `None` if the id is not one of Gemini's, or there is no home directory.
-    pub fn new(here: &Surroundings, id: &str) -> Option<Self> {
+    /// Returns `None` if the id does not have the form of a Gemini id or if there is no home directory.
+    pub fn new(here: &QueryContext, id: &str) -> Option<Self> {
         let is_plain = id.len() >= 2 * ID_PREFIX && id.chars().all(|one| one.is_ascii_alphanumeric() || one == '-');
         if !is_plain {
             return None;
@@ -66,15 +66,15 @@ impl ConversationFiles {
         Some(Self { projects, chats: gemini::chats(here), state, id: id.to_owned() })
     }
 
-    /// Copies the file and gives it a safe name. No process may have the conversation open. `restore`: a copy with messages
-    /// that the file does not have takes its place, and the file moves into the state directory.
+    /// Copies the file and gives it a safe name. No process may have the conversation open. With `restore`, a copy that
+    /// has messages missing from the file replaces it, and the replaced file moves into the state directory.
     pub fn prepare(&self, restore: bool) -> io::Result<Prepared> {
         let found = self.found();
         let prepared = match best(&found) {
             Some((file, content)) => match self.copy_with_more(content).filter(|_| restore) {
                 Some(copy) => self.replace(file, &copy).map(|()| Prepared::Restored),
                 None => {
-                    let kept = self.keep(file, content);
+                    let kept = self.save_copy(file, content);
                     let uncopied = |error: io::Error| Prepared::Uncopied(error.to_string());
                     self.rename(file).map(|()| kept.map_or_else(uncopied, |()| Prepared::Safe))
                 }
@@ -85,8 +85,8 @@ impl ConversationFiles {
         prepared
     }
 
-    /// Copies a file. A copy with messages that the file does not have is kept beside it.
-    fn keep(&self, file: &Path, content: &Content) -> io::Result<()> {
+    /// Copies a file. An existing copy with messages that are missing from the file is retained under another name.
+    fn save_copy(&self, file: &Path, content: &Content) -> io::Result<()> {
         make_folder(&self.state)?;
         self.remove_old_copies();
         if let Ok(newest) = Content::read(&self.copy(0))
@@ -100,7 +100,7 @@ impl ConversationFiles {
         write(&self.copy(0), &content::bytes(file)?)
     }
 
-    /// Gives a file its safe name.
+    /// Renames a file to its safe name.
     fn rename(&self, file: &Path) -> io::Result<()> {
         let safe = file.with_file_name(self.safe_name(file));
         if safe != file && safe.exists() {
@@ -109,7 +109,7 @@ impl ConversationFiles {
         fs::rename(file, safe)
     }
 
-    /// Puts a copy in the place of a file.
+    /// Replaces a file by a copy.
     fn replace(&self, file: &Path, copy: &Path) -> io::Result<()> {
         let (copied, safe) = (content::bytes(copy)?, file.with_file_name(self.safe_name(file)));
         if safe != file && safe.exists() {
@@ -120,7 +120,7 @@ impl ConversationFiles {
         if safe == file { Ok(()) } else { fs::remove_file(file) }
     }
 
-    /// Writes the newest copy where no file is left.
+    /// Writes the newest copy back if Gemini has no file of the conversation.
     fn restore(&self, found: &[(PathBuf, Content)]) -> io::Result<Prepared> {
         let copy = self.copies().find(|(_, content)| !content.is_empty());
         let (Some((copy, _)), Some(folder)) = (copy, self.folder(found)) else { return Ok(Prepared::Missing) };
@@ -132,13 +132,13 @@ impl ConversationFiles {
         Ok(Prepared::Restored)
     }
 
-    /// Removes the empty files that a load has left: the next start of Gemini would delete the conversation with them. A
-    /// file in which something was ever said is moved into the state directory.
+    /// Removes the empty files that a load has left, because the next start of Gemini would delete the conversation
+    /// with them. A file that once contained messages is moved into the state directory instead.
     pub fn remove_empty(&self) {
         for (file, content) in self.found().iter().filter(|(_, content)| content.is_empty()) {
             let removed = if content.is_unused() { fs::remove_file(file) } else { self.set_aside(file) };
             if let Err(error) = removed {
-                tracing::debug!(%error, "an empty conversation stays");
+                tracing::debug!(%error, "cannot remove an empty conversation file");
             }
         }
     }
@@ -149,7 +149,7 @@ impl ConversationFiles {
         fs::remove_file(file)
     }
 
-    /// Writes a file that is to be replaced into the state directory.
+    /// Saves a file in the state directory before the file is replaced.
     fn save_replaced(&self, file: &Path) -> io::Result<()> {
         let replaced = content::bytes(file)?;
         make_folder(&self.state)?;
@@ -157,7 +157,7 @@ impl ConversationFiles {
         write(&self.replaced(0), &replaced)
     }
 
-    /// Removes copies of other conversations that are too old.
+    /// Removes copies of other conversations that are older than [`MAX_COPY_AGE`].
     fn remove_old_copies(&self) {
         let copies = fs::read_dir(&self.state).into_iter().flatten().flatten();
         let is_other = |name: &OsStr| !name.to_str().is_some_and(|name| name.starts_with(&self.id));
@@ -169,7 +169,7 @@ impl ConversationFiles {
         }
     }
 
-    /// True if wh has a copy with something that the file does not have.
+    /// True if a copy has messages that are missing from the file.
     pub fn can_restore(&self) -> bool {
         match best(&self.found()) {
             Some((_, content)) => self.copy_with_more(content).is_some(),
@@ -177,29 +177,29 @@ impl ConversationFiles {
         }
     }
 
-    /// The newest copy with something that is not in `content`.
+    /// Returns the newest copy with messages that are missing from `content`.
     fn copy_with_more(&self, content: &Content) -> Option<PathBuf> {
         self.copies().find(|(_, copied)| !content.contains(copied)).map(|(copy, _)| copy)
     }
 
-    /// The copies that can be read, the newest first.
+    /// Returns the readable copies, newest first.
     fn copies(&self) -> impl Iterator<Item = (PathBuf, Content)> {
         (0..MAX_COPIES)
             .map(|age| self.copy(age))
             .filter_map(|copy| Content::read(&copy).ok().map(|content| (copy, content)))
     }
 
-    /// The copy of the file; `age` is 0 for the newest.
+    /// Path of a copy; `age` 0 is the newest.
     fn copy(&self, age: usize) -> PathBuf {
         self.state.join(aged(&self.id, age))
     }
 
-    /// A file that was moved out of Gemini's folder.
+    /// Path of a replaced file; `age` 0 is the newest.
     fn replaced(&self, age: usize) -> PathBuf {
         self.state.join(aged(&format!("{}.replaced", self.id), age))
     }
 
-    /// The files of this id in all projects, with their content.
+    /// Finds the files with this id in all projects and reads them.
     fn found(&self) -> Vec<(PathBuf, Content)> {
         let prefix = format!("-{}", &self.id[..ID_PREFIX]);
         let projects = fs::read_dir(&self.projects).into_iter().flatten().flatten();
@@ -216,13 +216,14 @@ impl ConversationFiles {
             .collect()
     }
 
-    /// The folder that the conversation belongs in. A conversation is never written into another project.
+    /// Directory to restore the conversation into. A conversation is never written into another project.
     fn folder(&self, found: &[(PathBuf, Content)]) -> Option<PathBuf> {
         let left = || found.first().and_then(|(file, _)| file.parent()).map(Path::to_owned);
         self.chats.clone().or_else(left)
     }
 
-    /// A name with both ends of the id. Gemini itself uses only the first, after the minute in which the file was begun.
+    /// File name with both ends of the id. Gemini itself uses only the first characters, after the minute in which the
+    /// file was created.
     fn safe_name(&self, file: &Path) -> String {
         let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let minute = name.strip_prefix("session-").and_then(|rest| rest.get(..16));
@@ -231,44 +232,44 @@ impl ConversationFiles {
     }
 }
 
-/// The file that has the conversation.
+/// Selects the file with the most content.
 fn best(found: &[(PathBuf, Content)]) -> Option<(&PathBuf, &Content)> {
     let used = found.iter().filter(|(_, content)| !content.is_empty());
     used.max_by_key(|(_, content)| content.size()).map(|(file, content)| (file, content))
 }
 
-/// The name of the newest file, or with a number that of an older one.
+/// File name of the newest file, or of an older one with a number.
 fn aged(stem: &str, age: usize) -> String {
     if age == 0 { format!("{stem}.jsonl") } else { format!("{stem}.{age}.jsonl") }
 }
 
-/// Makes room for a new file by counting the others up. The oldest is dropped.
+/// Increments the age of all files to make room for a new one. The oldest is dropped.
 fn shift(path: impl Fn(usize) -> PathBuf) {
     for age in (1..MAX_COPIES).rev() {
-        // Not all of them are there.
+        // Some of the files may not exist.
         let _ = fs::rename(path(age - 1), path(age));
     }
 }
 
-/// True for the folder of a project's conversations, unless it or the project is a link.
+/// True for the conversation directory of a project, unless it or the project is a symbolic link.
 fn is_own_folder(chats: &Path) -> bool {
     let is_folder = |path: &Path| fs::symlink_metadata(path).is_ok_and(|facts| facts.is_dir());
     chats.parent().is_some_and(is_folder) && is_folder(chats)
 }
 
-/// Makes a folder that only this user can read.
+/// Creates a directory with mode 0700.
 fn make_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     if !fs::symlink_metadata(folder)?.is_dir() {
-        return Err(io::Error::other(format!("{} is a link", folder.display())));
+        return Err(io::Error::other(format!("{} is a link, not a directory", folder.display())));
     }
     fs::set_permissions(folder, Permissions::from_mode(0o700))
 }
 
-/// Replaces a file in one step. Only this user can read it.
+/// Replaces a file atomically. The new file has mode 0600.
 fn write(file: &Path, content: &[u8]) -> io::Result<()> {
-    let folder = file.parent().ok_or_else(|| io::Error::other("a file has a folder"))?;
-    // Created anew, with mode 0600.
+    let folder = file.parent().ok_or_else(|| io::Error::other("the path has no directory"))?;
+    // `NamedTempFile` creates files with mode 0600.
     let mut new = NamedTempFile::new_in(folder)?;
     new.write_all(content)?;
     new.as_file().sync_all()?;

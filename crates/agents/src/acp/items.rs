@@ -1,5 +1,5 @@
-//! The conversation as it is streamed, as items of ours. The agent's ids may come again, in the next turn or after a new
-//! start; our keys do not.
+//! Translates ACP conversation updates into space items. The agent's ids may repeat in the next turn or after a
+//! restart; item keys never do.
 
 use std::collections::HashMap;
 
@@ -7,50 +7,50 @@ use wh_core::space::harness::Report;
 use wh_core::space::item::{Body, Level, ToolStatus};
 use wh_wire::acp;
 
-use super::tools::Told;
+use super::tools::PartialToolCall;
 
-/// Calls of one turn that are followed. Of more than that nothing is shown.
-const MOST_CALLS: usize = 4096;
+/// Tool calls tracked per turn. Further calls are not shown.
+const MAX_CALLS_PER_TURN: usize = 4096;
 
-/// What is under way.
+/// Items in progress.
 #[derive(Debug, Default)]
-pub(crate) struct Items {
-    /// Stands before every key.
+pub(crate) struct AcpItems {
+    /// Prefix of every key.
     prefix: &'static str,
-    /// Calls are reported without their arguments.
+    /// The agent reports calls without their arguments.
     derives_arguments: bool,
     keys: u64,
-    growing: Option<Growing>,
-    /// The calls of this turn by the agent's id.
-    calls: HashMap<String, Call>,
-    /// The plan of this turn.
+    open_message: Option<OpenMessage>,
+    /// Calls of this turn, by the agent's id.
+    calls: HashMap<String, TrackedCall>,
+    /// Key of this turn's plan.
     plan: Option<String>,
 }
 
 #[derive(Debug)]
-struct Growing {
+struct OpenMessage {
     key: String,
-    voice: Voice,
+    kind: MessageKind,
     message: Option<String>,
 }
 
 #[derive(Debug)]
-struct Call {
+struct TrackedCall {
     key: String,
-    told: Told,
+    reported: PartialToolCall,
     status: ToolStatus,
 }
 
-/// Whether something is said or thought.
+/// Kind of streamed text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Voice {
-    Said,
+pub(crate) enum MessageKind {
+    Message,
     Thought,
 }
 
-impl Items {
-    /// Items of an earlier conversation, with keys of their own.
-    pub fn recalled() -> Self {
+impl AcpItems {
+    /// Items of a replayed conversation, with a separate key prefix.
+    pub fn replayed() -> Self {
         Self { prefix: "recalled-", ..Self::default() }
     }
 
@@ -64,35 +64,35 @@ impl Items {
         format!("{}{what}-{}", self.prefix, self.keys)
     }
 
-    /// A turn begins: what was of the last one is not spoken of any more.
+    /// Starts a turn and forgets calls and plan of the previous one.
     pub fn begin(&mut self) {
         self.calls.clear();
         self.plan = None;
     }
 
-    /// More is said or thought: of the same message, or of a new one.
-    pub fn chunk(&mut self, voice: Voice, chunk: acp::Chunk) -> Vec<Report> {
-        let text = chunk.content.words();
+    /// Appends to the message in progress, or starts a new one if the kind or the message id changed.
+    pub fn chunk(&mut self, kind: MessageKind, chunk: acp::Chunk) -> Vec<Report> {
+        let text = chunk.content.display_text();
         if text.is_empty() {
             return Vec::new();
         }
-        let same = |growing: &&mut Growing| growing.voice == voice && growing.message == chunk.message_id;
-        if let Some(growing) = self.growing.as_mut().filter(same) {
-            return vec![Report::Grew { key: growing.key.clone(), text, tokens: None }];
+        let same = |open: &&mut OpenMessage| open.kind == kind && open.message == chunk.message_id;
+        if let Some(open) = self.open_message.as_mut().filter(same) {
+            return vec![Report::Grew { key: open.key.clone(), text, tokens: None }];
         }
-        let mut reports = self.settle();
-        let key = self.key(if voice == Voice::Said { "text" } else { "thought" });
-        reports.push(Report::Item { key: key.clone(), body: body(voice, text), done: false });
-        self.growing = Some(Growing { key, voice, message: chunk.message_id });
+        let mut reports = self.finish_message();
+        let key = self.key(if kind == MessageKind::Message { "text" } else { "thought" });
+        reports.push(Report::Item { key: key.clone(), body: body(kind, text), done: false });
+        self.open_message = Some(OpenMessage { key, kind, message: chunk.message_id });
         reports
     }
 
-    /// What grew is whole.
-    fn settle(&mut self) -> Vec<Report> {
-        self.growing.take().map(|it| Report::Finished(it.key)).into_iter().collect()
+    /// Finishes the message in progress.
+    fn finish_message(&mut self) -> Vec<Report> {
+        self.open_message.take().map(|it| Report::Finished(it.key)).into_iter().collect()
     }
 
-    /// A call begins or has changed, wherever that is told first.
+    /// Handles a new or changed call. The first report of a call may be an update.
     pub fn call(&mut self, change: acp::ToolCall) -> Vec<Report> {
         let id = change.tool_call_id.clone();
         if id.is_empty() {
@@ -100,41 +100,41 @@ impl Items {
         }
         let mut reports = Vec::new();
         if !self.calls.contains_key(&id) {
-            if self.calls.len() == MOST_CALLS {
+            if self.calls.len() == MAX_CALLS_PER_TURN {
                 return Vec::new();
             }
-            reports = self.settle();
+            reports = self.finish_message();
             let key = self.key("call");
-            let told = Told::new(self.derives_arguments);
-            self.calls.insert(id.clone(), Call { key, told, status: ToolStatus::Pending });
+            let reported = PartialToolCall::new(self.derives_arguments);
+            self.calls.insert(id.clone(), TrackedCall { key, reported, status: ToolStatus::Pending });
         }
         let Some(call) = self.calls.get_mut(&id) else { return reports };
-        let told = change.status.is_some();
-        call.told.merge(change);
-        // What somebody here said no to, or ended, stays so.
-        if told && !matches!(call.status, ToolStatus::Denied | ToolStatus::Cancelled) {
-            let status = call.told.status();
-            // An agent may go on calling a call pending that was allowed.
+        let has_status = change.status.is_some();
+        call.reported.merge(change);
+        // A denial or cancellation by the user overrides later reports of the agent.
+        if has_status && !matches!(call.status, ToolStatus::Denied | ToolStatus::Cancelled) {
+            let status = call.reported.status();
+            // An agent may keep reporting an allowed call as pending.
             call.status = if status == ToolStatus::Pending { call.status } else { status };
         }
         reports.push(call.report());
-        call.settle();
+        call.release_memory();
         reports
     }
 
-    /// What is known of a call.
-    pub fn told(&self, id: &str) -> Option<&Told> {
-        self.calls.get(id).map(|call| &call.told)
+    /// State of a call as reported so far.
+    pub fn reported_call(&self, id: &str) -> Option<&PartialToolCall> {
+        self.calls.get(id).map(|call| &call.reported)
     }
 
-    /// Somebody has decided about a call.
+    /// Sets the status of a call after the user's decision.
     pub fn decided(&mut self, id: &str, status: ToolStatus) -> Option<Report> {
         let call = self.calls.get_mut(id).filter(|call| !call.status.is_over())?;
         call.status = status;
         Some(call.report())
     }
 
-    /// What the agent means to do, in place of what it meant before.
+    /// Replaces the plan.
     pub fn plan(&mut self, entries: &[acp::PlanEntry]) -> Vec<Report> {
         let key = match self.plan.clone() {
             Some(key) => key,
@@ -150,15 +150,15 @@ impl Items {
             format!("{mark} {}", entry.content)
         });
         let body = Body::Notice { level: Level::Info, topic: "plan".to_owned(), lines: lines.collect() };
-        let mut reports = self.settle();
+        let mut reports = self.finish_message();
         reports.push(Report::Item { key, body, done: true });
         reports
     }
 
-    /// The turn is over: what was under way is not any more.
+    /// Ends the turn and cancels calls in progress.
     pub fn end(&mut self) -> Vec<Report> {
-        let mut reports = self.settle();
-        let mut open: Vec<&mut Call> = self.calls.values_mut().filter(|call| !call.status.is_over()).collect();
+        let mut reports = self.finish_message();
+        let mut open: Vec<&mut TrackedCall> = self.calls.values_mut().filter(|call| !call.status.is_over()).collect();
         open.sort_by(|one, other| one.key.cmp(&other.key));
         for call in open {
             call.status = ToolStatus::Cancelled;
@@ -168,26 +168,27 @@ impl Items {
     }
 }
 
-impl Call {
-    /// It was reported: of what is long only that is remembered which is shown again, and of what is over nothing.
-    fn settle(&mut self) {
+impl TrackedCall {
+    /// Frees memory after a report: long fields are truncated to their displayed length, and finished calls are
+    /// cleared.
+    fn release_memory(&mut self) {
         if self.status.is_over() {
-            self.told.clear();
+            self.reported.clear();
         } else {
-            self.told.settle();
+            self.reported.truncate_long_fields();
         }
     }
 
     fn report(&self) -> Report {
-        let body = Body::Tool(self.told.card(self.status));
+        let body = Body::Tool(self.reported.card(self.status));
         Report::Item { key: self.key.clone(), body, done: self.status.is_over() }
     }
 }
 
-fn body(voice: Voice, text: String) -> Body {
-    match voice {
-        Voice::Said => Body::Text { text, attachments: Vec::new() },
-        Voice::Thought => Body::Thought { text, action: None, tokens: None },
+fn body(kind: MessageKind, text: String) -> Body {
+    match kind {
+        MessageKind::Message => Body::Text { text, attachments: Vec::new() },
+        MessageKind::Thought => Body::Thought { text, action: None, tokens: None },
     }
 }
 
@@ -197,13 +198,13 @@ mod tests {
 
     use super::*;
 
-    fn said(items: &mut Items, text: &str, message: Option<&str>) -> Vec<Report> {
+    fn said(items: &mut AcpItems, text: &str, message: Option<&str>) -> Vec<Report> {
         let chunk =
             acp::Chunk { content: acp::ContentBlock::Text(text.to_owned()), message_id: message.map(str::to_owned) };
-        items.chunk(Voice::Said, chunk)
+        items.chunk(MessageKind::Message, chunk)
     }
 
-    fn call(items: &mut Items, change: Value) -> Vec<Report> {
+    fn call(items: &mut AcpItems, change: Value) -> Vec<Report> {
         items.call(acp::read(change))
     }
 
@@ -216,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_text_grows_until_something_else_comes() {
-        let mut items = Items::default();
+        let mut items = AcpItems::default();
         assert!(matches!(&said(&mut items, "a", None)[..], [Report::Item { done: false, .. }]));
         assert!(matches!(&said(&mut items, "b", None)[..], [Report::Grew { text, .. }] if text == "b"));
         let reports = said(&mut items, "c", Some("m"));
@@ -231,7 +232,7 @@ mod tests {
 
     #[test]
     fn the_agents_ids_may_come_again() {
-        let mut items = Items::default();
+        let mut items = AcpItems::default();
         let first = call(&mut items, json!({"toolCallId": "t", "status": "completed"}));
         items.end();
         items.begin();
@@ -245,7 +246,7 @@ mod tests {
 
     #[test]
     fn what_was_denied_stays_denied_and_what_is_open_at_the_end_is_cancelled() {
-        let mut items = Items::default();
+        let mut items = AcpItems::default();
         call(&mut items, json!({"toolCallId": "t", "status": "pending"}));
         assert_eq!(items.decided("t", ToolStatus::Denied).map(|it| status(&it)), Some((ToolStatus::Denied, true)));
         let late = call(&mut items, json!({"toolCallId": "t", "status": "failed"}));
@@ -258,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_plan_takes_the_place_of_the_one_before() {
-        let mut items = Items::default();
+        let mut items = AcpItems::default();
         let entry = |status: &str| acp::PlanEntry { content: "dig".to_owned(), status: status.to_owned() };
         let first = items.plan(&[entry("pending")]);
         let second = items.plan(&[entry("completed")]);

@@ -1,23 +1,23 @@
-//! The conversations of an agent of the protocol, asked of one that is started for nothing else.
+//! Lists conversations of an ACP agent outside of a conversation.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 use wh_wire::acp::{self, InitializeReply, SessionList};
 
+use crate::interface::{ManageError, SavedConversation};
 use crate::manage::{self, run, title};
-use crate::port::{Kept, ManageError};
 use crate::rpc::{self, JsonRpc};
 use crate::table::management::Inquiry;
 
-/// Lists conversations by the protocol. The agent is started for nothing else.
-pub(crate) async fn conversations(inquiry: Inquiry<'_>) -> Result<Vec<Kept>, ManageError> {
+/// Lists conversations with `session/list`, in a process started only for this request.
+pub(crate) async fn conversations(inquiry: Inquiry<'_>) -> Result<Vec<SavedConversation>, ManageError> {
     let Inquiry { entry, launch, here } = inquiry;
     let mut launch = launch.clone();
     launch.arguments = entry.program.arguments.iter().map(Into::into).collect();
-    let reply = rpc::ask_aside(&launch, JsonRpc { names_version: true }, run::PATIENCE, async |link| {
+    let reply = rpc::request_once(&launch, JsonRpc { names_version: true }, run::COMMAND_TIMEOUT, async |link| {
         let us = json!({
-            "protocolVersion": acp::VERSION,
+            "protocolVersion": acp::ACP_VERSION,
             "clientCapabilities": {},
             "clientInfo": { "name": "wheelhouse", "title": "Wheelhouse", "version": env!("CARGO_PKG_VERSION") },
         });
@@ -34,8 +34,8 @@ pub(crate) async fn conversations(inquiry: Inquiry<'_>) -> Result<Vec<Kept>, Man
     }
 }
 
-/// `session/list`, the newest first.
-fn sessions(reply: &Value, directory: &Path) -> Vec<Kept> {
+/// Parses the reply to `session/list`, newest first.
+fn sessions(reply: &Value, directory: &Path) -> Vec<SavedConversation> {
     let titles = reply["sessions"].as_array().cloned().unwrap_or_default();
     let about = |id: &str| {
         let of = titles.iter().find(|one| one["sessionId"] == id)?;
@@ -43,16 +43,16 @@ fn sessions(reply: &Value, directory: &Path) -> Vec<Kept> {
     };
     let list: SessionList = serde_json::from_value(reply.clone()).unwrap_or_default();
     let here = list.sessions.into_iter().filter(|one| one.cwd.as_deref().is_none_or(|cwd| Path::new(cwd) == directory));
-    let mut kept: Vec<Kept> = here
-        .map(|one| Kept {
+    let mut saved: Vec<SavedConversation> = here
+        .map(|one| SavedConversation {
             title: about(&one.session_id).unwrap_or_else(|| "(untitled)".to_owned()),
             at: one.updated_at.as_deref().and_then(manage::time),
             directory: one.cwd.map(Into::into),
             name: one.session_id,
         })
         .collect();
-    kept.sort_by_key(|kept| std::cmp::Reverse(kept.at));
-    kept
+    saved.sort_by_key(|saved| std::cmp::Reverse(saved.at));
+    saved
 }
 
 #[cfg(test)]
@@ -66,8 +66,8 @@ mod tests {
             {"sessionId": "b", "cwd": "/w", "updatedAt": "2026-02-01T00:00:00Z"},
             {"sessionId": "c", "cwd": "/elsewhere"},
         ]});
-        let kept = sessions(&reply, Path::new("/w"));
-        let found: Vec<(&str, &str)> = kept.iter().map(|one| (one.name.as_str(), one.title.as_str())).collect();
+        let saved = sessions(&reply, Path::new("/w"));
+        let found: Vec<(&str, &str)> = saved.iter().map(|one| (one.name.as_str(), one.title.as_str())).collect();
         assert_eq!(found, [("b", "(untitled)"), ("a", "Old")]);
         assert_eq!(sessions(&json!({}), Path::new("/w")), []);
     }

@@ -1,8 +1,8 @@
-//! Agents that speak the Agent Client Protocol. Which there are is in the [`table`]; how they are spoken to is the same for
-//! all of them, and what one can do is asked of the one that runs.
+//! Agents that speak the Agent Client Protocol (ACP). The [`table`] defines which agents exist; this module drives all
+//! of them the same way, and their capabilities come from the running agent.
 
-mod backlog;
 mod conversation_files;
+mod handshake_buffer;
 pub(crate) mod items;
 mod manage;
 mod protocol;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use wh_pipe::Launch;
 
 use crate::driver;
-use crate::port::{ALLOW_SKIPPING, Harness, Start, StartError};
+use crate::interface::{ALLOW_SKIPPING, Harness, Start, StartError};
 use crate::table;
 pub(crate) use manage::conversations;
 use protocol::AcpProtocol;
@@ -27,16 +27,16 @@ pub(crate) fn start(entry: Arc<Entry>, mut launch: Launch, start: Start) -> Resu
         entry.allows(mode, start.may_skip_permissions)?;
     }
     let may_skip = start.may_skip_permissions;
-    Ok(Harness::run(|inside| {
-        launch.leash = Some(inside.leash.clone());
-        driver::run(AcpProtocol::new(entry, launch, start), may_skip, inside)
+    Ok(Harness::run(|task| {
+        launch.kill_switch = Some(task.kill_switch.clone());
+        driver::run(AcpProtocol::new(entry, launch, start), may_skip, task)
     }))
 }
 
 impl Entry {
-    /// Whether this mode asks for no permission.
+    /// True if the mode skips permissions.
     fn skips(&self, mode: &str) -> bool {
-        self.skipping.iter().any(|one| one == mode)
+        self.skipping_modes.iter().any(|one| one == mode)
     }
 
     fn allows(&self, mode: &str, may_skip: bool) -> Result<(), StartError> {

@@ -1,11 +1,11 @@
-//! The Agent Client Protocol on the driver: orders become requests, updates become steps.
+//! Implements the driver's [`Protocol`] for the Agent Client Protocol: orders become requests, updates become steps.
 
+mod exchange_log;
 mod model_errors;
 mod refusals;
-mod repeated;
 mod replay;
 mod replay_wait;
-mod said;
+mod replayed_messages;
 mod setup;
 mod updates;
 
@@ -20,67 +20,67 @@ use wh_core::space::question::{Answer, Question};
 use wh_pipe::Launch;
 use wh_wire::acp::{PromptReply, SessionReply, StopReason, read};
 
-use super::items::Items;
-use super::questions::Ask as AgentAsk;
-use super::settings::Settings;
+use super::items::AcpItems;
+use super::questions::AcpRequest;
+use super::settings::SessionSettings;
 use super::table::Entry;
-use crate::driver::{Failure, FrameOf, MessageOf, Now, Protocol, Setting, Step, Steps};
-use crate::port::{Start, StartError};
-use crate::rpc::{Frame, JsonRpc, RpcError};
-use said::Said;
+use crate::driver::{FrameOf, MessageOf, Now, Protocol, RequestFailure, Setting, Step, Steps};
+use crate::interface::{Start, StartError};
+use crate::rpc::{JsonRpc, RpcError, RpcFrame};
+use exchange_log::ExchangeLog;
 
-/// Calls that every agent of the protocol understands.
+/// Calls that every ACP agent supports.
 const CALLS: [&str; 2] = ["status", "restart"];
 
 /// Option that restores wh's copy of the conversation.
 const RESTORE: &str = "restore";
 
-/// Option that begins a new conversation with the text of the lost one.
-const BEGIN_ANEW: &str = "begin-anew";
+/// Option that starts a new conversation with the text of the lost one.
+const BEGIN_NEW: &str = "begin-anew";
 
-/// A question that waits for an answer.
+/// Question that waits for an answer.
 #[derive(Debug)]
-pub(super) enum Ask {
-    /// Of the agent.
-    Agent(AgentAsk),
-    /// Of wh: the conversation came back without some messages.
+pub(super) enum AcpQuestion {
+    /// Question of the agent.
+    Agent(AcpRequest),
+    /// Question of wh: some messages are missing from the resumed conversation.
     Incomplete,
 }
 
-/// An agent of the protocol.
+/// Protocol state of one ACP agent.
 pub(super) struct AcpProtocol {
     entry: Arc<Entry>,
     launch: Launch,
     start: Start,
-    items: Items,
-    said: Said,
-    /// Text that prompts begin with until one is answered: agents take prompts back that fail or are cancelled.
+    items: AcpItems,
+    exchanges: ExchangeLog,
+    /// Text to prepend to prompts until a prompt is answered, since agents discard failed and cancelled prompts.
     context: Option<String>,
-    /// Warning on the receipts of prompts: the agent does not have all of the conversation.
+    /// Warning for the receipts of prompts if a part of the conversation is missing.
     incomplete: Option<String>,
-    /// wh's copy of the conversation is to be restored before the next load.
+    /// Restore wh's copy of the conversation before the next load.
     restores: bool,
     usage: Usage,
-    /// The conversation, by the agent's name for it.
+    /// The agent's id of the conversation.
     session: Option<String>,
-    /// Time at which it began, if that was here.
-    begun: Option<SystemTime>,
-    /// There was a conversation before this one.
-    again: bool,
-    /// Choices of a person, for the next process.
+    /// Creation time of the conversation, if it was created by this harness.
+    created_at: Option<SystemTime>,
+    /// A conversation existed before this one.
+    had_conversation: bool,
+    /// Mode and model that the user selected, also applied to the next process.
     mode: Option<String>,
     model: Option<String>,
-    /// The process can resume this conversation in a later one.
-    lasts: bool,
+    /// The agent supports resuming this conversation in a later process.
+    can_resume: bool,
     version: Option<String>,
-    settings: Settings,
+    settings: SessionSettings,
     commands: Vec<Named>,
-    /// The agent repeats an earlier conversation, until the first prompt.
+    /// The agent is replaying an earlier conversation. Cleared by the first prompt.
     replays: bool,
-    /// Something was said to this process.
+    /// A prompt was delivered to this process.
     prompted: bool,
-    /// Something was said in the conversation. Agents do not keep one in which nothing was.
-    spoken: bool,
+    /// The conversation has a prompt. Agents do not store conversations without one.
+    has_prompts: bool,
 }
 
 impl AcpProtocol {
@@ -94,27 +94,27 @@ impl AcpProtocol {
         }
         launch.stderr_marker = quirks.retry_lines.as_ref().map(|lines| lines.marker.clone());
         Self {
-            begun: start.resume.as_ref().and(start.begun),
-            items: Items::new(quirks.derives_arguments),
+            created_at: start.resume.as_ref().and(start.conversation_created_at),
+            items: AcpItems::new(quirks.derives_arguments),
             entry,
             launch,
             start,
-            said: Said::default(),
+            exchanges: ExchangeLog::default(),
             context: None,
             incomplete: None,
             restores: false,
             usage: Usage::default(),
             session: None,
-            again: false,
+            had_conversation: false,
             mode: None,
             model: None,
-            lasts: false,
+            can_resume: false,
             version: None,
-            settings: Settings::default(),
+            settings: SessionSettings::default(),
             commands: Vec::new(),
             replays: false,
             prompted: false,
-            spoken: false,
+            has_prompts: false,
         }
     }
 
@@ -126,18 +126,18 @@ impl AcpProtocol {
         self.session.as_deref().unwrap_or_default()
     }
 
-    fn cancel(&self) -> Frame {
-        Frame::Notification { method: "session/cancel", params: json!({ "sessionId": self.conversation() }) }
+    fn cancel(&self) -> RpcFrame {
+        RpcFrame::Notification { method: "session/cancel", params: json!({ "sessionId": self.conversation() }) }
     }
 
-    /// The name to resume the conversation by, where the agent can do that.
-    fn resume_id(&self, spoken: bool) -> Report {
-        Report::Kept(self.session.clone().filter(|_| self.lasts && spoken))
+    /// Reports the resume id, if the agent can resume the conversation.
+    fn resume_id(&self, has_prompts: bool) -> Report {
+        Report::ResumeId(self.session.clone().filter(|_| self.can_resume && has_prompts))
     }
 
     fn status(&self) -> String {
         let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
-        let Settings { modes, models } = &self.settings;
+        let SessionSettings { modes, models } = &self.settings;
         let (version, model, mode) = (known(&self.version), known(&models.current), known(&modes.current));
         format!("{} {version}\nmodel {model}, mode {mode}", self.title())
     }
@@ -154,13 +154,15 @@ impl AcpProtocol {
             _ if interrupted => Outcome::Cancelled,
             StopReason::EndTurn => Outcome::Completed,
             StopReason::Refusal => Outcome::Failed(format!("{title} refused")),
-            StopReason::MaxTokens => Outcome::Failed("the model may not write more in one turn".to_owned()),
-            StopReason::MaxTurnRequests => Outcome::Failed("the model may not be asked more in one turn".to_owned()),
+            StopReason::MaxTokens => Outcome::Failed("the model reached its output limit for one turn".to_owned()),
+            StopReason::MaxTurnRequests => {
+                Outcome::Failed("the agent reached its limit of model requests for one turn".to_owned())
+            }
             StopReason::Other(word) if word.is_empty() => Outcome::Completed,
             StopReason::Other(word) => Outcome::Failed(format!("{title} stopped: {}", word.replace('_', " "))),
         };
         let completed = outcome == Outcome::Completed;
-        self.said.ended(completed);
+        self.exchanges.ended(completed);
         self.context.take_if(|_| completed);
         steps.ended(outcome);
     }
@@ -169,7 +171,7 @@ impl AcpProtocol {
 impl Protocol for AcpProtocol {
     type Codec = JsonRpc;
     type Refusal = RpcError;
-    type Ask = Ask;
+    type Ask = AcpQuestion;
     type Tag = ();
 
     fn title(&self) -> &str {
@@ -182,8 +184,8 @@ impl Protocol for AcpProtocol {
 
     fn capabilities(&self) -> Capabilities {
         let may = |mode: &&Named| self.start.may_skip_permissions || !self.entry.skips(&mode.id);
-        let Settings { modes, models } = &self.settings;
-        // Where it is not offered, the call says why.
+        let SessionSettings { modes, models } = &self.settings;
+        // Not listed as a capability unless supported; the call explains why it is refused.
         let compact = self.entry.quirks.compacts_by_itself.then_some("compact");
         Capabilities {
             interrupts: true,
@@ -197,49 +199,49 @@ impl Protocol for AcpProtocol {
         }
     }
 
-    fn words(&self, failure: &Failure<RpcError>) -> String {
-        failure.words(|refusal| setup::said(&self.entry, refusal))
+    fn failure_text(&self, failure: &RequestFailure<RpcError>) -> String {
+        failure.describe(|refusal| setup::error_text(&self.entry, refusal))
     }
 
-    fn discreet(&self, text: &str) -> String {
-        self.start.discreet(text, self.session.as_deref())
+    fn redact_ids(&self, text: &str) -> String {
+        self.start.redact_ids(text, self.session.as_deref())
     }
 
-    fn said(&mut self, message: MessageOf<Self>, now: Now<'_>, steps: &mut Steps<Self>) {
+    fn on_message(&mut self, message: MessageOf<Self>, now: Now<'_>, steps: &mut Steps<Self>) {
         self.incoming(message, now, steps);
     }
 
-    fn logged(&mut self, line: &str, steps: &mut Steps<Self>) {
+    fn on_stderr_line(&mut self, line: &str, steps: &mut Steps<Self>) {
         let retry = self.entry.quirks.retry_lines.as_ref().and_then(|lines| model_errors::retry(line, lines));
         retry.into_iter().for_each(|text| steps.warn(text));
     }
 
     fn prompt(&mut self, turn: &TurnId, text: &str, steps: &mut Steps<Self>) -> FrameOf<Self> {
-        // What was said between turns is complete by now.
+        // Messages between turns are complete by now.
         steps.reports(self.items.end());
         self.items.begin();
         self.replays = false;
-        self.said.prompt(text);
+        self.exchanges.prompt(text);
         if let Some(warning) = &self.incomplete {
             steps.report(Report::Warned(turn.clone(), warning.clone()));
         }
         let blocks = self.context.clone().into_iter().chain([text.to_owned()]);
         let prompt: Vec<Value> = blocks.map(|text| json!({ "type": "text", "text": text })).collect();
-        Frame::request("session/prompt", json!({ "sessionId": self.conversation(), "prompt": prompt }))
+        RpcFrame::request("session/prompt", json!({ "sessionId": self.conversation(), "prompt": prompt }))
     }
 
-    fn delivered(&mut self, steps: &mut Steps<Self>) {
-        self.spoken = true;
-        // Not all agents keep a conversation in which nothing was said.
+    fn on_prompt_delivered(&mut self, steps: &mut Steps<Self>) {
+        self.has_prompts = true;
+        // Some agents do not store a conversation without a prompt.
         if !std::mem::replace(&mut self.prompted, true) {
             steps.report(self.resume_id(true));
         }
     }
 
-    fn prompt_replied(
+    fn on_prompt_reply(
         &mut self,
         turn: &TurnId,
-        reply: Result<Value, Failure<RpcError>>,
+        reply: Result<Value, RequestFailure<RpcError>>,
         now: Now<'_>,
         steps: &mut Steps<Self>,
     ) {
@@ -251,9 +253,9 @@ impl Protocol for AcpProtocol {
                 steps.begun();
                 self.ended(&read(reply), now.interrupted, steps);
             }
-            // Some agents tell of an interrupt as of an error.
+            // Some agents report an interrupt as an error.
             Err(_) if now.interrupted => steps.ended(Outcome::Cancelled),
-            Err(failure) => steps.ended(Outcome::Failed(self.words(&failure))),
+            Err(failure) => steps.ended(Outcome::Failed(self.failure_text(&failure))),
         }
     }
 
@@ -261,12 +263,12 @@ impl Protocol for AcpProtocol {
         Some(self.cancel())
     }
 
-    fn close(&mut self, steps: &mut Steps<Self>) {
+    fn finish_items(&mut self, steps: &mut Steps<Self>) {
         steps.reports(self.items.end());
     }
 
-    fn answer(&mut self, ask: Ask, answers: Vec<(Question, Answer)>, steps: &mut Steps<Self>) -> FrameOf<Self> {
-        let Ask::Agent(ask) = ask else { return self.cancel() };
+    fn answer(&mut self, ask: AcpQuestion, answers: Vec<(Question, Answer)>, steps: &mut Steps<Self>) -> FrameOf<Self> {
+        let AcpQuestion::Agent(ask) = ask else { return self.cancel() };
         let (result, decided) = match answers.first() {
             Some((question, answer)) => ask.answer(question, answer),
             None => (ask.abandoned(), None),
@@ -274,49 +276,53 @@ impl Protocol for AcpProtocol {
         if let Some(report) = decided.and_then(|(call, status)| self.items.decided(call, status)) {
             steps.report(report);
         }
-        Frame::Answer { id: ask.id, result }
+        RpcFrame::Answer { id: ask.id, result }
     }
 
-    fn decide(&mut self, ask: &Ask, answer: &Answer, steps: &mut Steps<Self>) -> bool {
-        let Ask::Incomplete = ask else { return false };
+    fn answer_own_question(&mut self, ask: &AcpQuestion, answer: &Answer, steps: &mut Steps<Self>) -> bool {
+        let AcpQuestion::Incomplete = ask else { return false };
         match answer.option.as_deref() {
             Some(RESTORE) => {
                 self.restores = true;
                 steps.push(Step::Reconnect);
             }
-            Some(BEGIN_ANEW) => {
+            Some(BEGIN_NEW) => {
                 self.replace_conversation();
                 steps.push(Step::Reconnect);
             }
             _ => {
-                self.said.clear();
+                self.exchanges.clear();
                 steps.push(Step::Occupied(false));
             }
         }
         true
     }
 
-    fn abandon(&self, ask: &Ask) -> Option<FrameOf<Self>> {
-        let Ask::Agent(ask) = ask else { return None };
-        Some(Frame::Answer { id: ask.id.clone(), result: ask.abandoned() })
+    fn dismissal_frame(&self, ask: &AcpQuestion) -> Option<FrameOf<Self>> {
+        let AcpQuestion::Agent(ask) = ask else { return None };
+        Some(RpcFrame::Answer { id: ask.id.clone(), result: ask.abandoned() })
     }
 
-    fn allows(&self, mode: &str) -> Result<(), StartError> {
+    fn check_mode(&self, mode: &str) -> Result<(), StartError> {
         self.entry.allows(mode, self.start.may_skip_permissions)
     }
 
-    fn choose(&mut self, setting: &Setting) -> Option<FrameOf<Self>> {
+    fn setting_request(&mut self, setting: &Setting) -> Option<FrameOf<Self>> {
         let (method, params) = match setting {
             Setting::Model(model) => self.settings.model(self.conversation(), model),
             Setting::Mode(mode) => self.settings.mode(self.conversation(), mode),
         };
-        Some(Frame::request(method, params))
+        Some(RpcFrame::request(method, params))
     }
 
-    fn chosen(&mut self, setting: &Setting, outcome: Result<Value, Failure<RpcError>>) -> Result<(), String> {
+    fn on_setting_reply(
+        &mut self,
+        setting: &Setting,
+        outcome: Result<Value, RequestFailure<RpcError>>,
+    ) -> Result<(), String> {
         let (Setting::Model(wanted) | Setting::Mode(wanted)) = setting;
-        let reply =
-            outcome.map_err(|failure| format!("{} did not take {wanted:?}: {}", self.title(), self.words(&failure)))?;
+        let reply = outcome
+            .map_err(|failure| format!("{} rejected {wanted:?}: {}", self.title(), self.failure_text(&failure)))?;
         let (current, chosen) = match setting {
             Setting::Model(_) => (&mut self.settings.models.current, &mut self.model),
             Setting::Mode(_) => (&mut self.settings.modes.current, &mut self.mode),
@@ -337,13 +343,13 @@ impl Protocol for AcpProtocol {
         chosen.or_else(first).cloned()
     }
 
-    fn call(&mut self, id: u64, call: Call, _now: Now<'_>, steps: &mut Steps<Self>) {
+    fn run_call(&mut self, id: u64, call: Call, _now: Now<'_>, steps: &mut Steps<Self>) {
         let outcome = match call {
             Call::ReportStatus => Ok(Value::String(self.status())),
             Call::Compact { .. } if self.entry.quirks.compacts_by_itself => {
                 let title = self.title();
                 Err(format!(
-                    "{title} makes its conversations shorter by itself and offers no command for it; /restart begins a new one"
+                    "{title} compacts conversations automatically and has no command for it; /restart starts a new one"
                 ))
             }
             Call::Other { name, .. } => Err(format!("{} has no {name}", self.title())),
@@ -352,25 +358,25 @@ impl Protocol for AcpProtocol {
         steps.called(id, outcome);
     }
 
-    fn lost(&mut self) -> bool {
+    fn on_process_end(&mut self) -> bool {
         self.start.resume = None;
-        self.again = true;
-        if !self.spoken {
-            (self.session, self.begun) = (None, None);
+        self.had_conversation = true;
+        if !self.has_prompts {
+            (self.session, self.created_at) = (None, None);
         }
-        self.lasts && self.spoken
+        self.can_resume && self.has_prompts
     }
 
-    fn forget(&mut self) {
-        (self.session, self.start.resume, self.begun, self.context) = (None, None, None, None);
-        self.said.clear();
-        (self.again, self.incomplete) = (true, None);
+    fn forget_conversation(&mut self) {
+        (self.session, self.start.resume, self.created_at, self.context) = (None, None, None, None);
+        self.exchanges.clear();
+        (self.had_conversation, self.incomplete) = (true, None);
     }
 
     fn replace_conversation(&mut self) -> bool {
-        let said = (!self.said.is_empty()).then(|| self.said.context());
-        let context = said.or_else(|| self.context.take());
-        self.forget();
+        let recorded = (!self.exchanges.is_empty()).then(|| self.exchanges.context());
+        let context = recorded.or_else(|| self.context.take());
+        self.forget_conversation();
         self.context = context;
         let has_context = self.context.is_some();
         let text = if has_context { "; its text was sent as context" } else { "" };

@@ -1,48 +1,48 @@
-//! What an agent asks, as questions of ours, and our answers as it wants them.
+//! Translates requests of an ACP agent into questions, and answers into replies.
 
 use serde_json::{Map, Value, json};
 use wh_core::space::item::{ToolKind, ToolStatus};
 use wh_core::space::question::{Answer, Choice, Detail, Meaning, Question, QuestionKind};
 use wh_wire::acp::{PermissionKind, PermissionOption};
 
-use super::tools::Told;
+use super::tools::PartialToolCall;
 
-/// A request of the agent that waits for an answer.
+/// Request of the agent that waits for an answer.
 #[derive(Debug)]
-pub(super) struct Ask {
-    /// The request, by the agent's id.
+pub(super) struct AcpRequest {
+    /// The agent's request id.
     pub id: Value,
-    about: About,
+    about: QuestionSubject,
 }
 
 #[derive(Debug)]
-enum About {
-    /// A permission for this call.
+enum QuestionSubject {
+    /// Permission for the call with this id.
     Permission(String),
-    /// A form of one field, or of none.
+    /// Form with one field, or without fields.
     Form(Option<(String, Value)>),
 }
 
-/// The answer to a question that nobody will answer.
+/// Reply to a permission request that will not be answered.
 pub(super) fn cancelled() -> Value {
     json!({ "outcome": { "outcome": "cancelled" } })
 }
 
-/// The answer to a form that nobody fills in.
+/// Reply to a form that will not be filled in.
 pub(super) fn declined() -> Value {
     json!({ "action": "decline" })
 }
 
-impl Ask {
-    /// A permission, with those of its options that may be offered. `None`: there are none.
+impl AcpRequest {
+    /// Builds a permission question from the options that are not hidden. `None` if no option remains.
     pub fn permission(
         id: Value,
         agent: &str,
-        call: (&str, &Told),
+        call: (&str, &PartialToolCall),
         options: Vec<PermissionOption>,
         hidden: &[String],
     ) -> Option<(Self, Question)> {
-        let (call, told) = call;
+        let (call, reported) = call;
         let options: Vec<Choice> = options
             .into_iter()
             .filter(|option| !hidden.contains(&option.option_id))
@@ -55,18 +55,18 @@ impl Ask {
         if options.is_empty() {
             return None;
         }
-        let title = match told.kind() {
+        let title = match reported.kind() {
             ToolKind::Execute => format!("May {agent} run this command?"),
-            ToolKind::Edit => format!("May {agent} change this? {}", told.title()),
-            _ => format!("May {agent} do this? {}", told.title()),
+            ToolKind::Edit => format!("May {agent} change this? {}", reported.title()),
+            _ => format!("May {agent} do this? {}", reported.title()),
         };
         let kind = QuestionKind::Permission;
         let question =
-            Question { kind, title, details: told.details(), options, accepts_text: false, preselects: true };
-        Some((Self { id, about: About::Permission(call.to_owned()) }, question))
+            Question { kind, title, details: reported.details(), options, accepts_text: false, preselects: true };
+        Some((Self { id, about: QuestionSubject::Permission(call.to_owned()) }, question))
     }
 
-    /// A form. `None`: it wants more than one thing, or none that can be asked here.
+    /// Builds a question from a form. `None` if the form has several fields or another mode.
     pub fn form(id: Value, agent: &str, params: &Value) -> Option<(Self, Question)> {
         if params["mode"].as_str().is_some_and(|mode| mode != "form") {
             return None;
@@ -88,7 +88,7 @@ impl Ask {
         let accepts_text = field.is_some() && options.is_empty();
         options.push(Choice { id: "decline".into(), label: "No answer".into(), meaning: Meaning::RejectOnce });
         let title = params["message"].as_str().filter(|message| !message.is_empty());
-        let title = title.map_or_else(|| format!("{agent} asks for something"), str::to_owned);
+        let title = title.map_or_else(|| format!("{agent} asks for input"), str::to_owned);
         let words = field.as_ref().and_then(|(_, field)| field["description"].as_str());
         let question = Question {
             kind: if accepts_text { QuestionKind::Text } else { QuestionKind::Choice },
@@ -98,14 +98,14 @@ impl Ask {
             accepts_text,
             preselects: false,
         };
-        Some((Self { id, about: About::Form(field) }, question))
+        Some((Self { id, about: QuestionSubject::Form(field) }, question))
     }
 
-    /// The result to send, and the status of the call that it is about.
+    /// Returns the reply to send, and the new status of the call that the question refers to.
     pub fn answer(&self, question: &Question, answer: &Answer) -> (Value, Option<(&str, ToolStatus)>) {
         let chosen = answer.option.as_deref().and_then(|id| question.option(id));
         match &self.about {
-            About::Permission(call) => match chosen {
+            QuestionSubject::Permission(call) => match chosen {
                 Some(option) => {
                     let reply = json!({ "outcome": { "outcome": "selected", "optionId": option.id } });
                     let status = if option.meaning.rejects() { ToolStatus::Denied } else { ToolStatus::Running };
@@ -113,21 +113,21 @@ impl Ask {
                 }
                 None => (cancelled(), Some((call, ToolStatus::Denied))),
             },
-            About::Form(_) if chosen.is_some_and(|option| option.meaning.rejects()) => (declined(), None),
-            About::Form(field) => {
-                let said = answer.option.clone().or_else(|| answer.text.clone()).unwrap_or_default();
+            QuestionSubject::Form(_) if chosen.is_some_and(|option| option.meaning.rejects()) => (declined(), None),
+            QuestionSubject::Form(field) => {
+                let given = answer.option.clone().or_else(|| answer.text.clone()).unwrap_or_default();
                 let content: Map<String, Value> =
-                    field.iter().map(|(name, field)| (name.clone(), typed(field, &said))).collect();
+                    field.iter().map(|(name, field)| (name.clone(), typed(field, &given))).collect();
                 (json!({ "action": "accept", "content": content }), None)
             }
         }
     }
 
-    /// What to send when nobody answers any more.
+    /// Returns the reply to send if the question is abandoned.
     pub fn abandoned(&self) -> Value {
         match &self.about {
-            About::Permission(_) => cancelled(),
-            About::Form(_) => json!({ "action": "cancel" }),
+            QuestionSubject::Permission(_) => cancelled(),
+            QuestionSubject::Form(_) => json!({ "action": "cancel" }),
         }
     }
 }
@@ -142,7 +142,7 @@ fn meaning(kind: &PermissionKind) -> Meaning {
     }
 }
 
-/// The values that a field can have, if they can be listed, with their names.
+/// Values of a field with their labels; empty if they cannot be listed.
 fn values(field: &Value) -> Vec<(String, String)> {
     let words = |list: &Value| -> Vec<Value> { list.as_array().cloned().unwrap_or_default() };
     if field["type"] == "boolean" {
@@ -156,10 +156,11 @@ fn values(field: &Value) -> Vec<(String, String)> {
     titled.chain(plain).collect()
 }
 
-/// A number or a switch is no text in a form, and only the schema tells.
-fn typed(field: &Value, said: &str) -> Value {
-    let value = serde_json::from_str(said).ok().filter(|_| field["type"] != "string");
-    value.unwrap_or_else(|| json!(said))
+/// Converts text to the type of the field. Numbers and booleans are not strings in a form, and only the schema has the
+/// type.
+fn typed(field: &Value, given: &str) -> Value {
+    let value = serde_json::from_str(given).ok().filter(|_| field["type"] != "string");
+    value.unwrap_or_else(|| json!(given))
 }
 
 #[cfg(test)]
@@ -168,20 +169,20 @@ mod tests {
 
     use super::*;
 
-    fn told() -> Told {
-        let mut told = Told::default();
-        told.merge(acp::read(json!({"toolCallId": "t", "title": "touch x", "kind": "execute"})));
-        told
+    fn reported() -> PartialToolCall {
+        let mut reported = PartialToolCall::default();
+        reported.merge(acp::read(json!({"toolCallId": "t", "title": "touch x", "kind": "execute"})));
+        reported
     }
 
-    fn permission(hidden: &[&str]) -> Option<(Ask, Question)> {
+    fn permission(hidden: &[&str]) -> Option<(AcpRequest, Question)> {
         let options: acp::PermissionRequest = acp::read(json!({"options": [
             {"optionId": "all", "name": "All", "kind": "allow_always"},
             {"optionId": "once", "name": "Once", "kind": "allow_once"},
             {"optionId": "no", "kind": "reject_once"},
             {"optionId": "odd", "kind": "odd"},
         ]}));
-        Ask::permission(json!(0), "Gemini", ("t", &told()), options.options, &crate::program::owned(hidden))
+        AcpRequest::permission(json!(0), "Gemini", ("t", &reported()), options.options, &crate::program::owned(hidden))
     }
 
     fn option(id: &str) -> Answer {
@@ -213,7 +214,7 @@ mod tests {
     fn a_form_of_one_field_is_a_question() {
         let form = |properties: Value| {
             let params = json!({"message": "Which?", "requestedSchema": {"properties": properties}});
-            Ask::form(json!(1), "Gemini", &params)
+            AcpRequest::form(json!(1), "Gemini", &params)
         };
         let (ask, question) = form(json!({"colour": {"type": "string", "enum": ["red", "blue"]}})).unwrap();
         assert_eq!(
@@ -229,6 +230,6 @@ mod tests {
         let (ask, question) = form(json!({})).unwrap();
         assert_eq!(ask.answer(&question, &option("accept")).0, json!({"action": "accept", "content": {}}));
         assert!(form(json!({"a": {}, "b": {}})).is_none());
-        assert!(Ask::form(json!(1), "Gemini", &json!({"mode": "url", "url": "https://x"})).is_none());
+        assert!(AcpRequest::form(json!(1), "Gemini", &json!({"mode": "url", "url": "https://x"})).is_none());
     }
 }

@@ -1,72 +1,72 @@
-//! What can be chosen in a session, and how an agent is told: by a method of its own or as an option among others.
+//! Tracks the models and modes of a session, and how to select them: by a dedicated method or as a config option.
 
 use serde_json::{Value, json};
 use wh_core::space::harness::Named;
 use wh_wire::acp::{ConfigOption, SessionReply};
 
-/// The modes and the models of a session.
+/// Models and modes of a session.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Settings {
+pub(super) struct SessionSettings {
     pub modes: Choices,
     pub models: Choices,
 }
 
-/// What can be chosen, and what is.
+/// Available choices and the current one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Choices {
-    by: By,
+    method: SettingMethod,
     pub all: Vec<Named>,
     pub current: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-enum By {
-    /// By a method that is there for this alone.
+enum SettingMethod {
+    /// Set by a dedicated method.
     #[default]
     Method,
-    /// As the option of this id.
+    /// Set as the config option with this id.
     Option(String),
 }
 
-impl Settings {
-    /// Takes what an agent says of a session, at its beginning or later; what it does not speak of stays.
+impl SessionSettings {
+    /// Updates the settings from a reply or notification. Settings that are not mentioned stay unchanged.
     pub fn learn(&mut self, reply: &SessionReply) {
         if let Some(modes) = &reply.modes {
             let all = modes.available_modes.iter();
             self.modes = Choices {
-                by: By::Method,
+                method: SettingMethod::Method,
                 all: all.map(|mode| named(&mode.id, &mode.name, &mode.description)).collect(),
                 current: modes.current_mode_id.clone(),
             };
         } else if let Some(option) = reply.option("mode") {
             self.modes.learn(option);
         }
-        // The method for models is of an older version; where there is an option, that is it.
+        // The method for models belongs to older versions. An option takes precedence.
         if let Some(option) = reply.option("model") {
             self.models.learn(option);
         } else if let Some(models) = &reply.models {
             let all = models.available_models.iter();
             self.models = Choices {
-                by: By::Method,
+                method: SettingMethod::Method,
                 all: all.map(|model| named(&model.model_id, &model.name, &model.description)).collect(),
                 current: models.current_model_id.clone(),
             };
         }
     }
 
-    /// How to ask for a mode.
+    /// Request that selects a mode.
     pub fn mode(&self, session: &str, mode: &str) -> (&'static str, Value) {
-        match &self.modes.by {
-            By::Method => ("session/set_mode", json!({ "sessionId": session, "modeId": mode })),
-            By::Option(id) => option(session, id, mode),
+        match &self.modes.method {
+            SettingMethod::Method => ("session/set_mode", json!({ "sessionId": session, "modeId": mode })),
+            SettingMethod::Option(id) => option(session, id, mode),
         }
     }
 
-    /// How to ask for a model.
+    /// Request that selects a model.
     pub fn model(&self, session: &str, model: &str) -> (&'static str, Value) {
-        match &self.models.by {
-            By::Method => ("session/set_model", json!({ "sessionId": session, "modelId": model })),
-            By::Option(id) => option(session, id, model),
+        match &self.models.method {
+            SettingMethod::Method => ("session/set_model", json!({ "sessionId": session, "modelId": model })),
+            SettingMethod::Option(id) => option(session, id, model),
         }
     }
 }
@@ -74,14 +74,14 @@ impl Settings {
 impl Choices {
     fn learn(&mut self, option: &ConfigOption) {
         self.current = option.current_value.as_str().map(str::to_owned).or(self.current.take());
-        // An agent that has a method, too, may be told either way.
-        if self.all.is_empty() || self.by != By::Method {
-            self.by = By::Option(option.id.clone());
+        // An agent that also has a method can be set either way.
+        if self.all.is_empty() || self.method != SettingMethod::Method {
+            self.method = SettingMethod::Option(option.id.clone());
             self.all = option.choices().iter().map(|one| named(&one.value, &one.name, &one.description)).collect();
         }
     }
 
-    /// Whether there is one of this id.
+    /// True if the choice exists.
     pub fn has(&self, id: &str) -> bool {
         self.all.iter().any(|one| one.id == id)
     }
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn an_option_is_set_as_one_and_a_method_is_called() {
-        let mut settings = Settings::default();
+        let mut settings = SessionSettings::default();
         settings.learn(&acp::read(json!({
             "modes": {"currentModeId": "a", "availableModes": [{"id": "a", "name": "A"}, {"id": "b", "description": "B!"}]},
             "models": {"currentModelId": "m", "availableModels": [{"modelId": "m"}]},
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn an_agent_with_options_only_is_told_by_them() {
-        let mut settings = Settings::default();
+        let mut settings = SessionSettings::default();
         settings.learn(&acp::read(json!({"models": {"availableModels": [{"modelId": "old"}]}, "configOptions": [
             {"id": "which", "category": "model", "currentValue": "n", "options": [{"value": "n", "name": "New"}]},
             {"id": "how", "category": "mode", "currentValue": "x", "options": [{"value": "x"}]},

@@ -1,9 +1,9 @@
-//! The harness, beside agents that are scripts: they say what a real one would not, or not when it is wanted.
+//! Tests the harness against scripted agents that behave in ways a real agent rarely does.
 
+mod acknowledgements;
 mod asking;
 mod choosing;
-mod lasting;
-mod told;
+mod restarts;
 mod turns;
 
 use std::collections::HashMap;
@@ -12,16 +12,17 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::time::timeout;
 use wh_core::space::TurnId;
-use wh_core::space::harness::{Deed, Order, Outcome, Report};
+use wh_core::space::harness::{AckedOrder, Order, Outcome, Report};
 use wh_core::space::item::{Body, Level};
 
-use super::table::{Account, Authenticate, Entry, Protocol, Quirks};
+use super::table::{AccountCommands, Authenticate, Entry, Protocol, Quirks};
 use super::*;
-use crate::port::Agent;
+use crate::interface::Agent;
 use crate::program::Program;
 use crate::program_agent::ProgramAgent;
 
-/// What the scripts have in common. `next` reads a line and keeps its id, `reply` answers it, `say` and `update` are news.
+/// Shell functions shared by the scripts. `next` reads a line and stores its id, `reply` answers it, `say` and `update`
+/// send messages.
 const PRELUDE: &str = r#"
 next() { read -r line || exit 0; id=; [[ $line =~ \"id\":([0-9]+) ]] && id=${BASH_REMATCH[1]}; echo "$line" >> heard; }
 reply() { echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":$1}"; }
@@ -43,12 +44,12 @@ fn fake() -> Entry {
         program: Program::built_in(&["bash"], &["-c"], "get it"),
         version: vec!["--version".to_owned()],
         log_in: "say please".to_owned(),
-        account: Account::default(),
+        account: AccountCommands::default(),
         authenticate: Some(Authenticate { method: "key".to_owned(), always: false }),
-        skipping: vec!["wild".to_owned()],
+        skipping_modes: vec!["wild".to_owned()],
         quirks: Quirks {
-            mode_in_words: Some("[MODE] ".to_owned()),
-            told: vec!["fake/told".to_owned()],
+            mode_message_prefix: Some("[MODE] ".to_owned()),
+            acknowledged_requests: vec!["fake/told".to_owned()],
             ..Quirks::default()
         },
     }
@@ -58,7 +59,7 @@ async fn started(entry: Entry, start: Start) -> Result<Harness, StartError> {
     ProgramAgent::new(entry, None).start(start).await
 }
 
-/// A script that runs as an agent.
+/// Scripted agent with its harness.
 struct Run {
     harness: Harness,
     folder: TempDir,
@@ -97,7 +98,7 @@ impl Run {
         report.expect("a report comes in time").expect("a report comes")
     }
 
-    /// All reports up to the one that is waited for.
+    /// Returns all reports up to and including the first match.
     async fn until(&mut self, wanted: impl Fn(&Report) -> bool) -> Vec<Report> {
         let mut reports = Vec::new();
         loop {
@@ -110,7 +111,7 @@ impl Run {
         }
     }
 
-    /// All reports of a turn up to its end.
+    /// Returns all reports of a turn up to its end.
     async fn ended(&mut self) -> (Vec<Report>, Outcome) {
         let reports = self.until(|report| matches!(report, Report::Ended(..))).await;
         match reports.last() {
@@ -119,7 +120,7 @@ impl Run {
         }
     }
 
-    /// Ends it; everything up to the last report, which is that it is gone.
+    /// Ends the agent and returns the reason of the final `Report::Gone`.
     async fn gone(mut self) -> Option<String> {
         let last = loop {
             if let Report::Gone(why) = self.next().await {
@@ -135,14 +136,14 @@ impl Run {
         assert_eq!(self.gone().await, None);
     }
 
-    /// The lines that the agent has read.
+    /// Lines that the agent has read.
     fn heard(&self) -> Vec<serde_json::Value> {
         let text = std::fs::read_to_string(self.folder.path().join("heard")).unwrap_or_default();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 }
 
-/// The texts that are complete, as they have grown.
+/// Complete texts, assembled from their deltas.
 fn texts(reports: &[Report]) -> Vec<String> {
     let (mut growing, mut whole) = (HashMap::new(), Vec::new());
     for report in reports {

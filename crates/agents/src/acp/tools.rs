@@ -1,61 +1,61 @@
-//! Tool calls as cards: what is told of a call bit by bit, put together.
+//! Builds tool call cards from the partial reports of an ACP agent.
 
 mod derive;
 
 use serde_json::Value;
 use wh_core::space::bounds;
-use wh_core::space::item::{Output, ToolCall, ToolKind, ToolStatus};
+use wh_core::space::item::{ToolCall, ToolKind, ToolResultPart, ToolStatus};
 use wh_core::space::question::Detail;
 use wh_wire::acp;
 
-/// A call as far as it was told.
+/// State of a tool call, merged from its reports.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct PartialToolCall {
     call: acp::ToolCall,
-    /// The agent reports neither name nor arguments: they are derived.
+    /// Name and arguments are derived, because the agent reports neither.
     derives: bool,
-    /// Description of the call, in place of its arguments. It is no output.
+    /// Description of the call, sent in place of its arguments. Not part of the output.
     description: Option<String>,
 }
 
-impl Told {
-    /// A call of which nothing was told yet.
+impl PartialToolCall {
+    /// Creates a call without reports.
     pub fn new(derives: bool) -> Self {
         Self { derives, ..Self::default() }
     }
 
-    /// Forgets what was told.
+    /// Clears all fields.
     pub fn clear(&mut self) {
         *self = Self::new(self.derives);
     }
 
-    /// Takes what has changed.
+    /// Merges a change.
     pub fn merge(&mut self, mut change: acp::ToolCall) {
         if self.derives {
             self.take_description(&mut change);
         }
-        let told = &mut self.call;
-        told.tool_call_id = change.tool_call_id;
-        take(&mut told.title, change.title);
-        take(&mut told.name, change.name);
-        take(&mut told.kind, change.kind);
-        take(&mut told.status, change.status);
-        take(&mut told.locations, change.locations);
-        take(&mut told.raw_input, change.raw_input);
-        take(&mut told.raw_output, change.raw_output);
-        // An agent that has no more to show says so with an empty list; what was shown before is still of use.
+        let reported = &mut self.call;
+        reported.tool_call_id = change.tool_call_id;
+        replace_if_some(&mut reported.title, change.title);
+        replace_if_some(&mut reported.name, change.name);
+        replace_if_some(&mut reported.kind, change.kind);
+        replace_if_some(&mut reported.status, change.status);
+        replace_if_some(&mut reported.locations, change.locations);
+        replace_if_some(&mut reported.raw_input, change.raw_input);
+        replace_if_some(&mut reported.raw_output, change.raw_output);
+        // An agent without more content sends an empty list. The earlier content stays useful.
         if change.content.as_ref().is_some_and(|content| !content.is_empty()) {
-            told.content = change.content;
+            reported.content = change.content;
         }
     }
 
-    /// Keeps of what is long only what is shown of it.
-    pub fn settle(&mut self) {
+    /// Truncates long fields to their displayed length.
+    pub fn truncate_long_fields(&mut self) {
         if let Some(input) = &mut self.call.raw_input {
-            bounds::fit(input, bounds::SHOWN_OF_RESULT);
+            bounds::fit(input, bounds::MAX_SHOWN_RESULT_BYTES);
         }
-        if let Some(text) = self.description.as_mut().filter(|text| text.len() > bounds::SHOWN_OF_RESULT) {
-            let mut end = bounds::SHOWN_OF_RESULT;
+        if let Some(text) = self.description.as_mut().filter(|text| text.len() > bounds::MAX_SHOWN_RESULT_BYTES) {
+            let mut end = bounds::MAX_SHOWN_RESULT_BYTES;
             while !text.is_char_boundary(end) {
                 end -= 1;
             }
@@ -64,17 +64,17 @@ impl Told {
         let mut output = self.output();
         if !bounds::shorten(&mut output).is_empty() {
             let content = |piece| match piece {
-                Output::Text(text) => acp::ToolContent::Content(acp::ContentBlock::Text(text)),
-                Output::Diff { path, old, new } => acp::ToolContent::Diff { path, old, new },
+                ToolResultPart::Text(text) => acp::ToolContent::Content(acp::ContentBlock::Text(text)),
+                ToolResultPart::Diff { path, old, new } => acp::ToolContent::Diff { path, old, new },
             };
             self.call.content = Some(output.into_iter().map(content).collect());
         }
         if let Some(raw) = &mut self.call.raw_output {
-            bounds::fit(raw, bounds::SHOWN_OF_RESULT);
+            bounds::fit(raw, bounds::MAX_SHOWN_RESULT_BYTES);
         }
     }
 
-    /// How far the agent says it is.
+    /// Status as reported by the agent.
     pub fn status(&self) -> ToolStatus {
         match &self.call.status {
             Some(acp::ToolStatus::InProgress) => ToolStatus::Running,
@@ -85,7 +85,7 @@ impl Told {
         }
     }
 
-    /// The card, at this status.
+    /// Builds the card with this status.
     pub fn card(&self, status: ToolStatus) -> ToolCall {
         ToolCall {
             name: self.name(),
@@ -97,7 +97,7 @@ impl Told {
         }
     }
 
-    /// The tool, or what kind of one it is where the agent does not say.
+    /// Name of the tool, or its kind if the agent reports no name.
     fn name(&self) -> String {
         let word = match &self.call.kind {
             Some(acp::ToolKind::Other(word)) if !word.is_empty() => word.as_str(),
@@ -116,7 +116,7 @@ impl Told {
         self.call.name.clone().or_else(derived).unwrap_or_else(|| word.to_owned())
     }
 
-    /// What it does, in a line.
+    /// One-line description of the call.
     pub fn title(&self) -> String {
         let title = self.call.title.as_deref().and_then(|title| title.lines().next()).filter(|title| !title.is_empty());
         title.map_or_else(|| self.name(), str::to_owned)
@@ -138,7 +138,7 @@ impl Told {
         self.call.raw_input.clone().or_else(derived).unwrap_or_default()
     }
 
-    /// Takes the texts out of the first report of a call that is not over: they describe the call.
+    /// Moves the text of the first report of an unfinished call into the description.
     fn take_description(&mut self, change: &mut acp::ToolCall) {
         let is_over = matches!(change.status, Some(acp::ToolStatus::Completed | acp::ToolStatus::Failed));
         let is_first = self.call.tool_call_id.is_empty() && !is_over;
@@ -157,17 +157,17 @@ impl Told {
         self.call.content.as_deref().unwrap_or_default()
     }
 
-    fn output(&self) -> Vec<Output> {
-        let mut outputs: Vec<Output> = self.content().iter().filter_map(shown).collect();
+    fn output(&self) -> Vec<ToolResultPart> {
+        let mut outputs: Vec<ToolResultPart> = self.content().iter().filter_map(shown).collect();
         if outputs.is_empty()
             && let Some(text) = self.call.raw_output.as_ref().and_then(raw_text)
         {
-            outputs.push(Output::Text(text));
+            outputs.push(ToolResultPart::Text(text));
         }
         outputs
     }
 
-    /// The command line, where it runs one.
+    /// Command line of an execute call.
     fn command(&self) -> Option<String> {
         if self.kind() != ToolKind::Execute {
             return None;
@@ -175,7 +175,7 @@ impl Told {
         let given = self.call.raw_input.as_ref().map(|input| &input["command"]);
         match given {
             Some(Value::String(command)) => Some(command.clone()),
-            // A shell that is started for one line says nothing to a person; the line does.
+            // The wrapping shell is noise to the user; show only the command line.
             Some(Value::Array(words)) => match &words[..] {
                 [_, Value::String(flag), Value::String(line)] if flag == "-lc" || flag == "-c" => Some(line.clone()),
                 words => Some(words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")),
@@ -184,15 +184,15 @@ impl Told {
         }
     }
 
-    /// What a permission is about, in full.
+    /// Complete details of a permission question.
     pub fn details(&self) -> Vec<Detail> {
         let mut details: Vec<Detail> = self.command().map(Detail::Command).into_iter().collect();
         details.extend(self.content().iter().filter_map(shown).map(|output| match output {
-            Output::Diff { path, old, new } => Detail::Diff { path, old, new },
-            Output::Text(text) => Detail::Text(text),
+            ToolResultPart::Diff { path, old, new } => Detail::Diff { path, old, new },
+            ToolResultPart::Text(text) => Detail::Text(text),
         }));
         let input = self.input();
-        // Arguments say more than their text does.
+        // Arguments are more useful than their JSON text.
         let is_arguments = |text: &&String| derive::parsed(text).is_some_and(|parsed| parsed == input);
         details.extend(self.description.iter().filter(|text| !is_arguments(text)).cloned().map(Detail::Text));
         if !details.is_empty() {
@@ -207,24 +207,26 @@ impl Told {
     }
 }
 
-fn take<T>(place: &mut Option<T>, new: Option<T>) {
+fn replace_if_some<T>(place: &mut Option<T>, new: Option<T>) {
     if new.is_some() {
         *place = new;
     }
 }
 
-fn shown(content: &acp::ToolContent) -> Option<Output> {
+fn shown(content: &acp::ToolContent) -> Option<ToolResultPart> {
     match content {
-        acp::ToolContent::Content(block) => Some(block.words()).filter(|text| !text.is_empty()).map(Output::Text),
+        acp::ToolContent::Content(block) => {
+            Some(block.display_text()).filter(|text| !text.is_empty()).map(ToolResultPart::Text)
+        }
         acp::ToolContent::Diff { path, old, new } => {
             let old = old.clone().filter(|old| !old.is_empty());
-            Some(Output::Diff { path: path.clone(), old, new: new.clone() })
+            Some(ToolResultPart::Diff { path: path.clone(), old, new: new.clone() })
         }
         acp::ToolContent::Terminal(_) | acp::ToolContent::Unknown(_) => None,
     }
 }
 
-/// What agents that show nothing else give as output.
+/// Output text of agents that send only a raw output.
 fn raw_text(output: &Value) -> Option<String> {
     let text = match output {
         Value::String(text) => Some(text.clone()),
@@ -242,41 +244,41 @@ mod tests {
 
     use super::*;
 
-    fn told(changes: &[Value]) -> Told {
-        merged(Told::default(), changes)
+    fn reported(changes: &[Value]) -> PartialToolCall {
+        merged(PartialToolCall::default(), changes)
     }
 
-    fn merged(mut told: Told, changes: &[Value]) -> Told {
-        changes.iter().for_each(|change| told.merge(acp::read(change.clone())));
-        told
+    fn merged(mut reported: PartialToolCall, changes: &[Value]) -> PartialToolCall {
+        changes.iter().for_each(|change| reported.merge(acp::read(change.clone())));
+        reported
     }
 
     #[test]
     fn a_call_is_put_together_from_what_is_told() {
-        let told = told(&[
+        let reported = reported(&[
             json!({"toolCallId": "a", "title": "touch x", "kind": "execute", "status": "pending",
                 "content": [{"type": "content", "content": {"type": "text", "text": "why"}}]}),
             json!({"toolCallId": "a", "status": "completed", "content": []}),
         ]);
-        assert_eq!(told.status(), ToolStatus::Completed);
-        let card = told.card(told.status());
+        assert_eq!(reported.status(), ToolStatus::Completed);
+        let card = reported.card(reported.status());
         assert_eq!((card.title.as_str(), card.kind), ("touch x", ToolKind::Execute));
-        assert_eq!(card.output, [Output::Text("why".to_owned())]);
+        assert_eq!(card.output, [ToolResultPart::Text("why".to_owned())]);
     }
 
     #[test]
     fn a_permission_shows_the_command_the_change_or_the_place() {
-        let title = told(&[json!({"toolCallId": "a", "title": "touch x", "kind": "execute"})]);
+        let title = reported(&[json!({"toolCallId": "a", "title": "touch x", "kind": "execute"})]);
         assert_eq!(title.details(), [Detail::Command("touch x".to_owned())]);
-        let words = told(&[json!({"toolCallId": "a", "title": "t", "kind": "execute",
+        let words = reported(&[json!({"toolCallId": "a", "title": "t", "kind": "execute",
             "rawInput": {"command": ["/bin/bash", "-lc", "echo hi"]}})]);
         assert_eq!(words.details(), [Detail::Command("echo hi".to_owned())]);
-        let edit = told(&[json!({"toolCallId": "a", "kind": "edit", "locations": [{"path": "/n"}],
+        let edit = reported(&[json!({"toolCallId": "a", "kind": "edit", "locations": [{"path": "/n"}],
             "content": [{"type": "diff", "path": "/n", "oldText": "", "newText": "x"}]})]);
         assert_eq!(edit.details(), [Detail::Diff { path: "/n".into(), old: None, new: "x".into() }]);
-        let read = told(&[json!({"toolCallId": "a", "kind": "read", "locations": [{"path": "/n"}]})]);
+        let read = reported(&[json!({"toolCallId": "a", "kind": "read", "locations": [{"path": "/n"}]})]);
         assert_eq!(read.details(), [Detail::Path("/n".to_owned())]);
-        let other = told(&[json!({"toolCallId": "a", "name": "dig", "rawInput": {"deep": 3}})]);
+        let other = reported(&[json!({"toolCallId": "a", "name": "dig", "rawInput": {"deep": 3}})]);
         assert_eq!(other.details(), [Detail::Input { tool: "dig".to_owned(), input: json!({"deep": 3}) }]);
     }
 
@@ -295,7 +297,7 @@ mod tests {
             ("dance", "dance", ToolKind::Other),
         ];
         for (kind, name, of) in kinds {
-            let card = told(&[json!({"toolCallId": "a", "kind": kind, "title": "\n"})]).card(ToolStatus::Pending);
+            let card = reported(&[json!({"toolCallId": "a", "kind": kind, "title": "\n"})]).card(ToolStatus::Pending);
             assert_eq!((card.name.as_str(), card.title.as_str(), card.kind), (name, name, of));
         }
         let statuses = [
@@ -305,35 +307,36 @@ mod tests {
             ("odd", ToolStatus::Pending),
         ];
         for (word, status) in statuses {
-            assert_eq!(told(&[json!({"toolCallId": "a", "status": word})]).status(), status);
+            assert_eq!(reported(&[json!({"toolCallId": "a", "status": word})]).status(), status);
         }
-        let plain = told(&[json!({"toolCallId": "a", "kind": "execute", "rawInput": {"command": ["ls", "-l"]}})]);
+        let plain = reported(&[json!({"toolCallId": "a", "kind": "execute", "rawInput": {"command": ["ls", "-l"]}})]);
         assert_eq!(plain.details(), [Detail::Command("ls -l".to_owned())]);
     }
 
     #[test]
-    fn of_what_is_long_only_what_is_shown_is_remembered() {
+    fn long_fields_are_truncated_to_the_shown_part() {
         let long = "x".repeat(200_000);
-        let mut told = told(&[json!({"toolCallId": "a", "rawInput": {"text": long}, "rawOutput": long,
+        let mut reported = reported(&[json!({"toolCallId": "a", "rawInput": {"text": long}, "rawOutput": long,
             "content": [{"type": "content", "content": {"type": "text", "text": long}},
                 {"type": "diff", "path": "/n", "oldText": "a", "newText": "b"}]})]);
-        assert_eq!(told.output().len(), 2);
-        told.settle();
-        let [Output::Text(shown)] = &told.output()[..] else { panic!("one text") };
-        assert_eq!(shown.len(), bounds::SHOWN_OF_RESULT);
-        assert!(told.input().to_string().len() < 2 * bounds::SHOWN_OF_RESULT);
+        assert_eq!(reported.output().len(), 2);
+        reported.truncate_long_fields();
+        let [ToolResultPart::Text(shown)] = &reported.output()[..] else { panic!("one text") };
+        assert_eq!(shown.len(), bounds::MAX_SHOWN_RESULT_BYTES);
+        assert!(reported.input().to_string().len() < 2 * bounds::MAX_SHOWN_RESULT_BYTES);
     }
 
     #[test]
     fn raw_output_is_shown_where_there_is_nothing_else() {
-        let told = told(&[json!({"toolCallId": "a", "rawOutput": {"formatted_output": "hi\n", "exit_code": 0}})]);
-        assert_eq!(told.card(ToolStatus::Completed).output, [Output::Text("hi\n".to_owned())]);
-        assert_eq!(told.card(ToolStatus::Completed).title, "tool");
+        let reported =
+            reported(&[json!({"toolCallId": "a", "rawOutput": {"formatted_output": "hi\n", "exit_code": 0}})]);
+        assert_eq!(reported.card(ToolStatus::Completed).output, [ToolResultPart::Text("hi\n".to_owned())]);
+        assert_eq!(reported.card(ToolStatus::Completed).title, "tool");
     }
 
-    /// A call of an agent that reports no arguments.
-    fn bare(changes: &[Value]) -> Told {
-        merged(Told::new(true), changes)
+    /// Call of an agent that reports no arguments.
+    fn bare(changes: &[Value]) -> PartialToolCall {
+        merged(PartialToolCall::new(true), changes)
     }
 
     fn derived(changes: &[Value]) -> (String, Value) {
@@ -366,12 +369,12 @@ mod tests {
         let silent = bare(&[shell(), end(json!([]))]);
         assert!(silent.card(ToolStatus::Completed).output.is_empty());
         let loud = bare(&[shell(), end(text("two"))]);
-        assert_eq!(loud.card(ToolStatus::Completed).output, [Output::Text("two".to_owned())]);
+        assert_eq!(loud.card(ToolStatus::Completed).output, [ToolResultPart::Text("two".to_owned())]);
         let mut running = shell();
         running["status"] = json!("in_progress");
         assert!(bare(&[shell(), running]).card(ToolStatus::Running).output.is_empty(), "repeated");
         let unannounced = bare(&[json!({"toolCallId": id, "status": "failed", "content": text("bad arguments")})]);
-        assert_eq!(unannounced.card(ToolStatus::Failed).output, [Output::Text("bad arguments".to_owned())]);
+        assert_eq!(unannounced.card(ToolStatus::Failed).output, [ToolResultPart::Text("bad arguments".to_owned())]);
     }
 
     #[test]
@@ -395,10 +398,10 @@ mod tests {
                 "title": "lamp (desk MCP Server)", "content": text(content), "locations": [], "kind": "other"})
         };
         let input = json!({"on": true, "room": "attic"});
-        let told = bare(&[call(r#"{"on":true,"room":"attic"}"#)]);
+        let reported = bare(&[call(r#"{"on":true,"room":"attic"}"#)]);
         let tool = "mcp_desk_lamp".to_owned();
         assert_eq!(derived(&[call(r#"{"on":true,"room":"attic"}"#)]), (tool.clone(), input.clone()));
-        assert_eq!(told.details(), [Detail::Input { tool, input }]);
+        assert_eq!(reported.details(), [Detail::Input { tool, input }]);
         let omitted = "[Payload omitted due to length with parameters: a, b]";
         let long = bare(&[call(omitted)]);
         assert_eq!((long.input(), long.details()), (Value::Null, vec![Detail::Text(omitted.to_owned())]));
@@ -407,7 +410,7 @@ mod tests {
 
     #[test]
     fn arguments_are_derived_only_where_an_agent_sends_none_and_is_known_for_it() {
-        let plain = told(&[shell()]).card(ToolStatus::Pending);
+        let plain = reported(&[shell()]).card(ToolStatus::Pending);
         assert_eq!((plain.name.as_str(), plain.input, plain.output.len()), ("execute", Value::Null, 1));
         let mut given = shell();
         given["rawInput"] = json!({"command": "x"});

@@ -1,4 +1,4 @@
-//! An agent in the making: what wh knows of it by itself, changed by what each file says, in the order of the files.
+//! Applies `agents.toml` files to the built-in agents, in order.
 
 use std::path::PathBuf;
 
@@ -6,70 +6,72 @@ use toml::Spanned;
 use wh_core::input::closest;
 
 use super::expand::{Variables, expand};
-use super::file::{AgentsFile, COMMON, Definition, FileError, Section, Text, Variable, Words, is_of_acp};
+use super::file::{
+    AgentSection, AgentsFile, COMMON_KEYS, Definition, FileError, OneOrMany, SpannedText, VariableChange, is_acp_key,
+};
 use crate::program::{Environment, Program, owned};
-use crate::table::{self, Account, Authenticate, Entry, Protocol, Quirks};
+use crate::table::{self, AccountCommands, Authenticate, Entry, Protocol, Quirks};
 
-/// An agent, and the files that had a say in it.
-pub(super) struct Draft {
+/// Agent under construction, with the files that changed it.
+pub(super) struct AgentDraft {
     pub agent: Entry,
     pub files: Vec<PathBuf>,
 }
 
-/// The agents of the table.
-pub(super) fn built_in() -> Vec<Draft> {
-    table::built_in().into_iter().map(|agent| Draft { agent, files: Vec::new() }).collect()
+/// Drafts of the built-in agents.
+pub(super) fn built_in() -> Vec<AgentDraft> {
+    table::built_in().into_iter().map(|agent| AgentDraft { agent, files: Vec::new() }).collect()
 }
 
-/// Has a file change agents and add others. `reserved` are the ids of agents that are a part of wh.
+/// Applies a file: changes existing agents and adds new ones. `reserved` are the ids of internal agents.
 pub(super) fn apply(
-    drafts: &mut Vec<Draft>,
+    drafts: &mut Vec<AgentDraft>,
     reserved: &[String],
     file: &AgentsFile,
     variables: Variables,
 ) -> Result<(), FileError> {
     for section in &file.sections {
-        let hand = Hand { file, section, variables };
+        let context = SectionContext { file, section, variables };
         let id = section.id.get_ref();
         if reserved.contains(id) {
-            let wrong = format!("the agent {id:?} is a part of wh");
-            return Err(hand.wrong(&section.id, wrong, "give it another name"));
+            let wrong = format!("the agent {id:?} is built in");
+            return Err(context.error_at(&section.id, wrong, "choose another name"));
         }
         match drafts.iter_mut().find(|draft| draft.agent.id == *id) {
             Some(draft) => {
-                hand.change(&mut draft.agent)?;
+                context.change(&mut draft.agent)?;
                 draft.files.push(file.path().to_owned());
             }
             None => {
                 let ids = drafts.iter().map(|draft| draft.agent.id.as_str());
                 let known: Vec<&str> = reserved.iter().map(String::as_str).chain(ids).collect();
-                let agent = hand.add(&known)?;
-                drafts.push(Draft { agent, files: vec![file.path().to_owned()] });
+                let agent = context.add(&known)?;
+                drafts.push(AgentDraft { agent, files: vec![file.path().to_owned()] });
             }
         }
     }
     Ok(())
 }
 
-/// One section at work.
-struct Hand<'a> {
+/// Context for applying one section.
+struct SectionContext<'a> {
     file: &'a AgentsFile,
-    section: &'a Section,
+    section: &'a AgentSection,
     variables: Variables<'a>,
 }
 
-impl Hand<'_> {
+impl SectionContext<'_> {
     fn change(&self, agent: &mut Entry) -> Result<(), FileError> {
-        let said = self.section.says.protocol.as_ref();
-        if let Some(protocol) = said.filter(|protocol| *protocol.get_ref() != agent.protocol) {
-            let wrong = format!("the agent {:?} does not speak that protocol", self.section.id.get_ref());
-            return Err(self.wrong(protocol, wrong, "take the line out, or give the agent another name"));
+        let given = self.section.definition.protocol.as_ref();
+        if let Some(protocol) = given.filter(|protocol| *protocol.get_ref() != agent.protocol) {
+            let wrong = format!("the agent {:?} does not use that protocol", self.section.id.get_ref());
+            return Err(self.error_at(protocol, wrong, "remove the line, or give the agent another name"));
         }
         self.fill(agent)
     }
 
     fn add(&self, known: &[&str]) -> Result<Entry, FileError> {
-        let (id, says) = (self.section.id.get_ref(), &self.section.says);
+        let (id, says) = (self.section.id.get_ref(), &self.section.definition);
         let protocol = says.protocol.as_ref().map_or(Protocol::Acp, |protocol| *protocol.get_ref());
         let mut agent = match Entry::of(protocol) {
             Some(like) => Entry { id: id.clone(), title: format!("{} ({id})", like.title), ..like },
@@ -79,16 +81,16 @@ impl Hand<'_> {
         Ok(agent)
     }
 
-    /// One that behaves as the Agent Client Protocol says.
+    /// New entry with the default behaviour of an ACP agent.
     fn new_entry(&self, known: &[&str]) -> Result<Entry, FileError> {
         let id = self.section.id.get_ref();
-        if self.section.says.command.is_none() {
+        if self.section.definition.command.is_none() {
             let hint = match closest(id, known.iter().copied()) {
-                Some(meant) => format!("give one, as command = \"{id}\"; or did you mean [agents.{meant}]?"),
-                None => format!("give one, as command = \"{id}\""),
+                Some(meant) => format!("add command = \"{id}\"; or did you mean [agents.{meant}]?"),
+                None => format!("add command = \"{id}\""),
             };
             let wrong = format!("the agent {id:?} is new and has no command");
-            return Err(self.wrong(&self.section.id, wrong, hint));
+            return Err(self.error_at(&self.section.id, wrong, hint));
         }
         Ok(Entry {
             id: id.clone(),
@@ -102,152 +104,162 @@ impl Hand<'_> {
                 file: None,
             },
             version: owned(table::VERSION),
-            log_in: format!("log in with the program of {id} itself"),
-            account: Account::default(),
+            log_in: format!("log in with {id}'s own program"),
+            account: AccountCommands::default(),
             authenticate: None,
-            skipping: Vec::new(),
+            skipping_modes: Vec::new(),
             quirks: Quirks::default(),
         })
     }
 
     fn fill(&self, agent: &mut Entry) -> Result<(), FileError> {
         if agent.protocol != Protocol::Acp {
-            self.refuse_keys_of_acp()?;
+            self.refuse_acp_keys()?;
         }
-        if let Some(text) = &self.section.says.title {
-            agent.title = self.line(text)?;
+        if let Some(text) = &self.section.definition.title {
+            agent.title = self.single_line(text)?;
         }
         self.fill_program(&mut agent.program)?;
         self.fill_entry(agent)
     }
 
-    fn refuse_keys_of_acp(&self) -> Result<(), FileError> {
-        let wrong = self.section.keys.iter().filter(|(key, _)| is_of_acp(key)).min_by_key(|(_, at)| at.start);
+    fn refuse_acp_keys(&self) -> Result<(), FileError> {
+        let wrong = self.section.keys.iter().filter(|(key, _)| is_acp_key(key)).min_by_key(|(_, at)| at.start);
         let Some((key, at)) = wrong else { return Ok(()) };
-        let message = format!("{key:?} is for agents of the Agent Client Protocol alone");
-        let hint = format!("of {:?} these can be said: {}", self.section.id.get_ref(), COMMON.join(", "));
-        Err(self.file.wrong(at.clone(), message, hint))
+        let message = format!("{key:?} is only valid for agents of the Agent Client Protocol");
+        let hint = format!("keys of {:?}: {}", self.section.id.get_ref(), COMMON_KEYS.join(", "));
+        Err(self.file.error_at(at.clone(), message, hint))
     }
 
     fn fill_program(&self, program: &mut Program) -> Result<(), FileError> {
-        let says = &self.section.says;
+        let says = &self.section.definition;
         if let Some(command) = &says.command {
             program.commands = self.commands(command)?;
             program.file = Some(self.file.path().to_owned());
-            // What had to be run for another command does not help with this one.
+            // The install hint belongs to the replaced command.
             program.install = None;
         }
         if let Some(arguments) = &says.arguments {
-            program.arguments = self.words(arguments)?;
+            program.arguments = self.expand_list(arguments)?;
         }
         for (name, value) in says.environment.iter().flatten() {
             if name.get_ref().is_empty() || name.get_ref().contains(['=', '\0']) {
-                let wrong = format!("{:?} cannot be the name of a variable", name.get_ref());
-                return Err(self.wrong(name, wrong, "use letters, digits and _"));
+                let wrong = format!("{:?} is not a valid variable name", name.get_ref());
+                return Err(self.error_at(name, wrong, "use letters, digits and _"));
             }
             let set = match value.get_ref() {
-                Variable::Set(text) => Some(self.word(value, text)?.into()),
-                Variable::Removed => None,
+                VariableChange::Set(text) => Some(self.expand_text(value, text)?.into()),
+                VariableChange::Removed => None,
             };
             program.environment.insert(name.get_ref().into(), set);
         }
         if let Some(hint) = &says.install_hint {
-            program.install = Some(self.line(hint)?);
+            program.install = Some(self.single_line(hint)?);
         }
         Ok(())
     }
 
     fn fill_entry(&self, entry: &mut Entry) -> Result<(), FileError> {
-        let Definition { version_arguments, login_hint, login, logout, status, .. } = &self.section.says;
+        let Definition { version_arguments, login_hint, login, logout, status, .. } = &self.section.definition;
         let account = &mut entry.account;
-        for (said, place) in [
+        for (given, place) in [
             (version_arguments, &mut entry.version),
             (login, &mut account.log_in),
             (logout, &mut account.log_out),
             (status, &mut account.status),
         ] {
-            if let Some(words) = said {
-                *place = self.words(words)?;
+            if let Some(words) = given {
+                *place = self.expand_list(words)?;
             }
         }
         match (login_hint, login) {
-            (Some(hint), _) => entry.log_in = self.line(hint)?,
+            (Some(hint), _) => entry.log_in = self.single_line(hint)?,
             (None, Some(login)) if !login.is_empty() => {
                 let command = entry.program.commands.first().map_or("", String::as_str);
                 entry.log_in = format!("run `{command} {}`", entry.account.log_in.join(" "));
             }
             (None, _) => {}
         }
-        if let Some(how) = &self.section.says.authenticate {
-            entry.authenticate = Some(Authenticate { method: self.line(&how.method)?, always: how.always });
+        if let Some(how) = &self.section.definition.authenticate {
+            entry.authenticate = Some(Authenticate { method: self.single_line(&how.method)?, always: how.always });
         }
-        if let Some(modes) = &self.section.says.modes_skipping_permissions {
-            entry.skipping = modes.iter().map(|mode| self.line(mode)).collect::<Result<_, _>>()?;
+        if let Some(modes) = &self.section.definition.modes_skipping_permissions {
+            entry.skipping_modes = modes.iter().map(|mode| self.single_line(mode)).collect::<Result<_, _>>()?;
         }
-        if let Some(said) = self.section.says.quirks.clone() {
+        if let Some(given) = self.section.definition.quirks.clone() {
             let quirks = &mut entry.quirks;
-            if let Some(words) = said.mode_in_words {
-                quirks.mode_in_words = Some(words).filter(|words| !words.is_empty());
+            if let Some(prefix) = given.mode_message_prefix {
+                quirks.mode_message_prefix = Some(prefix).filter(|prefix| !prefix.is_empty());
             }
-            quirks.kept_by_minute = said.kept_by_minute.unwrap_or(quirks.kept_by_minute);
-            quirks.told = said.told.unwrap_or(std::mem::take(&mut quirks.told));
-            quirks.client = said.client.unwrap_or(std::mem::take(&mut quirks.client));
+            if let Some(only_after) = given.resume_only_after_start_minute {
+                quirks.resume_only_after_start_minute = only_after;
+            }
+            if let Some(requests) = given.acknowledged_requests {
+                quirks.acknowledged_requests = requests;
+            }
+            if let Some(capabilities) = given.client_capabilities {
+                quirks.client_capabilities = capabilities;
+            }
         }
         Ok(())
     }
 
-    /// The commands, as names on the path or as places that are the same wherever wh is started.
-    fn commands(&self, said: &Spanned<Words>) -> Result<Vec<String>, FileError> {
-        let commands: Vec<Text> = match said.get_ref() {
-            Words::One(command) => vec![Spanned::new(said.span(), command.clone())],
-            Words::Several(commands) => commands.clone(),
+    /// Resolves commands: names on the PATH or absolute paths.
+    fn commands(&self, given: &Spanned<OneOrMany>) -> Result<Vec<String>, FileError> {
+        let commands: Vec<SpannedText> = match given.get_ref() {
+            OneOrMany::One(command) => vec![Spanned::new(given.span(), command.clone())],
+            OneOrMany::Several(commands) => commands.clone(),
         };
         if commands.is_empty() {
-            return Err(self.wrong(said, "there is no command in the list", "name one"));
+            return Err(self.error_at(given, "the list of commands is empty", "add a command"));
         }
         commands.iter().map(|command| self.command(command)).collect()
     }
 
-    fn command(&self, said: &Text) -> Result<String, FileError> {
-        let command = self.word(said, said.get_ref())?;
+    fn command(&self, given: &SpannedText) -> Result<String, FileError> {
+        let command = self.expand_text(given, given.get_ref())?;
         if let Some(rest) = command.strip_prefix("~/") {
-            let home = expand("$HOME", self.variables).map_err(|(wrong, hint)| self.wrong(said, wrong, hint))?;
+            let home = expand("$HOME", self.variables).map_err(|(wrong, hint)| self.error_at(given, wrong, hint))?;
             return Ok(format!("{home}/{rest}"));
         }
         if command.is_empty() || command.ends_with('/') {
             let wrong = format!("{command:?} is not a command");
-            return Err(self.wrong(said, wrong, "give a name on the path, or a place from / or ~/"));
+            return Err(self.error_at(given, wrong, "give a name on the PATH, or a path that starts with / or ~/"));
         }
         if command.contains('/') && !command.starts_with('/') {
-            let wrong = format!("where {command:?} is depends on where wh is started");
-            return Err(self.wrong(said, wrong, "give the whole place, from / or ~/, or a name on the path"));
+            let wrong = format!("{command:?} is a relative path");
+            return Err(self.error_at(given, wrong, "give a path that starts with / or ~/, or a name on the PATH"));
         }
         Ok(command)
     }
 
-    fn words(&self, said: &[Text]) -> Result<Vec<String>, FileError> {
-        said.iter().map(|text| self.word(text, text.get_ref())).collect()
+    fn expand_list(&self, given: &[SpannedText]) -> Result<Vec<String>, FileError> {
+        given.iter().map(|text| self.expand_text(text, text.get_ref())).collect()
     }
 
-    /// A text with its variables, fit for a command line or an environment.
-    fn word<T>(&self, at: &Spanned<T>, text: &str) -> Result<String, FileError> {
-        let word = expand(text, self.variables).map_err(|(wrong, hint)| self.wrong(at, wrong, hint))?;
+    /// Expands variables in a text for a command line or environment.
+    fn expand_text<T>(&self, at: &Spanned<T>, text: &str) -> Result<String, FileError> {
+        let word = expand(text, self.variables).map_err(|(wrong, hint)| self.error_at(at, wrong, hint))?;
         if word.contains('\0') {
-            return Err(self.wrong(at, "a program cannot be given the character U+0000", "take it out"));
+            return Err(self.error_at(at, "the character U+0000 is not allowed", "remove it"));
         }
         Ok(word)
     }
 
-    /// A text for people, as it is written.
-    fn line(&self, text: &Text) -> Result<String, FileError> {
+    /// Validates a text that is shown on one line.
+    fn single_line(&self, text: &SpannedText) -> Result<String, FileError> {
         let line = text.get_ref().trim();
         if line.is_empty() || line.chars().any(char::is_control) {
-            return Err(self.wrong(text, format!("{line:?} cannot be shown on a line"), "write a few words"));
+            return Err(self.error_at(
+                text,
+                format!("{line:?} is not one line of text"),
+                "write one line without control characters",
+            ));
         }
         Ok(line.to_owned())
     }
 
-    fn wrong<T>(&self, at: &Spanned<T>, message: impl Into<String>, hint: impl Into<String>) -> FileError {
-        self.file.wrong(at.span(), message, hint)
+    fn error_at<T>(&self, at: &Spanned<T>, message: impl Into<String>, hint: impl Into<String>) -> FileError {
+        self.file.error_at(at.span(), message, hint)
     }
 }

@@ -1,18 +1,19 @@
-//! Variables in the words of `agents.toml`: `$NAME` and `${NAME}` are what they are set to, and `$$` is a dollar.
+//! Expands variables in values of `agents.toml`: `$NAME` and `${NAME}` are replaced by their value, `$$` by a dollar
+//! sign.
 
 use std::ffi::OsString;
 
-/// Not for agents, whoever asks: with it one could answer its own questions.
-const SECRET: &str = "WH_CONTROL_TOKEN";
+/// Variable that agents never receive: it would allow an agent to answer its own questions.
+const TOKEN_VARIABLE: &str = "WH_CONTROL_TOKEN";
 
-/// What a variable is set to.
+/// Looks up a variable.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
-/// Why a text cannot be used: what is wrong, and what to do.
-pub(super) type Wrong = (String, String);
+/// Error message and hint.
+pub(super) type ExpandError = (String, String);
 
-/// The text with what its variables are set to.
-pub(super) fn expand(text: &str, variables: Variables) -> Result<String, Wrong> {
+/// Expands all variables of a text.
+pub(super) fn expand(text: &str, variables: Variables) -> Result<String, ExpandError> {
     let mut expanded = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('$') {
@@ -27,8 +28,8 @@ pub(super) fn expand(text: &str, variables: Variables) -> Result<String, Wrong> 
             None => after.split_at(after.find(|letter| !in_name(letter)).unwrap_or(after.len())),
         };
         if name.is_empty() || name.starts_with(|first: char| first.is_ascii_digit()) || !name.chars().all(in_name) {
-            let wrong = format!("in {text:?} a $ is not followed by the name of a variable");
-            return Err((wrong, "write $NAME or ${NAME}, and $$ for a dollar".to_owned()));
+            let wrong = format!("$ is not followed by a variable name in {text:?}");
+            return Err((wrong, "write $NAME or ${NAME}, and $$ for a dollar sign".to_owned()));
         }
         expanded.push_str(&value(name, variables)?);
         rest = after;
@@ -37,14 +38,16 @@ pub(super) fn expand(text: &str, variables: Variables) -> Result<String, Wrong> 
     Ok(expanded)
 }
 
-fn value(name: &str, variables: Variables) -> Result<String, Wrong> {
-    if name == SECRET {
-        return Err((format!("${SECRET} is not given to agents"), "take it out of the file".to_owned()));
+fn value(name: &str, variables: Variables) -> Result<String, ExpandError> {
+    if name == TOKEN_VARIABLE {
+        return Err((format!("${TOKEN_VARIABLE} is not given to agents"), "remove it from the file".to_owned()));
     }
     let Some(value) = variables(name) else {
-        return Err((format!("the variable {name} is not set"), format!("set {name}, or write $$ for a dollar")));
+        return Err((format!("the variable {name} is not set"), format!("set {name}, or write $$ for a dollar sign")));
     };
-    value.into_string().map_err(|_| (format!("the variable {name} is not text"), format!("set {name} to a text")))
+    value
+        .into_string()
+        .map_err(|_| (format!("the variable {name} is not valid UTF-8"), format!("set {name} to a UTF-8 text")))
 }
 
 fn in_name(letter: char) -> bool {
@@ -57,7 +60,7 @@ mod tests {
 
     use super::*;
 
-    fn try_it(text: &str) -> Result<String, Wrong> {
+    fn try_it(text: &str) -> Result<String, ExpandError> {
         expand(text, &|name| match name {
             "HOME" => Some("/home/me".into()),
             "A_1" => Some("$HOME".into()),
@@ -90,20 +93,20 @@ mod tests {
         for text in ["$NOWHERE", "${NOWHERE}", "a $HOME$NOWHERE b"] {
             let (wrong, hint) = try_it(text).unwrap_err();
             assert_eq!(wrong, "the variable NOWHERE is not set", "{text:?}");
-            assert_eq!(hint, "set NOWHERE, or write $$ for a dollar");
+            assert_eq!(hint, "set NOWHERE, or write $$ for a dollar sign");
         }
-        assert_eq!(try_it("$BYTES").unwrap_err().0, "the variable BYTES is not text");
+        assert_eq!(try_it("$BYTES").unwrap_err().0, "the variable BYTES is not valid UTF-8");
     }
 
     #[test]
-    fn a_dollar_before_anything_else_is_a_slip() {
+    fn a_dollar_before_anything_else_is_an_error() {
         for text in ["$", "5$", "$ ", "${", "${}", "${HOME", "$(ls)", "${HOME:-x}", "$1", "$é"] {
-            assert!(try_it(text).unwrap_err().0.contains("not followed by the name"), "{text:?}");
+            assert!(try_it(text).unwrap_err().0.contains("not followed by a variable name"), "{text:?}");
         }
     }
 
     #[test]
-    fn the_token_of_the_door_is_not_for_agents() {
+    fn the_control_token_is_not_given_to_agents() {
         let (wrong, _) = try_it("--key=${WH_CONTROL_TOKEN}").unwrap_err();
         assert_eq!(wrong, "$WH_CONTROL_TOKEN is not given to agents");
     }

@@ -1,5 +1,5 @@
-//! `agents.toml` as it is written: its schema, and where what is wrong in it stands. Pure: what its words come to, and
-//! which agents there are with it, is seen to when a catalogue is made.
+//! Schema of `agents.toml` and validation with positions. Pure: variables are expanded and agents are built when a
+//! catalog is made.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,11 +14,11 @@ use wh_core::input::closest;
 
 use crate::table::Protocol;
 
-/// The keys of an agent, whatever it speaks.
-pub(super) const COMMON: [&str; 6] = ["protocol", "title", "command", "arguments", "environment", "install_hint"];
+/// Keys that apply to agents of every protocol.
+pub(super) const COMMON_KEYS: [&str; 6] = ["protocol", "title", "command", "arguments", "environment", "install_hint"];
 
-/// And those of one that speaks the Agent Client Protocol.
-const OF_ACP: [&str; 8] = [
+/// Keys that apply only to ACP agents.
+const ACP_KEYS: [&str; 8] = [
     "version_arguments",
     "login_hint",
     "login",
@@ -29,50 +29,60 @@ const OF_ACP: [&str; 8] = [
     "quirks",
 ];
 
-const AUTHENTICATE: [&str; 2] = ["method", "always"];
+const AUTHENTICATE_KEYS: [&str; 2] = ["method", "always"];
 
-const QUIRKS: [&str; 4] = ["mode_in_words", "kept_by_minute", "told", "client"];
+const QUIRKS_KEYS: [&str; 4] =
+    ["mode_message_prefix", "resume_only_after_start_minute", "acknowledged_requests", "client_capabilities"];
 
-/// The longest name of an agent.
-const LONGEST_ID: usize = 40;
+/// Former names of keys in `quirks`, with the current ones. They are accepted with a warning.
+const RENAMED_QUIRKS_KEYS: [(&str, &str); 4] = [
+    ("mode_in_words", "mode_message_prefix"),
+    ("kept_by_minute", "resume_only_after_start_minute"),
+    ("told", "acknowledged_requests"),
+    ("client", "client_capabilities"),
+];
 
-/// What to do where nothing better can be said.
-const CORRECT: &str = "correct it, or move the file away";
+/// Maximum length of an agent id.
+const MAX_ID_LENGTH: usize = 40;
 
-/// What is wrong with a file about agents, where, and what to do.
+/// Hint for errors without a more specific one.
+const GENERIC_HINT: &str = "correct it, or move the file away";
+
+/// Error in an `agents.toml` file, with its position and a hint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}:{line}:{column}: {message}", path.display())]
 pub struct FileError {
-    /// Which file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// From 1.
+    /// Line number, starting at 1.
     pub line: usize,
-    /// From 1, in characters.
+    /// Column in characters, starting at 1.
     pub column: usize,
-    /// What is wrong.
+    /// Description of the error.
     pub message: String,
-    /// What to do.
+    /// Hint that suggests a fix.
     pub hint: String,
 }
 
-/// A file about agents, as it is written.
+/// Parsed `agents.toml` file.
 #[derive(Debug, Clone)]
 pub struct AgentsFile {
     path: PathBuf,
     text: String,
-    pub(super) sections: Vec<Section>,
+    pub(super) sections: Vec<AgentSection>,
+    warnings: Vec<String>,
 }
 
-/// The keys of a table, and where they are.
+/// Keys of a table with their positions.
 type Keys = Vec<(String, Range<usize>)>;
 
-/// What it says of one agent.
+/// Table of one agent.
 #[derive(Debug, Clone)]
-pub(super) struct Section {
+pub(super) struct AgentSection {
     pub id: Spanned<String>,
-    /// The keys that are there, and where.
+    /// Keys that are present, with their positions.
     pub keys: Keys,
-    pub says: Definition,
+    pub definition: Definition,
 }
 
 #[derive(Debug, Deserialize)]
@@ -81,69 +91,73 @@ struct Document {
     agents: BTreeMap<Spanned<String>, Definition>,
 }
 
-pub(super) type Text = Spanned<String>;
+pub(super) type SpannedText = Spanned<String>;
 
-/// What may be said of an agent.
+/// Settings of one agent.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(expecting = "the table of an agent, as [agents.NAME]")]
+#[serde(expecting = "a table such as [agents.NAME]")]
 pub(super) struct Definition {
     pub protocol: Option<Spanned<Protocol>>,
-    pub title: Option<Text>,
-    pub command: Option<Spanned<Words>>,
-    pub arguments: Option<Vec<Text>>,
-    pub version_arguments: Option<Vec<Text>>,
-    pub environment: Option<BTreeMap<Text, Spanned<Variable>>>,
-    pub install_hint: Option<Text>,
-    pub login_hint: Option<Text>,
-    pub login: Option<Vec<Text>>,
-    pub logout: Option<Vec<Text>>,
-    pub status: Option<Vec<Text>>,
-    pub authenticate: Option<Authenticate>,
-    pub modes_skipping_permissions: Option<Vec<Text>>,
-    pub quirks: Option<Quirks>,
+    pub title: Option<SpannedText>,
+    pub command: Option<Spanned<OneOrMany>>,
+    pub arguments: Option<Vec<SpannedText>>,
+    pub version_arguments: Option<Vec<SpannedText>>,
+    pub environment: Option<BTreeMap<SpannedText, Spanned<VariableChange>>>,
+    pub install_hint: Option<SpannedText>,
+    pub login_hint: Option<SpannedText>,
+    pub login: Option<Vec<SpannedText>>,
+    pub logout: Option<Vec<SpannedText>>,
+    pub status: Option<Vec<SpannedText>>,
+    pub authenticate: Option<AuthenticateTable>,
+    pub modes_skipping_permissions: Option<Vec<SpannedText>>,
+    pub quirks: Option<QuirksTable>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(expecting = "a table, as { method = \"api-key\", always = false }")]
-pub(super) struct Authenticate {
-    pub method: Text,
+pub(super) struct AuthenticateTable {
+    pub method: SpannedText,
     #[serde(default)]
     pub always: bool,
 }
 
 #[derive(Debug, Clone, Deserialize)]
-#[serde(expecting = "a table, as { kept_by_minute = true }")]
-pub(super) struct Quirks {
-    pub mode_in_words: Option<String>,
-    pub kept_by_minute: Option<bool>,
-    pub told: Option<Vec<String>>,
-    pub client: Option<Vec<String>>,
+#[serde(expecting = "a table, as { acknowledged_requests = [\"example/progress\"] }")]
+pub(super) struct QuirksTable {
+    #[serde(alias = "mode_in_words")]
+    pub mode_message_prefix: Option<String>,
+    #[serde(alias = "kept_by_minute")]
+    pub resume_only_after_start_minute: Option<bool>,
+    #[serde(alias = "told")]
+    pub acknowledged_requests: Option<Vec<String>>,
+    #[serde(alias = "client")]
+    pub client_capabilities: Option<Vec<String>>,
 }
 
-/// A text or several.
+/// Single text or a list of texts.
 #[derive(Debug, Clone)]
-pub(super) enum Words {
+pub(super) enum OneOrMany {
     One(String),
-    Several(Vec<Text>),
+    Several(Vec<SpannedText>),
 }
 
-impl<'de> Deserialize<'de> for Words {
+impl<'de> Deserialize<'de> for OneOrMany {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Reader;
 
         impl<'de> Visitor<'de> for Reader {
-            type Value = Words;
+            type Value = OneOrMany;
 
             fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-                formatter.write_str("a command, or a list of those that it may be installed as")
+                formatter.write_str("a command or a list of commands")
             }
 
-            fn visit_str<E: Error>(self, text: &str) -> Result<Words, E> {
-                Ok(Words::One(text.to_owned()))
+            fn visit_str<E: Error>(self, text: &str) -> Result<OneOrMany, E> {
+                Ok(OneOrMany::One(text.to_owned()))
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, sequence: A) -> Result<Words, A::Error> {
-                Vec::deserialize(SeqAccessDeserializer::new(sequence)).map(Words::Several)
+            fn visit_seq<A: SeqAccess<'de>>(self, sequence: A) -> Result<OneOrMany, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(sequence)).map(OneOrMany::Several)
             }
         }
 
@@ -151,33 +165,33 @@ impl<'de> Deserialize<'de> for Words {
     }
 }
 
-/// A variable: set, or taken away.
+/// Change to an environment variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Variable {
+pub(super) enum VariableChange {
     Set(String),
     Removed,
 }
 
-impl<'de> Deserialize<'de> for Variable {
+impl<'de> Deserialize<'de> for VariableChange {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Reader;
 
         impl Visitor<'_> for Reader {
-            type Value = Variable;
+            type Value = VariableChange;
 
             fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-                formatter.write_str("a text, or false to take the variable away")
+                formatter.write_str("a string, or false to remove the variable")
             }
 
-            fn visit_str<E: Error>(self, text: &str) -> Result<Variable, E> {
-                Ok(Variable::Set(text.to_owned()))
+            fn visit_str<E: Error>(self, text: &str) -> Result<VariableChange, E> {
+                Ok(VariableChange::Set(text.to_owned()))
             }
 
-            fn visit_bool<E: Error>(self, keep: bool) -> Result<Variable, E> {
+            fn visit_bool<E: Error>(self, keep: bool) -> Result<VariableChange, E> {
                 if keep {
                     Err(E::invalid_value(serde::de::Unexpected::Bool(keep), &self))
                 } else {
-                    Ok(Variable::Removed)
+                    Ok(VariableChange::Removed)
                 }
             }
         }
@@ -187,60 +201,68 @@ impl<'de> Deserialize<'de> for Variable {
 }
 
 impl AgentsFile {
-    /// Reads what a file says.
+    /// Parses and validates a file.
     pub fn read(path: &Path, text: &str) -> Result<Self, FileError> {
-        let mut file = Self { path: path.to_owned(), text: text.to_owned(), sections: Vec::new() };
+        let mut file =
+            Self { path: path.to_owned(), text: text.to_owned(), sections: Vec::new(), warnings: Vec::new() };
         let unread = |error: toml::de::Error| {
-            file.wrong(error.span().unwrap_or_default(), error.message().replace('\n', ", "), CORRECT)
+            file.error_at(error.span().unwrap_or_default(), error.message().replace('\n', ", "), GENERIC_HINT)
         };
         let table = DeTable::parse(text).map_err(unread)?;
         let keys = file.check(table.get_ref())?;
+        let warnings = file.renamed_keys(table.get_ref());
         let document: Document = toml::from_str(text).map_err(unread)?;
-        let mut sections: Vec<Section> = Vec::new();
+        let mut sections: Vec<AgentSection> = Vec::new();
         for (id, says) in document.agents {
             file.check_id(&id)?;
             let keys = keys.get(id.get_ref()).cloned().unwrap_or_default();
-            sections.push(Section { id, keys, says });
+            sections.push(AgentSection { id, keys, definition: says });
         }
-        // In the order in which they are written: that is the order in which to offer them.
+        // File order is display order.
         sections.sort_by_key(|section| section.id.span().start);
-        file.sections = sections;
+        (file.sections, file.warnings) = (sections, warnings);
         Ok(file)
     }
 
-    /// Where it is.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What is wrong at this place.
-    pub(super) fn wrong(&self, at: Range<usize>, message: impl Into<String>, hint: impl Into<String>) -> FileError {
+    /// Warnings about former names of keys, each with its position and the current name.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Builds an error at this position.
+    pub(super) fn error_at(&self, at: Range<usize>, message: impl Into<String>, hint: impl Into<String>) -> FileError {
         let before = self.text.get(..at.start).unwrap_or(&self.text);
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
         FileError { path: self.path.clone(), line, column, message: message.into(), hint: hint.into() }
     }
 
-    /// Sees that every key is one that there is. The keys of each agent come back.
+    /// Rejects unknown keys. Returns the keys of each agent.
     fn check(&self, table: &DeTable) -> Result<BTreeMap<String, Keys>, FileError> {
         for (key, value) in table {
             if key.get_ref() != "agents" {
                 let hint = match value.get_ref() {
                     DeValue::Table(_) => format!("write [agents.{}] for an agent of that name", key.get_ref()),
-                    _ => "an agent is a table: write [agents.NAME] before its keys".to_owned(),
+                    _ => "write the keys into a table [agents.NAME]".to_owned(),
                 };
-                return Err(self.wrong(key.span(), format!("there is no key {:?} here", key.get_ref()), hint));
+                return Err(self.error_at(key.span(), format!("there is no key {:?} here", key.get_ref()), hint));
             }
         }
         let mut found = BTreeMap::new();
         let Some(agents) = table.get("agents").and_then(|agents| agents.get_ref().as_table()) else { return Ok(found) };
-        let all: Vec<&str> = COMMON.into_iter().chain(OF_ACP).collect();
+        let all: Vec<&str> = COMMON_KEYS.into_iter().chain(ACP_KEYS).collect();
         for (id, agent) in agents {
             let Some(agent) = agent.get_ref().as_table() else { continue };
             self.check_keys(agent, &all)?;
-            for (name, keys) in [("authenticate", &AUTHENTICATE[..]), ("quirks", &QUIRKS)] {
+            for (name, keys) in [("authenticate", &AUTHENTICATE_KEYS[..]), ("quirks", &QUIRKS_KEYS)] {
                 if let Some(inner) = agent.get(name).and_then(|inner| inner.get_ref().as_table()) {
                     self.check_keys(inner, keys)?;
+                    self.check_renamed_keys(inner)?;
                 }
             }
             let keys = agent.iter().map(|(key, _)| (key.get_ref().to_string(), key.span()));
@@ -250,29 +272,68 @@ impl AgentsFile {
     }
 
     fn check_keys(&self, table: &DeTable, known: &[&str]) -> Result<(), FileError> {
-        // The first in the file, not in the alphabet.
-        let unknown = table.iter().map(|(key, _)| key).filter(|key| !known.contains(&key.get_ref().as_ref()));
+        // Report the first unknown key in file order, not in alphabetical order.
+        let is_known = |key: &str| known.contains(&key) || current_name(key).is_some_and(|name| known.contains(&name));
+        let unknown = table.iter().map(|(key, _)| key).filter(|key| !is_known(key.get_ref()));
         let Some(key) = unknown.min_by_key(|key| key.span().start) else { return Ok(()) };
         let hint = match closest(key.get_ref(), known.iter().copied()) {
             Some(meant) => format!("did you mean {meant:?}?"),
-            None => format!("there are {}", known.join(", ")),
+            None => format!("valid keys: {}", known.join(", ")),
         };
-        Err(self.wrong(key.span(), format!("there is no key {:?}", key.get_ref()), hint))
+        Err(self.error_at(key.span(), format!("there is no key {:?}", key.get_ref()), hint))
     }
 
-    fn check_id(&self, id: &Text) -> Result<(), FileError> {
+    /// Rejects a key that is present under both its former and its current name.
+    fn check_renamed_keys(&self, table: &DeTable) -> Result<(), FileError> {
+        for (former, current) in RENAMED_QUIRKS_KEYS {
+            if let Some((key, _)) = table.get_key_value(former)
+                && table.contains_key(current)
+            {
+                let message = format!("{former:?} is the former name of {current:?}, which is also given");
+                return Err(self.error_at(key.span(), message, format!("remove {former:?}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Formats a warning for each key that is present under its former name, in file order.
+    fn renamed_keys(&self, table: &DeTable) -> Vec<String> {
+        let agents = table.get("agents").and_then(|agents| agents.get_ref().as_table());
+        let quirks = agents.into_iter().flat_map(|agents| agents.iter()).filter_map(|(_, agent)| {
+            agent.get_ref().as_table()?.get("quirks").and_then(|quirks| quirks.get_ref().as_table())
+        });
+        let mut renamed: Vec<(usize, String)> = quirks
+            .flat_map(|quirks| quirks.iter())
+            .filter_map(|(key, _)| {
+                let current = current_name(key.get_ref())?;
+                let message = format!("the key {:?} was renamed", key.get_ref());
+                let FileError { path, line, column, message, hint } =
+                    self.error_at(key.span(), message, format!("write {current:?}"));
+                Some((key.span().start, format!("{}:{line}:{column}: {message}; {hint}", path.display())))
+            })
+            .collect();
+        renamed.sort();
+        renamed.into_iter().map(|(_, warning)| warning).collect()
+    }
+
+    fn check_id(&self, id: &SpannedText) -> Result<(), FileError> {
         let name = id.get_ref();
         let allowed = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-_".contains(letter);
         let begins = name.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit());
-        if begins && name.chars().all(allowed) && name.len() <= LONGEST_ID && name != "system" {
+        if begins && name.chars().all(allowed) && name.len() <= MAX_ID_LENGTH && name != "system" {
             return Ok(());
         }
-        let hint = format!("use small letters, digits, - and _, at most {LONGEST_ID}; not \"system\"");
-        Err(self.wrong(id.span(), format!("{name:?} cannot be the name of an agent"), hint))
+        let hint = format!("use lowercase letters, digits, - and _, at most {MAX_ID_LENGTH}; not \"system\"");
+        Err(self.error_at(id.span(), format!("{name:?} is not a valid agent name"), hint))
     }
 }
 
-/// Whether a key is for agents of the Agent Client Protocol alone.
-pub(super) fn is_of_acp(key: &str) -> bool {
-    OF_ACP.contains(&key)
+/// Returns the current name of a renamed key in `quirks`.
+fn current_name(key: &str) -> Option<&'static str> {
+    RENAMED_QUIRKS_KEYS.iter().find(|(former, _)| *former == key).map(|(_, current)| *current)
+}
+
+/// True if a key applies only to ACP agents.
+pub(super) fn is_acp_key(key: &str) -> bool {
+    ACP_KEYS.contains(&key)
 }

@@ -1,22 +1,24 @@
-//! What a file about agents says, for somebody who has to decide whether to trust it: every key of it, with its words as
-//! they are written, and nothing that a terminal would obey.
+//! Summarises an `agents.toml` file for the trust prompt: every key with its literal value, quoted so that a terminal
+//! does not interpret it.
 
-use super::file::{AgentsFile, Definition, Text, Variable, Words};
+use super::file::{AgentsFile, Definition, OneOrMany, QuirksTable, SpannedText, VariableChange};
 
-/// What a file says of one agent.
+/// Summary of one agent's table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outline {
-    /// Which.
+    /// Id of the agent.
     pub id: String,
-    /// Each key that it gives, with what it says.
+    /// Keys with their values.
     pub lines: Vec<(&'static str, String)>,
 }
 
 impl AgentsFile {
-    /// What it says, agent by agent, in the order in which it is written.
+    /// Summarises the file agent by agent, in file order.
     pub fn outline(&self) -> Vec<Outline> {
         let sections = self.sections.iter();
-        sections.map(|section| Outline { id: section.id.get_ref().clone(), lines: lines(&section.says) }).collect()
+        sections
+            .map(|section| Outline { id: section.id.get_ref().clone(), lines: lines(&section.definition) })
+            .collect()
     }
 }
 
@@ -37,17 +39,17 @@ fn lines(says: &Definition) -> Vec<(&'static str, String)> {
         modes_skipping_permissions,
         quirks,
     } = says;
-    let text = |text: &Option<Text>| text.as_ref().map(|text| format!("{:?}", text.get_ref()));
-    let list = |list: &Option<Vec<Text>>| list.as_ref().map(|list| quoted(list));
+    let text = |text: &Option<SpannedText>| text.as_ref().map(|text| format!("{:?}", text.get_ref()));
+    let list = |list: &Option<Vec<SpannedText>>| list.as_ref().map(|list| quoted(list));
     let protocol = protocol.as_ref().map(|protocol| protocol.get_ref().name().to_owned());
     let command = command.as_ref().map(|command| match command.get_ref() {
-        Words::One(command) => format!("{command:?}"),
-        Words::Several(commands) => quoted(commands),
+        OneOrMany::One(command) => format!("{command:?}"),
+        OneOrMany::Several(commands) => quoted(commands),
     });
     let environment = environment.as_ref().map(|environment| {
         let one = environment.iter().map(|(name, value)| match value.get_ref() {
-            Variable::Set(value) => format!("{:?}={value:?}", name.get_ref()),
-            Variable::Removed => format!("without {:?}", name.get_ref()),
+            VariableChange::Set(value) => format!("{:?}={value:?}", name.get_ref()),
+            VariableChange::Removed => format!("without {:?}", name.get_ref()),
         });
         one.collect::<Vec<_>>().join(" ")
     });
@@ -56,11 +58,20 @@ fn lines(says: &Definition) -> Vec<(&'static str, String)> {
         format!("{:?}, {when}", how.method.get_ref())
     });
     let quirks = quirks.as_ref().map(|quirks| {
-        let told = quirks.told.iter().map(|told| format!("told {told:?}"));
-        let client = quirks.client.iter().map(|client| format!("client {client:?}"));
-        let words = quirks.mode_in_words.iter().map(|words| format!("mode_in_words {words:?}"));
-        let minute = quirks.kept_by_minute.iter().map(|minute| format!("kept_by_minute {minute}"));
-        words.chain(minute).chain(told).chain(client).collect::<Vec<_>>().join(", ")
+        let QuirksTable {
+            mode_message_prefix,
+            resume_only_after_start_minute,
+            acknowledged_requests,
+            client_capabilities,
+        } = quirks;
+        let values = [
+            ("mode_message_prefix", mode_message_prefix.as_ref().map(|prefix| format!("{prefix:?}"))),
+            ("resume_only_after_start_minute", resume_only_after_start_minute.map(|value| value.to_string())),
+            ("acknowledged_requests", acknowledged_requests.as_ref().map(|requests| format!("{requests:?}"))),
+            ("client_capabilities", client_capabilities.as_ref().map(|names| format!("{names:?}"))),
+        ];
+        let given = values.into_iter().filter_map(|(key, value)| Some(format!("{key} {}", value?)));
+        given.collect::<Vec<_>>().join(", ")
     });
     let all = [
         ("protocol", protocol),
@@ -81,7 +92,7 @@ fn lines(says: &Definition) -> Vec<(&'static str, String)> {
     all.into_iter().filter_map(|(key, said)| Some((key, said?))).collect()
 }
 
-fn quoted(words: &[Text]) -> String {
+fn quoted(words: &[SpannedText]) -> String {
     let words: Vec<String> = words.iter().map(|word| format!("{:?}", word.get_ref())).collect();
     if words.is_empty() { "none".to_owned() } else { words.join(" ") }
 }

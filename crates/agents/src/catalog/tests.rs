@@ -1,4 +1,4 @@
-//! Files about agents: what they change, what they add, and what is said about those that are wrong.
+//! Tests changes and additions by `agents.toml` files, and their error messages.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -19,13 +19,13 @@ fn read(path: &str, text: &str) -> AgentsFile {
     AgentsFile::read(Path::new(path), text).unwrap_or_else(|error| panic!("{error}; {}", error.hint))
 }
 
-/// An agent that stands for one that is a part of wh.
+/// Agent that stands for an internal one.
 fn internal() -> Vec<Arc<dyn Agent>> {
     let entry = Entry { id: "demo".to_owned(), ..Entry::of(Protocol::Claude).unwrap() };
     vec![Arc::new(ProgramAgent::new(entry, None))]
 }
 
-/// What an agent is once these files have spoken.
+/// Entry of an agent after these files are applied.
 fn made(id: &str, files: &[AgentsFile]) -> Entry {
     let mut drafts = draft::built_in();
     for file in files {
@@ -41,7 +41,7 @@ fn entry(id: &str, text: &str) -> Entry {
     entry
 }
 
-/// What is wrong with a file, where, and what to do.
+/// Error message with position, and hint.
 fn wrong(text: &str) -> (String, String) {
     let path = Path::new("/etc/agents.toml");
     let outcome =
@@ -62,7 +62,7 @@ fn agents_are_found_by_their_ids_and_internal_ones_come_first() {
 }
 
 #[test]
-fn an_agent_can_be_added_with_everything_that_there_is_to_say() {
+fn an_agent_can_be_added_with_all_keys() {
     let entry = entry(
         "mine",
         r#"
@@ -85,10 +85,10 @@ fn an_agent_can_be_added_with_everything_that_there_is_to_say() {
         PYTHONPATH = false
 
         [agents.mine.quirks]
-        mode_in_words = "[MODE] "
-        kept_by_minute = true
-        told = ["mine/told"]
-        client = ["picker"]
+        mode_message_prefix = "[MODE] "
+        resume_only_after_start_minute = true
+        acknowledged_requests = ["mine/progress"]
+        client_capabilities = ["picker"]
         "#,
     );
     assert_eq!((entry.id.as_str(), entry.title.as_str()), ("mine", "My agent"));
@@ -104,12 +104,12 @@ fn an_agent_can_be_added_with_everything_that_there_is_to_say() {
     assert_eq!(entry.account.status, ["auth", "status"]);
     let how = entry.authenticate.as_ref().unwrap();
     assert_eq!((how.method.as_str(), how.always), ("api-key", true));
-    assert_eq!(entry.skipping, ["yolo"]);
-    assert_eq!(entry.quirks.mode_in_words.as_deref(), Some("[MODE] "));
-    assert!(entry.quirks.kept_by_minute);
+    assert_eq!(entry.skipping_modes, ["yolo"]);
+    assert_eq!(entry.quirks.mode_message_prefix.as_deref(), Some("[MODE] "));
+    assert!(entry.quirks.resume_only_after_start_minute);
     assert_eq!(
-        (&entry.quirks.told[..], &entry.quirks.client[..]),
-        (&["mine/told".to_owned()][..], &["picker".to_owned()][..])
+        (&entry.quirks.acknowledged_requests[..], &entry.quirks.client_capabilities[..]),
+        (&["mine/progress".to_owned()][..], &["picker".to_owned()][..])
     );
 }
 
@@ -118,19 +118,22 @@ fn a_command_alone_makes_an_agent() {
     let entry = entry("mine", "[agents.mine]\ncommand = \"mine-agent\"\n");
     assert_eq!(entry.title, "mine");
     assert_eq!(entry.version, ["--version"]);
-    assert!(entry.program.arguments.is_empty() && entry.authenticate.is_none() && entry.skipping.is_empty());
+    assert!(entry.program.arguments.is_empty() && entry.authenticate.is_none() && entry.skipping_modes.is_empty());
     assert_eq!(entry.program.hint(), "install it, or correct its command in /a.toml");
     let with_login = self::entry("mine", "[agents.mine]\ncommand = \"mine\"\nlogin = [\"auth\", \"in\"]\n");
     assert_eq!(with_login.log_in, "run `mine auth in`");
 }
 
 #[test]
-fn what_a_file_does_not_say_of_a_known_agent_stays() {
+fn omitted_keys_of_a_known_agent_stay() {
     let before = entry("gemini", "");
-    let after = entry("gemini", "[agents.gemini]\nenvironment = { GEMINI_CLI_HOME = \"~\" }\nquirks.told = [\"x\"]\n");
+    let after = entry(
+        "gemini",
+        "[agents.gemini]\nenvironment = { GEMINI_CLI_HOME = \"~\" }\nquirks.acknowledged_requests = [\"x\"]\n",
+    );
     assert_eq!(after.program.environment, [("GEMINI_CLI_HOME".into(), Some("~".into()))].into());
-    assert_eq!(after.quirks.told, ["x"]);
-    assert_eq!(after.quirks.mode_in_words, before.quirks.mode_in_words);
+    assert_eq!(after.quirks.acknowledged_requests, ["x"]);
+    assert_eq!(after.quirks.mode_message_prefix, before.quirks.mode_message_prefix);
     assert_eq!(
         (&after.program.commands, &after.program.arguments),
         (&before.program.commands, &before.program.arguments)
@@ -174,7 +177,7 @@ fn claude_and_codex_can_be_moved_and_doubled() {
 }
 
 #[test]
-fn a_later_file_has_the_last_word_field_by_field() {
+fn a_later_file_overrides_key_by_key() {
     let user = "[agents.mine]\ncommand = \"mine\"\narguments = [\"a\"]\nenvironment = { A = \"1\", B = \"1\" }\n";
     let project = "[agents.mine]\narguments = []\nenvironment = { B = \"2\" }\n[agents.other]\ncommand = \"other\"\n";
     let files = [read("/user.toml", user), read("/project.toml", project)];
@@ -191,10 +194,10 @@ fn a_later_file_has_the_last_word_field_by_field() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_place_and_what_to_do() {
-    let keys = "there are protocol, title, command, arguments, environment, install_hint, version_arguments, login_hint, \
+fn errors_have_a_position_and_a_hint() {
+    let keys = "valid keys: protocol, title, command, arguments, environment, install_hint, version_arguments, login_hint, \
                 login, logout, status, authenticate, modes_skipping_permissions, quirks";
-    let place = "give the whole place, from / or ~/, or a name on the path";
+    let place = "give a path that starts with / or ~/, or a name on the PATH";
     for (text, message, hint) in [
         ("[agents.x]\ncomand = \"x\"\n", "2:1: there is no key \"comand\"", "did you mean \"command\"?"),
         ("[agents.x]\ncommand = \"x\"\n  zzz = 1\n", "3:3: there is no key \"zzz\"", keys),
@@ -204,73 +207,65 @@ fn what_is_wrong_is_said_with_its_place_and_what_to_do() {
             "did you mean \"method\"?",
         ),
         (
-            "[agents.x]\ncommand = \"x\"\n[agents.x.quirks]\ntold = []\nmode_in_word = \"a\"\n",
-            "5:1: there is no key \"mode_in_word\"",
-            "did you mean \"mode_in_words\"?",
+            "[agents.x]\ncommand = \"x\"\n[agents.x.quirks]\nacknowledged_requests = []\nmode_message_prefx = \"a\"\n",
+            "5:1: there is no key \"mode_message_prefx\"",
+            "did you mean \"mode_message_prefix\"?",
         ),
         ("[gemini]\n", "1:2: there is no key \"gemini\" here", "write [agents.gemini] for an agent of that name"),
-        (
-            "command = \"x\"\n",
-            "1:1: there is no key \"command\" here",
-            "an agent is a table: write [agents.NAME] before its keys",
-        ),
+        ("command = \"x\"\n", "1:1: there is no key \"command\" here", "write the keys into a table [agents.NAME]"),
         (
             "[agents.gemni]\narguments = []\n",
             "1:9: the agent \"gemni\" is new and has no command",
-            "give one, as command = \"gemni\"; or did you mean [agents.gemini]?",
+            "add command = \"gemni\"; or did you mean [agents.gemini]?",
         ),
-        ("[agents.demo]\ntitle = \"x\"\n", "1:9: the agent \"demo\" is a part of wh", "give it another name"),
+        ("[agents.demo]\ntitle = \"x\"\n", "1:9: the agent \"demo\" is built in", "choose another name"),
         (
             "[agents.\"My Agent\"]\ncommand = \"x\"\n",
-            "1:9: \"My Agent\" cannot be the name of an agent",
-            "use small letters, digits, - and _, at most 40; not \"system\"",
+            "1:9: \"My Agent\" is not a valid agent name",
+            "use lowercase letters, digits, - and _, at most 40; not \"system\"",
         ),
         (
-            "[agents.claude]\ntitle = \"x\"\nquirks = { told = [] }\n",
-            "3:1: \"quirks\" is for agents of the Agent Client Protocol alone",
-            "of \"claude\" these can be said: protocol, title, command, arguments, environment, install_hint",
+            "[agents.claude]\ntitle = \"x\"\nquirks = { acknowledged_requests = [] }\n",
+            "3:1: \"quirks\" is only valid for agents of the Agent Client Protocol",
+            "keys of \"claude\": protocol, title, command, arguments, environment, install_hint",
         ),
         (
             "[agents.codex]\nprotocol = \"acp\"\n",
-            "2:12: the agent \"codex\" does not speak that protocol",
-            "take the line out, or give the agent another name",
+            "2:12: the agent \"codex\" does not use that protocol",
+            "remove the line, or give the agent another name",
         ),
-        ("[agents.x]\ncommand = \"./x\"\n", "2:11: where \"./x\" is depends on where wh is started", place),
-        (
-            "[agents.x]\ncommand = [\"x\", \"bin/x\"]\n",
-            "2:17: where \"bin/x\" is depends on where wh is started",
-            place,
-        ),
+        ("[agents.x]\ncommand = \"./x\"\n", "2:11: \"./x\" is a relative path", place),
+        ("[agents.x]\ncommand = [\"x\", \"bin/x\"]\n", "2:17: \"bin/x\" is a relative path", place),
         (
             "[agents.x]\ncommand = \"\"\n",
             "2:11: \"\" is not a command",
-            "give a name on the path, or a place from / or ~/",
+            "give a name on the PATH, or a path that starts with / or ~/",
         ),
-        ("[agents.x]\ncommand = []\n", "2:11: there is no command in the list", "name one"),
+        ("[agents.x]\ncommand = []\n", "2:11: the list of commands is empty", "add a command"),
         (
             "[agents.x]\ncommand = \"x\"\narguments = [\"é\", \"$NOPE\"]\n",
             "3:19: the variable NOPE is not set",
-            "set NOPE, or write $$ for a dollar",
+            "set NOPE, or write $$ for a dollar sign",
         ),
         (
             "[agents.x]\ncommand = \"x\"\nenvironment = { A = \"5$\" }\n",
-            "3:21: in \"5$\" a $ is not followed by the name of a variable",
-            "write $NAME or ${NAME}, and $$ for a dollar",
+            "3:21: $ is not followed by a variable name in \"5$\"",
+            "write $NAME or ${NAME}, and $$ for a dollar sign",
         ),
         (
             "[agents.x]\ncommand = \"x\"\nenvironment = { \"A=B\" = \"\" }\n",
-            "3:17: \"A=B\" cannot be the name of a variable",
+            "3:17: \"A=B\" is not a valid variable name",
             "use letters, digits and _",
         ),
         (
             "[agents.x]\ncommand = \"x\"\narguments = [\"\\u0000\"]\n",
-            "3:14: a program cannot be given the character U+0000",
-            "take it out",
+            "3:14: the character U+0000 is not allowed",
+            "remove it",
         ),
         (
             "[agents.x]\ncommand = \"x\"\ntitle = \"\\u001b[31m\"\n",
-            "3:9: \"\\u{1b}[31m\" cannot be shown on a line",
-            "write a few words",
+            "3:9: \"\\u{1b}[31m\" is not one line of text",
+            "write one line without control characters",
         ),
     ] {
         assert_eq!(wrong(text), (format!("/etc/agents.toml:{message}"), hint.to_owned()), "{text}");
@@ -278,9 +273,9 @@ fn what_is_wrong_is_said_with_its_place_and_what_to_do() {
 }
 
 #[test]
-fn what_is_not_of_the_right_kind_or_no_toml_at_all_has_a_place_too() {
+fn type_and_syntax_errors_have_a_position() {
     for (text, place, words) in [
-        ("[agents.x]\ncommand = 5\n", "2:11", "expected a command, or a list of those that it may be installed as"),
+        ("[agents.x]\ncommand = 5\n", "2:11", "expected a command or a list of commands"),
         ("[agents.x]\ncommand = [\"a\", 5]\n", "2:17", "invalid type: integer `5`, expected a string"),
         (
             "[agents.x]\ncommand = \"x\"\narguments = \"--acp\"\n",
@@ -291,7 +286,7 @@ fn what_is_not_of_the_right_kind_or_no_toml_at_all_has_a_place_too() {
         (
             "[agents.x]\ncommand = \"x\"\nenvironment = { A = true }\n",
             "3:21",
-            "expected a text, or false to take the variable away",
+            "expected a string, or false to remove the variable",
         ),
         (
             "[agents.x]\ncommand = \"x\"\nprotocol = \"mcp\"\n",
@@ -301,7 +296,7 @@ fn what_is_not_of_the_right_kind_or_no_toml_at_all_has_a_place_too() {
         ("[agents.x]\ncommand = \"x\"\nauthenticate = \"a\"\n", "3:16", "expected a table, as { method"),
         ("[agents.x]\ncommand = \"x\"\nauthenticate = { always = true }\n", "3:16", "missing field `method`"),
         ("agents = 1\n", "1:10", "invalid type: integer `1`"),
-        ("[agents]\nx = 1\n", "2:5", "expected the table of an agent, as [agents.NAME]"),
+        ("[agents]\nx = 1\n", "2:5", "expected a table such as [agents.NAME]"),
         ("[agents.x]\ncommand = \"x\n", "2:13", "invalid basic string"),
         ("[agents.x]\ncommand = \"a\"\ncommand = \"b\"\n", "3:1", "duplicate key"),
         ("[agents.x\n", "1:10", "unclosed table"),
@@ -318,7 +313,7 @@ fn an_outline_has_every_key_as_it_is_written() {
     let file = read(
         "/a.toml",
         "[agents.mine]\ncommand = \"mine\"\narguments = [\"$KEY\", \"a b\"]\nenvironment = { LD_PRELOAD = \"/x\\u001b\", A = false }\n\
-         status = []\nquirks = { told = [\"t\"] }\n",
+         status = []\nquirks = { acknowledged_requests = [\"t\"] }\n",
     );
     let [outline] = &file.outline()[..] else { panic!("one agent") };
     assert_eq!(outline.id, "mine");
@@ -327,9 +322,43 @@ fn an_outline_has_every_key_as_it_is_written() {
         ("arguments", r#""$KEY" "a b""#),
         ("environment", r#"without "A" "LD_PRELOAD"="/x\u{1b}""#),
         ("status", "none"),
-        ("quirks", r#"told ["t"]"#),
+        ("quirks", r#"acknowledged_requests ["t"]"#),
     ];
     assert_eq!(outline.lines, expected.map(|(key, said)| (key, said.to_owned())));
+}
+
+#[test]
+fn former_names_of_keys_are_accepted_with_a_warning() {
+    let text = "[agents.mine]\ncommand = \"mine\"\n[agents.mine.quirks]\nmode_in_words = \"[MODE] \"\n\
+                kept_by_minute = true\ntold = [\"mine/progress\"]\nclient = [\"picker\"]\n";
+    let file = read("/etc/agents.toml", text);
+    let warnings = [
+        "/etc/agents.toml:4:1: the key \"mode_in_words\" was renamed; write \"mode_message_prefix\"",
+        "/etc/agents.toml:5:1: the key \"kept_by_minute\" was renamed; write \"resume_only_after_start_minute\"",
+        "/etc/agents.toml:6:1: the key \"told\" was renamed; write \"acknowledged_requests\"",
+        "/etc/agents.toml:7:1: the key \"client\" was renamed; write \"client_capabilities\"",
+    ];
+    assert_eq!(file.warnings(), warnings);
+    let catalog = Catalog::with(internal(), None, std::slice::from_ref(&file), &variables).unwrap();
+    assert_eq!(catalog.warnings(), warnings);
+    let quirks = made("mine", &[file]).quirks;
+    assert_eq!(quirks.mode_message_prefix.as_deref(), Some("[MODE] "));
+    assert!(quirks.resume_only_after_start_minute);
+    assert_eq!((&quirks.acknowledged_requests[0][..], &quirks.client_capabilities[0][..]), ("mine/progress", "picker"));
+}
+
+#[test]
+fn current_names_of_keys_give_no_warning() {
+    let file =
+        read("/a.toml", "[agents.gemini.quirks]\nacknowledged_requests = [\"told\"]\nclient_capabilities = []\n");
+    assert!(file.warnings().is_empty());
+}
+
+#[test]
+fn a_key_is_not_given_by_both_of_its_names() {
+    let text = "[agents.gemini.quirks]\nacknowledged_requests = []\ntold = []\n";
+    let message = "3:1: \"told\" is the former name of \"acknowledged_requests\", which is also given";
+    assert_eq!(wrong(text), (format!("/etc/agents.toml:{message}"), "remove \"told\"".to_owned()));
 }
 
 #[test]
@@ -340,6 +369,7 @@ fn the_examples_of_the_documentation_are_right() {
     let files: Vec<AgentsFile> = blocks.iter().map(|text| read("/docs.toml", text)).collect();
     let catalog = Catalog::with(internal(), None, &files, &|_| Some("/value".into())).unwrap();
     assert_eq!(catalog.files("claude").count(), 1);
+    assert!(catalog.warnings().is_empty(), "{:?}", catalog.warnings());
     let ids = catalog.ids();
     assert_eq!(ids[ids.len() - 3..], ["mine", "example", "claude-work"]);
     let every_key: Vec<&str> = files[1].outline()[0].lines.iter().map(|(key, _)| *key).collect();

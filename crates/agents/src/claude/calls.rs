@@ -1,4 +1,4 @@
-//! What only Claude Code can do, asked for by name.
+//! Commands that only Claude Code supports.
 
 use serde_json::{Value, json};
 use wh_claude::{Connection, Error};
@@ -7,16 +7,16 @@ use wh_core::space::harness::Call;
 use super::protocol::ClaudeProtocol;
 use super::{LOG_IN, TITLE, manage};
 use crate::driver::{Now, Step, Steps};
-use crate::manage::login_words;
-use crate::port::LoginState;
+use crate::interface::LoginState;
+use crate::manage::describe_login;
 
-/// The calls that it understands.
+/// Names of the supported calls.
 pub(super) const CALLS: [&str; 7] = ["status", "clear", "compact", "restart", "mcp", "context", "rewind"];
 
-/// Characters of a prompt that are shown in a list.
-const SHOWN: usize = 60;
+/// Characters of a prompt that are shown in the list of checkpoints.
+const MAX_CHECKPOINT_CHARS: usize = 60;
 
-/// A prompt that files can be brought back to.
+/// Prompt to which files can be rewound.
 #[derive(Debug, Clone)]
 pub(super) struct Checkpoint {
     pub uuid: String,
@@ -26,34 +26,38 @@ pub(super) struct Checkpoint {
 impl Checkpoint {
     pub fn new(text: &str) -> Self {
         let line = text.lines().next().unwrap_or_default();
-        Self { uuid: wh_claude::message_id(), text: line.chars().take(SHOWN).collect() }
+        Self { uuid: wh_claude::message_id(), text: line.chars().take(MAX_CHECKPOINT_CHARS).collect() }
     }
 }
 
 impl ClaudeProtocol {
-    pub(super) fn carry_out(&mut self, id: u64, call: Call, now: Now<'_>, steps: &mut Steps<Self>) {
+    pub(super) fn run_command(&mut self, id: u64, call: Call, now: Now<'_>, steps: &mut Steps<Self>) {
         let (name, parameters) = match call {
-            Call::Clear => return self.own_command(id, "/clear", now, steps),
-            Call::Compact { .. } => return self.own_command(id, "/compact", now, steps),
-            Call::ReportStatus => return steps.push(Step::Aside(id, Box::pin(self.status()))),
+            Call::Clear => return self.run_slash_command(id, "/clear", now, steps),
+            Call::Compact { .. } => return self.run_slash_command(id, "/compact", now, steps),
+            Call::ReportStatus => return steps.push(Step::RunInBackground(id, Box::pin(self.status()))),
             Call::Other { name, parameters } => (name, parameters),
             other => (wh_core::slash::call_name(&other).to_owned(), Value::Null),
         };
-        let Some(connection) = self.connection() else { return steps.called(id, Err(format!("{TITLE} is gone"))) };
+        let Some(connection) = self.connection() else {
+            return steps.called(id, Err(format!("{TITLE} is not running")));
+        };
         let words: Vec<String> = parameters["words"]
             .as_array()
             .map(|words| words.iter().filter_map(Value::as_str).map(str::to_owned).collect())
             .unwrap_or_default();
-        steps.push(Step::Aside(
+        steps.push(Step::RunInBackground(
             id,
             match name.as_str() {
                 "mcp" => Box::pin(mcp(connection, words)),
                 "context" => {
-                    Box::pin(async move { spoken(connection.context_usage().await.map(|usage| context(&usage))) })
+                    Box::pin(
+                        async move { reply_or_text(connection.context_usage().await.map(|usage| context(&usage))) },
+                    )
                 }
                 "rewind" => {
                     let checkpoints = self.checkpoints.clone();
-                    Box::pin(async move { rewound(&connection, &checkpoints, &words).await })
+                    Box::pin(async move { rewind(&connection, &checkpoints, &words).await })
                 }
                 other => return steps.called(id, Err(format!("{TITLE} has no {other}"))),
             },
@@ -63,7 +67,7 @@ impl ClaudeProtocol {
     fn status(&self) -> impl Future<Output = Result<Value, String>> + use<> {
         let name = self.version.as_ref().map_or_else(|| TITLE.to_owned(), |version| format!("{TITLE} {version}"));
         let (model, mode) = (self.capabilities.model.clone(), self.capabilities.mode.clone());
-        let launch = self.program.aside(&self.start.environment);
+        let launch = self.program.query_launch(&self.start.environment);
         async move {
             let login = match launch {
                 Some(launch) => manage::login(&launch).await,
@@ -71,45 +75,46 @@ impl ClaudeProtocol {
             };
             let choice = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
             let chosen = format!("model {}, mode {}", choice(model), choice(mode));
-            Ok(Value::String([name, login_words(&login, LOG_IN), chosen].join("\n")))
+            Ok(Value::String([name, describe_login(&login, LOG_IN), chosen].join("\n")))
         }
     }
 }
 
 async fn mcp(connection: Connection, words: Vec<String>) -> Result<Value, String> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    spoken(match words[..] {
+    reply_or_text(match words[..] {
         [] => connection.mcp_status().await.map(|status| servers(&status)),
         ["reconnect", server] => {
-            connection.mcp_reconnect(server).await.map(|()| json!(format!("{server}: connected again")))
+            connection.mcp_reconnect(server).await.map(|()| json!(format!("{server}: reconnected")))
         }
         ["enable", server] => connection.mcp_toggle(server, true).await.map(|()| json!(format!("{server}: on"))),
         ["disable", server] => connection.mcp_toggle(server, false).await.map(|()| json!(format!("{server}: off"))),
-        _ => return Err("say /mcp, or /mcp reconnect|enable|disable SERVER".to_owned()),
+        _ => return Err("use /mcp, or /mcp reconnect|enable|disable SERVER".to_owned()),
     })
 }
 
-/// Without words it lists the checkpoints; with a number it says what would change; `NUMBER now` does it.
-async fn rewound(connection: &Connection, checkpoints: &[Checkpoint], words: &[String]) -> Result<Value, String> {
+/// Runs `/rewind`: without arguments lists the checkpoints, with a number shows the changes, with `NUMBER now` applies
+/// them.
+async fn rewind(connection: &Connection, checkpoints: &[Checkpoint], words: &[String]) -> Result<Value, String> {
     let Some(number) = words.first() else {
         if checkpoints.is_empty() {
-            return Ok(json!("Nothing was said yet: there is nothing to go back to."));
+            return Ok(json!("There are no prompts to rewind to."));
         }
         let list = checkpoints.iter().enumerate().map(|(index, one)| format!("{:>3}  {}", index + 1, one.text));
-        let mut lines: Vec<String> = vec!["Files can go back to what they were before:".to_owned()];
+        let mut lines: Vec<String> = vec!["Files can be rewound to before these prompts:".to_owned()];
         lines.extend(list);
-        lines.push("/rewind NUMBER says what that would change, /rewind NUMBER now does it.".to_owned());
+        lines.push("/rewind NUMBER shows the changes, /rewind NUMBER now applies them.".to_owned());
         return Ok(json!(lines.join("\n")));
     };
     let now = match words.get(1).map(String::as_str) {
         None => false,
         Some("now") => true,
-        Some(other) => return Err(format!("say /rewind {number} or /rewind {number} now, not {other:?}")),
+        Some(other) => return Err(format!("use /rewind {number} or /rewind {number} now, not {other:?}")),
     };
     let place = number.parse::<usize>().ok().and_then(|number| checkpoints.get(number.checked_sub(1)?));
-    let place = place.ok_or_else(|| format!("there is no {number}; /rewind lists what there is"))?;
+    let place = place.ok_or_else(|| format!("there is no checkpoint {number}; /rewind lists them"))?;
     let failed = |error: Error| error.to_string();
-    // Only a dry run tells what changes.
+    // Only a dry run reports the changed files.
     let reply = connection.rewind_files(&place.uuid, true).await.map_err(failed)?;
     let files = reply.files_changed;
     if files.is_empty() {
@@ -118,12 +123,12 @@ async fn rewound(connection: &Connection, checkpoints: &[Checkpoint], words: &[S
     if now {
         connection.rewind_files(&place.uuid, false).await.map_err(failed)?;
     }
-    let verb = if now { "Brought back" } else { "Would bring back" };
+    let verb = if now { "Restored" } else { "Would restore" };
     let counts = format!("{verb} {} (+{} −{})", counted(files.len()), reply.insertions, reply.deletions);
     let mut lines = vec![counts];
     lines.extend(files.into_iter().map(|file| format!("  {file}")));
     if !now {
-        lines.push(format!("/rewind {number} now does it."));
+        lines.push(format!("/rewind {number} now applies the changes."));
     }
     Ok(json!(lines.join("\n")))
 }
@@ -132,7 +137,7 @@ fn counted(files: usize) -> String {
     if files == 1 { "1 file".to_owned() } else { format!("{files} files") }
 }
 
-fn spoken(outcome: Result<Value, Error>) -> Result<Value, String> {
+fn reply_or_text(outcome: Result<Value, Error>) -> Result<Value, String> {
     outcome.map_err(|error| error.to_string())
 }
 
@@ -174,7 +179,7 @@ mod tests {
     #[test]
     fn a_checkpoint_is_known_by_the_beginning_of_its_prompt() {
         let one = Checkpoint::new(&format!("{}\nsecond line", "x".repeat(100)));
-        assert_eq!(one.text.len(), SHOWN);
+        assert_eq!(one.text.len(), MAX_CHECKPOINT_CHARS);
         assert_ne!(one.uuid, Checkpoint::new("x").uuid);
     }
 }

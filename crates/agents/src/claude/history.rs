@@ -1,36 +1,38 @@
-//! What was said before, from the file in which Claude Code keeps a conversation: one frame a line, as it speaks them.
+//! Reads earlier messages from Claude Code's conversation files, which contain one protocol frame per line.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use wh_core::space::harness::Report;
-use wh_wire::claude::{ContentBlock, Incoming, Message, UserMessage, decode};
+use wh_wire::claude::{ClaudeMessage, ContentBlock, Incoming, UserMessage, decode};
 
 use super::calls::Checkpoint;
-use super::items::Items;
-use crate::port::{Resume, Start, Surroundings};
+use super::items::ClaudeItems;
+use crate::interface::{QueryContext, Resume, Start};
 
-/// The longest line that is read; what is longer is left out.
-const LONGEST: usize = 16 * 1024 * 1024;
+/// Longest line that is read. Longer lines are skipped.
+const MAX_HISTORY_LINE_BYTES: usize = 16 * 1024 * 1024;
 
-/// What a conversation held.
+/// Content of an earlier conversation.
 #[derive(Debug, Default)]
 pub(super) struct History {
     pub reports: Vec<Report>,
     pub checkpoints: Vec<Checkpoint>,
 }
 
-/// Reads the conversation that is to be gone on with. What cannot be read is left out: Claude Code itself knows it.
+/// Reads the conversation to resume. Unreadable parts are skipped: the history is only shown, and Claude Code has its
+/// own.
 pub(super) async fn of(start: &Start) -> History {
-    let (Some(resume), Some(folder)) = (start.resume.clone(), folder(&Surroundings::from(start))) else {
+    let (Some(resume), Some(folder)) = (start.resume.clone(), folder(&QueryContext::from(start))) else {
         return History::default();
     };
     let read = tokio::task::spawn_blocking(move || file(&folder, &resume).map(|file| read(&file)).unwrap_or_default());
     read.await.unwrap_or_default()
 }
 
-/// Where it keeps the conversations of a directory: under a name in which only letters and digits are left.
-pub(super) fn folder(here: &Surroundings) -> Option<PathBuf> {
+/// Directory of the conversations of a working directory. Its name is the path with all characters but letters and
+/// digits replaced.
+pub(super) fn folder(here: &QueryContext) -> Option<PathBuf> {
     let settings = here.variable("CLAUDE_CONFIG_DIR").map(PathBuf::from).or_else(|| here.home(".claude"))?;
     let path = here.directory.to_string_lossy();
     let name: String = path.chars().map(|one| if one.is_ascii_alphanumeric() { one } else { '-' }).collect();
@@ -39,7 +41,7 @@ pub(super) fn folder(here: &Surroundings) -> Option<PathBuf> {
 
 fn file(folder: &Path, resume: &Resume) -> Option<PathBuf> {
     match resume {
-        // The name comes from outside, and must not lead elsewhere.
+        // The id is user input and must not contain a path.
         Resume::Named(id) if id.chars().all(|one| one.is_ascii_alphanumeric() || one == '-') => {
             Some(folder.join(format!("{id}.jsonl"))).filter(|file| file.is_file())
         }
@@ -55,18 +57,22 @@ fn file(folder: &Path, resume: &Resume) -> Option<PathBuf> {
 fn read(file: &Path) -> History {
     let Ok(file) = std::fs::File::open(file) else { return History::default() };
     let mut history = History::default();
-    let mut items = Items::default();
-    for line in BufReader::new(file).split(b'\n').map_while(Result::ok).filter(|line| line.len() <= LONGEST) {
+    let mut items = ClaudeItems::default();
+    for line in
+        BufReader::new(file).split(b'\n').map_while(Result::ok).filter(|line| line.len() <= MAX_HISTORY_LINE_BYTES)
+    {
         match decode(&line) {
-            Ok(Incoming::Message(Message::Assistant(said))) => history.reports.extend(items.assistant(*said)),
-            Ok(Incoming::Message(Message::User(said))) => {
-                if let Some(text) = prompt(&said) {
+            Ok(Incoming::Message(ClaudeMessage::Assistant(message))) => {
+                history.reports.extend(items.assistant(*message))
+            }
+            Ok(Incoming::Message(ClaudeMessage::User(message))) => {
+                if let Some(text) = prompt(&message) {
                     history
                         .checkpoints
-                        .push(Checkpoint { uuid: said.uuid.clone().unwrap_or_default(), ..Checkpoint::new(&text) });
-                    history.reports.push(Report::Recalled(text));
+                        .push(Checkpoint { uuid: message.uuid.clone().unwrap_or_default(), ..Checkpoint::new(&text) });
+                    history.reports.push(Report::EarlierPrompt(text));
                 }
-                history.reports.extend(items.user(&said, &[]));
+                history.reports.extend(items.user(&message, &[]));
             }
             _ => {}
         }
@@ -75,12 +81,12 @@ fn read(file: &Path) -> History {
     history
 }
 
-/// What a person said; not what the agent wrote in their place.
-fn prompt(said: &UserMessage) -> Option<String> {
-    if said.is_synthetic || said.parent_tool_use_id.is_some() {
+/// Text of a user message. `None` for messages that the agent wrote in the user's name.
+fn prompt(message: &UserMessage) -> Option<String> {
+    if message.is_synthetic || message.parent_tool_use_id.is_some() {
         return None;
     }
-    let texts: Vec<&str> = said
+    let texts: Vec<&str> = message
         .content
         .iter()
         .filter_map(|block| match block {
@@ -104,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kept_conversation_is_read_as_it_was_said() {
+    fn a_saved_conversation_is_read_in_order() {
         let folder = tempfile::tempdir().unwrap();
         let lines = [
             json!({"type": "queue-operation", "operation": "enqueue"}),
@@ -125,14 +131,14 @@ mod tests {
         assert_eq!(super::file(folder.path(), &Resume::Latest), Some(file_path.clone()));
         let History { reports, checkpoints } = read(&file_path);
         assert_eq!(checkpoints.iter().map(|one| one.uuid.as_str()).collect::<Vec<_>>(), ["u1"]);
-        assert_eq!(reports[0], Report::Recalled("do it".to_owned()));
+        assert_eq!(reports[0], Report::EarlierPrompt("do it".to_owned()));
         let done = |report: &Report| match report {
             Report::Item { body: Body::Tool(call), done: true, .. } => call.status == ToolStatus::Completed,
             _ => false,
         };
         assert!(reports.iter().any(done), "{reports:?}");
-        let said =
+        let message =
             |report: &Report| matches!(report, Report::Item { body: Body::Text { text, .. }, .. } if text == "done");
-        assert!(said(reports.last().unwrap()), "{reports:?}");
+        assert!(message(reports.last().unwrap()), "{reports:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! The conversation as Claude Code streams it, as items of ours.
+//! Translates Claude Code's streamed messages into space items.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,82 +10,82 @@ use wh_wire::claude::{AssistantMessage, ContentBlock, Delta, StreamEvent, Stream
 
 use super::tools;
 
-/// Frames whose items are remembered, so that they can be taken back.
-const REMEMBERED: usize = 256;
+/// Frames whose items are remembered for retraction.
+const MAX_REMEMBERED_FRAMES: usize = 256;
 
-/// Calls that are followed at once. Of more than that the end is not shown.
-const MOST_CALLS: usize = 1024;
+/// Calls tracked at once. The end of further calls is not shown.
+const MAX_OPEN_CALLS: usize = 1024;
 
-/// Bytes that are remembered of what a call was given.
-const INPUT_KEPT: usize = 256 * 1024;
+/// Size limit of the stored input of a call.
+const MAX_STORED_INPUT_BYTES: usize = 256 * 1024;
 
-/// How often something has begun, in all processes of Claude Code together.
-static BEGUN: AtomicU64 = AtomicU64::new(0);
+/// Generation for item keys, shared by all Claude Code processes of this program.
+static NEXT_GENERATION: AtomicU64 = AtomicU64::new(0);
 
-/// What is under way.
+/// Items in progress.
 #[derive(Debug)]
-pub(crate) struct Items {
-    /// Stands before every key: ids may come again, in another turn or from another process.
-    life: u64,
-    /// The message that grows, and its blocks by index.
-    growing: Option<(String, HashMap<usize, Block>)>,
-    /// How many blocks of a message have come whole.
-    whole: HashMap<String, usize>,
-    /// Calls that are not over.
+pub(crate) struct ClaudeItems {
+    /// Prefix of every key, because ids may repeat in another turn or process.
+    generation: u64,
+    /// Id of the message in progress, and its blocks by index.
+    current_message: Option<(String, HashMap<usize, Block>)>,
+    /// Number of complete blocks per message.
+    complete_blocks: HashMap<String, usize>,
+    /// Calls in progress.
     calls: HashMap<String, ToolCall>,
-    /// The items that a frame has made.
+    /// Keys of the items that each frame has created.
     frames: VecDeque<(String, Vec<String>)>,
 }
 
 #[derive(Debug)]
 struct Block {
     key: String,
-    kind: Kind,
-    /// Whether anything was said in it.
-    grown: bool,
-    whole: bool,
+    kind: BlockKind,
+    /// The block has text.
+    has_text: bool,
+    complete: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum BlockKind {
     Text,
     Thought,
     Tool,
 }
 
-impl Default for Items {
+impl Default for ClaudeItems {
     fn default() -> Self {
         Self {
-            life: BEGUN.fetch_add(1, Ordering::Relaxed),
-            growing: None,
-            whole: HashMap::new(),
+            generation: NEXT_GENERATION.fetch_add(1, Ordering::Relaxed),
+            current_message: None,
+            complete_blocks: HashMap::new(),
             calls: HashMap::new(),
             frames: VecDeque::new(),
         }
     }
 }
 
-impl Items {
+impl ClaudeItems {
     fn key(&self, of: &str) -> String {
-        format!("{}:{of}", self.life)
+        format!("{}:{of}", self.generation)
     }
 
-    /// Remembers a call until its end: what it was given may be needed once more.
-    fn follow(&mut self, id: String, mut card: ToolCall) {
-        if self.calls.len() < MOST_CALLS || self.calls.contains_key(&id) {
-            bounds::fit(&mut card.input, INPUT_KEPT);
+    /// Stores a call until its result. Its input may be needed again.
+    fn track_call(&mut self, id: String, mut card: ToolCall) {
+        if self.calls.len() < MAX_OPEN_CALLS || self.calls.contains_key(&id) {
+            bounds::fit(&mut card.input, MAX_STORED_INPUT_BYTES);
             self.calls.insert(id, card);
         }
     }
 
-    /// A message grows. What a subagent says stays within its call.
+    /// Handles a streaming event. Messages of subagents are part of their call and are skipped.
     pub fn stream(&mut self, message: StreamMessage) -> Vec<Report> {
         if message.parent_tool_use_id.is_some() {
             return Vec::new();
         }
         match message.event {
             StreamEvent::MessageStart(message) => {
-                self.growing = Some((message.id.unwrap_or_default(), HashMap::new()));
+                self.current_message = Some((message.id.unwrap_or_default(), HashMap::new()));
                 Vec::new()
             }
             StreamEvent::BlockStart { index, block } => self.begin(index, block),
@@ -96,48 +96,51 @@ impl Items {
     }
 
     fn begin(&mut self, index: usize, block: ContentBlock) -> Vec<Report> {
-        let Some((id, _)) = &self.growing else { return Vec::new() };
+        let Some((id, _)) = &self.current_message else { return Vec::new() };
         let (kind, text, key) = match &block {
-            ContentBlock::Text(text) => (Kind::Text, text.clone(), self.key(&format!("{id}#{index}"))),
-            ContentBlock::Thinking(text) => (Kind::Thought, text.clone(), self.key(&format!("{id}#{index}"))),
-            ContentBlock::ToolUse(call) => (Kind::Tool, String::new(), self.key(&call.id)),
+            ContentBlock::Text(text) => (BlockKind::Text, text.clone(), self.key(&format!("{id}#{index}"))),
+            ContentBlock::Thinking(text) => (BlockKind::Thought, text.clone(), self.key(&format!("{id}#{index}"))),
+            ContentBlock::ToolUse(call) => (BlockKind::Tool, String::new(), self.key(&call.id)),
             _ => return Vec::new(),
         };
-        let Some((_, blocks)) = &mut self.growing else { return Vec::new() };
-        blocks.insert(index, Block { key: key.clone(), kind, grown: !text.is_empty(), whole: false });
+        let Some((_, blocks)) = &mut self.current_message else { return Vec::new() };
+        blocks.insert(index, Block { key: key.clone(), kind, has_text: !text.is_empty(), complete: false });
         let body = match block {
             ContentBlock::ToolUse(call) => {
                 let card = tools::card(&call.name, &call.input, ToolStatus::Pending);
-                self.follow(call.id, card.clone());
+                self.track_call(call.id, card.clone());
                 Body::Tool(card)
             }
-            // An empty text is none yet; a thought is shown from its beginning.
-            _ if kind == Kind::Text && text.is_empty() => return Vec::new(),
+            // An empty text is not shown yet. A thought is shown from its start.
+            _ if kind == BlockKind::Text && text.is_empty() => return Vec::new(),
             _ => body(kind, text),
         };
         vec![Report::Item { key, body, done: false }]
     }
 
     fn grow(&mut self, index: usize, delta: Delta) -> Vec<Report> {
-        let block = self.growing.as_mut().and_then(|(_, blocks)| blocks.get_mut(&index));
-        let Some(block) = block.filter(|block| !block.whole) else { return Vec::new() };
+        let block = self.current_message.as_mut().and_then(|(_, blocks)| blocks.get_mut(&index));
+        let Some(block) = block.filter(|block| !block.complete) else { return Vec::new() };
         match (delta, block.kind) {
-            (Delta::Text(text), Kind::Text) | (Delta::Thinking(text), Kind::Thought) => {
-                block.grown |= !text.is_empty();
+            (Delta::Text(text), BlockKind::Text) | (Delta::Thinking(text), BlockKind::Thought) => {
+                block.has_text |= !text.is_empty();
                 vec![Report::Grew { key: block.key.clone(), text, tokens: None }]
             }
             _ => Vec::new(),
         }
     }
 
-    /// The whole block comes in a frame of its own, mostly before this. If it has not, what has grown is all.
+    /// Handles the end of a streamed block. The complete block usually arrives earlier in a separate frame; otherwise
+    /// the streamed text is final.
     fn stop(&mut self, index: usize) -> Vec<Report> {
-        let block = self.growing.as_mut().and_then(|(_, blocks)| blocks.get_mut(&index));
-        let Some(block) = block.filter(|block| !block.whole && block.kind != Kind::Tool) else { return Vec::new() };
-        if block.grown { vec![Report::Finished(block.key.clone())] } else { Vec::new() }
+        let block = self.current_message.as_mut().and_then(|(_, blocks)| blocks.get_mut(&index));
+        let Some(block) = block.filter(|block| !block.complete && block.kind != BlockKind::Tool) else {
+            return Vec::new();
+        };
+        if block.has_text { vec![Report::Finished(block.key.clone())] } else { Vec::new() }
     }
 
-    /// A block, or some, as they are in the end.
+    /// Handles complete blocks.
     pub fn assistant(&mut self, message: AssistantMessage) -> Vec<Report> {
         if message.parent_tool_use_id.is_some() {
             return Vec::new();
@@ -147,12 +150,12 @@ impl Items {
         let mut made = Vec::new();
         for block in message.message.content {
             let (kind, text) = match block {
-                ContentBlock::Text(text) => (Kind::Text, text),
-                ContentBlock::Thinking(text) => (Kind::Thought, text),
+                ContentBlock::Text(text) => (BlockKind::Text, text),
+                ContentBlock::Thinking(text) => (BlockKind::Thought, text),
                 ContentBlock::ToolUse(call) => {
-                    self.note(&call.id);
+                    self.mark_complete(&call.id);
                     let card = tools::card(&call.name, &call.input, ToolStatus::Running);
-                    self.follow(call.id.clone(), card.clone());
+                    self.track_call(call.id.clone(), card.clone());
                     let key = self.key(&call.id);
                     made.push(key.clone());
                     reports.push(Report::Item { key, body: Body::Tool(card), done: false });
@@ -160,8 +163,8 @@ impl Items {
                 }
                 _ => continue,
             };
-            let key = self.settle(&id, kind);
-            // What the agent says in the model's place when there is nothing to say.
+            let key = self.complete_block_key(&id, kind);
+            // Placeholder that the agent sends if the model has no text.
             if text.is_empty() || text == "(no content)" {
                 continue;
             }
@@ -170,37 +173,37 @@ impl Items {
         }
         if let Some(frame) = message.uuid.filter(|_| !made.is_empty()) {
             self.frames.push_back((frame, made));
-            if self.frames.len() > REMEMBERED {
+            if self.frames.len() > MAX_REMEMBERED_FRAMES {
                 self.frames.pop_front();
             }
         }
         reports
     }
 
-    /// The key of the block that has come whole: of the first that grows and is of its kind, or a new one.
-    fn settle(&mut self, id: &str, kind: Kind) -> String {
-        let number = self.whole.entry(id.to_owned()).or_default();
+    /// Key for a complete block: that of the first open block of its kind, or a new one.
+    fn complete_block_key(&mut self, id: &str, kind: BlockKind) -> String {
+        let number = self.complete_blocks.entry(id.to_owned()).or_default();
         *number += 1;
         let number = *number;
-        if let Some((growing, blocks)) = &mut self.growing
+        if let Some((growing, blocks)) = &mut self.current_message
             && growing == id
         {
-            let first = blocks.iter_mut().filter(|(_, block)| !block.whole && block.kind == kind);
+            let first = blocks.iter_mut().filter(|(_, block)| !block.complete && block.kind == kind);
             if let Some((_, block)) = first.min_by_key(|(index, _)| **index) {
-                block.whole = true;
+                block.complete = true;
                 return block.key.clone();
             }
         }
         self.key(&format!("{id}+{number}"))
     }
 
-    fn note(&mut self, call: &str) {
+    fn mark_complete(&mut self, call: &str) {
         let call = self.key(call);
-        let blocks = self.growing.as_mut().map(|(_, blocks)| blocks.values_mut());
-        blocks.into_iter().flatten().filter(|block| block.key == call).for_each(|block| block.whole = true);
+        let blocks = self.current_message.as_mut().map(|(_, blocks)| blocks.values_mut());
+        blocks.into_iter().flatten().filter(|block| block.key == call).for_each(|block| block.complete = true);
     }
 
-    /// What tools answered. `denied` are the calls that somebody here said no to.
+    /// Handles tool results. `denied` are the ids of the calls that the user denied.
     pub fn user(&mut self, message: &UserMessage, denied: &[String]) -> Vec<Report> {
         if message.parent_tool_use_id.is_some() || message.is_replay {
             return Vec::new();
@@ -229,68 +232,68 @@ impl Items {
         Some(Report::Item { key: self.key(&result.tool_use_id), body: Body::Tool(call), done: true })
     }
 
-    /// A call waits for a permission, or runs after one.
-    pub fn waits(&mut self, call: &str, status: ToolStatus) -> Option<Report> {
+    /// Sets the status of a call that waits for a permission or has received it.
+    pub fn set_call_status(&mut self, call: &str, status: ToolStatus) -> Option<Report> {
         let key = self.key(call);
         let card = self.calls.get_mut(call)?;
         card.status = status;
         Some(Report::Item { key, body: Body::Tool(card.clone()), done: false })
     }
 
-    /// Takes back what a frame has made.
+    /// Retracts the items of a frame.
     pub fn retract(&mut self, frame: &str) -> Vec<Report> {
         let Some(place) = self.frames.iter().position(|(known, _)| known == frame) else { return Vec::new() };
         let (_, made) = self.frames.remove(place).unwrap_or_default();
         made.into_iter().map(Report::Retracted).collect()
     }
 
-    /// The turn is over: what was under way is not any more.
+    /// Ends the turn and cancels calls in progress.
     pub fn end(&mut self) -> Vec<Report> {
-        self.growing = None;
-        self.whole.clear();
+        self.current_message = None;
+        self.complete_blocks.clear();
         let open = std::mem::take(&mut self.calls);
         let cancelled = |(id, call): (String, ToolCall)| {
             let call = ToolCall { status: ToolStatus::Cancelled, ..call };
             Report::Item { key: self.key(&id), body: Body::Tool(call), done: true }
         };
         let reports = open.into_iter().map(cancelled).collect();
-        self.life = BEGUN.fetch_add(1, Ordering::Relaxed);
+        self.generation = NEXT_GENERATION.fetch_add(1, Ordering::Relaxed);
         reports
     }
 }
 
-fn body(kind: Kind, text: String) -> Body {
+fn body(kind: BlockKind, text: String) -> Body {
     match kind {
-        Kind::Thought => Body::Thought { text, action: None, tokens: None },
-        Kind::Text | Kind::Tool => Body::Text { text, attachments: Vec::new() },
+        BlockKind::Thought => Body::Thought { text, action: None, tokens: None },
+        BlockKind::Text | BlockKind::Tool => Body::Text { text, attachments: Vec::new() },
     }
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
-    use wh_wire::claude::{Incoming, Message, decode};
+    use wh_wire::claude::{ClaudeMessage, Incoming, decode};
 
     use super::*;
 
-    fn read(line: &Value) -> Message {
+    fn read(line: &Value) -> ClaudeMessage {
         match decode(line.to_string().as_bytes()) {
             Ok(Incoming::Message(message)) => message,
             other => panic!("{other:?}"),
         }
     }
 
-    fn say(items: &mut Items, line: Value, denied: &[&str]) -> Vec<Report> {
+    fn say(items: &mut ClaudeItems, line: Value, denied: &[&str]) -> Vec<Report> {
         let denied: Vec<String> = denied.iter().map(|id| (*id).to_owned()).collect();
         match read(&line) {
-            Message::Stream(message) => items.stream(message),
-            Message::Assistant(message) => items.assistant(*message),
-            Message::User(message) => items.user(&message, &denied),
+            ClaudeMessage::Stream(message) => items.stream(message),
+            ClaudeMessage::Assistant(message) => items.assistant(*message),
+            ClaudeMessage::User(message) => items.user(&message, &denied),
             other => panic!("{other:?}"),
         }
     }
 
-    fn event(items: &mut Items, event: Value) -> Vec<Report> {
+    fn event(items: &mut ClaudeItems, event: Value) -> Vec<Report> {
         say(items, json!({"type": "stream_event", "event": event}), &[])
     }
 
@@ -310,7 +313,7 @@ mod tests {
         }
     }
 
-    fn call(items: &mut Items, id: &str) -> Vec<Report> {
+    fn call(items: &mut ClaudeItems, id: &str) -> Vec<Report> {
         let call = json!({"type": "tool_use", "id": id, "name": "Bash", "input": {"command": "ls"}});
         say(
             items,
@@ -319,14 +322,14 @@ mod tests {
         )
     }
 
-    fn result(items: &mut Items, id: &str, is_error: bool, denied: &[&str]) -> Vec<Report> {
+    fn result(items: &mut ClaudeItems, id: &str, is_error: bool, denied: &[&str]) -> Vec<Report> {
         let result = json!({"type": "tool_result", "tool_use_id": id, "content": "x", "is_error": is_error});
         say(items, json!({"type": "user", "message": {"role": "user", "content": [result]}}), denied)
     }
 
     #[test]
     fn a_thought_and_a_text_grow_and_end_as_they_have_grown() {
-        let mut items = Items::default();
+        let mut items = ClaudeItems::default();
         assert_eq!(event(&mut items, json!({"type": "content_block_stop", "index": 0})), [], "of nothing");
         event(&mut items, json!({"type": "message_start", "message": {"id": "m", "content": []}}));
         let thinking = json!({"type": "thinking", "thinking": "", "signature": ""});
@@ -344,13 +347,16 @@ mod tests {
     }
 
     #[test]
-    fn a_call_fares_as_its_result_says_or_as_somebody_has_decided() {
-        let mut items = Items::default();
+    fn the_status_of_a_call_follows_its_result_or_the_decision() {
+        let mut items = ClaudeItems::default();
         for id in ["good", "bad", "no", "open"] {
             assert_eq!(status(&call(&mut items, id)[0]), ToolStatus::Running);
         }
-        assert_eq!(items.waits("no", ToolStatus::Pending).map(|report| status(&report)), Some(ToolStatus::Pending));
-        assert_eq!(items.waits("other", ToolStatus::Pending), None);
+        assert_eq!(
+            items.set_call_status("no", ToolStatus::Pending).map(|report| status(&report)),
+            Some(ToolStatus::Pending)
+        );
+        assert_eq!(items.set_call_status("other", ToolStatus::Pending), None);
         assert_eq!(status(&result(&mut items, "good", false, &[])[0]), ToolStatus::Completed);
         assert_eq!(status(&result(&mut items, "bad", true, &[])[0]), ToolStatus::Failed);
         assert_eq!(status(&result(&mut items, "no", true, &["no"])[0]), ToolStatus::Denied);
@@ -360,16 +366,16 @@ mod tests {
 
     #[test]
     fn the_same_id_in_another_turn_is_another_item() {
-        let mut items = Items::default();
+        let mut items = ClaudeItems::default();
         let first = key(&call(&mut items, "t")[0]);
         items.end();
         assert_ne!(key(&call(&mut items, "t")[0]), first);
-        assert_ne!(key(&call(&mut Items::default(), "t")[0]), first, "and from another process");
+        assert_ne!(key(&call(&mut ClaudeItems::default(), "t")[0]), first, "and from another process");
     }
 
     #[test]
-    fn a_frame_is_taken_back_with_what_it_made_and_a_subagent_stays_within_its_call() {
-        let mut items = Items::default();
+    fn a_retracted_frame_removes_its_items_and_a_subagent_stays_within_its_call() {
+        let mut items = ClaudeItems::default();
         let made = key(&call(&mut items, "t")[0]);
         let text = json!([{"type": "text", "text": "instead"}]);
         let instead = json!({"type": "assistant", "supersedes": ["f-t"], "message": {"id": "n", "content": text}});

@@ -1,28 +1,28 @@
-//! Claude Code asked without a conversation.
+//! Queries Claude Code outside of a conversation: login, models and saved conversations.
 
-use wh_claude::Client;
+use wh_claude::ClaudeClient;
 use wh_core::space::roster::ModelCard;
 use wh_pipe::Launch;
 
 use super::history;
+use crate::interface::{LoginState, ManageError, SavedConversation};
 use crate::manage::claude;
 use crate::manage::run::{self, run};
-use crate::port::{Kept, LoginState, ManageError};
 use crate::table::management::Inquiry;
 
-/// Runs `claude auth status`.
+/// Reads the login state with `claude auth status`.
 pub(crate) async fn login(launch: &Launch) -> LoginState {
     match run(launch, &["auth", "status"]).await {
-        Ok(said) => claude::status(&said.out),
+        Ok(output) => claude::status(&output.out),
         Err(_) => LoginState::Unknown,
     }
 }
 
-/// Lists the models that one offers that is started for nothing else.
+/// Lists models through a process that is started only for this request.
 pub(crate) async fn models(inquiry: Inquiry<'_>) -> Result<Vec<ModelCard>, ManageError> {
     let failed = |why: &dyn std::fmt::Display| ManageError::Failed(why.to_string());
     let options = super::options(inquiry.launch);
-    let client = tokio::time::timeout(run::PATIENCE, Client::connect(&options)).await;
+    let client = tokio::time::timeout(run::COMMAND_TIMEOUT, ClaudeClient::connect(&options)).await;
     let client = client.map_err(|_| failed(&"it did not answer in time"))?.map_err(|error| failed(&error))?;
     let offered = client.server_info().models;
     client.close().await;
@@ -34,8 +34,8 @@ pub(crate) async fn models(inquiry: Inquiry<'_>) -> Result<Vec<ModelCard>, Manag
     Ok(offered.into_iter().map(card).collect())
 }
 
-/// Reads the conversations from the files in which they are kept.
-pub(crate) async fn conversations(inquiry: Inquiry<'_>) -> Result<Vec<Kept>, ManageError> {
+/// Lists conversations from Claude Code's files.
+pub(crate) async fn conversations(inquiry: Inquiry<'_>) -> Result<Vec<SavedConversation>, ManageError> {
     let Some(folder) = history::folder(inquiry.here) else { return Ok(Vec::new()) };
     let directory = inquiry.here.directory.clone();
     let read = tokio::task::spawn_blocking(move || claude::conversations(&folder, &directory));

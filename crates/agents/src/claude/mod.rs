@@ -1,4 +1,5 @@
-//! Claude Code, driven by its control protocol. The line to it is `wh-claude`'s; here its words become orders and reports.
+//! Drives Claude Code by its control protocol. `wh-claude` implements the connection; this module translates its
+//! messages into orders and reports.
 
 mod calls;
 mod history;
@@ -17,7 +18,7 @@ use wh_core::space::harness::Named;
 use wh_pipe::Launch;
 
 use crate::driver;
-use crate::port::{ALLOW_SKIPPING, Harness, Resume, Start, StartError};
+use crate::interface::{ALLOW_SKIPPING, Harness, Resume, Start, StartError};
 use crate::table::Entry;
 use protocol::ClaudeProtocol;
 
@@ -25,27 +26,27 @@ pub(crate) const TITLE: &str = "Claude Code";
 
 pub(crate) const LOG_IN: &str = "run `claude auth login`, or set ANTHROPIC_API_KEY";
 
-/// The modes that there are, and whether one skips permissions.
+/// Permission modes with their descriptions; true if the mode skips permissions.
 const MODES: [(&str, &str, bool); 6] = [
     ("default", "asks before it changes or runs anything", false),
     ("acceptEdits", "edits files without asking", false),
     ("plan", "plans, and changes nothing", false),
-    ("dontAsk", "does what is allowed already, and nothing else", false),
-    ("auto", "decides by itself what needs no question", true),
-    ("bypassPermissions", "asks nothing", true),
+    ("dontAsk", "does only what is already allowed", false),
+    ("auto", "decides itself which actions need no question", true),
+    ("bypassPermissions", "never asks", true),
 ];
 
 /// Starts Claude Code for a conversation.
 pub(crate) fn start(entry: &Entry, launch: &Launch, start: Start) -> Result<Harness, StartError> {
     let options = conversation(launch, &start)?;
     let (program, may_skip) = (entry.program.clone(), start.may_skip_permissions);
-    Ok(Harness::run(|inside| {
-        let options = options.leash(inside.leash.clone());
-        driver::run(ClaudeProtocol::new(options, program, start), may_skip, inside)
+    Ok(Harness::run(|task| {
+        let options = options.kill_switch(task.kill_switch.clone());
+        driver::run(ClaudeProtocol::new(options, program, start), may_skip, task)
     }))
 }
 
-/// The options of one that is launched like this, without arguments.
+/// Options for this launch, without arguments.
 fn options(launch: &Launch) -> Options {
     let mut options = Options::new().program(&launch.program);
     if let Some(directory) = &launch.directory {
@@ -74,7 +75,7 @@ fn conversation(launch: &Launch, start: &Start) -> Result<Options, StartError> {
     }
     match &start.mode {
         Some(mode) => options = options.permission_mode(mode_of(mode, start.may_skip_permissions)?),
-        // A person's own settings may name a mode that skips permissions; what stands here counts more.
+        // The user's settings may name a mode that skips permissions. The option overrides them.
         None if !start.may_skip_permissions => options = options.permission_mode(PermissionMode::Default),
         None => {}
     }
@@ -89,7 +90,7 @@ fn conversation(launch: &Launch, start: &Start) -> Result<Options, StartError> {
     Ok(launch.arguments.iter().fold(options, |options, argument| options.argument(argument)))
 }
 
-/// Whether an argument of its command line is about a mode without permissions.
+/// True if a command-line argument selects a mode that skips permissions.
 fn skips(argument: &OsStr) -> bool {
     let argument = argument.to_string_lossy();
     argument.contains("dangerously") || MODES.iter().any(|(id, _, skips)| *skips && argument.ends_with(id))
@@ -99,7 +100,7 @@ fn skipping(mode: &str) -> StartError {
     StartError::SkipsPermissions { agent: TITLE.to_owned(), mode: mode.to_owned(), hint: ALLOW_SKIPPING.to_owned() }
 }
 
-/// The mode of this name, if it may be entered.
+/// Parses a mode name. Fails for modes that may not be entered.
 fn mode_of(name: &str, may_skip: bool) -> Result<PermissionMode, StartError> {
     let Some((_, _, skips)) = MODES.iter().find(|(id, ..)| *id == name) else {
         let known: Vec<&str> = MODES.iter().map(|(id, ..)| *id).collect();
@@ -123,12 +124,12 @@ fn mode_of(name: &str, may_skip: bool) -> Result<PermissionMode, StartError> {
     })
 }
 
-/// Whether nothing, or another model, grants permissions in it.
+/// True if the user does not grant permissions in this mode: they are skipped, or granted by another model.
 fn skips_permissions(mode: &str) -> bool {
     MODES.iter().any(|(id, _, skips)| *skips && *id == mode)
 }
 
-/// The modes that may be entered.
+/// Modes that may be entered.
 fn modes(may_skip: bool) -> Vec<Named> {
     let open = MODES.iter().filter(|(_, _, skips)| may_skip || !skips);
     open.map(|(id, title, _)| Named { id: (*id).to_owned(), title: (*title).to_owned() }).collect()

@@ -1,10 +1,10 @@
-//! Claude Code's control protocol on the driver: orders become frames, messages become steps.
+//! Implements the driver's [`Protocol`] for Claude Code: orders become frames, messages become steps.
 
 mod messages;
 mod setup;
 
 use serde_json::Value;
-use wh_claude::{Connection, Frame, Options, StreamJson, protocol};
+use wh_claude::{ClaudeFrame, Connection, Options, StreamJson, protocol};
 use wh_core::space::TurnId;
 use wh_core::space::harness::{Call, Capabilities, Outcome, Usage};
 use wh_core::space::item::ToolStatus;
@@ -12,45 +12,45 @@ use wh_core::space::question::{Answer, Question};
 use wh_wire::claude::Refusal;
 
 use super::calls::Checkpoint;
-use super::items::Items;
-use super::questions::Open;
+use super::items::ClaudeItems;
+use super::questions::ClaudeQuestions;
 use super::{MODES, TITLE, mode_of, skips_permissions};
-use crate::driver::{Failure, FrameOf, MessageOf, Now, Protocol, Setting, Step, Steps};
-use crate::port::{Start, StartError};
+use crate::driver::{FrameOf, MessageOf, Now, Protocol, RequestFailure, Setting, Step, Steps};
+use crate::interface::{Start, StartError};
 use crate::program::Program;
 
-/// Claude Code.
+/// Protocol state of Claude Code.
 pub(super) struct ClaudeProtocol {
     options: Options,
     pub(super) program: Program,
     pub(super) start: Start,
-    /// The link to the process, for requests beside the conversation.
+    /// Link to the process, for requests outside of the conversation.
     connection: Option<Connection>,
-    /// Claude Code's name for the conversation; known from its first turn on.
+    /// Claude Code's id of the conversation, known from the first turn on.
     session: Option<String>,
-    /// The history from before this start was reported.
-    recalled: bool,
+    /// The history before this start has been reported.
+    history_reported: bool,
     pub(super) capabilities: Capabilities,
     pub(super) version: Option<String>,
     pub(super) checkpoints: Vec<Checkpoint>,
-    items: Items,
+    items: ClaudeItems,
     denied: Vec<String>,
     usage: Usage,
     /// Cost of earlier processes.
-    paid: f64,
-    /// Outputs of local commands so far.
+    earlier_cost: f64,
+    /// Number of local command outputs so far.
     outputs: u64,
-    /// The prompt under way, by the id that its message has.
+    /// Message id of the current prompt.
     current: Option<String>,
-    /// The text of the prompt under way, if it is a command.
-    slash: Option<String>,
-    /// The call that a command of Claude Code's own answers once it has begun.
-    command: Option<u64>,
-    /// A call and its command, held back until Claude Code says that it is idle: it does so some time after the result
-    /// of a turn.
-    held: Option<(u64, String)>,
-    /// It says whether it works; versions that do not are taken at their results.
-    says: bool,
+    /// Command name, if the current prompt is a slash command.
+    slash_command: Option<String>,
+    /// Call that is answered once a command of Claude Code has started.
+    pending_command_call: Option<u64>,
+    /// Call and command held back until Claude Code reports that it is idle, which may be some time after the result of
+    /// a turn.
+    held_command: Option<(u64, String)>,
+    /// Claude Code reports its state. In versions without such reports, a result counts as idle.
+    reports_state: bool,
 }
 
 impl ClaudeProtocol {
@@ -61,20 +61,20 @@ impl ClaudeProtocol {
             start,
             connection: None,
             session: None,
-            recalled: false,
+            history_reported: false,
             capabilities: Capabilities::default(),
             version: None,
             checkpoints: Vec::new(),
-            items: Items::default(),
+            items: ClaudeItems::default(),
             denied: Vec::new(),
             usage: Usage::default(),
-            paid: 0.0,
+            earlier_cost: 0.0,
             outputs: 0,
             current: None,
-            slash: None,
-            command: None,
-            held: None,
-            says: false,
+            slash_command: None,
+            pending_command_call: None,
+            held_command: None,
+            reports_state: false,
         }
     }
 
@@ -82,44 +82,44 @@ impl ClaudeProtocol {
         self.connection.clone()
     }
 
-    /// Has Claude Code carry out a command of its own, as a person would type it.
-    pub(super) fn own_command(&mut self, id: u64, command: &str, now: Now<'_>, steps: &mut Steps<Self>) {
-        if now.working || now.prompted || self.held.is_some() {
-            return steps.called(id, Err(format!("{TITLE} is at work; interrupt it, or wait")));
+    /// Makes Claude Code run one of its slash commands.
+    pub(super) fn run_slash_command(&mut self, id: u64, command: &str, now: Now<'_>, steps: &mut Steps<Self>) {
+        if now.working || now.prompted || self.held_command.is_some() {
+            return steps.called(id, Err(format!("{TITLE} is busy; interrupt it or wait")));
         }
         if now.busy {
-            self.held = Some((id, command.to_owned()));
+            self.held_command = Some((id, command.to_owned()));
             return;
         }
         self.send_command(id, command, steps);
     }
 
     fn send_command(&mut self, id: u64, command: &str, steps: &mut Steps<Self>) {
-        self.command = Some(id);
-        steps.push(Step::OwnWork);
+        self.pending_command_call = Some(id);
+        steps.push(Step::OwnWorkBegun);
         let content = protocol::UserContent::Text(command.to_owned());
         steps.push(Step::Send(protocol::UserInput::from(content).into()));
     }
 
-    /// A sign that it works.
+    /// Handles a sign that Claude Code is working.
     fn begun(&mut self, now: Now<'_>, steps: &mut Steps<Self>) {
-        if let Some(id) = self.command.take() {
+        if let Some(id) = self.pending_command_call.take() {
             steps.called(id, Ok(Value::Null));
         } else if now.turn.is_some() {
             steps.begun();
-        } else if !now.working && self.says {
-            steps.push(Step::OwnWork);
+        } else if !now.working && self.reports_state {
+            steps.push(Step::OwnWorkBegun);
         }
     }
 
-    /// It rests: its own work is over, and a prompt that waits may come.
-    fn rest(&mut self, now: Now<'_>, steps: &mut Steps<Self>) {
-        // The result of a prompt is still to come.
+    /// Handles the idle state: ends own work and allows the next prompt.
+    fn on_idle(&mut self, now: Now<'_>, steps: &mut Steps<Self>) {
+        // The result of a prompt has yet to arrive.
         if now.turn.is_none() && now.working {
             steps.ended(if now.interrupted { Outcome::Cancelled } else { Outcome::Completed });
         }
-        // It comes before prompts that wait.
-        match self.held.take() {
+        // A held command precedes waiting prompts.
+        match self.held_command.take() {
             Some((id, _)) if now.interrupted => steps.called(id, Err("interrupted".to_owned())),
             Some((id, command)) => self.send_command(id, &command, steps),
             None => {}
@@ -127,7 +127,7 @@ impl ClaudeProtocol {
         steps.push(Step::Occupied(false));
     }
 
-    /// Notes the mode that it says it is in; true if that is another one.
+    /// Records the reported mode. True if it changed.
     fn note_mode(&mut self, mode: &protocol::PermissionMode) -> bool {
         let name = wh_claude::mode_name(mode);
         let name = if name == "manual" { "default".to_owned() } else { name };
@@ -139,8 +139,8 @@ impl ClaudeProtocol {
         changed
     }
 
-    /// Choices hold for the next process, too.
-    fn keep_choices(&mut self) {
+    /// Applies the choices to the next process.
+    fn apply_choices_to_next_start(&mut self) {
         let options = self.options.clone();
         self.start.model.clone_from(&self.capabilities.model);
         self.start.mode.clone_from(&self.capabilities.mode);
@@ -155,18 +155,18 @@ impl ClaudeProtocol {
     }
 
     fn end_process(&mut self) {
-        self.keep_choices();
-        self.paid = self.usage.cost.unwrap_or(self.paid);
-        (self.current, self.slash, self.command, self.connection) = (None, None, None, None);
-        self.held = None;
-        self.says = false;
+        self.apply_choices_to_next_start();
+        self.earlier_cost = self.usage.cost.unwrap_or(self.earlier_cost);
+        (self.current, self.slash_command, self.pending_command_call, self.connection) = (None, None, None, None);
+        self.held_command = None;
+        self.reports_state = false;
     }
 }
 
 impl Protocol for ClaudeProtocol {
     type Codec = StreamJson;
     type Refusal = Refusal;
-    type Ask = Open;
+    type Ask = ClaudeQuestions;
     type Tag = ();
 
     fn title(&self) -> &str {
@@ -181,8 +181,8 @@ impl Protocol for ClaudeProtocol {
         self.capabilities.clone()
     }
 
-    fn words(&self, failure: &Failure<Refusal>) -> String {
-        failure.words(|refusal| match refusal.code.as_deref() {
+    fn failure_text(&self, failure: &RequestFailure<Refusal>) -> String {
+        failure.describe(|refusal| match refusal.code.as_deref() {
             Some("unsupported_request") => {
                 format!("this version of {TITLE} does not support that: {}", refusal.message)
             }
@@ -190,11 +190,11 @@ impl Protocol for ClaudeProtocol {
         })
     }
 
-    fn discreet(&self, text: &str) -> String {
-        self.start.discreet(text, self.session.as_deref())
+    fn redact_ids(&self, text: &str) -> String {
+        self.start.redact_ids(text, self.session.as_deref())
     }
 
-    fn said(&mut self, message: MessageOf<Self>, now: Now<'_>, steps: &mut Steps<Self>) {
+    fn on_message(&mut self, message: MessageOf<Self>, now: Now<'_>, steps: &mut Steps<Self>) {
         self.event(message, now, steps);
     }
 
@@ -204,18 +204,18 @@ impl Protocol for ClaudeProtocol {
         let content = protocol::UserContent::Text(text.to_owned());
         let input = protocol::UserInput { uuid: Some(uuid.clone()), ..protocol::UserInput::from(content) };
         self.checkpoints.push(checkpoint);
-        self.slash =
+        self.slash_command =
             text.trim_start().strip_prefix('/').and_then(|rest| rest.split_whitespace().next()).map(str::to_owned);
         self.current = Some(uuid);
         input.into()
     }
 
     fn interrupt(&mut self, _turn: Option<&TurnId>) -> Option<FrameOf<Self>> {
-        // A prompt that it has read and not begun with is taken back.
-        Some(Frame::Request(protocol::Request::Interrupt { cancel_queued: Some(true) }))
+        // Also cancels a prompt that was read but not started.
+        Some(ClaudeFrame::Request(protocol::ClientRequest::Interrupt { cancel_queued: Some(true) }))
     }
 
-    fn interrupted(&mut self, reply: &Value, now: Now<'_>, steps: &mut Steps<Self>) {
+    fn on_interrupt_reply(&mut self, reply: &Value, now: Now<'_>, steps: &mut Steps<Self>) {
         let reply: protocol::InterruptReply = serde_json::from_value(reply.clone()).unwrap_or_default();
         let taken_back = self.current.as_ref().is_some_and(|uuid| reply.cancelled.contains(uuid));
         if now.turn.is_some() && taken_back {
@@ -223,45 +223,56 @@ impl Protocol for ClaudeProtocol {
         }
     }
 
-    fn close(&mut self, steps: &mut Steps<Self>) {
+    fn finish_items(&mut self, steps: &mut Steps<Self>) {
         steps.reports(self.items.end());
         self.denied.clear();
-        (self.current, self.slash) = (None, None);
-        if let Some(id) = self.command.take() {
+        (self.current, self.slash_command) = (None, None);
+        if let Some(id) = self.pending_command_call.take() {
             steps.called(id, Ok(Value::Null));
         }
     }
 
-    fn objection(&self, ask: &Open, _part: usize, answer: &Answer) -> Option<String> {
+    fn objection(&self, ask: &ClaudeQuestions, _part: usize, answer: &Answer) -> Option<String> {
         ask.objection(answer)
     }
 
-    fn answer(&mut self, ask: Open, answers: Vec<(Question, Answer)>, steps: &mut Steps<Self>) -> FrameOf<Self> {
+    fn answer(
+        &mut self,
+        ask: ClaudeQuestions,
+        answers: Vec<(Question, Answer)>,
+        steps: &mut Steps<Self>,
+    ) -> FrameOf<Self> {
         let reply = ask.answer(&answers);
         let denied = matches!(&reply, protocol::Answer::Permission(protocol::PermissionResult::Deny { .. }));
         if let Some(call) = ask.tool_use_id() {
             if denied {
                 self.denied.push(call.to_owned());
-            } else if let Some(report) = self.items.waits(call, ToolStatus::Running) {
+            } else if let Some(report) = self.items.set_call_status(call, ToolStatus::Running) {
                 steps.report(report);
             }
         }
-        Frame::answer(&ask.ask.request_id, reply)
+        ClaudeFrame::answer(&ask.ask.request_id, reply)
     }
 
-    fn allows(&self, mode: &str) -> Result<(), StartError> {
+    fn check_mode(&self, mode: &str) -> Result<(), StartError> {
         mode_of(mode, self.start.may_skip_permissions).map(drop)
     }
 
-    fn choose(&mut self, setting: &Setting) -> Option<FrameOf<Self>> {
-        Some(Frame::Request(match setting {
-            Setting::Model(model) => protocol::Request::SetModel { model: (model != "default").then(|| model.clone()) },
-            Setting::Mode(mode) => protocol::Request::SetPermissionMode { mode: mode_of(mode, true).ok()? },
+    fn setting_request(&mut self, setting: &Setting) -> Option<FrameOf<Self>> {
+        Some(ClaudeFrame::Request(match setting {
+            Setting::Model(model) => {
+                protocol::ClientRequest::SetModel { model: (model != "default").then(|| model.clone()) }
+            }
+            Setting::Mode(mode) => protocol::ClientRequest::SetPermissionMode { mode: mode_of(mode, true).ok()? },
         }))
     }
 
-    fn chosen(&mut self, setting: &Setting, outcome: Result<Value, Failure<Refusal>>) -> Result<(), String> {
-        outcome.map_err(|failure| self.words(&failure))?;
+    fn on_setting_reply(
+        &mut self,
+        setting: &Setting,
+        outcome: Result<Value, RequestFailure<Refusal>>,
+    ) -> Result<(), String> {
+        outcome.map_err(|failure| self.failure_text(&failure))?;
         match setting {
             Setting::Model(model) => self.capabilities.model = Some(model.clone()),
             Setting::Mode(mode) => self.capabilities.mode = Some(mode.clone()),
@@ -277,16 +288,16 @@ impl Protocol for ClaudeProtocol {
         Some("default".to_owned())
     }
 
-    fn call(&mut self, id: u64, call: Call, now: Now<'_>, steps: &mut Steps<Self>) {
-        self.carry_out(id, call, now, steps);
+    fn run_call(&mut self, id: u64, call: Call, now: Now<'_>, steps: &mut Steps<Self>) {
+        self.run_command(id, call, now, steps);
     }
 
-    fn lost(&mut self) -> bool {
+    fn on_process_end(&mut self) -> bool {
         self.end_process();
         true
     }
 
-    fn forget(&mut self) {
+    fn forget_conversation(&mut self) {
         self.end_process();
         self.options = self.options.clone().without_resume();
         (self.session, self.start.resume) = (None, None);

@@ -1,4 +1,4 @@
-//! What Claude Code asks, as questions of ours, and our answers as it wants them.
+//! Translates requests of Claude Code into questions, and answers into replies.
 
 use serde_json::{Map, Value, json};
 use wh_core::space::question::{Answer, Choice, Detail, Meaning, Question, QuestionKind};
@@ -9,24 +9,24 @@ use wh_wire::claude::{
 
 use super::tools;
 
-/// Message of a refusal without a reason.
-const NO: &str = "The user does not want this tool to run. Do not try it again; go on without it, or ask.";
+/// Sent to the model for a denial without a reason.
+const DENY_MESSAGE: &str = "The user does not want this tool to run. Do not try it again; go on without it, or ask.";
 
-/// Message of a refusal that ends the turn.
-const NO_AND_STOP: &str = "The user does not want this tool to run. Stop, and wait for what they say next.";
+/// Sent to the model for a denial that ends the turn.
+const DENY_AND_STOP_MESSAGE: &str = "The user does not want this tool to run. Stop, and wait for what they say next.";
 
-/// Option that refuses and ends the turn.
-const STOP: &str = "deny-and-stop";
+/// Option that denies and ends the turn.
+const DENY_AND_STOP: &str = "deny-and-stop";
 
-/// A request of Claude Code that waits for an answer: one question, or several that are answered together.
+/// Request of Claude Code that waits for an answer. Several questions are answered together.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct ClaudeQuestions {
     pub ask: Ask,
     pub questions: Vec<Question>,
 }
 
-impl Open {
-    /// `None` for what is no question for a person.
+impl ClaudeQuestions {
+    /// Returns `None` if the request contains no question for the user.
     pub fn new(ask: Ask) -> Option<Self> {
         let questions = match &ask.kind {
             AskKind::CanUseTool(tool) => match tool.tool_name.as_str() {
@@ -40,27 +40,31 @@ impl Open {
         (!questions.is_empty()).then_some(Self { ask, questions })
     }
 
-    /// The answer to send, with one answer for each question.
+    /// Builds the reply from one answer per question.
     pub fn answer(&self, answers: &[(Question, Answer)]) -> wire::Answer {
         match (&self.ask.kind, answers.first()) {
-            (AskKind::CanUseTool(tool), _) if tool.tool_name == "AskUserQuestion" => chosen(tool, answers).into(),
-            (AskKind::CanUseTool(tool), Some((_, answer))) => decided(tool, answer).into(),
-            (AskKind::Elicitation(wanted), Some((question, answer))) => filled(wanted, question, answer).into(),
-            // Nothing else is asked.
+            (AskKind::CanUseTool(tool), _) if tool.tool_name == "AskUserQuestion" => {
+                choices_reply(tool, answers).into()
+            }
+            (AskKind::CanUseTool(tool), Some((_, answer))) => permission_reply(tool, answer).into(),
+            (AskKind::Elicitation(wanted), Some((question, answer))) => {
+                elicitation_reply(wanted, question, answer).into()
+            }
+            // No other kinds are asked.
             _ => ElicitationResult { action: ElicitationAction::Decline, content: None }.into(),
         }
     }
 
-    /// Why this cannot be sent as an answer, if it cannot: a form of several fields takes JSON.
+    /// Returns why the answer cannot be sent: a form with several fields requires a JSON object.
     pub fn objection(&self, answer: &Answer) -> Option<String> {
         let AskKind::Elicitation(wanted) = &self.ask.kind else { return None };
         let schema = wanted.requested_schema.as_ref()?;
         let words = answer.text.as_deref().filter(|_| answer.option.is_none() && single(schema).is_none())?;
         let error = serde_json::from_str::<Map<String, Value>>(words).err()?;
-        Some(format!("the answer is no JSON object ({error}); it is asked again"))
+        Some(format!("the answer is not a JSON object ({error}); the question is asked again"))
     }
 
-    /// The call that the question is about.
+    /// Id of the tool call that the question refers to.
     pub fn tool_use_id(&self) -> Option<&str> {
         match &self.ask.kind {
             AskKind::CanUseTool(tool) => tool.tool_use_id.as_deref(),
@@ -86,12 +90,12 @@ fn permission(ask: &CanUseTool) -> Question {
         }));
     }
     options.push(choice("deny", "No", Meaning::RejectOnce));
-    options.push(choice(STOP, "No, and stop", Meaning::RejectOnce));
+    options.push(choice(DENY_AND_STOP, "No, and stop", Meaning::RejectOnce));
     let preselects = !(ask.default_to_no || ask.requires_user_interaction);
     Question { kind: QuestionKind::Permission, title, details, options, accepts_text: true, preselects }
 }
 
-/// What saying yes to a suggestion means, in words; nothing for one that we do not know.
+/// Label of a permission suggestion; `None` for unsupported suggestions.
 fn suggestion(update: &PermissionUpdate) -> Option<String> {
     let place = |destination: &PermissionDestination| match destination {
         PermissionDestination::Session => "in this session",
@@ -112,7 +116,7 @@ fn suggestion(update: &PermissionUpdate) -> Option<String> {
         PermissionUpdate::SetMode { mode: PermissionMode::AcceptEdits, .. } => {
             "Yes, and allow all edits in this session".to_owned()
         }
-        // Whoever wants no questions at all says so at the start, or by the mode's own command.
+        // Modes without questions are selected at the start or with `/mode`, not here.
         PermissionUpdate::SetMode { .. } => return None,
         PermissionUpdate::AddDirectories { directories, destination } => {
             format!("Yes, and allow {} {}", plain(&directories.join(", ")), place(destination))
@@ -121,11 +125,11 @@ fn suggestion(update: &PermissionUpdate) -> Option<String> {
     })
 }
 
-fn decided(ask: &CanUseTool, answer: &Answer) -> PermissionResult {
+fn permission_reply(ask: &CanUseTool, answer: &Answer) -> PermissionResult {
     let option = answer.option.as_deref();
     let mode = |mode| PermissionUpdate::SetMode { mode, destination: PermissionDestination::Session };
     let updates = match option {
-        // Otherwise it would go back to the mode from before the plan, whatever that was.
+        // Without this update Claude Code returns to the mode from before the plan.
         Some("allow") if ask.tool_name == "ExitPlanMode" => vec![mode(PermissionMode::Default)],
         Some("allow") => Vec::new(),
         Some("accept-edits") => vec![mode(PermissionMode::AcceptEdits)],
@@ -133,10 +137,10 @@ fn decided(ask: &CanUseTool, answer: &Answer) -> PermissionResult {
             let index = other.strip_prefix("always-").and_then(|index| index.parse::<usize>().ok());
             match index.and_then(|index| ask.permission_suggestions.get(index)) {
                 Some(update) => vec![update.clone()],
-                None => return denied(ask, answer),
+                None => return denial(ask, answer),
             }
         }
-        None => return denied(ask, answer),
+        None => return denial(ask, answer),
     };
     let permanent = !updates.is_empty();
     PermissionResult::Allow {
@@ -147,11 +151,11 @@ fn decided(ask: &CanUseTool, answer: &Answer) -> PermissionResult {
     }
 }
 
-fn denied(ask: &CanUseTool, answer: &Answer) -> PermissionResult {
+fn denial(ask: &CanUseTool, answer: &Answer) -> PermissionResult {
     let reason = answer.text.as_deref().map(str::trim).filter(|text| !text.is_empty());
-    let stops = answer.option.as_deref() == Some(STOP);
+    let stops = answer.option.as_deref() == Some(DENY_AND_STOP);
     PermissionResult::Deny {
-        message: reason.unwrap_or(if stops { NO_AND_STOP } else { NO }).to_owned(),
+        message: reason.unwrap_or(if stops { DENY_AND_STOP_MESSAGE } else { DENY_MESSAGE }).to_owned(),
         interrupt: stops.then_some(true),
         tool_use_id: ask.tool_use_id.clone(),
         decision_classification: Some("user_reject".to_owned()),
@@ -169,7 +173,7 @@ fn plan(ask: &CanUseTool) -> Question {
     Question { kind: QuestionKind::Permission, title, details, options, accepts_text: true, preselects: false }
 }
 
-/// AskUserQuestion asks up to four things at once.
+/// Builds the questions of AskUserQuestion, which asks up to four at once.
 fn choices(input: &Value) -> Vec<Question> {
     let questions = input["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
     questions
@@ -183,7 +187,7 @@ fn choices(input: &Value) -> Vec<Question> {
             });
             let mut details = Vec::new();
             if one["multiSelect"].as_bool().unwrap_or(false) {
-                details.push(Detail::Text("Several may be chosen: write them, with commas between.".to_owned()));
+                details.push(Detail::Text("Several can be chosen: type them, separated by commas.".to_owned()));
             }
             Question {
                 kind: QuestionKind::Choice,
@@ -197,10 +201,10 @@ fn choices(input: &Value) -> Vec<Question> {
         .collect()
 }
 
-fn chosen(ask: &CanUseTool, answers: &[(Question, Answer)]) -> PermissionResult {
-    let said = |answer: &Answer| answer.option.clone().or_else(|| answer.text.clone()).unwrap_or_default();
+fn choices_reply(ask: &CanUseTool, answers: &[(Question, Answer)]) -> PermissionResult {
+    let given = |answer: &Answer| answer.option.clone().or_else(|| answer.text.clone()).unwrap_or_default();
     let answers: Map<String, Value> =
-        answers.iter().map(|(question, answer)| (question.title.clone(), json!(said(answer)))).collect();
+        answers.iter().map(|(question, answer)| (question.title.clone(), json!(given(answer)))).collect();
     let mut input = ask.input.clone();
     if let Some(input) = input.as_object_mut() {
         input.insert("answers".to_owned(), Value::Object(answers));
@@ -213,7 +217,7 @@ fn chosen(ask: &CanUseTool, answers: &[(Question, Answer)]) -> PermissionResult 
     }
 }
 
-/// A form of one field that takes words or one of a list is a question; another is shown, and takes JSON.
+/// Builds a question from a form. A form with one field is asked directly; others are shown and take JSON.
 fn elicitation(ask: &Elicitation) -> Question {
     let title = ask.title.clone().unwrap_or_else(|| plain(&ask.message));
     let mut details = vec![Detail::Text(format!("{} asks: {}", ask.mcp_server_name, plain(&ask.message)))];
@@ -236,30 +240,30 @@ fn elicitation(ask: &Elicitation) -> Question {
     Question { kind: QuestionKind::Text, title, details, options, accepts_text: true, preselects: false }
 }
 
-/// The only field of a form.
+/// Returns the only field of a form.
 fn single(schema: &Value) -> Option<(&String, &Value)> {
     let fields = schema["properties"].as_object()?;
     (fields.len() == 1).then(|| fields.iter().next()).flatten()
 }
 
-fn filled(ask: &Elicitation, question: &Question, answer: &Answer) -> ElicitationResult {
+fn elicitation_reply(ask: &Elicitation, question: &Question, answer: &Answer) -> ElicitationResult {
     let rejected = answer.option.as_deref().and_then(|id| question.option(id)).is_some_and(|one| one.meaning.rejects());
     if rejected {
         return ElicitationResult { action: ElicitationAction::Decline, content: None };
     }
-    let said = answer.text.clone().or_else(|| answer.option.clone()).unwrap_or_default();
+    let given = answer.text.clone().or_else(|| answer.option.clone()).unwrap_or_default();
     let content = match ask.requested_schema.as_ref().and_then(single) {
         Some((name, field)) => {
-            // A number or a switch is no text in the form, and only the schema tells.
-            let typed = serde_json::from_str(&said).ok().filter(|_: &Value| field["type"] != "string");
-            Some(Map::from_iter([(name.clone(), typed.unwrap_or(Value::String(said)))]))
+            // Numbers and booleans are not strings in a form, and only the schema has the type.
+            let typed = serde_json::from_str(&given).ok().filter(|_: &Value| field["type"] != "string");
+            Some(Map::from_iter([(name.clone(), typed.unwrap_or(Value::String(given)))]))
         }
-        None => serde_json::from_str(&said).ok(),
+        None => serde_json::from_str(&given).ok(),
     };
     ElicitationResult { action: ElicitationAction::Accept, content }
 }
 
-/// Words that may hold escape sequences, without them.
+/// Removes escape sequences and control characters.
 fn plain(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();

@@ -1,4 +1,4 @@
-//! The harness with a Claude Code that is a script: what it says when nobody expects it, and what it leaves out.
+//! Tests the harness against a scripted Claude Code that sends unexpected messages or omits expected ones.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use wh_core::space::harness::{Call, Capabilities, Order, Outcome, Report};
 use wh_core::space::question::Answer;
 
 use super::*;
-use crate::port::Agent;
+use crate::interface::Agent;
 use crate::program_agent::ProgramAgent;
 use crate::table::Protocol;
 
-/// The beginning of each script. `next` reads a line and keeps its id, `reply` answers it, `hello` shakes hands. What it was
-/// started with is in `started`, a line a start, and what it has read in `heard`.
+/// Start of each script. `next` reads a line and stores its id, `reply` answers it, `hello` completes the handshake.
+/// The file `started` has one line of arguments per start, `heard` the lines that were read.
 const PRELUDE: &str = r#"#!/bin/bash
 echo "$*" >> started
 next() { read -r line || exit 0; echo "$line" >> heard; id=; [[ $line =~ \"request_id\":\"([^\"]+)\" ]] && id=${BASH_REMATCH[1]}; }
@@ -29,7 +29,7 @@ hello() { next; reply "$1"; }
 rest() { while :; do next; [[ -n $id ]] && reply; done; }
 "#;
 
-/// A script that runs as Claude Code.
+/// Scripted Claude Code with its harness.
 struct Run {
     harness: Harness,
     folder: TempDir,
@@ -62,7 +62,7 @@ impl Run {
         self.order(Order::Prompt { turn: turn.into(), item: "m".into(), text, attachments: Vec::new() }).await;
     }
 
-    /// All reports up to the one that is waited for.
+    /// Returns all reports up to and including the first match.
     async fn until(&mut self, wanted: impl Fn(&Report) -> bool) -> Vec<Report> {
         let mut all = Vec::new();
         loop {
@@ -97,7 +97,7 @@ impl Run {
         }
     }
 
-    /// A file that the script waits for.
+    /// Creates a file that the script waits for.
     fn touch(&self, name: &str) {
         std::fs::write(self.folder.path().join(name), "").unwrap();
     }
@@ -111,8 +111,8 @@ impl Run {
         self.lines("heard").iter().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// The modes that it was told to be in.
-    fn told_modes(&self) -> Vec<String> {
+    /// Permission modes that were requested.
+    fn requested_modes(&self) -> Vec<String> {
         let asked = self.heard().into_iter().map(|one| one["request"].clone());
         let modes = asked.filter(|one| one["subtype"] == "set_permission_mode");
         modes.map(|one| one["mode"].as_str().unwrap().to_owned()).collect()
@@ -164,7 +164,7 @@ async fn a_mode_that_skips_permissions_is_left_before_anything_is_said() {
 }
 
 #[tokio::test]
-async fn a_mode_that_it_goes_into_by_itself_is_left_again() {
+async fn a_skipping_mode_that_the_agent_enters_is_left() {
     let script = r#"hello; next; state running; init bypassPermissions; result; state idle; rest"#;
     let mut run = Run::new(script).await;
     assert_eq!(run.ready().await.mode.as_deref(), Some("default"));
@@ -172,16 +172,17 @@ async fn a_mode_that_it_goes_into_by_itself_is_left_again() {
     let heard = run.until(|report| is_notice(report, "bypassPermissions")).await;
     assert!(heard.iter().any(|report| is_notice(report, "--allow-skipping-permissions")), "{heard:?}");
     run.until(|report| matches!(report, Report::Ready(can) if can.mode.as_deref() == Some("default"))).await;
-    assert_eq!(run.told_modes(), ["default"]);
+    assert_eq!(run.requested_modes(), ["default"]);
 }
 
-/// Has said that a turn is over, and still works: what comes next has to wait.
-const LINGERS: &str = r#"hello; next; state running; init; result
+/// Reports the end of a turn but stays busy, so the next prompt has to wait.
+const ENDS_BUT_STAYS_BUSY: &str = r#"hello; next; state running; init; result
     while [ ! -e rests ]; do sleep 0.01; done; state idle"#;
 
 #[tokio::test]
 async fn a_prompt_that_waits_for_it_is_cancelled_by_an_interrupt() {
-    let mut run = Run::new(&format!("{LINGERS}; next; state running; init; result; state idle; rest")).await;
+    let mut run =
+        Run::new(&format!("{ENDS_BUT_STAYS_BUSY}; next; state running; init; result; state idle; rest")).await;
     run.prompt("t1").await;
     assert_eq!(run.ended("t1").await, Outcome::Completed);
     run.prompt("t2").await;
@@ -196,8 +197,10 @@ async fn a_prompt_that_waits_for_it_is_cancelled_by_an_interrupt() {
 
 #[tokio::test]
 async fn a_command_of_its_own_waits_until_it_is_idle_and_comes_before_prompts() {
-    let mut run =
-        Run::new(&format!("{LINGERS}; next; state running; state idle; next; state running; init; result; rest")).await;
+    let mut run = Run::new(&format!(
+        "{ENDS_BUT_STAYS_BUSY}; next; state running; state idle; next; state running; init; result; rest"
+    ))
+    .await;
     run.prompt("t1").await;
     assert_eq!(run.ended("t1").await, Outcome::Completed);
     run.order(Order::Call { id: 1, call: Call::Clear }).await;
@@ -214,7 +217,7 @@ async fn a_command_of_its_own_waits_until_it_is_idle_and_comes_before_prompts() 
 
 #[tokio::test]
 async fn a_command_that_waits_until_it_is_idle_is_dropped_by_an_interrupt() {
-    let mut run = Run::new(&format!("{LINGERS}; rest")).await;
+    let mut run = Run::new(&format!("{ENDS_BUT_STAYS_BUSY}; rest")).await;
     run.prompt("t1").await;
     assert_eq!(run.ended("t1").await, Outcome::Completed);
     run.order(Order::Call { id: 1, call: Call::Clear }).await;
@@ -227,24 +230,25 @@ async fn a_command_that_waits_until_it_is_idle_is_dropped_by_an_interrupt() {
 
 #[tokio::test]
 async fn a_prompt_that_waits_for_it_fails_when_a_new_conversation_is_begun() {
-    let mut run = Run::new(&format!("[ -e rests ] && {{ hello; rest; }}; {LINGERS}; rest")).await;
+    let mut run = Run::new(&format!("[ -e rests ] && {{ hello; rest; }}; {ENDS_BUT_STAYS_BUSY}; rest")).await;
     run.prompt("t1").await;
     assert_eq!(run.ended("t1").await, Outcome::Completed);
     run.prompt("t2").await;
     run.order(Order::Call { id: 1, call: Call::Restart }).await;
     run.touch("rests");
-    assert_eq!(run.ended("t2").await, Outcome::Failed("a new conversation was begun".to_owned()));
+    assert_eq!(run.ended("t2").await, Outcome::Failed("a new conversation was started".to_owned()));
     run.until(|report| matches!(report, Report::Called(1, Ok(_)))).await;
 }
 
-/// Answers one prompt and goes.
-const GOES: &str = r#"
+/// Answers one prompt and exits.
+const ANSWERS_ONCE_AND_EXITS: &str = r#"
     if [ -e second ]; then case $* in *--resume*) echo "$WORDS" >&2; exit 1 ;; esac; fi
     hello; next; touch second; state running; init; result; state idle; exit 3"#;
 
 #[tokio::test]
-async fn a_conversation_that_is_refused_gives_way_to_a_new_one() {
-    let mut run = Run::new(&format!("WORDS='No conversation found with session ID: S'; {GOES}")).await;
+async fn a_refused_resume_starts_a_new_conversation() {
+    let mut run =
+        Run::new(&format!("WORDS='No conversation found with session ID: S'; {ANSWERS_ONCE_AND_EXITS}")).await;
     run.prompt("t1").await;
     assert_eq!(run.ended("t1").await, Outcome::Completed);
     run.until(|report| is_notice(report, "is gone")).await;
@@ -255,8 +259,8 @@ async fn a_conversation_that_is_refused_gives_way_to_a_new_one() {
 }
 
 #[tokio::test]
-async fn what_else_goes_wrong_at_a_new_start_does_not_cost_the_conversation() {
-    let mut run = Run::new(&format!("WORDS='out of wheels'; {GOES}")).await;
+async fn other_start_errors_do_not_discard_the_conversation() {
+    let mut run = Run::new(&format!("WORDS='out of wheels'; {ANSWERS_ONCE_AND_EXITS}")).await;
     run.prompt("t1").await;
     assert_eq!(run.ended("t1").await, Outcome::Completed);
     run.until(|report| is_notice(report, "is gone")).await;
@@ -264,7 +268,7 @@ async fn what_else_goes_wrong_at_a_new_start_does_not_cost_the_conversation() {
     let last = run.until(|report| matches!(report, Report::Gone(_))).await;
     let Some(Report::Gone(Some(why))) = last.last() else { panic!("{last:?}") };
     assert!(why.contains("out of wheels"), "{why}");
-    assert!(!last.contains(&Report::Kept(None)), "it can still be gone on with: {last:?}");
+    assert!(!last.contains(&Report::ResumeId(None)), "it can still be resumed: {last:?}");
 }
 
 #[tokio::test]
@@ -278,7 +282,7 @@ async fn a_form_that_is_not_answered_in_json_is_asked_again() {
     for words in ["Ada, 36", r#"{"name":"Ada","age":36}"#] {
         let asked = run.until(|report| matches!(report, Report::Asked { .. })).await;
         let Some(Report::Asked { key, .. }) = asked.last().cloned() else { panic!("{asked:?}") };
-        assert_eq!(asked.iter().any(|report| is_notice(report, "no JSON object")), words.starts_with('{'));
+        assert_eq!(asked.iter().any(|report| is_notice(report, "not a JSON object")), words.starts_with('{'));
         run.order(Order::Answer { question: key, answer: Answer { option: None, text: Some(words.to_owned()) } }).await;
     }
     assert_eq!(run.ended("t1").await, Outcome::Completed);

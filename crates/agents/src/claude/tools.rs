@@ -1,11 +1,11 @@
-//! Claude Code's tools as cards: what a call is called for people, and what came of it.
+//! Builds tool call cards from Claude Code's tool calls and results.
 
 use serde_json::Value;
-use wh_core::space::item::{Output, ToolCall, ToolKind, ToolStatus};
+use wh_core::space::item::{ToolCall, ToolKind, ToolResultPart, ToolStatus};
 use wh_core::space::question::Detail;
 use wh_wire::claude::{ContentBlock, ToolResult};
 
-/// A call as it begins.
+/// Card of a call.
 pub(super) fn card(name: &str, input: &Value, status: ToolStatus) -> ToolCall {
     ToolCall {
         name: name.to_owned(),
@@ -28,21 +28,21 @@ fn kind(name: &str) -> ToolKind {
     }
 }
 
-/// What the call does, in a line: the one field that says most.
+/// One-line description of a call, from its most informative field.
 pub(super) fn title(name: &str, input: &Value) -> String {
-    let said = ["command", "file_path", "notebook_path", "pattern", "url", "query", "path", "description", "skill"]
+    let subject = ["command", "file_path", "notebook_path", "pattern", "url", "query", "path", "description", "skill"]
         .iter()
         .find_map(|field| input[field].as_str())
         .and_then(|text| text.lines().next());
     let name = name.strip_prefix("mcp__").map_or_else(|| name.to_owned(), |rest| rest.replacen("__", ": ", 1));
-    match said.filter(|text| !text.is_empty()) {
-        Some(said) => format!("{name} {said}"),
+    match subject.filter(|text| !text.is_empty()) {
+        Some(subject) => format!("{name} {subject}"),
         None => name,
     }
 }
 
-/// What came of a call: the change to a file where it was one, the text otherwise.
-pub(super) fn outputs(call: &ToolCall, result: &ToolResult, structured: Option<&Value>) -> Vec<Output> {
+/// Output of a call: a diff for an edit, text otherwise.
+pub(super) fn outputs(call: &ToolCall, result: &ToolResult, structured: Option<&Value>) -> Vec<ToolResultPart> {
     let mut outputs = Vec::new();
     if call.kind == ToolKind::Edit
         && !result.is_error
@@ -52,7 +52,7 @@ pub(super) fn outputs(call: &ToolCall, result: &ToolResult, structured: Option<&
     } else {
         let text: Vec<String> = result.content.iter().filter_map(text).collect();
         if !text.is_empty() {
-            outputs.push(Output::Text(text.join("\n")));
+            outputs.push(ToolResultPart::Text(text.join("\n")));
         }
     }
     outputs
@@ -67,45 +67,45 @@ fn text(block: &ContentBlock) -> Option<String> {
     }
 }
 
-/// The file before and after, as the tool itself gives it.
-fn changed_file(result: &Value) -> Option<Output> {
+/// Diff of the complete file, from the structured result.
+fn changed_file(result: &Value) -> Option<ToolResultPart> {
     let path = result["filePath"].as_str()?.to_owned();
     let original = result["originalFile"].as_str();
     if let Some(content) = result["content"].as_str() {
-        return Some(Output::Diff { path, old: original.map(str::to_owned), new: content.to_owned() });
+        return Some(ToolResultPart::Diff { path, old: original.map(str::to_owned), new: content.to_owned() });
     }
     let (old, new) = (result["oldString"].as_str()?, result["newString"].as_str()?);
     match original {
         Some(original) if !old.is_empty() && original.contains(old) => {
             let every = result["replaceAll"].as_bool().unwrap_or(false);
             let new = if every { original.replace(old, new) } else { original.replacen(old, new, 1) };
-            Some(Output::Diff { path, old: Some(original.to_owned()), new })
+            Some(ToolResultPart::Diff { path, old: Some(original.to_owned()), new })
         }
-        _ => Some(Output::Diff { path, old: Some(old.to_owned()), new: new.to_owned() }),
+        _ => Some(ToolResultPart::Diff { path, old: Some(old.to_owned()), new: new.to_owned() }),
     }
 }
 
-/// The change that a call asks for, as far as its input tells.
-fn change(name: &str, input: &Value) -> Option<Output> {
+/// Diff of an edit, from the call's input.
+fn change(name: &str, input: &Value) -> Option<ToolResultPart> {
     let path = input["file_path"].as_str()?.to_owned();
     match name {
-        "Write" => Some(Output::Diff { path, old: None, new: input["content"].as_str()?.to_owned() }),
+        "Write" => Some(ToolResultPart::Diff { path, old: None, new: input["content"].as_str()?.to_owned() }),
         "Edit" => {
             let (old, new) = (input["old_string"].as_str()?, input["new_string"].as_str()?);
-            Some(Output::Diff { path, old: Some(old.to_owned()), new: new.to_owned() })
+            Some(ToolResultPart::Diff { path, old: Some(old.to_owned()), new: new.to_owned() })
         }
         _ => None,
     }
 }
 
-/// What a permission is about, in full.
+/// Complete details of a permission question.
 pub(super) fn details(name: &str, input: &Value) -> Vec<Detail> {
     if let Some(command) = input["command"].as_str().filter(|_| kind(name) == ToolKind::Execute) {
         let mut details = vec![Detail::Command(command.to_owned())];
         details.extend(input["description"].as_str().map(|text| Detail::Text(text.to_owned())));
         return details;
     }
-    if let Some(Output::Diff { path, old, new }) = change(name, input) {
+    if let Some(ToolResultPart::Diff { path, old, new }) = change(name, input) {
         return vec![Detail::Diff { path, old, new }];
     }
     match input["file_path"].as_str().filter(|_| kind(name) == ToolKind::Read) {
@@ -137,19 +137,20 @@ mod tests {
         let input = json!({"file_path": "/a", "old_string": "b", "new_string": "c"});
         let call = card("Edit", &input, ToolStatus::Running);
         let structured = json!({"filePath": "/a", "oldString": "b", "newString": "c", "originalFile": "a b b\n"});
-        let diff = |old: &str, new: &str| Output::Diff { path: "/a".into(), old: Some(old.into()), new: new.into() };
+        let diff =
+            |old: &str, new: &str| ToolResultPart::Diff { path: "/a".into(), old: Some(old.into()), new: new.into() };
         assert_eq!(outputs(&call, &result("done", false), Some(&structured)), [diff("a b b\n", "a c b\n")]);
         assert_eq!(outputs(&call, &result("done", false), None), [diff("b", "c")]);
-        assert_eq!(outputs(&call, &result("no", true), None), [Output::Text("no".to_owned())]);
+        assert_eq!(outputs(&call, &result("no", true), None), [ToolResultPart::Text("no".to_owned())]);
         let call = card("Bash", &json!({"command": "ls"}), ToolStatus::Running);
-        assert_eq!(outputs(&call, &result("a\nb", false), None), [Output::Text("a\nb".to_owned())]);
+        assert_eq!(outputs(&call, &result("a\nb", false), None), [ToolResultPart::Text("a\nb".to_owned())]);
     }
 
     #[test]
     fn a_new_file_has_nothing_before() {
         let call = card("Write", &json!({"file_path": "/n", "content": "x"}), ToolStatus::Running);
         let structured = json!({"type": "create", "filePath": "/n", "content": "x", "originalFile": null});
-        let expected = Output::Diff { path: "/n".into(), old: None, new: "x".into() };
+        let expected = ToolResultPart::Diff { path: "/n".into(), old: None, new: "x".into() };
         assert_eq!(outputs(&call, &result("", false), Some(&structured)), [expected]);
     }
 

@@ -1,42 +1,49 @@
-//! What only Codex can do, asked for by name.
+//! Commands that only Codex supports.
 
 use serde_json::{Value, json};
 use wh_core::space::harness::Call;
 use wh_wire::codex::{self as wire, McpServer};
 
-use super::protocol::{Busy, CodexProtocol, Tag, is_unknown, place};
+use super::protocol::{Busy, CodexProtocol, CodexRequestTag, canonical_path, is_unknown};
 use super::{LOG_IN, TITLE, manage};
 use crate::driver::{Now, Step, Steps};
+use crate::interface::QueryContext;
 use crate::manage::run::run;
-use crate::manage::{codex, login_words};
-use crate::port::Surroundings;
-use crate::rpc::{self, Frame};
+use crate::manage::{codex, describe_login};
+use crate::rpc::{self, RpcFrame};
 
-/// The calls that it understands.
+/// Names of the supported calls.
 pub(super) const CALLS: [&str; 5] = ["status", "clear", "compact", "restart", "mcp"];
 
 impl CodexProtocol {
-    pub(super) fn carry_out(&mut self, id: u64, call: Call, now: Now<'_>, steps: &mut Steps<Self>) {
+    pub(super) fn run_command(&mut self, id: u64, call: Call, now: Now<'_>, steps: &mut Steps<Self>) {
         let refused = match call {
             Call::Clear | Call::Compact { .. } if now.prompted => {
-                "a turn runs; interrupt it first, or wait for its end".to_owned()
+                "a turn is in progress; interrupt it or wait for its end".to_owned()
             }
-            Call::Clear | Call::Compact { .. } if self.busy.is_some() => "it is at that already".to_owned(),
+            Call::Clear | Call::Compact { .. } if self.busy.is_some() => {
+                "a clear or compact operation is already in progress".to_owned()
+            }
             Call::Clear => {
-                // The old one stays where Codex keeps it.
-                let begin = Frame::request("thread/start", self.anew());
-                return self.occupy(Busy::Clearing, begin, Tag::Clear(id, self.thread.clone()), steps);
+                // Codex retains the old conversation.
+                let begin = RpcFrame::request("thread/start", self.new_thread_params());
+                return self.begin_operation(
+                    Busy::Clearing,
+                    begin,
+                    CodexRequestTag::Clear(id, self.thread.clone()),
+                    steps,
+                );
             }
             Call::Compact { .. } => {
-                let compact = Frame::request("thread/compact/start", json!({ "threadId": self.thread }));
-                return self.occupy(Busy::Compacting, compact, Tag::Compact(id), steps);
+                let compact = RpcFrame::request("thread/compact/start", json!({ "threadId": self.thread }));
+                return self.begin_operation(Busy::Compacting, compact, CodexRequestTag::Compact(id), steps);
             }
-            Call::ReportStatus => return steps.push(Step::Aside(id, Box::pin(self.status()))),
+            Call::ReportStatus => return steps.push(Step::RunInBackground(id, Box::pin(self.status()))),
             Call::Other { name, parameters } => match name.as_str() {
                 "mcp" if parameters["words"].as_array().is_some_and(|words| !words.is_empty()) => {
-                    format!("say /mcp; {TITLE} changes its servers by `codex mcp`")
+                    format!("use /mcp without arguments; change {TITLE}'s servers with `codex mcp`")
                 }
-                "mcp" => return steps.push(Step::Aside(id, Box::pin(self.mcp()))),
+                "mcp" => return steps.push(Step::RunInBackground(id, Box::pin(self.mcp()))),
                 other => format!("{TITLE} has no {other}"),
             },
             other => format!("{TITLE} has no {}", wh_core::slash::call_name(&other)),
@@ -44,8 +51,8 @@ impl CodexProtocol {
         steps.called(id, Err(refused));
     }
 
-    /// Sends a request that has to be over before the next prompt.
-    fn occupy(&mut self, busy: Busy, frame: Frame, tag: Tag, steps: &mut Steps<Self>) {
+    /// Sends a request that must finish before the next prompt.
+    fn begin_operation(&mut self, busy: Busy, frame: RpcFrame, tag: CodexRequestTag, steps: &mut Steps<Self>) {
         self.busy = Some(busy);
         steps.push(Step::Occupied(true));
         steps.push(Step::Request(frame, tag));
@@ -54,7 +61,7 @@ impl CodexProtocol {
     fn status(&self) -> impl Future<Output = Result<Value, String>> + use<> {
         let name = self.version.as_ref().map_or_else(|| TITLE.to_owned(), |version| format!("{TITLE} {version}"));
         let (model, mode) = (self.capabilities.model.clone(), self.capabilities.mode.clone());
-        let (launch, link, here) = (self.launch.clone(), self.link(), Surroundings::from(&self.start));
+        let (launch, link, here) = (self.launch.clone(), self.link(), QueryContext::from(&self.start));
         async move {
             let asked = match link {
                 Some(link) => {
@@ -67,31 +74,31 @@ impl CodexProtocol {
                 Some((account, config)) => codex::account(&account, &config, &here),
                 None => manage::login(&launch, &here).await,
             };
-            let choice = |value: Option<String>| value.unwrap_or_else(|| "of its own".to_owned());
+            let choice = |value: Option<String>| value.unwrap_or_else(|| "default".to_owned());
             let chosen = format!("model {}, mode {}", choice(model), choice(mode));
-            Ok(json!([name, login_words(&login, LOG_IN), chosen].join("\n")))
+            Ok(json!([name, describe_login(&login, LOG_IN), chosen].join("\n")))
         }
     }
 
     fn mcp(&self) -> impl Future<Output = Result<Value, String>> + use<> {
         let (launch, link, params) = (self.launch.clone(), self.link(), json!({ "threadId": self.thread }));
         async move {
-            let Some(link) = link else { return Err(format!("{TITLE} is gone")) };
+            let Some(link) = link else { return Err(format!("{TITLE} is not running")) };
             match rpc::request(&link, "mcpServerStatus/list", params).await {
                 Ok(reply) => Ok(servers(&McpServer::list(&reply))),
                 Err(error) if is_unknown(&error) => run(&launch, &["mcp", "list"])
                     .await
-                    .and_then(|said| said.well("codex mcp list"))
-                    .map(|said| json!(said.text()))
+                    .and_then(|output| output.require_success("codex mcp list"))
+                    .map(|output| json!(output.text()))
                     .map_err(|error| error.to_string()),
                 Err(error) => Err(error.to_string()),
             }
         }
     }
 
-    /// The parameters of a new conversation: the same place, and the same choices.
-    fn anew(&self) -> Value {
-        let directory = place(&self.start.directory);
+    /// Parameters of a new conversation with the same directory and settings.
+    fn new_thread_params(&self) -> Value {
+        let directory = canonical_path(&self.start.directory);
         wire::start(&directory, &self.choice.beginning(self.start.may_skip_permissions))
     }
 }
@@ -101,7 +108,7 @@ fn servers(servers: &[McpServer]) -> Value {
         return json!("No MCP servers.");
     }
     let line = |server: &McpServer| {
-        let status = server.status.as_deref().unwrap_or("its state is not known");
+        let status = server.status.as_deref().unwrap_or("unknown status");
         let error = server.error.as_ref().map(|error| format!(": {error}")).unwrap_or_default();
         format!("{}: {status}, {} tools{error}", server.name, server.tools)
     };
@@ -120,6 +127,6 @@ mod tests {
             {"name": "lamp", "runtimeStatus": null, "tools": {}, "toolsError": "no light"},
         ]});
         let both = servers(&McpServer::list(&reply));
-        assert_eq!(both, json!("desk: connected, 2 tools\nlamp: its state is not known, 0 tools: no light"));
+        assert_eq!(both, json!("desk: connected, 2 tools\nlamp: unknown status, 0 tools: no light"));
     }
 }

@@ -1,37 +1,37 @@
-//! The conversation as Codex streams it, as items of ours.
+//! Translates Codex's notifications into space items.
 
 use std::collections::HashMap;
 
 use wh_core::space::bounds;
 use wh_core::space::harness::Report;
 use wh_core::space::item::{Body, Level, ToolCall, ToolStatus};
-use wh_wire::codex::{Change, Item, ItemKind, PlanStep, Status};
+use wh_wire::codex::{Change, Item, ItemKind, ItemStatus, PlanStep};
 
 use super::tools;
 
-/// Items that are followed at once. Of more than that only the end is shown.
-const MOST_OPEN: usize = 1024;
+/// Items tracked at once. Only the end of further items is shown.
+const MAX_OPEN_ITEMS: usize = 1024;
 
-/// What is under way. Codex's ids are unique within a turn at best; ours are within the session.
+/// Items in progress. Codex's ids are unique within a turn at best; item keys are unique within the session.
 #[derive(Debug, Default)]
-pub(crate) struct Items {
-    made: u64,
-    /// By the ids of turn and item.
-    open: HashMap<(String, String), Entry>,
+pub(crate) struct CodexItems {
+    last_key: u64,
+    /// Open items by turn id and item id.
+    open: HashMap<(String, String), OpenItem>,
     plan: Option<(String, ToolCall)>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct OpenItem {
     key: String,
-    what: What,
+    what: ItemContent,
 }
 
 #[derive(Debug)]
-enum What {
-    /// A text, or a thought: whether anything was said, and of a thought whether that was in full only.
-    Words { thought: bool, said: bool, full: bool },
-    /// A card, and the changes in it.
+enum ItemContent {
+    /// Text or thought. `has_text`: a summary or text was received. `only_full`: only the full thought was received.
+    Text { thought: bool, has_text: bool, only_full: bool },
+    /// Tool card with its file changes.
     Card { card: ToolCall, changes: Vec<Change> },
 }
 
@@ -43,13 +43,13 @@ fn words(thought: bool, text: String) -> Body {
     }
 }
 
-impl Items {
+impl CodexItems {
     fn key(&mut self) -> String {
-        self.made += 1;
-        format!("i{}", self.made)
+        self.last_key += 1;
+        format!("i{}", self.last_key)
     }
 
-    /// An item begins, or is complete.
+    /// Handles the start or completion of an item.
     pub fn item(&mut self, turn: String, item: Item, done: bool) -> Vec<Report> {
         let id = (turn, item.id);
         match item.kind {
@@ -64,7 +64,7 @@ impl Items {
                 let mut reports = self.card(id, tools::command(&command, done), Vec::new(), done);
                 let omitted = command.output.as_deref().filter(|_| done).and_then(tools::omitted);
                 reports.extend(omitted.map(|bytes| {
-                    let text = format!("Codex left out {bytes} bytes of the output of a command; they cannot be shown");
+                    let text = format!("Codex omitted {bytes} bytes of a command's output; they cannot be shown");
                     Report::Notice(Level::Warning, text)
                 }));
                 reports
@@ -75,7 +75,7 @@ impl Items {
             }
             ItemKind::Tool(call) => self.card(id, tools::call(&call, done), Vec::new(), done),
             ItemKind::Compaction if done => {
-                vec![Report::Notice(Level::Info, "the conversation was made shorter".to_owned())]
+                vec![Report::Notice(Level::Info, "the conversation was compacted".to_owned())]
             }
             ItemKind::User | ItemKind::Compaction => Vec::new(),
             ItemKind::Unknown(raw) => {
@@ -88,9 +88,9 @@ impl Items {
     fn words(&mut self, id: (String, String), thought: bool, text: String, done: bool) -> Vec<Report> {
         if !done {
             let key = self.key();
-            let what = What::Words { thought, said: !text.is_empty(), full: false };
-            self.follow(id, Entry { key: key.clone(), what });
-            // An empty text is none yet; a thought is shown from its beginning.
+            let what = ItemContent::Text { thought, has_text: !text.is_empty(), only_full: false };
+            self.track_item(id, OpenItem { key: key.clone(), what });
+            // An empty text is not shown yet. A thought is shown from its start.
             if text.is_empty() && !thought {
                 return Vec::new();
             }
@@ -99,8 +99,10 @@ impl Items {
         let open = self.open.remove(&id);
         let shown = open.is_some();
         let key = match open {
-            // Deltas may be all that is ever said of a thought.
-            Some(Entry { key, what: What::Words { said, full, .. } }) if text.is_empty() && (said || full) => {
+            // A thought may consist of deltas only.
+            Some(OpenItem { key, what: ItemContent::Text { has_text, only_full, .. } })
+                if text.is_empty() && (has_text || only_full) =>
+            {
                 return vec![Report::Finished(key)];
             }
             Some(entry) => entry.key,
@@ -119,67 +121,67 @@ impl Items {
             None => self.key(),
         };
         if !done {
-            let mut kept = card.clone();
-            bounds::fit(&mut kept.input, bounds::SHOWN_OF_RESULT);
-            bounds::shorten(&mut kept.output);
-            self.follow(id, Entry { key: key.clone(), what: What::Card { card: kept, changes } });
+            let mut stored = card.clone();
+            bounds::fit(&mut stored.input, bounds::MAX_SHOWN_RESULT_BYTES);
+            bounds::shorten(&mut stored.output);
+            self.track_item(id, OpenItem { key: key.clone(), what: ItemContent::Card { card: stored, changes } });
         }
         vec![Report::Item { key, body: Body::Tool(card), done }]
     }
 
-    /// Whether something has begun and is not complete.
+    /// True if an item is in progress.
     pub fn any_open(&self) -> bool {
         !self.open.is_empty()
     }
 
-    fn follow(&mut self, id: (String, String), entry: Entry) {
-        if self.open.len() < MOST_OPEN {
+    fn track_item(&mut self, id: (String, String), entry: OpenItem) {
+        if self.open.len() < MAX_OPEN_ITEMS {
             self.open.insert(id, entry);
         }
     }
 
-    /// An item has more text.
+    /// Appends text to an item.
     pub fn grow(&mut self, turn: String, item: String, more: String) -> Vec<Report> {
         let Some(entry) = self.open.get_mut(&(turn, item)) else { return Vec::new() };
-        if let What::Words { said, .. } = &mut entry.what {
-            *said |= !more.is_empty();
+        if let ItemContent::Text { has_text, .. } = &mut entry.what {
+            *has_text |= !more.is_empty();
         }
         vec![Report::Grew { key: entry.key.clone(), text: more, tokens: None }]
     }
 
-    /// A thought has more text, in short or in full; `None`: a new part of it. In the end the short one is
-    /// shown, if there is one.
+    /// Appends to the summary or the full text of a thought; `None` starts a new part. The summary replaces the full
+    /// text.
     pub fn think(&mut self, turn: String, item: String, more: Option<String>, in_full: bool) -> Vec<Report> {
         let Some(entry) = self.open.get_mut(&(turn, item)) else { return Vec::new() };
-        let What::Words { thought, said, full } = &mut entry.what else { return Vec::new() };
+        let ItemContent::Text { thought, has_text, only_full } = &mut entry.what else { return Vec::new() };
         if in_full {
-            let more = more.filter(|more| !*said && !more.is_empty());
-            *full |= more.is_some();
+            let more = more.filter(|more| !*has_text && !more.is_empty());
+            *only_full |= more.is_some();
             let grew = |text| Report::Grew { key: entry.key.clone(), text, tokens: None };
             return more.map(grew).into_iter().collect();
         }
         let more = match more {
             Some(more) => more,
-            None if !*said => return Vec::new(),
+            None if !*has_text => return Vec::new(),
             None => "\n\n".to_owned(),
         };
-        let first = !std::mem::replace(said, true);
-        if first && std::mem::take(full) {
+        let first = !std::mem::replace(has_text, true);
+        if first && std::mem::take(only_full) {
             return vec![Report::Item { key: entry.key.clone(), body: words(*thought, more), done: false }];
         }
         vec![Report::Grew { key: entry.key.clone(), text: more, tokens: None }]
     }
 
-    /// A change to files is another than it was.
+    /// Replaces the file changes of an item.
     pub fn patch(&mut self, turn: String, item: String, changed: Vec<Change>) -> Vec<Report> {
         let Some(entry) = self.open.get_mut(&(turn, item)) else { return Vec::new() };
-        let What::Card { card, changes } = &mut entry.what else { return Vec::new() };
-        *card = ToolCall { status: card.status, ..tools::changes(&changed, Status::InProgress, false) };
+        let ItemContent::Card { card, changes } = &mut entry.what else { return Vec::new() };
+        *card = ToolCall { status: card.status, ..tools::changes(&changed, ItemStatus::InProgress, false) };
         *changes = changed;
         vec![Report::Item { key: entry.key.clone(), body: Body::Tool(card.clone()), done: false }]
     }
 
-    /// The plan of the turn.
+    /// Updates the plan of the turn.
     pub fn plan(&mut self, explanation: Option<&str>, steps: &[PlanStep]) -> Vec<Report> {
         let key = match &self.plan {
             Some((key, _)) => key.clone(),
@@ -190,32 +192,34 @@ impl Items {
         vec![Report::Item { key, body: Body::Tool(card), done: false }]
     }
 
-    /// A call waits for a permission, or runs after one.
-    pub fn waits(&mut self, item: &str, status: ToolStatus) -> Option<Report> {
+    /// Sets the status of a call that waits for a permission or has received it.
+    pub fn set_call_status(&mut self, item: &str, status: ToolStatus) -> Option<Report> {
         let (_, entry) = self.open.iter_mut().find(|((_, id), _)| id == item)?;
-        let What::Card { card, .. } = &mut entry.what else { return None };
+        let ItemContent::Card { card, .. } = &mut entry.what else { return None };
         card.status = status;
         Some(Report::Item { key: entry.key.clone(), body: Body::Tool(card.clone()), done: false })
     }
 
-    /// The changes that an item is about.
+    /// File changes of an item.
     pub fn changes(&self, item: &str) -> &[Change] {
         let entry = self.open.iter().find(|((_, id), _)| id == item);
         match entry.map(|(_, entry)| &entry.what) {
-            Some(What::Card { changes, .. }) => changes,
+            Some(ItemContent::Card { changes, .. }) => changes,
             _ => &[],
         }
     }
 
-    /// The turn is over: what was under way is not any more. Texts are cut where they are.
+    /// Ends the turn and cancels open cards. Texts stay as they are.
     pub fn end(&mut self) -> Vec<Report> {
         let open = self.open.drain().filter_map(|(_, entry)| match entry.what {
-            What::Card { card, .. } => {
+            ItemContent::Card { card, .. } => {
                 let body = Body::Tool(ToolCall { status: ToolStatus::Cancelled, ..card });
                 Some(Report::Item { key: entry.key, body, done: true })
             }
-            What::Words { thought: true, said: false, full: false } => Some(Report::Retracted(entry.key)),
-            What::Words { .. } => None,
+            ItemContent::Text { thought: true, has_text: false, only_full: false } => {
+                Some(Report::Retracted(entry.key))
+            }
+            ItemContent::Text { .. } => None,
         });
         let plan = self.plan.take().map(|(key, card)| {
             let body = Body::Tool(ToolCall { status: ToolStatus::Completed, ..card });
@@ -244,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_message_grows_and_the_same_id_again_is_another() {
-        let mut items = Items::default();
+        let mut items = CodexItems::default();
         assert_eq!(items.item(turn(), message("m1", ""), false), []);
         let grew = items.grow(turn(), "m1".to_owned(), "Hello".to_owned());
         assert_eq!(grew, [Report::Grew { key: "i1".to_owned(), text: "Hello".to_owned(), tokens: None }]);
@@ -258,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_thought_is_shown_at_once_and_taken_back_if_nothing_was_thought() {
-        let mut items = Items::default();
+        let mut items = CodexItems::default();
         assert_eq!(items.item(turn(), thought("r", &[]), false).len(), 1);
         assert_eq!(items.item(turn(), thought("r", &[]), true), [Report::Retracted("i1".to_owned())]);
         items.item(turn(), thought("r", &[]), false);
@@ -273,10 +277,10 @@ mod tests {
 
     #[test]
     fn what_is_under_way_when_the_turn_ends_is_cancelled() {
-        let mut items = Items::default();
-        let command = wh_wire::codex::Command { command: "sleep 9".to_owned(), ..Default::default() };
+        let mut items = CodexItems::default();
+        let command = wh_wire::codex::CommandExecution { command: "sleep 9".to_owned(), ..Default::default() };
         items.item(turn(), Item { id: "c".to_owned(), kind: ItemKind::Command(command) }, false);
-        assert!(items.waits("c", ToolStatus::Pending).is_some());
+        assert!(items.set_call_status("c", ToolStatus::Pending).is_some());
         let ended = items.end();
         assert!(matches!(&ended[..], [Report::Item { body: Body::Tool(call), done: true, .. }]
             if call.status == ToolStatus::Cancelled));
@@ -285,7 +289,7 @@ mod tests {
 
     #[test]
     fn the_plan_of_a_turn_is_one_card_that_changes() {
-        let mut items = Items::default();
+        let mut items = CodexItems::default();
         let step = |status| PlanStep { step: "look".to_owned(), status };
         let first = items.plan(None, &[step(wh_wire::codex::StepStatus::Pending)]);
         let second = items.plan(None, &[step(wh_wire::codex::StepStatus::InProgress)]);
@@ -304,8 +308,8 @@ mod tests {
         use wh_wire::codex::ChangeKind;
 
         let change = |diff: &str| Change { path: "a".to_owned(), kind: ChangeKind::Add, diff: diff.to_owned() };
-        let mut items = Items::default();
-        let kind = ItemKind::FileChange { changes: vec![change("x")], status: Status::InProgress };
+        let mut items = CodexItems::default();
+        let kind = ItemKind::FileChange { changes: vec![change("x")], status: ItemStatus::InProgress };
         items.item(turn(), Item { id: "f".to_owned(), kind }, false);
         assert_eq!(items.changes("f").len(), 1);
         assert_eq!(items.changes("other"), []);
@@ -315,17 +319,17 @@ mod tests {
         );
         assert_eq!(items.patch(turn(), "other".to_owned(), Vec::new()), []);
         assert_eq!(items.think(turn(), "f".to_owned(), Some("x".to_owned()), false), [], "a change does not think");
-        assert_eq!(items.waits("other", ToolStatus::Pending), None);
+        assert_eq!(items.set_call_status("other", ToolStatus::Pending), None);
         let compacted = items.item(turn(), Item { id: "c".to_owned(), kind: ItemKind::Compaction }, true);
         assert!(matches!(&compacted[..], [Report::Notice(Level::Info, _)]));
         let unknown = ItemKind::Unknown(serde_json::json!({"type": "dreaming"}));
         assert_eq!(items.item(turn(), Item { id: "u".to_owned(), kind: unknown }, true), []);
-        let call = wh_wire::codex::ToolUse {
-            of: "mcpToolCall".to_owned(),
+        let call = wh_wire::codex::CodexToolCall {
+            item_type: "mcpToolCall".to_owned(),
             server: None,
             name: "t".to_owned(),
             input: serde_json::Value::Null,
-            status: Status::Completed,
+            status: ItemStatus::Completed,
             output: None,
         };
         let used = items.item(turn(), Item { id: "t".to_owned(), kind: ItemKind::Tool(call) }, true);
@@ -334,7 +338,7 @@ mod tests {
 
     #[test]
     fn a_thought_in_short_has_parts() {
-        let mut items = Items::default();
+        let mut items = CodexItems::default();
         items.item(turn(), thought("r", &[]), false);
         assert_eq!(items.think(turn(), "r".to_owned(), None, false), [], "before anything was thought");
         let grew = |text: &str| [Report::Grew { key: "i1".to_owned(), text: text.to_owned(), tokens: None }];

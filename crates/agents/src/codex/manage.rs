@@ -1,4 +1,4 @@
-//! Codex asked without a conversation: by its commands, and where those do not tell, by its app-server.
+//! Queries Codex outside of a conversation, by its commands or its app-server.
 
 use std::path::PathBuf;
 
@@ -8,54 +8,55 @@ use wh_core::space::roster::{LoginMethod, ModelCard};
 use wh_pipe::Launch;
 use wh_wire::codex as wire;
 
+use crate::interface::{LoginState, ManageError, QueryContext, SavedConversation};
 use crate::manage::run::{self, run};
 use crate::manage::{LoginWay, codex};
-use crate::port::{Kept, LoginState, ManageError, Surroundings};
-use crate::rpc::{self, Frame, JsonRpc, RpcError};
+use crate::rpc::{self, JsonRpc, RpcError, RpcFrame};
 use crate::table::management::Inquiry;
 
-/// Conversations that are listed at most.
-const MOST: u64 = 100;
+/// Maximum number of listed conversations.
+const MAX_LISTED_CONVERSATIONS: u64 = 100;
 
-/// Whether somebody is logged in. The command knows of its own login only; a provider of one's own needs another, or none,
-/// and that the app-server tells.
-pub(crate) async fn login(launch: &Launch, here: &Surroundings) -> LoginState {
+/// Reads the login state. `codex login status` covers only Codex's own login; for other model providers the app-server
+/// is queried.
+pub(crate) async fn login(launch: &Launch, here: &QueryContext) -> LoginState {
     let status = match run(launch, &["login", "status"]).await {
-        Ok(said) => codex::status(&said.text()),
+        Ok(output) => codex::status(&output.text()),
         Err(_) => LoginState::Unknown,
     };
     if matches!(status, LoginState::Yes { .. }) {
         return status;
     }
-    match ask(launch, vec![("account/read", json!({})), ("config/read", json!({}))]).await.as_deref() {
+    match ask_app_server(launch, vec![("account/read", json!({})), ("config/read", json!({}))]).await.as_deref() {
         Ok([account, config]) => codex::account(account, config, here),
         _ => status,
     }
 }
 
-/// One at a time: of two app-servers that begin at once in a home that is new to them, one ends.
-static ALONE: Mutex<()> = Mutex::const_new(());
+/// Serialises app-server starts: if two start at once in a new Codex home, one of them exits.
+static APP_SERVER_LOCK: Mutex<()> = Mutex::const_new(());
 
-/// Asks an app-server that is started for nothing else. Once more if it ended: another program may have begun one.
-async fn ask(launch: &Launch, questions: Vec<(&'static str, Value)>) -> Result<Vec<Value>, ManageError> {
-    let _alone = ALONE.lock().await;
-    let answers = match ask_once(launch, &questions).await {
-        Err(RpcError::Gone(_)) => ask_once(launch, &questions).await,
+/// Sends requests to an app-server that is started only for these requests. Retries once if it exited, because another
+/// program may have started one at the same time.
+async fn ask_app_server(launch: &Launch, questions: Vec<(&'static str, Value)>) -> Result<Vec<Value>, ManageError> {
+    let _lock = APP_SERVER_LOCK.lock().await;
+    let answers = match ask_app_server_once(launch, &questions).await {
+        Err(RpcError::Gone(_)) => ask_app_server_once(launch, &questions).await,
         asked => asked,
     };
     answers.map_err(|error| match error {
-        RpcError::Gone(_) => ManageError::Failed("its app-server ended".to_owned()),
+        RpcError::Gone(_) => ManageError::Failed("its app-server exited".to_owned()),
         other => ManageError::Failed(other.to_string()),
     })
 }
 
-async fn ask_once(launch: &Launch, questions: &[(&'static str, Value)]) -> Result<Vec<Value>, RpcError> {
+async fn ask_app_server_once(launch: &Launch, questions: &[(&'static str, Value)]) -> Result<Vec<Value>, RpcError> {
     let mut launch = launch.clone();
     launch.arguments = vec!["app-server".into()];
-    rpc::ask_aside(&launch, JsonRpc { names_version: false }, run::PATIENCE, async |link| {
-        let us = wire::Client { name: "wheelhouse", title: "Wheelhouse", version: env!("CARGO_PKG_VERSION") };
+    rpc::request_once(&launch, JsonRpc { names_version: false }, run::COMMAND_TIMEOUT, async |link| {
+        let us = wire::CodexClient { name: "wheelhouse", title: "Wheelhouse", version: env!("CARGO_PKG_VERSION") };
         rpc::request(link, "initialize", us.initialize()).await?;
-        link.send(Frame::Notification { method: "initialized", params: json!({}) }).await?;
+        link.send(RpcFrame::Notification { method: "initialized", params: json!({}) }).await?;
         let mut answers = Vec::new();
         for (method, params) in questions {
             answers.push(rpc::request(link, method, params.clone()).await?);
@@ -65,17 +66,17 @@ async fn ask_once(launch: &Launch, questions: &[(&'static str, Value)]) -> Resul
     .await
 }
 
-/// The login of its command; or, with a provider of one's own, what that needs.
+/// Login command, or instructions if another model provider is configured.
 pub(crate) async fn login_way(inquiry: Inquiry<'_>) -> LoginWay {
     let Inquiry { entry, launch, .. } = inquiry;
     if let Ok([account, config]) =
-        ask(launch, vec![("account/read", json!({})), ("config/read", json!({}))]).await.as_deref()
+        ask_app_server(launch, vec![("account/read", json!({})), ("config/read", json!({}))]).await.as_deref()
         && account["requiresOpenaiAuth"] == false
     {
         return match codex::variable(config) {
             Some(variable) => LoginWay::ByHand {
                 instructions: format!(
-                    "{} uses a provider of its own: set {variable} before wh is started.",
+                    "{} uses a custom model provider: set {variable} before you start wh.",
                     entry.title
                 ),
                 method: LoginMethod::Variable,
@@ -86,31 +87,31 @@ pub(crate) async fn login_way(inquiry: Inquiry<'_>) -> LoginWay {
     LoginWay::command(launch.clone(), &["login"], LoginMethod::Browser)
 }
 
-/// The variable that pays a provider of one's own, if it is set. No logout takes it away.
+/// Environment variable with the API key of the configured provider, if it is set. A logout does not remove it.
 pub(crate) async fn provider_variable(inquiry: Inquiry<'_>) -> Option<String> {
-    let config = ask(inquiry.launch, vec![("config/read", json!({}))]).await.unwrap_or_default();
+    let config = ask_app_server(inquiry.launch, vec![("config/read", json!({}))]).await.unwrap_or_default();
     config.first().and_then(codex::variable).filter(|name| inquiry.here.variable(name).is_some())
 }
 
-/// The file that it keeps its login in.
-pub(crate) fn credentials(here: &Surroundings) -> Option<PathBuf> {
+/// Path of Codex's login file.
+pub(crate) fn credentials(here: &QueryContext) -> Option<PathBuf> {
     let home = here.variable("CODEX_HOME").map(PathBuf::from).or_else(|| here.home(".codex"));
     home.map(|home| home.join("auth.json"))
 }
 
-/// Lists the models that its app-server offers.
+/// Lists the models of the app-server.
 pub(crate) async fn models(inquiry: Inquiry<'_>) -> Result<Vec<ModelCard>, ManageError> {
-    let answers = ask(inquiry.launch, vec![("model/list", json!({})), ("config/read", json!({}))]).await?;
+    let answers = ask_app_server(inquiry.launch, vec![("model/list", json!({})), ("config/read", json!({}))]).await?;
     let current = answers[1]["config"]["model"].as_str();
     Ok(codex::models(&answers[0], current))
 }
 
-/// Lists the conversations that its app-server keeps.
-pub(crate) async fn conversations(inquiry: Inquiry<'_>) -> Result<Vec<Kept>, ManageError> {
+/// Lists the conversations of the app-server.
+pub(crate) async fn conversations(inquiry: Inquiry<'_>) -> Result<Vec<SavedConversation>, ManageError> {
     let params = json!({
-        "cwd": inquiry.here.directory, "limit": MOST, "sortKey": "updated_at", "modelProviders": [],
+        "cwd": inquiry.here.directory, "limit": MAX_LISTED_CONVERSATIONS, "sortKey": "updated_at", "modelProviders": [],
         "sourceKinds": ["cli", "vscode", "exec", "appServer"],
     });
-    let answers = ask(inquiry.launch, vec![("thread/list", params)]).await?;
+    let answers = ask_app_server(inquiry.launch, vec![("thread/list", params)]).await?;
     Ok(codex::conversations(&answers[0]))
 }

@@ -1,18 +1,18 @@
-//! Codex's modes: when it asks, and what its commands may reach.
+//! Modes of Codex: combinations of approval policy and sandbox.
 
 use serde_json::Value;
 use wh_core::space::harness::Named;
-use wh_wire::codex::{Sandbox, Started};
+use wh_wire::codex::{Sandbox, StartedThread};
 
 use super::TITLE;
-use crate::port::{ALLOW_SKIPPING, StartError};
+use crate::interface::{ALLOW_SKIPPING, StartError};
 
-/// Who is asked in all of them.
-pub(super) const PERSON: &str = "user";
+/// Approvals reviewer of all modes: the user.
+pub(super) const USER_REVIEWER: &str = "user";
 
-/// When it asks, and what its commands may reach.
+/// Approval policy with a sandbox.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Mode {
+pub(super) struct CodexMode {
     pub id: &'static str,
     title: &'static str,
     pub approval_policy: &'static str,
@@ -20,44 +20,44 @@ pub(super) struct Mode {
     skips: bool,
 }
 
-static READ_ONLY: Mode = Mode {
+static READ_ONLY: CodexMode = CodexMode {
     id: "read-only",
-    title: "reads only, and asks where it wants more",
+    title: "reads only; asks for anything else",
     approval_policy: "on-request",
     sandbox: Sandbox::ReadOnly,
     skips: false,
 };
 
-static UNTRUSTED: Mode = Mode {
+static UNTRUSTED: CodexMode = CodexMode {
     id: "untrusted",
-    title: "asks before every command that is not known to be harmless",
+    title: "asks before every command that is not known to be safe",
     approval_policy: "untrusted",
     sandbox: Sandbox::WorkspaceWrite,
     skips: false,
 };
 
-/// What holds where Codex's own choice may not.
-static AUTO: Mode = Mode {
+/// Default where Codex's own configuration would skip permissions.
+static AUTO: CodexMode = CodexMode {
     id: "auto",
-    title: "works in its directory, and asks where it wants more",
+    title: "works in its directory; asks for anything else",
     approval_policy: "on-request",
     sandbox: Sandbox::WorkspaceWrite,
     skips: false,
 };
 
-static FULL_ACCESS: Mode = Mode {
+static FULL_ACCESS: CodexMode = CodexMode {
     id: "full-access",
-    title: "asks nothing, and reaches everything",
+    title: "never asks, with full access",
     approval_policy: "never",
     sandbox: Sandbox::DangerFullAccess,
     skips: true,
 };
 
-/// The modes that there are: Codex's own presets, and one between them that asks about commands.
-static MODES: [&Mode; 4] = [&READ_ONLY, &UNTRUSTED, &AUTO, &FULL_ACCESS];
+/// Available modes: Codex's presets, and `untrusted`, which asks about commands.
+static MODES: [&CodexMode; 4] = [&READ_ONLY, &UNTRUSTED, &AUTO, &FULL_ACCESS];
 
-/// The mode of this name, if it may be entered.
-pub(super) fn find(name: &str, may_skip: bool) -> Result<&'static Mode, StartError> {
+/// Finds a mode by name. Fails for modes that may not be entered.
+pub(super) fn find(name: &str, may_skip: bool) -> Result<&'static CodexMode, StartError> {
     let Some(mode) = MODES.iter().copied().find(|mode| mode.id == name) else {
         let known: Vec<&str> = MODES.iter().map(|mode| mode.id).collect();
         return Err(StartError::Unknown {
@@ -77,41 +77,42 @@ pub(super) fn find(name: &str, may_skip: bool) -> Result<&'static Mode, StartErr
     Ok(mode)
 }
 
-/// The modes that may be entered.
+/// Modes that may be entered.
 pub(super) fn offered(may_skip: bool) -> Vec<Named> {
     let open = MODES.iter().filter(|mode| may_skip || !mode.skips);
     open.map(|mode| Named { id: mode.id.to_owned(), title: mode.title.to_owned() }).collect()
 }
 
-/// The mode that what holds comes down to, if it is one of ours.
-pub(super) fn of(holds: &Started) -> Option<&'static Mode> {
-    preset(holds).filter(|_| asks_a_person(holds))
+/// Mode that matches the settings; `None` for custom settings.
+pub(super) fn matching(settings: &StartedThread) -> Option<&'static CodexMode> {
+    preset(settings).filter(|_| user_is_reviewer(settings))
 }
 
-/// What holds where that would skip permissions: the same with a person who is asked, if that is enough.
-pub(super) fn instead(holds: &Started) -> &'static Mode {
-    preset(holds).filter(|mode| !mode.skips).unwrap_or(&AUTO)
+/// Replacement for settings that skip permissions: the same preset with the user as reviewer, or [`AUTO`].
+pub(super) fn replacement(settings: &StartedThread) -> &'static CodexMode {
+    preset(settings).filter(|mode| !mode.skips).unwrap_or(&AUTO)
 }
 
-fn preset(holds: &Started) -> Option<&'static Mode> {
-    let sandbox = holds.sandbox.as_deref();
-    let same = |mode: &&Mode| holds.approval_policy == mode.approval_policy && sandbox == Some(mode.sandbox.policy());
+fn preset(settings: &StartedThread) -> Option<&'static CodexMode> {
+    let sandbox = settings.sandbox.as_deref();
+    let same =
+        |mode: &&CodexMode| settings.approval_policy == mode.approval_policy && sandbox == Some(mode.sandbox.policy());
     MODES.iter().copied().find(same)
 }
 
-/// Whether what holds lets it do things unasked: without a sandbox, without ever asking where it may write, or with another
-/// model that is asked in the place of a person.
-pub(super) fn skips(holds: &Started) -> bool {
-    let sandbox = holds.sandbox.as_deref();
+/// True if the settings allow actions without approval: no sandbox, no approvals although writing is possible, or
+/// another model as reviewer.
+pub(super) fn skips(settings: &StartedThread) -> bool {
+    let sandbox = settings.sandbox.as_deref();
     let sandboxed = matches!(sandbox, None | Some("readOnly" | "workspaceWrite"));
-    !sandboxed || !asks_a_person(holds) || (!asks(&holds.approval_policy) && sandbox != Some("readOnly"))
+    !sandboxed || !user_is_reviewer(settings) || (!asks(&settings.approval_policy) && sandbox != Some("readOnly"))
 }
 
-fn asks_a_person(holds: &Started) -> bool {
-    holds.approvals_reviewer.as_deref().is_none_or(|reviewer| reviewer == PERSON)
+fn user_is_reviewer(settings: &StartedThread) -> bool {
+    settings.approvals_reviewer.as_deref().is_none_or(|reviewer| reviewer == USER_REVIEWER)
 }
 
-/// Whether it ever asks about what the sandbox does not let it do. One that is set up part by part says so in a part.
+/// True if the policy asks for actions outside of the sandbox. A granular policy has a separate field for this.
 fn asks(approval_policy: &Value) -> bool {
     match approval_policy {
         Value::Object(parts) => parts.get("granular").is_some_and(|parts| parts["sandbox_approval"] == true),
@@ -135,26 +136,26 @@ mod tests {
         assert!(unknown.hint().unwrap().contains("read-only, untrusted, auto, full-access"));
     }
 
-    fn holds(approval_policy: Value, sandbox: &str, reviewer: Option<&str>) -> Started {
+    fn settings(approval_policy: Value, sandbox: &str, reviewer: Option<&str>) -> StartedThread {
         let (sandbox, approvals_reviewer) = (Some(sandbox.to_owned()), reviewer.map(str::to_owned));
-        Started { approval_policy, sandbox, approvals_reviewer, ..Started::default() }
+        StartedThread { approval_policy, sandbox, approvals_reviewer, ..StartedThread::default() }
     }
 
     #[test]
     fn what_holds_is_known_by_what_it_allows() {
-        let holds = |policy: Value, sandbox: &str| holds(policy, sandbox, Some("user"));
-        assert_eq!(of(&holds(json!("on-request"), "workspaceWrite")).unwrap().id, "auto");
-        assert_eq!(of(&holds(json!({"granular": {}}), "workspaceWrite")), None);
-        assert!(skips(&holds(json!("on-request"), "dangerFullAccess")));
-        assert!(skips(&holds(json!("never"), "workspaceWrite")));
-        assert!(skips(&holds(json!("on-request"), "externalSandbox")));
-        assert!(!skips(&holds(json!("never"), "readOnly")));
-        assert!(!skips(&holds(json!("on-request"), "workspaceWrite")));
+        let settings = |policy: Value, sandbox: &str| settings(policy, sandbox, Some("user"));
+        assert_eq!(matching(&settings(json!("on-request"), "workspaceWrite")).unwrap().id, "auto");
+        assert_eq!(matching(&settings(json!({"granular": {}}), "workspaceWrite")), None);
+        assert!(skips(&settings(json!("on-request"), "dangerFullAccess")));
+        assert!(skips(&settings(json!("never"), "workspaceWrite")));
+        assert!(skips(&settings(json!("on-request"), "externalSandbox")));
+        assert!(!skips(&settings(json!("never"), "readOnly")));
+        assert!(!skips(&settings(json!("on-request"), "workspaceWrite")));
         for (sandbox, asks, skipped) in
             [("workspaceWrite", false, true), ("workspaceWrite", true, false), ("readOnly", false, false)]
         {
             let policy = json!({"granular": {"sandbox_approval": asks, "rules": true, "mcp_elicitations": true}});
-            assert_eq!(skips(&holds(policy, sandbox)), skipped, "{sandbox} {asks}");
+            assert_eq!(skips(&settings(policy, sandbox)), skipped, "{sandbox} {asks}");
         }
     }
 
@@ -163,11 +164,11 @@ mod tests {
         for (reviewer, skipped) in
             [(None, false), (Some("user"), false), (Some("auto_review"), true), (Some("x"), true)]
         {
-            let holds = holds(json!("on-request"), "readOnly", reviewer);
-            assert_eq!(skips(&holds), skipped, "{reviewer:?}");
-            assert_eq!(of(&holds).is_none(), skipped, "it is none of ours");
-            assert_eq!(instead(&holds).id, "read-only", "nothing more is allowed than before");
+            let settings = settings(json!("on-request"), "readOnly", reviewer);
+            assert_eq!(skips(&settings), skipped, "{reviewer:?}");
+            assert_eq!(matching(&settings).is_none(), skipped, "it is none of ours");
+            assert_eq!(replacement(&settings).id, "read-only", "nothing more is allowed than before");
         }
-        assert_eq!(instead(&holds(json!("never"), "dangerFullAccess", None)).id, "auto");
+        assert_eq!(replacement(&settings(json!("never"), "dangerFullAccess", None)).id, "auto");
     }
 }

@@ -1,4 +1,4 @@
-//! Codex's app-server on the driver: orders become requests, notifications become steps.
+//! Implements the driver's [`Protocol`] for Codex's app-server: orders become requests, notifications become steps.
 
 mod notices;
 mod setup;
@@ -12,148 +12,149 @@ use wh_core::space::harness::{Call, Capabilities, Outcome, Report};
 use wh_core::space::item::{Level, ToolStatus};
 use wh_core::space::question::{Answer, Question};
 use wh_pipe::Launch;
-use wh_wire::codex::{self as wire, Settings, Started, Thread, ThreadStatus};
+use wh_wire::codex::{self as wire, Settings, StartedThread, Thread, ThreadStatus};
 
-use super::items::Items;
-use super::modes::{self, Mode};
-use super::questions::Open;
+use super::items::CodexItems;
+use super::modes::{self, CodexMode};
+use super::questions::CodexQuestions;
 use super::{LOG_IN, TITLE};
-use crate::driver::{Failure, FrameOf, MessageOf, Now, Protocol, Setting, Step, Steps};
-use crate::port::{Start, StartError};
-use crate::rpc::{Frame, JsonRpc, RpcError, RpcLink};
+use crate::driver::{FrameOf, MessageOf, Now, Protocol, RequestFailure, Setting, Step, Steps};
+use crate::interface::{Start, StartError};
+use crate::rpc::{JsonRpc, RpcError, RpcFrame, RpcLink};
 
-pub(super) use setup::place;
+pub(super) use setup::canonical_path;
 
-/// A request of the protocol's own.
+/// Purpose of a protocol-specific request.
 #[derive(Debug)]
-pub(super) enum Tag {
-    /// The reason of a refusal, passed on within the turn.
+pub(super) enum CodexRequestTag {
+    /// Sends the reason for a denial to the model within the turn.
     Steered,
-    /// The conversation is made shorter, for the call of this number.
+    /// Compacts the conversation, for the call with this number.
     Compact(u64),
-    /// A new conversation is begun, for the call of this number; this one is left.
+    /// Starts a new conversation, for the call with this number, and leaves the thread with this id.
     Clear(u64, String),
-    /// State of the conversation, asked in the silence that began at this time.
-    Look(Instant),
+    /// Reads the state of the thread after a silence that began at this time.
+    ReadThread(Instant),
 }
 
-/// The turn under way, as Codex knows it.
+/// Current turn with Codex's view of it.
 #[derive(Debug)]
-struct Turn {
+struct ActiveTurn {
     id: TurnId,
-    /// The choices that it was to bring into the conversation.
-    sent: Choice,
-    /// Codex's name for it; known from its reply, or from its first message if that comes sooner.
+    /// Model and mode sent with this turn.
+    sent: TurnChoices,
+    /// Codex's id of the turn, from the reply or from its first message, whichever arrives first.
     native: Option<String>,
-    /// The reply has come.
+    /// The reply was received.
     replied: bool,
 }
 
-/// Work that has to be over before the next prompt.
+/// Operation that must finish before the next prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Busy {
     Compacting,
     Clearing,
 }
 
-/// Choices for the turns from now on; the rest is Codex's.
+/// Model and mode for the following turns; Codex selects the values that are `None`.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Choice {
+pub(super) struct TurnChoices {
     pub model: Option<String>,
-    pub mode: Option<&'static Mode>,
+    pub mode: Option<&'static CodexMode>,
 }
 
-impl Choice {
+impl TurnChoices {
     pub fn settings(&self) -> Settings<'_> {
         Settings {
             model: self.model.as_deref(),
             approval_policy: self.mode.map(|mode| mode.approval_policy),
             sandbox: self.mode.map(|mode| mode.sandbox),
-            approvals_reviewer: self.mode.map(|_| modes::PERSON),
+            approvals_reviewer: self.mode.map(|_| modes::USER_REVIEWER),
         }
     }
 
-    /// The same for a conversation that begins: a person is asked, whatever its configuration says, unless it may skip that.
+    /// Settings of a new conversation. The user is the reviewer regardless of Codex's configuration, unless permissions
+    /// may be skipped.
     pub fn beginning(&self, may_skip: bool) -> Settings<'_> {
         let settings = self.settings();
         Settings {
-            approvals_reviewer: settings.approvals_reviewer.or((!may_skip).then_some(modes::PERSON)),
+            approvals_reviewer: settings.approvals_reviewer.or((!may_skip).then_some(modes::USER_REVIEWER)),
             ..settings
         }
     }
 }
 
-/// Codex.
+/// Protocol state of Codex.
 pub(super) struct CodexProtocol {
     pub(super) launch: Launch,
     pub(super) start: Start,
-    /// The link to the process, for requests beside the conversation.
+    /// Link to the process, for requests outside of the conversation.
     link: Option<RpcLink>,
-    /// Longest time without a message in a turn while Codex works on nothing.
+    /// Timeout for messages in a turn. If it expires while Codex is idle, the end of the turn was lost.
     silence: Duration,
-    /// Codex's name for the conversation; empty before there is one.
+    /// Codex's id of the conversation; empty before there is one.
     pub(super) thread: String,
-    /// Something was said in it: only then it can be resumed.
-    spoken: bool,
-    /// It was resumed or spoken in before: if it cannot be resumed now, a new one begins.
-    again: bool,
+    /// The conversation has a prompt; only then can it be resumed.
+    has_prompts: bool,
+    /// A conversation existed before. If it cannot be resumed now, a new one starts.
+    had_conversation: bool,
     status: ThreadStatus,
-    /// The settings that hold in the conversation.
-    holds: Started,
+    /// Settings in effect in the conversation.
+    settings_in_effect: StartedThread,
     pub(super) capabilities: Capabilities,
     pub(super) version: Option<String>,
     /// All choices, for a new conversation.
-    pub(super) choice: Choice,
-    /// Choices that the conversation does not have yet.
-    pending: Choice,
-    /// The choices before the ones that Codex has not answered yet.
-    before: Choice,
-    turn: Option<Turn>,
-    /// Turns that were given up, with Codex's name once that is known.
-    strays: Vec<(TurnId, String)>,
-    /// Turns that ended while the reply to ours was on its way.
-    early: Vec<wire::Turn>,
+    pub(super) choice: TurnChoices,
+    /// Choices that are not applied to the conversation yet.
+    pending: TurnChoices,
+    /// Choices before the latest change, restored if Codex rejects the change.
+    previous: TurnChoices,
+    turn: Option<ActiveTurn>,
+    /// Abandoned turns with Codex's id, once it is known.
+    abandoned: Vec<(TurnId, String)>,
+    /// Turns that ended before the reply to the current prompt.
+    early_ends: Vec<wire::Turn>,
     pub(super) busy: Option<Busy>,
-    items: Items,
-    heard: Instant,
+    items: CodexItems,
+    last_message_at: Instant,
 }
 
-/// An error in words, with what to do about it where that is known.
-pub(super) fn in_words(text: &str, about_login: bool) -> String {
+/// Adds the login hint to an error about authentication.
+pub(super) fn with_login_hint(text: &str, about_login: bool) -> String {
     let about_login = about_login
         || ["401 Unauthorized", "not logged in", "Not logged in", "codex login"].iter().any(|word| text.contains(word));
     if about_login { format!("{text}; {LOG_IN}") } else { text.to_owned() }
 }
 
-/// True if Codex does not know a method. It says so with a number of its own.
+/// True if Codex does not know the method. Codex reports this as an unknown enum variant.
 pub(super) fn is_unknown(error: &RpcError) -> bool {
     let named = matches!(error, RpcError::Refused { message, .. } if message.contains("unknown variant"));
     named || error.is_unknown_method()
 }
 
 impl CodexProtocol {
-    pub fn new(launch: Launch, start: Start, mode: Option<&'static Mode>, silence: Duration) -> Self {
+    pub fn new(launch: Launch, start: Start, mode: Option<&'static CodexMode>, silence: Duration) -> Self {
         Self {
-            choice: Choice { model: start.model.clone(), mode },
+            choice: TurnChoices { model: start.model.clone(), mode },
             launch,
             start,
             link: None,
             silence,
             thread: String::new(),
-            spoken: false,
-            again: false,
+            has_prompts: false,
+            had_conversation: false,
             status: ThreadStatus::Unknown,
-            holds: Started::default(),
+            settings_in_effect: StartedThread::default(),
             capabilities: Capabilities::default(),
             version: None,
-            pending: Choice::default(),
-            before: Choice::default(),
+            pending: TurnChoices::default(),
+            previous: TurnChoices::default(),
             turn: None,
-            strays: Vec::new(),
-            early: Vec::new(),
+            abandoned: Vec::new(),
+            early_ends: Vec::new(),
             busy: None,
-            items: Items::default(),
-            heard: Instant::now(),
+            items: CodexItems::default(),
+            last_message_at: Instant::now(),
         }
     }
 
@@ -161,64 +162,65 @@ impl CodexProtocol {
         self.link.clone()
     }
 
-    /// The name to resume the conversation by.
+    /// Reports the resume id of the conversation.
     fn resume_id(&self) -> Report {
-        Report::Kept(self.spoken.then(|| self.thread.clone()))
+        Report::ResumeId(self.has_prompts.then(|| self.thread.clone()))
     }
 
     fn native_of(&self, turn: &TurnId) -> Option<&String> {
         match &self.turn {
             Some(current) if current.id == *turn => current.native.as_ref(),
-            _ => self.strays.iter().find(|(stray, _)| stray == turn).map(|(_, native)| native),
+            _ => self.abandoned.iter().find(|(id, _)| id == turn).map(|(_, native)| native),
         }
     }
 
-    /// Codex is free for the next prompt.
-    fn free(&mut self, steps: &mut Steps<Self>) {
+    /// Ends the operation in progress and allows the next prompt.
+    fn finish_operation(&mut self, steps: &mut Steps<Self>) {
         self.busy = None;
         steps.push(Step::Occupied(false));
     }
 
-    /// Silence for long. A turn that Codex does not work on any more has lost its end.
-    fn silent(&mut self, now: Now<'_>, steps: &mut Steps<Self>) {
-        self.heard = now.at;
+    /// Handles a long silence. If Codex is no longer working on the turn, the end of the turn was lost.
+    fn on_silence(&mut self, now: Now<'_>, steps: &mut Steps<Self>) {
+        self.last_message_at = now.at;
         if now.asked {
             return;
         }
         if self.status == ThreadStatus::Active {
-            let look = Frame::request("thread/read", wire::look(&self.thread));
-            return steps.push(Step::Request(look, Tag::Look(now.at)));
+            let look = RpcFrame::request("thread/read", wire::read_thread(&self.thread));
+            return steps.push(Step::Request(look, CodexRequestTag::ReadThread(now.at)));
         }
         if self.turn.is_none() {
             return self.compacted(false, steps);
         }
         let long = self.silence;
-        let words = format!("{TITLE} has said nothing for {long:?} and works on nothing: the end of the turn was lost");
-        self.end_turn(Outcome::Failed(words), steps);
+        let text = format!("{TITLE} has sent nothing for {long:?} and is idle: the end of the turn was lost");
+        self.end_turn(Outcome::Failed(text), steps);
     }
 
-    /// The state of the conversation after a long silence: it is worked on, or the news of its end was lost.
-    fn looked(&mut self, since: Instant, reply: Option<Value>, now: Now<'_>, steps: &mut Steps<Self>) {
-        if self.heard != since || self.status != ThreadStatus::Active {
+    /// Handles the state of the thread after a long silence. If the thread is not active, the end of the turn was lost.
+    fn on_thread_state(&mut self, since: Instant, reply: Option<Value>, now: Now<'_>, steps: &mut Steps<Self>) {
+        if self.last_message_at != since || self.status != ThreadStatus::Active {
             return;
         }
         match reply.and_then(|reply| Thread::of(&reply)) {
             Some(thread) if thread.status != ThreadStatus::Active => {
                 self.status = thread.status;
-                self.silent(now, steps);
+                self.on_silence(now, steps);
             }
             _ if self.items.any_open() || self.turn.is_none() => {}
             _ => {
                 let long = self.silence;
-                let words =
-                    format!("{TITLE} has said nothing for {long:?}, and not that it is done; Esc interrupts it");
-                steps.push(Step::Once(Level::Warning, words));
+                let text = format!(
+                    "{TITLE} has sent nothing for {long:?} but has not reported the end of the turn; Esc interrupts it"
+                );
+                steps.push(Step::NoticeOnce(Level::Warning, text));
             }
         }
     }
 
-    /// Makes choices again that went with a prompt which Codex has not taken, unless there are newer ones.
-    fn choose_again(&mut self, sent: Choice) {
+    /// Restores choices that were sent with a rejected prompt, unless there are newer ones.
+    fn restore_choices(&mut self, sent: TurnChoices) {
         self.pending.model = self.pending.model.take().or(sent.model);
         self.pending.mode = self.pending.mode.or(sent.mode);
     }
@@ -228,17 +230,17 @@ impl CodexProtocol {
         steps.ended(outcome);
     }
 
-    pub(super) fn refusal(&self, what: &str, failure: &Failure<RpcError>) -> String {
+    pub(super) fn refusal(&self, what: &str, failure: &RequestFailure<RpcError>) -> String {
         match failure {
-            Failure::Refused(error) if is_unknown(error) => format!("this version of {TITLE} cannot {what}"),
-            failure => self.words(failure),
+            RequestFailure::Refused(error) if is_unknown(error) => format!("this version of {TITLE} cannot {what}"),
+            failure => self.failure_text(failure),
         }
     }
 
-    /// Notes the model and the mode in use. Newer choices count more.
-    fn note(&mut self, settings: &Started) {
-        self.holds = settings.clone();
-        let mode = self.pending.mode.or(modes::of(settings)).map(|mode| mode.id.to_owned());
+    /// Records the model and mode in use. Pending choices take precedence.
+    fn record_settings(&mut self, settings: &StartedThread) {
+        self.settings_in_effect = settings.clone();
+        let mode = self.pending.mode.or(modes::matching(settings)).map(|mode| mode.id.to_owned());
         let model = self.pending.model.clone().or_else(|| settings.model.clone());
         self.capabilities.mode = mode;
         self.capabilities.model = model.or(self.capabilities.model.take());
@@ -248,8 +250,8 @@ impl CodexProtocol {
 impl Protocol for CodexProtocol {
     type Codec = JsonRpc;
     type Refusal = RpcError;
-    type Ask = Open;
-    type Tag = Tag;
+    type Ask = CodexQuestions;
+    type Tag = CodexRequestTag;
 
     fn title(&self) -> &str {
         TITLE
@@ -263,46 +265,46 @@ impl Protocol for CodexProtocol {
         self.capabilities.clone()
     }
 
-    fn words(&self, failure: &Failure<RpcError>) -> String {
-        failure.words(|refusal| in_words(&refusal.to_string(), false))
+    fn failure_text(&self, failure: &RequestFailure<RpcError>) -> String {
+        failure.describe(|refusal| with_login_hint(&refusal.to_string(), false))
     }
 
-    fn discreet(&self, text: &str) -> String {
-        self.start.discreet(text, Some(&self.thread))
+    fn redact_ids(&self, text: &str) -> String {
+        self.start.redact_ids(text, Some(&self.thread))
     }
 
-    fn said(&mut self, message: MessageOf<Self>, now: Now<'_>, steps: &mut Steps<Self>) {
-        self.heard = now.at;
+    fn on_message(&mut self, message: MessageOf<Self>, now: Now<'_>, steps: &mut Steps<Self>) {
+        self.last_message_at = now.at;
         self.incoming(message, now, steps);
     }
 
     fn prompt(&mut self, turn: &TurnId, text: &str, _steps: &mut Steps<Self>) -> FrameOf<Self> {
         let sent = std::mem::take(&mut self.pending);
         let params = wire::turn(&self.thread, text, &sent.settings());
-        self.heard = Instant::now();
-        self.early.clear();
-        self.turn = Some(Turn { id: turn.clone(), sent, native: None, replied: false });
-        Frame::request("turn/start", params)
+        self.last_message_at = Instant::now();
+        self.early_ends.clear();
+        self.turn = Some(ActiveTurn { id: turn.clone(), sent, native: None, replied: false });
+        RpcFrame::request("turn/start", params)
     }
 
-    fn delivered(&mut self, steps: &mut Steps<Self>) {
-        if !std::mem::replace(&mut self.spoken, true) {
+    fn on_prompt_delivered(&mut self, steps: &mut Steps<Self>) {
+        if !std::mem::replace(&mut self.has_prompts, true) {
             steps.report(self.resume_id());
         }
     }
 
-    fn prompt_replied(
+    fn on_prompt_reply(
         &mut self,
         id: &TurnId,
-        reply: Result<Value, Failure<RpcError>>,
+        reply: Result<Value, RequestFailure<RpcError>>,
         _now: Now<'_>,
         steps: &mut Steps<Self>,
     ) {
         let native = |reply: &Value| wire::Turn::read(&reply["turn"]).map(|turn| turn.id);
         let Some(turn) = self.turn.as_mut().filter(|turn| turn.id == *id) else {
-            // One that was given up is not to run.
+            // Interrupt an abandoned turn that was accepted after all.
             if let Some(native) = reply.ok().as_ref().and_then(native) {
-                self.strays.push((id.clone(), native));
+                self.abandoned.push((id.clone(), native));
                 steps.push(Step::Submitted(id.clone()));
             }
             return;
@@ -311,88 +313,97 @@ impl Protocol for CodexProtocol {
         match reply {
             Ok(reply) => {
                 turn.native = native(&reply).or(turn.native.take());
-                let ended = self.early.iter().position(|early| Some(&early.id) == turn.native.as_ref());
+                let ended = self.early_ends.iter().position(|early| Some(&early.id) == turn.native.as_ref());
                 steps.push(Step::Submitted(id.clone()));
                 if let Some(ended) = ended {
-                    let ended = self.early.swap_remove(ended);
+                    let ended = self.early_ends.swap_remove(ended);
                     steps.begun();
                     self.turn_ended(ended, steps);
                 }
             }
             Err(failure) => {
                 let sent = std::mem::take(&mut turn.sent);
-                self.choose_again(sent);
-                let words = self.words(&failure);
-                self.end_turn(Outcome::Failed(words), steps);
+                self.restore_choices(sent);
+                let text = self.failure_text(&failure);
+                self.end_turn(Outcome::Failed(text), steps);
             }
         }
     }
 
     fn interrupt(&mut self, turn: Option<&TurnId>) -> Option<FrameOf<Self>> {
         let native = self.native_of(turn?)?;
-        let frame = Frame::request("turn/interrupt", wire::interrupt(&self.thread, native));
-        self.strays.retain(|(stray, _)| Some(stray) != turn);
+        let frame = RpcFrame::request("turn/interrupt", wire::interrupt(&self.thread, native));
+        self.abandoned.retain(|(id, _)| Some(id) != turn);
         Some(frame)
     }
 
-    fn close(&mut self, steps: &mut Steps<Self>) {
+    fn finish_items(&mut self, steps: &mut Steps<Self>) {
         if let Some(turn) = self.turn.take().filter(|turn| !turn.replied) {
-            self.choose_again(turn.sent);
+            self.restore_choices(turn.sent);
         }
         steps.reports(self.items.end());
     }
 
-    fn objection(&self, ask: &Open, part: usize, answer: &Answer) -> Option<String> {
+    fn objection(&self, ask: &CodexQuestions, part: usize, answer: &Answer) -> Option<String> {
         ask.objection(part, answer)
     }
 
-    fn answer(&mut self, ask: Open, answers: Vec<(Question, Answer)>, steps: &mut Steps<Self>) -> FrameOf<Self> {
+    fn answer(
+        &mut self,
+        ask: CodexQuestions,
+        answers: Vec<(Question, Answer)>,
+        steps: &mut Steps<Self>,
+    ) -> FrameOf<Self> {
         let answers: Vec<Answer> = answers.into_iter().map(|(_, answer)| answer).collect();
         let reply = ask.answer(&answers);
         if reply.allows
-            && let Some(report) = ask.item().and_then(|item| self.items.waits(item, ToolStatus::Running))
+            && let Some(report) = ask.item().and_then(|item| self.items.set_call_status(item, ToolStatus::Running))
         {
             steps.report(report);
         }
         let native = self.turn.as_ref().and_then(|turn| turn.native.as_ref());
-        // A refusal takes no words: they are said in the same turn.
+        // A denial carries no reason, so the reason is sent as input to the same turn.
         if let Some((reason, native)) = reply.reason.as_ref().zip(native) {
-            let steer = Frame::request("turn/steer", wire::steer(&self.thread, native, reason));
-            steps.push(Step::Request(steer, Tag::Steered));
+            let steer = RpcFrame::request("turn/steer", wire::steer(&self.thread, native, reason));
+            steps.push(Step::Request(steer, CodexRequestTag::Steered));
         }
-        Frame::Answer { id: ask.id, result: reply.result }
+        RpcFrame::Answer { id: ask.id, result: reply.result }
     }
 
-    fn allows(&self, mode: &str) -> Result<(), StartError> {
+    fn check_mode(&self, mode: &str) -> Result<(), StartError> {
         modes::find(mode, self.start.may_skip_permissions).map(drop)
     }
 
-    /// A choice holds from the next turn on; where Codex takes it for the conversation too, it has it at once.
-    fn choose(&mut self, setting: &Setting) -> Option<FrameOf<Self>> {
+    /// Applies the setting from the next turn on, or at once if Codex can change the settings of a thread.
+    fn setting_request(&mut self, setting: &Setting) -> Option<FrameOf<Self>> {
         match setting {
             Setting::Model(model) => {
-                self.before.model.clone_from(&self.choice.model);
+                self.previous.model.clone_from(&self.choice.model);
                 self.capabilities.model = Some(model.clone());
                 (self.choice.model, self.pending.model) = (Some(model.clone()), Some(model.clone()));
             }
             Setting::Mode(mode) => {
                 let mode = modes::find(mode, true).ok()?;
-                self.before.mode = self.choice.mode;
+                self.previous.mode = self.choice.mode;
                 self.capabilities.mode = Some(mode.id.to_owned());
                 (self.choice.mode, self.pending.mode) = (Some(mode), Some(mode));
             }
         }
         let params = wire::settings(&self.thread, &self.pending.settings());
-        Some(Frame::request("thread/settings/update", params))
+        Some(RpcFrame::request("thread/settings/update", params))
     }
 
-    fn chosen(&mut self, setting: &Setting, outcome: Result<Value, Failure<RpcError>>) -> Result<(), String> {
+    fn on_setting_reply(
+        &mut self,
+        setting: &Setting,
+        outcome: Result<Value, RequestFailure<RpcError>>,
+    ) -> Result<(), String> {
         let refused = match outcome {
-            Err(Failure::Refused(error)) if !is_unknown(&error) => error.to_string(),
-            // Where Codex cannot take it at once, it waits for the next turn.
+            Err(RequestFailure::Refused(error)) if !is_unknown(&error) => error.to_string(),
+            // If Codex cannot apply it now, it is sent with the next turn.
             _ => return Ok(()),
         };
-        let before = self.before.clone();
+        let before = self.previous.clone();
         match setting {
             Setting::Model(model) if self.choice.model.as_ref() == Some(model) => {
                 self.capabilities.model.clone_from(&before.model);
@@ -410,81 +421,87 @@ impl Protocol for CodexProtocol {
 
     fn skipping_mode(&self) -> Option<String> {
         let is_sent = self.turn.as_ref().is_some_and(|turn| turn.sent.mode.is_some());
-        if self.pending.mode.is_some() || is_sent || !modes::skips(&self.holds) {
+        if self.pending.mode.is_some() || is_sent || !modes::skips(&self.settings_in_effect) {
             return None;
         }
-        Some(modes::of(&self.holds).map_or("custom", |mode| mode.id).to_owned())
+        Some(modes::matching(&self.settings_in_effect).map_or("custom", |mode| mode.id).to_owned())
     }
 
     fn careful_mode(&self) -> Option<String> {
-        Some(modes::instead(&self.holds).id.to_owned())
+        Some(modes::replacement(&self.settings_in_effect).id.to_owned())
     }
 
     fn enter_careful_mode(&mut self, _mode: &str) -> Option<FrameOf<Self>> {
-        let mode = modes::instead(&self.holds);
+        let mode = modes::replacement(&self.settings_in_effect);
         (self.pending.mode, self.choice.mode) = (Some(mode), Some(mode));
         self.capabilities.mode = Some(mode.id.to_owned());
         None
     }
 
-    fn call(&mut self, id: u64, call: Call, now: Now<'_>, steps: &mut Steps<Self>) {
-        self.carry_out(id, call, now, steps);
+    fn run_call(&mut self, id: u64, call: Call, now: Now<'_>, steps: &mut Steps<Self>) {
+        self.run_command(id, call, now, steps);
     }
 
-    fn replied(&mut self, tag: Tag, reply: Result<Value, Failure<RpcError>>, now: Now<'_>, steps: &mut Steps<Self>) {
+    fn on_reply(
+        &mut self,
+        tag: CodexRequestTag,
+        reply: Result<Value, RequestFailure<RpcError>>,
+        now: Now<'_>,
+        steps: &mut Steps<Self>,
+    ) {
         match tag {
-            Tag::Steered => {
+            CodexRequestTag::Steered => {
                 if let Err(failure) = reply {
-                    steps.warn(format!("the reason was not passed on: {}", self.words(&failure)));
+                    steps.warn(format!("the reason was not sent to the model: {}", self.failure_text(&failure)));
                 }
             }
-            Tag::Compact(id) => match reply {
+            CodexRequestTag::Compact(id) => match reply {
                 Ok(_) => steps.called(id, Ok(Value::Null)),
                 Err(failure) => {
-                    steps.called(id, Err(self.refusal("make a conversation shorter", &failure)));
-                    self.free(steps);
+                    steps.called(id, Err(self.refusal("compact a conversation", &failure)));
+                    self.finish_operation(steps);
                 }
             },
-            Tag::Clear(id, old) => {
-                let outcome = match reply.as_ref().map(Started::read) {
+            CodexRequestTag::Clear(id, old) => {
+                let outcome = match reply.as_ref().map(StartedThread::read) {
                     Ok(Some(started)) => {
                         self.thread.clone_from(&started.thread.id);
-                        (self.status, self.spoken) = (started.thread.status, false);
+                        (self.status, self.has_prompts) = (started.thread.status, false);
                         steps.report(self.resume_id());
-                        self.holds(&started, steps);
-                        // Whether it still tells of the old one does not matter: nobody listens.
-                        let leave = Frame::request("thread/unsubscribe", json!({ "threadId": old }));
+                        self.update_settings(&started, steps);
+                        // Its result is irrelevant: messages of the old thread are ignored.
+                        let leave = RpcFrame::request("thread/unsubscribe", json!({ "threadId": old }));
                         steps.push(Step::Send(leave));
                         Ok(Value::Null)
                     }
-                    Ok(None) => Err(format!("{TITLE} names no conversation")),
-                    Err(failure) => Err(self.words(failure)),
+                    Ok(None) => Err(format!("{TITLE} returned no conversation id")),
+                    Err(failure) => Err(self.failure_text(failure)),
                 };
                 steps.called(id, outcome);
-                self.free(steps);
+                self.finish_operation(steps);
             }
-            Tag::Look(since) => self.looked(since, reply.ok(), now, steps),
+            CodexRequestTag::ReadThread(since) => self.on_thread_state(since, reply.ok(), now, steps),
         }
     }
 
-    fn wakes_at(&self, now: Now<'_>) -> Option<Instant> {
-        (now.turn.is_some() || self.busy.is_some()).then(|| self.heard + self.silence)
+    fn wake_at(&self, now: Now<'_>) -> Option<Instant> {
+        (now.turn.is_some() || self.busy.is_some()).then(|| self.last_message_at + self.silence)
     }
 
-    fn woke(&mut self, now: Now<'_>, steps: &mut Steps<Self>) {
-        self.silent(now, steps);
+    fn on_wake(&mut self, now: Now<'_>, steps: &mut Steps<Self>) {
+        self.on_silence(now, steps);
     }
 
-    fn lost(&mut self) -> bool {
+    fn on_process_end(&mut self) -> bool {
         (self.turn, self.busy, self.link) = (None, None, None);
-        self.strays.clear();
-        self.again = true;
-        self.spoken
+        self.abandoned.clear();
+        self.had_conversation = true;
+        self.has_prompts
     }
 
-    fn forget(&mut self) {
+    fn forget_conversation(&mut self) {
         (self.turn, self.busy, self.link) = (None, None, None);
-        (self.again, self.spoken) = (true, false);
+        (self.had_conversation, self.has_prompts) = (true, false);
         self.thread.clear();
         self.start.resume = None;
     }

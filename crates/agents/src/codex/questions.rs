@@ -1,4 +1,4 @@
-//! What Codex asks, as questions of ours, and our answers as it wants them.
+//! Translates requests of Codex into questions, and answers into replies.
 
 use serde_json::{Map, Value, json};
 use wh_core::space::question::{Answer, Choice, Detail, Meaning, Question, QuestionKind};
@@ -8,25 +8,25 @@ use wh_wire::codex::{
 
 use super::tools;
 
-/// A request of the server that waits for an answer: one question, or several that are answered together.
+/// Request of the app-server that waits for an answer. Several questions are answered together.
 #[derive(Debug)]
-pub(super) struct Open {
-    /// The server's id.
+pub(super) struct CodexQuestions {
+    /// The app-server's request id.
     pub id: Value,
     ask: Ask,
-    /// The decisions that the options of an approval stand for.
+    /// Decisions of an approval, by option id.
     decisions: Vec<(String, Decision)>,
     pub questions: Vec<Question>,
 }
 
-/// A reply to the server, and its meaning.
+/// Reply to the app-server.
 #[derive(Debug, PartialEq)]
-pub(super) struct Reply {
-    /// As the server wants it.
+pub(super) struct CodexAnswer {
+    /// Result in the app-server's format.
     pub result: Value,
-    /// It says yes.
+    /// True if the answer grants the request.
     pub allows: bool,
-    /// Words of a person's own that go with a no.
+    /// Reason for a denial, if the user gave a reason.
     pub reason: Option<String>,
 }
 
@@ -34,8 +34,8 @@ fn choice(id: impl Into<String>, label: impl Into<String>, meaning: Meaning) -> 
     Choice { id: id.into(), label: label.into(), meaning }
 }
 
-impl Open {
-    /// `None` for what is no question for a person. `changes` are those of the item that it is about.
+impl CodexQuestions {
+    /// Returns `None` if the request contains no question for the user. `changes` belong to the item of the request.
     pub fn new(id: Value, ask: Ask, changes: &[Change]) -> Option<Self> {
         let mut decisions = Vec::new();
         let questions = match &ask {
@@ -55,8 +55,8 @@ impl Open {
         (!questions.is_empty()).then_some(Self { id, ask, decisions, questions })
     }
 
-    /// The reply to send, with one answer for each question.
-    pub fn answer(&self, answers: &[Answer]) -> Reply {
+    /// Builds the reply from one answer per question.
+    pub fn answer(&self, answers: &[Answer]) -> CodexAnswer {
         let none = Answer { option: None, text: None };
         let (question, answer) = (self.questions.first(), answers.first().unwrap_or(&none));
         let option = answer.option.as_deref();
@@ -65,8 +65,8 @@ impl Open {
         let result = match (&self.ask, question) {
             (Ask::Permissions(wanted), _) if allows => wanted.grant(option == Some("session")),
             (Ask::Permissions(wanted), _) => wanted.refuse(),
-            (Ask::UserInput(input), _) => input.answer(answers.iter().map(said)),
-            (Ask::Elicitation(wanted), Some(question)) => filled(wanted, question, answer),
+            (Ask::UserInput(input), _) => input.answer(answers.iter().map(answer_text)),
+            (Ask::Elicitation(wanted), Some(question)) => elicitation_reply(wanted, question, answer),
             _ => {
                 let decision = self.decisions.iter().find(|(id, _)| option == Some(id));
                 decision.map_or(&Decision::Decline, |(_, decision)| decision).answer()
@@ -74,10 +74,10 @@ impl Open {
         };
         let approval = !matches!(self.ask, Ask::UserInput(_) | Ask::Elicitation(_));
         let reason = answer.text.as_deref().map(str::trim).filter(|text| approval && !allows && !text.is_empty());
-        Reply { result, allows, reason: reason.map(str::to_owned) }
+        CodexAnswer { result, allows, reason: reason.map(str::to_owned) }
     }
 
-    /// Why this cannot be sent as an answer, if it cannot: a form of several fields takes JSON.
+    /// Returns why the answer cannot be sent: a form with several fields requires a JSON object.
     pub fn objection(&self, part: usize, answer: &Answer) -> Option<String> {
         let (Ask::Elicitation(Elicitation { schema: Some(schema), .. }), Some(question)) =
             (&self.ask, self.questions.get(part))
@@ -85,14 +85,14 @@ impl Open {
             return None;
         };
         let form = question.kind == QuestionKind::Text && single(schema).is_none() && answer.option.is_none();
-        let object = || serde_json::from_str::<Map<String, Value>>(said(answer));
+        let object = || serde_json::from_str::<Map<String, Value>>(answer_text(answer));
         object()
             .err()
             .filter(|_| form)
-            .map(|error| format!("the answer is no JSON object ({error}); it is asked again"))
+            .map(|error| format!("the answer is not a JSON object ({error}); the question is asked again"))
     }
 
-    /// What to send when nobody can be asked any more.
+    /// Reply if the question can no longer be asked.
     pub fn refusal(&self) -> Value {
         match &self.ask {
             Ask::Permissions(wanted) => wanted.refuse(),
@@ -102,7 +102,7 @@ impl Open {
         }
     }
 
-    /// The item that the question is about.
+    /// Id of the item that the question refers to.
     pub fn item(&self) -> Option<&str> {
         match &self.ask {
             Ask::Command(CommandApproval { item, .. })
@@ -113,11 +113,11 @@ impl Open {
     }
 }
 
-fn said(answer: &Answer) -> &str {
+fn answer_text(answer: &Answer) -> &str {
     answer.option.as_deref().or(answer.text.as_deref()).unwrap_or_default()
 }
 
-/// The decisions, each with an id. A plain no is taken even where it is not offered, and is what most want to say.
+/// Assigns option ids to the decisions. A plain denial is added if it is not offered, since Codex accepts it anyway.
 fn offered(decisions: &[Decision]) -> Vec<(String, Decision)> {
     let mut decisions = decisions.to_vec();
     if !decisions.contains(&Decision::Decline) {
@@ -147,9 +147,9 @@ fn permission(title: &str, details: Vec<Detail>, decisions: &[(String, Decision)
             choice(id, label, Meaning::AllowAlways)
         }
         Decision::Host { host, allow: true, .. } => {
-            choice(id, format!("Yes, and always reach {host}"), Meaning::AllowAlways)
+            choice(id, format!("Yes, and always allow {host}"), Meaning::AllowAlways)
         }
-        Decision::Host { host, .. } => choice(id, format!("No, and never reach {host}"), Meaning::RejectAlways),
+        Decision::Host { host, .. } => choice(id, format!("No, and never allow {host}"), Meaning::RejectAlways),
         Decision::Decline => choice(id, "No", Meaning::RejectOnce),
         Decision::Cancel => choice(id, "No, and stop", Meaning::RejectOnce),
         Decision::Other(raw) => {
@@ -171,7 +171,7 @@ fn permission(title: &str, details: Vec<Detail>, decisions: &[(String, Decision)
 fn about_command(ask: &CommandApproval) -> Vec<Detail> {
     let command = ask.plain.clone().or_else(|| ask.command.as_deref().map(tools::without_shell));
     let mut details: Vec<Detail> = command.map(Detail::Command).into_iter().collect();
-    details.extend(ask.host.as_ref().map(|host| Detail::Text(format!("It wants to reach {host}."))));
+    details.extend(ask.host.as_ref().map(|host| Detail::Text(format!("It wants to connect to {host}."))));
     details.extend(ask.reason.clone().map(Detail::Text));
     details.extend(ask.directory.clone().map(Detail::Path));
     details
@@ -181,7 +181,7 @@ fn about_files(ask: &FileApproval, changes: &[Change]) -> Vec<Detail> {
     let mut details = tools::details(changes);
     details.extend(ask.reason.clone().map(Detail::Text));
     if let Some(root) = &ask.root {
-        details.push(Detail::Text("It wants to write in this folder from now on:".to_owned()));
+        details.push(Detail::Text("It wants permanent write access to this directory:".to_owned()));
         details.push(Detail::Path(root.clone()));
     }
     details
@@ -224,8 +224,8 @@ fn asked(ask: &UserQuestion) -> Question {
     }
 }
 
-/// A form of one field that takes words or one of a list is a question; one of none is a permission; another is shown,
-/// and takes JSON.
+/// Builds a question from a form. A form with one field is asked directly, one without fields is a permission, and
+/// others are shown and take JSON.
 fn elicitation(ask: &Elicitation) -> Question {
     let mut details = vec![Detail::Text(format!("{} asks: {}", ask.server, ask.message))];
     details.extend(ask.url.clone().map(Detail::Text));
@@ -255,29 +255,29 @@ fn elicitation(ask: &Elicitation) -> Question {
     Question { kind, title: ask.message.clone(), details, options, accepts_text: fields > 0, preselects: false }
 }
 
-/// The only field of a form.
+/// Returns the only field of a form.
 fn single(schema: &Value) -> Option<(&String, &Value)> {
     let fields = schema["properties"].as_object()?;
     (fields.len() == 1).then(|| fields.iter().next()).flatten()
 }
 
-fn filled(ask: &Elicitation, question: &Question, answer: &Answer) -> Value {
+fn elicitation_reply(ask: &Elicitation, question: &Question, answer: &Answer) -> Value {
     let chosen = answer.option.as_deref().and_then(|id| question.option(id));
     if chosen.is_some_and(|option| option.meaning.rejects()) {
         return ask.decline();
     }
-    let said = said(answer);
+    let given = answer_text(answer);
     if question.kind == QuestionKind::Permission {
         let persist = answer.option.as_deref().filter(|id| ask.persist.iter().any(|known| known == id));
         return ask.accept(json!({}), persist);
     }
     let content = match ask.schema.as_ref().and_then(single) {
         Some((name, field)) => {
-            // A number or a switch is no text in the form, and only the schema tells.
-            let typed = serde_json::from_str(said).ok().filter(|_: &Value| field["type"] != "string");
-            json!({ name: typed.unwrap_or_else(|| json!(said)) })
+            // Numbers and booleans are not strings in a form, and only the schema has the type.
+            let typed = serde_json::from_str(given).ok().filter(|_: &Value| field["type"] != "string");
+            json!({ name: typed.unwrap_or_else(|| json!(given)) })
         }
-        None => serde_json::from_str(said).unwrap_or_default(),
+        None => serde_json::from_str(given).unwrap_or_default(),
     };
     ask.accept(content, None)
 }

@@ -1,22 +1,22 @@
-//! The harness with a server that is a script: what it says that is not in any book, and what it leaves out.
+//! Tests the harness against a scripted app-server that sends undocumented messages or omits expected ones.
 
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::timeout;
 use wh_core::space::TurnId;
-use wh_core::space::harness::{Call, Deed, Order, Outcome, Report};
+use wh_core::space::harness::{AckedOrder, Call, Order, Outcome, Report};
 use wh_core::space::item::{Body, ToolStatus};
 use wh_core::space::question::Answer;
 use wh_pipe::Launch;
 
 use super::protocol::CodexProtocol;
-use super::{SILENCE, modes};
+use super::{TURN_SILENCE_TIMEOUT, modes};
 use crate::driver;
-use crate::port::{Harness, Start};
+use crate::interface::{Harness, Start};
 
-/// The beginning of each script. It reads line by line, and leaves the method, the id and the whole of the last request
-/// in variables; `hello` shakes hands and begins a conversation.
+/// Start of each script. Reads line by line and stores method, id and text of the last request in variables; `hello`
+/// completes the handshake and starts a conversation.
 const PRELUDE: &str = r#"
     next() { read -r line || exit 0; id=${line#*\"id\":}; id=${id%%[,\}]*}; method=${line#*\"method\":\"}; method=${method%%\"*}; }
     say() { echo "{\"method\":\"$1\",\"params\":{\"threadId\":\"T\",\"turnId\":\"N\",${2:-\"x\":0}}}"; }
@@ -47,7 +47,7 @@ struct Bench {
 
 impl Bench {
     fn new(script: &str) -> Self {
-        Self::with(script, SILENCE, |_| {})
+        Self::with(script, TURN_SILENCE_TIMEOUT, |_| {})
     }
 
     fn with(script: &str, silence: Duration, change: impl FnOnce(&mut Start)) -> Self {
@@ -58,9 +58,9 @@ impl Bench {
         launch.arguments = vec!["-c".into(), format!("{PRELUDE}\n{script}").into()];
         launch.directory = Some(directory.path().to_owned());
         let mode = start.mode.as_deref().map(|mode| modes::find(mode, start.may_skip_permissions).unwrap());
-        let (harness, inside) = Harness::new();
+        let (harness, task) = Harness::new();
         let may_skip = start.may_skip_permissions;
-        tokio::spawn(driver::run(CodexProtocol::new(launch, start, mode, silence), may_skip, inside));
+        tokio::spawn(driver::run(CodexProtocol::new(launch, start, mode, silence), may_skip, task));
         Self { harness, directory }
     }
 
@@ -78,18 +78,18 @@ impl Bench {
         self.order(prompt).await;
     }
 
-    /// Lets a script go on that waits for a file of this name.
+    /// Creates a file that the script waits for.
     fn touch(&self, name: &str) {
         std::fs::write(self.directory.path().join(name), "").unwrap();
     }
 
-    /// Waits until all orders were taken.
+    /// Waits until all orders have been received.
     async fn taken(&self) {
         let room = self.harness.orders.max_capacity();
         drop(timeout(Duration::from_secs(20), self.harness.orders.reserve_many(room)).await.unwrap().unwrap());
     }
 
-    /// All reports up to the one that is waited for.
+    /// Returns all reports up to and including the first match.
     async fn until(&mut self, wanted: impl Fn(&Report) -> bool) -> Vec<Report> {
         let mut all = Vec::new();
         loop {
@@ -147,11 +147,11 @@ async fn a_turn_goes_through_its_stages_whatever_else_is_said() {
     bench.prompt("t1").await;
     let (outcome, mut reports) = bench.ended().await;
     assert_eq!(outcome, Outcome::Completed);
-    reports.retain(|report| !matches!(report, Report::Kept(_)));
+    reports.retain(|report| !matches!(report, Report::ResumeId(_)));
     let turn = || TurnId::from("t1");
     assert_eq!(reports[..3], [Report::Delivered(turn()), Report::Submitted(turn()), Report::Started(turn())]);
     assert_eq!(texts(&reports), ["refused", "hello"]);
-    assert!(notices(&reports).contains("no message"), "{reports:?}");
+    assert!(notices(&reports).contains("unreadable line"), "{reports:?}");
     bench.order(Order::End).await;
     assert_eq!(bench.until(|report| matches!(report, Report::Gone(_))).await.pop(), Some(Report::Gone(None)));
 }
@@ -173,7 +173,7 @@ async fn a_turn_may_begin_and_end_before_its_reply() {
 }
 
 #[tokio::test]
-async fn half_a_line_and_then_death_fails_the_turn_and_the_next_goes_on() {
+async fn a_death_in_the_middle_of_a_line_fails_the_turn_and_the_next_continues() {
     let script = r#"
         hello
         if [ -e second ]; then next; turn; message "$began"; done_with; next; fi
@@ -239,7 +239,7 @@ async fn a_form_that_is_not_answered_in_json_is_asked_again() {
         bench.order(Order::Answer { question: key, answer }).await;
     }
     let asked = bench.until(is_asked).await;
-    assert!(notices(&asked).contains("no JSON object"), "{asked:?}");
+    assert!(notices(&asked).contains("not a JSON object"), "{asked:?}");
     let Some(Report::Asked { key, .. }) = asked.last().cloned() else { panic!("a question") };
     let answer = Answer { option: None, text: Some(r#"{"name":"Ada","age":36}"#.to_owned()) };
     bench.order(Order::Answer { question: key, answer }).await;
@@ -279,7 +279,7 @@ async fn silence_while_it_works_is_no_failure() {
         message slowly; done_with; next"#;
     let mut bench = Bench::with(script, Duration::from_millis(100), |_| {});
     bench.prompt("t1").await;
-    bench.until(|report| matches!(report, Report::Notice(_, text) if text.contains("has said nothing"))).await;
+    bench.until(|report| matches!(report, Report::Notice(_, text) if text.contains("has sent nothing"))).await;
     bench.touch("told");
     let (outcome, reports) = bench.ended().await;
     assert_eq!((outcome, texts(&reports)), (Outcome::Completed, vec!["slowly"]));
@@ -296,7 +296,7 @@ async fn silence_while_it_works_is_no_failure() {
 }
 
 #[tokio::test]
-async fn a_turn_that_is_never_heard_of_again_ends_once_nothing_is_worked_on() {
+async fn a_turn_without_an_end_fails_once_the_thread_is_idle() {
     for status in ["idle", "systemError", "notLoaded"] {
         let script = format!("status=active; hello; next; turn; while next; do thread {status}; done");
         let mut bench = Bench::with(&script, Duration::from_millis(100), |_| {});
@@ -312,7 +312,7 @@ async fn a_turn_that_is_never_heard_of_again_ends_once_nothing_is_worked_on() {
 }
 
 #[tokio::test]
-async fn what_the_configuration_skips_is_asked_for_after_all() {
+async fn a_configuration_that_skips_permissions_is_overridden() {
     let script =
         r#"policy=never; sandbox=dangerFullAccess; hello; next; turn; message "${line//\"/}"; done_with; next"#;
     let mut bench = Bench::new(script);
@@ -338,7 +338,7 @@ async fn a_turn_that_was_given_up_takes_no_careful_mode_with_it() {
     let mut bench = Bench::new(script);
     bench.prompt("t1").await;
     bench.until(|report| matches!(report, Report::Delivered(_))).await;
-    // Codex has not answered: the interrupt cannot name the turn, which is given up.
+    // Codex has not replied, so the interrupt cannot name the turn and it is abandoned.
     bench.order(Order::Interrupt).await;
     assert_eq!(bench.ended().await.0, Outcome::Cancelled);
     bench.prompt("t2").await;
@@ -347,7 +347,7 @@ async fn a_turn_that_was_given_up_takes_no_careful_mode_with_it() {
 }
 
 #[tokio::test]
-async fn another_model_is_not_asked_in_the_place_of_a_person() {
+async fn another_model_does_not_review_in_place_of_the_user() {
     let script =
         r#"reviewer=auto_review; hello; next; turn; message "${asked//\"/}"; message "${line//\"/}"; done_with; next"#;
     let mut bench = Bench::new(script);
@@ -357,7 +357,7 @@ async fn another_model_is_not_asked_in_the_place_of_a_person() {
     let sent = texts(&reports);
     assert!(sent.iter().all(|sent| sent.contains("approvalsReviewer:user")), "from the beginning, and again: {sent:?}");
 
-    let mut bench = Bench::with(script, SILENCE, |start| start.may_skip_permissions = true);
+    let mut bench = Bench::with(script, TURN_SILENCE_TIMEOUT, |start| start.may_skip_permissions = true);
     bench.prompt("t1").await;
     let (_, reports) = bench.ended().await;
     assert_eq!(notices(&reports), "", "whoever may is let");
@@ -399,7 +399,7 @@ async fn a_model_and_a_mode_hold_from_the_next_turn_on() {
 }
 
 #[tokio::test]
-async fn a_prompt_waits_while_the_conversation_is_made_shorter_or_begun_anew() {
+async fn a_prompt_waits_for_a_compaction_or_a_new_conversation() {
     let script = r#"
         hello
         while next; do
@@ -433,28 +433,28 @@ async fn a_prompt_waits_while_the_conversation_is_made_shorter_or_begun_anew() {
 }
 
 #[tokio::test]
-async fn a_call_is_answered_also_when_it_dies_of_it() {
+async fn a_call_that_kills_the_server_fails() {
     let mut bench = Bench::new("hello; next; exit 4");
     bench.order(Order::Call { id: 3, call: Call::Compact { tokens: None } }).await;
     let all = bench.until(|report| matches!(report, Report::Notice(..))).await;
-    // The request that fails may be heard of before the end of the process, or after it.
+    // The failed request may be reported before or after the end of the process.
     let answers = all.iter().filter(|report| matches!(report, Report::Called(3, Err(_)))).count();
     assert_eq!(answers, 1, "{all:?}");
 }
 
 #[tokio::test]
-async fn a_conversation_whose_shortening_is_never_over_is_not_waited_for() {
+async fn a_compaction_without_an_end_times_out() {
     let script = "hello; next; reply '{}'; next; turn; message on; done_with; next";
     let mut bench = Bench::with(script, Duration::from_millis(150), |_| {});
     bench.order(Order::Call { id: 3, call: Call::Compact { tokens: None } }).await;
     bench.prompt("t1").await;
     let (outcome, reports) = bench.ended().await;
     assert_eq!((outcome, texts(&reports)), (Outcome::Completed, vec!["on"]));
-    assert!(notices(&reports).contains("not made shorter"), "{reports:?}");
+    assert!(notices(&reports).contains("not compacted"), "{reports:?}");
 }
 
 #[tokio::test]
-async fn who_never_answers_the_handshake_is_not_waited_for_when_told_to_end() {
+async fn an_unanswered_handshake_does_not_delay_the_end() {
     let mut bench = Bench::new("sleep 60");
     bench.prompt("t1").await;
     bench.order(Order::End).await;
@@ -463,17 +463,17 @@ async fn who_never_answers_the_handshake_is_not_waited_for_when_told_to_end() {
 }
 
 #[tokio::test]
-async fn who_cannot_be_started_is_gone_with_words() {
+async fn a_failed_start_is_reported_with_a_reason() {
     let mut bench = Bench::new("echo 'no config' >&2; exit 2");
     let all = bench.until(|report| matches!(report, Report::Gone(_))).await;
     assert_eq!(all, [Report::Gone(Some("it exited with 2: no config".to_owned()))]);
 }
 
 #[tokio::test]
-async fn it_says_by_what_it_can_be_gone_on_with_once_something_was_said() {
+async fn the_resume_id_is_reported_after_the_first_prompt() {
     let kept = |reports: &[Report]| -> Vec<Option<String>> {
         let told = reports.iter().filter_map(|report| match report {
-            Report::Kept(name) => Some(name.clone()),
+            Report::ResumeId(name) => Some(name.clone()),
             _ => None,
         });
         told.collect()
@@ -490,13 +490,13 @@ async fn it_says_by_what_it_can_be_gone_on_with_once_something_was_said() {
     let cleared = bench.until(|report| matches!(report, Report::Called(2, Ok(_)))).await;
     assert_eq!(kept(&cleared), [None]);
     bench.prompt("t2").await;
-    let spoken = bench.until(|report| matches!(report, Report::Kept(_))).await;
+    let spoken = bench.until(|report| matches!(report, Report::ResumeId(_))).await;
     assert_eq!(kept(&spoken), [Some("U".to_owned())]);
     assert!(spoken.iter().any(|report| matches!(report, Report::Delivered(_))), "{spoken:?}");
 }
 
-/// Shakes hands, and reads nothing more; nor does it end when it is told to.
-const DEAF: &str = "trap '' TERM; hello; exec 3<&0; while :; do sleep 1; done";
+/// Completes the handshake, then reads nothing and ignores SIGTERM.
+const IGNORES_INPUT: &str = "trap '' TERM; hello; exec 3<&0; while :; do sleep 1; done";
 
 fn long(turn: &str) -> Order {
     let text = "long ".repeat(100 * 1024);
@@ -504,8 +504,8 @@ fn long(turn: &str) -> Order {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_read_ends_when_it_is_told_to() {
-    let mut bench = Bench::new(DEAF);
+async fn a_server_that_does_not_read_ends_when_ordered() {
+    let mut bench = Bench::new(IGNORES_INPUT);
     bench.order(long("t1")).await;
     bench.until(|report| matches!(report, Report::Ready(_))).await;
     bench.harness.orders = Harness::new().0.orders;
@@ -515,7 +515,7 @@ async fn a_server_that_does_not_read_ends_when_it_is_told_to() {
 }
 
 #[tokio::test]
-async fn an_interrupted_turn_ends_also_when_nothing_more_is_said_of_it() {
+async fn an_interrupted_turn_ends_without_a_message_of_its_end() {
     let script = r#"
         hello; next; turn
         next; reply '{}'
@@ -528,26 +528,26 @@ async fn an_interrupted_turn_ends_also_when_nothing_more_is_said_of_it() {
     bench.order(Order::Interrupt).await;
     let (outcome, reports) = bench.ended().await;
     assert_eq!(outcome, Outcome::Cancelled);
-    assert!(reports.contains(&Report::Did(Deed::Interrupt, Ok(()))), "{reports:?}");
-    assert!(notices(&reports).contains("was told to stop"), "{reports:?}");
+    assert!(reports.contains(&Report::Acked(AckedOrder::Interrupt, Ok(()))), "{reports:?}");
+    assert!(notices(&reports).contains("has not stopped"), "{reports:?}");
     bench.prompt("t2").await;
     let (outcome, reports) = bench.ended().await;
     assert_eq!((outcome, texts(&reports)), (Outcome::Completed, vec!["there"]), "the late end is of no turn");
 }
 
 #[tokio::test]
-async fn an_interrupt_that_is_not_taken_is_told_to_have_failed() {
-    let mut bench = Bench::new(DEAF);
+async fn a_refused_interrupt_is_reported_as_failed() {
+    let mut bench = Bench::new(IGNORES_INPUT);
     bench.until(|report| matches!(report, Report::Ready(_))).await;
     bench.order(long("t1")).await;
     bench.order(Order::Interrupt).await;
     let (outcome, reports) = bench.ended().await;
     assert_eq!(outcome, Outcome::Cancelled);
-    assert!(reports.iter().any(|report| matches!(report, Report::Did(Deed::Interrupt, Err(_)))), "{reports:?}");
+    assert!(reports.iter().any(|report| matches!(report, Report::Acked(AckedOrder::Interrupt, Err(_)))), "{reports:?}");
 }
 
 #[tokio::test]
-async fn a_model_that_it_does_not_want_is_not_chosen() {
+async fn a_refused_model_is_not_selected() {
     let script = r#"
         hello; next; reply '{}'
         next; echo "{\"id\":$id,\"error\":{\"code\":-32602,\"message\":\"no such model\"}}"
@@ -555,8 +555,8 @@ async fn a_model_that_it_does_not_want_is_not_chosen() {
     let mut bench = Bench::new(script);
     for (model, taken) in [("n", Ok(())), ("o", Err("no such model".to_owned()))] {
         bench.order(Order::SetModel(model.to_owned())).await;
-        let reports = bench.until(|report| matches!(report, Report::Did(..))).await;
-        assert_eq!(reports.last(), Some(&Report::Did(Deed::Model(model.to_owned()), taken)));
+        let reports = bench.until(|report| matches!(report, Report::Acked(..))).await;
+        assert_eq!(reports.last(), Some(&Report::Acked(AckedOrder::Model(model.to_owned()), taken)));
         let can = reports.iter().rev().find_map(|one| if let Report::Ready(can) = one { Some(can) } else { None });
         assert_eq!(can.unwrap().model.as_deref(), Some("n"));
     }

@@ -1,34 +1,34 @@
-//! Codex's commands, changes and calls as cards: what they are called for people, and what came of them.
+//! Builds tool call cards from Codex's commands, file changes and tool calls.
 
 use serde_json::{Value, json};
-use wh_core::space::item::{Output, ToolCall, ToolKind, ToolStatus};
+use wh_core::space::item::{ToolCall, ToolKind, ToolResultPart, ToolStatus};
 use wh_core::space::question::Detail;
-use wh_wire::codex::{Change, ChangeKind, Command, PlanStep, Status, StepStatus, ToolUse};
+use wh_wire::codex::{Change, ChangeKind, CodexToolCall, CommandExecution, ItemStatus, PlanStep, StepStatus};
 
-/// How it fares. What is over without saying how has worked.
-fn status(status: Status, done: bool) -> ToolStatus {
+/// Status of a card. An item that ended without a status counts as completed.
+fn status(status: ItemStatus, done: bool) -> ToolStatus {
     match status {
-        Status::InProgress if done => ToolStatus::Completed,
-        Status::InProgress => ToolStatus::Running,
-        Status::Completed => ToolStatus::Completed,
-        Status::Failed => ToolStatus::Failed,
-        Status::Declined => ToolStatus::Denied,
+        ItemStatus::InProgress if done => ToolStatus::Completed,
+        ItemStatus::InProgress => ToolStatus::Running,
+        ItemStatus::Completed => ToolStatus::Completed,
+        ItemStatus::Failed => ToolStatus::Failed,
+        ItemStatus::Declined => ToolStatus::Denied,
     }
 }
 
-/// A command.
-pub(super) fn command(command: &Command, done: bool) -> ToolCall {
+/// Card of a command.
+pub(super) fn command(command: &CommandExecution, done: bool) -> ToolCall {
     let words = match &command.actions[..] {
         [(_, words)] => words.clone(),
         _ => without_shell(&command.command),
     };
     let mut output = Vec::new();
     if let Some(written) = command.output.as_ref().filter(|text| !text.is_empty()) {
-        output.push(Output::Text(written.clone()));
+        output.push(ToolResultPart::Text(written.clone()));
     }
     let failed = command.exit_code.is_some_and(|code| code != 0);
     if let (true, Some(code)) = (failed, command.exit_code) {
-        output.push(Output::Text(format!("exit code {code}")));
+        output.push(ToolResultPart::Text(format!("exit code {code}")));
     }
     ToolCall {
         name: "shell".to_owned(),
@@ -43,7 +43,7 @@ pub(super) fn command(command: &Command, done: bool) -> ToolCall {
     }
 }
 
-fn kind(command: &Command) -> ToolKind {
+fn kind(command: &CommandExecution) -> ToolKind {
     let all = |known: &[&str]| {
         !command.actions.is_empty() && command.actions.iter().all(|(of, _)| known.contains(&of.as_str()))
     };
@@ -56,7 +56,7 @@ fn kind(command: &Command) -> ToolKind {
     }
 }
 
-/// A command as somebody would type it: `/bin/bash -lc 'ls -l'` is `ls -l`.
+/// Removes a wrapping shell: `/bin/bash -lc 'ls -l'` becomes `ls -l`.
 pub(super) fn without_shell(command: &str) -> String {
     let inner = ["-lc ", "-c "].iter().find_map(|flag| {
         let (shell, inner) = command.split_once(flag)?;
@@ -74,8 +74,8 @@ pub(super) fn without_shell(command: &str) -> String {
     }
 }
 
-/// Files that are changed.
-pub(super) fn changes(changes: &[Change], of: Status, done: bool) -> ToolCall {
+/// Card of a file change.
+pub(super) fn changes(changes: &[Change], of: ItemStatus, done: bool) -> ToolCall {
     let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
     ToolCall {
         name: "edit".to_owned(),
@@ -91,21 +91,21 @@ pub(super) fn changes(changes: &[Change], of: Status, done: bool) -> ToolCall {
     }
 }
 
-/// What a file held and holds, as far as the change tells: all of it, or the places that change.
-fn diff(change: &Change) -> Output {
+/// Diff of a file change: the complete file, or only the changed hunks.
+fn diff(change: &Change) -> ToolResultPart {
     let (path, text) = (change.path.clone(), change.diff.clone());
     match &change.kind {
-        ChangeKind::Add => Output::Diff { path, old: None, new: text },
-        ChangeKind::Delete => Output::Diff { path, old: Some(text), new: String::new() },
+        ChangeKind::Add => ToolResultPart::Diff { path, old: None, new: text },
+        ChangeKind::Delete => ToolResultPart::Diff { path, old: Some(text), new: String::new() },
         ChangeKind::Update { moved } => {
             let (old, new) = sides(&text);
             let path = moved.as_ref().map_or_else(|| path.clone(), |to| format!("{path} → {to}"));
-            Output::Diff { path, old: Some(old), new }
+            ToolResultPart::Diff { path, old: Some(old), new }
         }
     }
 }
 
-/// Both sides of a unified diff.
+/// Splits a unified diff into the old and the new text.
 fn sides(diff: &str) -> (String, String) {
     let (mut old, mut new) = (String::new(), String::new());
     let hunks = diff.lines().skip_while(|line| !line.starts_with("@@"));
@@ -130,37 +130,37 @@ fn sides(diff: &str) -> (String, String) {
     (old, new)
 }
 
-/// What a permission to change files is about, in full.
+/// Complete details of a permission question about file changes.
 pub(super) fn details(changes: &[Change]) -> Vec<Detail> {
     let detail = |change| match diff(change) {
-        Output::Diff { path, old, new } => Detail::Diff { path, old, new },
-        Output::Text(text) => Detail::Text(text),
+        ToolResultPart::Diff { path, old, new } => Detail::Diff { path, old, new },
+        ToolResultPart::Text(text) => Detail::Text(text),
     };
     changes.iter().map(detail).collect()
 }
 
-/// A call of another tool.
-pub(super) fn call(call: &ToolUse, done: bool) -> ToolCall {
+/// Card of another tool call.
+pub(super) fn call(call: &CodexToolCall, done: bool) -> ToolCall {
     let name = match &call.server {
         Some(server) => format!("{server}: {}", call.name),
         None => call.name.clone(),
     };
-    let said = call.input.as_str().and_then(|text| text.lines().next()).filter(|text| !text.is_empty());
+    let subject = call.input.as_str().and_then(|text| text.lines().next()).filter(|text| !text.is_empty());
     ToolCall {
-        title: said.map_or_else(|| name.clone(), |said| format!("{name} {said}")),
+        title: subject.map_or_else(|| name.clone(), |subject| format!("{name} {subject}")),
         name,
-        kind: match call.of.as_str() {
+        kind: match call.item_type.as_str() {
             "webSearch" => ToolKind::Fetch,
             "imageView" => ToolKind::Read,
             _ => ToolKind::Other,
         },
         input: call.input.clone(),
         status: status(call.status, done),
-        output: call.output.iter().cloned().map(Output::Text).collect(),
+        output: call.output.iter().cloned().map(ToolResultPart::Text).collect(),
     }
 }
 
-/// The plan of a turn.
+/// Card of a plan.
 pub(super) fn plan(explanation: Option<&str>, steps: &[PlanStep]) -> ToolCall {
     let line = |step: &PlanStep| {
         let mark = match step.status {
@@ -178,18 +178,18 @@ pub(super) fn plan(explanation: Option<&str>, steps: &[PlanStep]) -> ToolCall {
         kind: ToolKind::Other,
         input: Value::Null,
         status: if done == steps.len() { ToolStatus::Completed } else { ToolStatus::Running },
-        output: vec![Output::Text(lines.join("\n"))],
+        output: vec![ToolResultPart::Text(lines.join("\n"))],
     }
 }
 
-/// Bytes that Codex itself has left out of an output: it keeps the first and the last half of a mebibyte.
+/// Bytes that Codex omitted from an output. It retains the first and last half MiB.
 pub(super) fn omitted(output: &str) -> Option<u64> {
     let lines = output.lines().filter_map(|line| line.strip_prefix("... ")?.strip_suffix(" bytes omitted ..."));
-    lines.filter_map(|number| number.parse().ok()).next().filter(|_| output.len() >= KEPT_BY_CODEX)
+    lines.filter_map(|number| number.parse().ok()).next().filter(|_| output.len() >= MAX_CODEX_OUTPUT_BYTES)
 }
 
-/// Bytes of an output that Codex keeps.
-const KEPT_BY_CODEX: usize = 1 << 20;
+/// Bytes of an output that Codex retains.
+const MAX_CODEX_OUTPUT_BYTES: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -206,11 +206,12 @@ mod tests {
 
     #[test]
     fn a_command_that_ends_badly_has_failed() {
-        let bad = Command { status: Status::Completed, exit_code: Some(2), ..Command::default() };
+        let bad = CommandExecution { status: ItemStatus::Completed, exit_code: Some(2), ..CommandExecution::default() };
         let card = command(&bad, true);
         assert_eq!(card.status, ToolStatus::Failed);
-        assert_eq!(card.output, [Output::Text("exit code 2".to_owned())]);
-        let read = Command { actions: vec![("read".to_owned(), "cat a".to_owned())], ..Command::default() };
+        assert_eq!(card.output, [ToolResultPart::Text("exit code 2".to_owned())]);
+        let read =
+            CommandExecution { actions: vec![("read".to_owned(), "cat a".to_owned())], ..CommandExecution::default() };
         assert_eq!((command(&read, false).kind, command(&read, false).title.as_str()), (ToolKind::Read, "cat a"));
     }
 
@@ -219,25 +220,40 @@ mod tests {
         let diff_of = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n\\ No newline at end of file\n";
         assert_eq!(sides(diff_of), ("one\ntwo\nthree\n".to_owned(), "one\n2\nthree\n".to_owned()));
         let new = Change { path: "n".to_owned(), kind: ChangeKind::Add, diff: "all of it\n".to_owned() };
-        let card = changes(&[new.clone(), new], Status::Completed, true);
+        let card = changes(&[new.clone(), new], ItemStatus::Completed, true);
         assert_eq!(card.title, "n and 1 more");
-        assert_eq!(card.output[0], Output::Diff { path: "n".to_owned(), old: None, new: "all of it\n".to_owned() });
+        assert_eq!(
+            card.output[0],
+            ToolResultPart::Diff { path: "n".to_owned(), old: None, new: "all of it\n".to_owned() }
+        );
     }
 
     #[test]
     fn what_is_not_allowed_searched_or_deleted_is_shown_so() {
-        let declined = Command { command: "ls".to_owned(), status: Status::Declined, ..Command::default() };
+        let declined =
+            CommandExecution { command: "ls".to_owned(), status: ItemStatus::Declined, ..CommandExecution::default() };
         assert_eq!(command(&declined, true).status, ToolStatus::Denied);
-        let failed = Command { status: Status::Failed, output: Some("no".to_owned()), ..Command::default() };
+        let failed = CommandExecution {
+            status: ItemStatus::Failed,
+            output: Some("no".to_owned()),
+            ..CommandExecution::default()
+        };
         assert_eq!((command(&failed, true).status, command(&failed, true).output.len()), (ToolStatus::Failed, 1));
-        assert_eq!(command(&Command::default(), false).status, ToolStatus::Running);
-        assert_eq!(command(&Command::default(), true).status, ToolStatus::Completed, "over, and no word of how");
-        let listed = Command { actions: vec![("listFiles".to_owned(), "ls".to_owned())], ..Command::default() };
+        assert_eq!(command(&CommandExecution::default(), false).status, ToolStatus::Running);
+        assert_eq!(
+            command(&CommandExecution::default(), true).status,
+            ToolStatus::Completed,
+            "over, and no word of how"
+        );
+        let listed = CommandExecution {
+            actions: vec![("listFiles".to_owned(), "ls".to_owned())],
+            ..CommandExecution::default()
+        };
         assert_eq!(command(&listed, false).kind, ToolKind::Search);
         let gone = Change { path: "g".to_owned(), kind: ChangeKind::Delete, diff: "all\n".to_owned() };
         let moved = ChangeKind::Update { moved: Some("n".to_owned()) };
         let moved = Change { path: "m".to_owned(), kind: moved, diff: "@@\nodd\n".to_owned() };
-        assert_eq!(changes(&[], Status::InProgress, false).title, "edit");
+        assert_eq!(changes(&[], ItemStatus::InProgress, false).title, "edit");
         let Detail::Diff { path, old, new } = &details(&[gone])[0] else { panic!("a change") };
         assert_eq!((path.as_str(), old.as_deref(), new.as_str()), ("g", Some("all\n"), ""));
         let Detail::Diff { path, new, .. } = &details(&[moved])[0] else { panic!("a change") };
@@ -246,12 +262,12 @@ mod tests {
 
     #[test]
     fn other_tools_say_whose_they_are_and_what_for() {
-        let used = |of: &str, server: Option<&str>, input: Value| ToolUse {
-            of: of.to_owned(),
+        let used = |of: &str, server: Option<&str>, input: Value| CodexToolCall {
+            item_type: of.to_owned(),
             server: server.map(str::to_owned),
             name: "seek".to_owned(),
             input,
-            status: Status::Completed,
+            status: ItemStatus::Completed,
             output: Some("found".to_owned()),
         };
         let card = call(&used("webSearch", None, json!("a wheel\nand more")), true);
@@ -259,7 +275,7 @@ mod tests {
         let card = call(&used("mcpToolCall", Some("desk"), json!({})), true);
         assert_eq!((card.title.as_str(), card.kind), ("desk: seek", ToolKind::Other));
         assert_eq!(call(&used("imageView", None, json!("/a.png")), false).kind, ToolKind::Read);
-        assert_eq!(card.output, [Output::Text("found".to_owned())]);
+        assert_eq!(card.output, [ToolResultPart::Text("found".to_owned())]);
     }
 
     #[test]
@@ -268,12 +284,12 @@ mod tests {
         let steps = [step("look", StepStatus::Completed), step("leap", StepStatus::InProgress)];
         let card = plan(Some("because"), &steps);
         assert_eq!((card.title.as_str(), card.status), ("plan: 1 of 2 done", ToolStatus::Running));
-        assert_eq!(card.output, [Output::Text("because\n[x] look\n[>] leap".to_owned())]);
+        assert_eq!(card.output, [ToolResultPart::Text("because\n[x] look\n[>] leap".to_owned())]);
     }
 
     #[test]
     fn an_output_that_codex_has_cut_says_by_how_much() {
-        let half = "x".repeat(KEPT_BY_CODEX / 2);
+        let half = "x".repeat(MAX_CODEX_OUTPUT_BYTES / 2);
         assert_eq!(omitted(&format!("{half}\n... 240319 bytes omitted ...\n{half}")), Some(240_319));
         assert_eq!(omitted("... 240319 bytes omitted ..."), None, "words of a short output");
         assert_eq!(omitted(&half.repeat(2)), None);

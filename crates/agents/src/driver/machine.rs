@@ -1,5 +1,5 @@
-//! The part of the driver without IO: it takes orders, messages and replies, and puts out reports, frames and calls that
-//! take their time. Everything that is the same for all agents is decided here.
+//! Driver logic without IO: takes orders, messages and replies, and returns reports, frames and background calls.
+//! Contains everything that is the same for all agents.
 
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,52 +7,52 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use serde_json::Value;
 use tokio::time::Instant;
 use wh_core::space::TurnId;
-use wh_core::space::harness::{Call, Deed, Order, Outcome, Report};
+use wh_core::space::harness::{AckedOrder, Call, Order, Outcome, Report};
 use wh_core::space::item::Level;
 use wh_core::space::question::{Answer, Question};
 use wh_pipe::link::Inbound;
 
-use super::outbox::{Outcome as Written, Purpose};
-use super::protocol::{Failure, FrameOf, Now, Protocol, Setting, Step, Steps};
+use super::outbox::{Purpose, WriteOutcome as Written};
+use super::presentable::presentable;
+use super::protocol::{FrameOf, Now, Protocol, RequestFailure, Setting, Step, Steps};
 use super::questions::{Answered, Questions};
-use super::turn::{Effect, Prompt, Turns};
-use super::words::presentable;
-use crate::port::{ALLOW_SKIPPING, BoxFuture};
+use super::turn::{Prompt, TurnEffect, Turns};
+use crate::interface::{ALLOW_SKIPPING, BoxFuture};
 
-/// Warnings that are remembered so that they are told once. Beyond that they are told again.
-const MAX_TOLD: usize = 1024;
+/// Notices remembered for deduplication. Beyond that they may be repeated.
+const MAX_SHOWN_ONCE: usize = 1024;
 
-/// Reason of an answer that the agent has not read in time.
-const NOT_READ_YET: &str = "it does not read its input; the answer is written as soon as it does";
+/// Failure reason of an answer that the agent did not read in time.
+const NOT_READ_YET: &str = "it does not read its input; the answer will be written when it does";
 
-/// Reason of a question that cannot be answered any more.
-const NOT_OPEN: &str = "the question is not open any more";
+/// Failure reason of an answer to a question that is no longer open.
+const NOT_OPEN: &str = "the question is no longer open";
 
-/// Id of wh's own question about the conversation; agents have others.
+/// Id of wh's own question about the conversation. Agents use non-empty ids.
 const OWN_QUESTION: &str = "";
 
-/// A call beside the conversation, and its number.
-pub(crate) type Aside = (u64, BoxFuture<'static, Result<Value, String>>);
+/// Background call with its number.
+pub(crate) type BackgroundCall = (u64, BoxFuture<'static, Result<Value, String>>);
 
-/// The outcome of one input, to be carried out in this order: frames are written, calls are started, reports are sent.
-pub(crate) struct Output<P: Protocol> {
+/// Result of one input. Processed in this order: frames are written, calls are started, reports are sent.
+pub(crate) struct MachineOutput<P: Protocol> {
     pub frames: Vec<(FrameOf<P>, Purpose<P>)>,
-    pub asides: Vec<Aside>,
+    pub background_calls: Vec<BackgroundCall>,
     pub reports: Vec<Report>,
-    /// Turns whose prompt is not to be written any more.
+    /// Turns whose prompt must no longer be written.
     pub discards: Vec<TurnId>,
-    /// Another process is to be started.
+    /// Start another process.
     pub reconnects: bool,
-    /// The agent cannot be used any more, for this reason.
+    /// The agent can no longer be used, for this reason.
     pub fatal: Option<String>,
 }
 
-/// The course after an order.
+/// Next action of the driver after an order.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Flow {
     Continue,
     End,
-    /// Begin a new conversation, for the call of this number.
+    /// Start a new conversation, for the call with this number.
     Restart(u64),
 }
 
@@ -61,19 +61,19 @@ pub(crate) struct Machine<P: Protocol> {
     pub turns: Turns,
     questions: Questions<P::Ask>,
     calls: BTreeSet<u64>,
-    /// Hashes of the warnings that are told once.
-    told: HashSet<u64>,
+    /// Hashes of notices that are shown only once.
+    shown_once: HashSet<u64>,
     may_skip: bool,
-    /// The mode that skips permissions and is being left.
-    leaving: Option<String>,
-    output: Output<P>,
+    /// Mode that skips permissions and is being left.
+    mode_being_left: Option<String>,
+    output: MachineOutput<P>,
 }
 
-impl<P: Protocol> Default for Output<P> {
+impl<P: Protocol> Default for MachineOutput<P> {
     fn default() -> Self {
         Self {
             frames: Vec::new(),
-            asides: Vec::new(),
+            background_calls: Vec::new(),
             reports: Vec::new(),
             discards: Vec::new(),
             reconnects: false,
@@ -90,21 +90,21 @@ impl<P: Protocol> Machine<P> {
             turns,
             questions: Questions::default(),
             calls: BTreeSet::new(),
-            told: HashSet::new(),
+            shown_once: HashSet::new(),
             may_skip,
-            leaving: None,
-            output: Output::default(),
+            mode_being_left: None,
+            output: MachineOutput::default(),
         }
     }
 
-    /// Takes what has come of the inputs since the last time.
-    pub fn take(&mut self) -> Output<P> {
+    /// Takes the output accumulated since the last call.
+    pub fn take(&mut self) -> MachineOutput<P> {
         std::mem::take(&mut self.output)
     }
 
-    /// Time at which [`tick`](Self::tick) is to be called.
+    /// Time at which [`tick`](Self::tick) must be called.
     pub fn deadline(&self, at: Instant) -> Option<Instant> {
-        let wakes = self.protocol.wakes_at(self.now(at));
+        let wakes = self.protocol.wake_at(self.now(at));
         [self.turns.deadline(), wakes].into_iter().flatten().min()
     }
 
@@ -112,23 +112,23 @@ impl<P: Protocol> Machine<P> {
         now(&self.turns, &self.questions, at)
     }
 
-    /// Runs a method of the protocol and carries out its steps.
+    /// Runs a method of the protocol and applies its steps.
     fn protocol(&mut self, at: Instant, work: impl FnOnce(&mut P, Now<'_>, &mut Steps<P>)) {
         let mut steps = Steps::default();
         work(&mut self.protocol, now(&self.turns, &self.questions, at), &mut steps);
         self.steps(steps, at);
     }
 
-    /// Reports. Texts of wh about the agent carry no ids of the provider.
+    /// Queues a report. Provider ids are removed from wh's own texts.
     fn report(&mut self, report: Report) {
-        let clean = |text: String| presentable(&self.protocol.discreet(&text));
+        let clean = |text: String| presentable(&self.protocol.redact_ids(&text));
         let report = match report {
             Report::Notice(level, text) => Report::Notice(level, clean(text)),
-            Report::Did(deed, Err(why)) => Report::Did(deed, Err(clean(why))),
+            Report::Acked(order, Err(why)) => Report::Acked(order, Err(clean(why))),
             Report::Called(id, Err(why)) => Report::Called(id, Err(clean(why))),
             Report::Ended(turn, Outcome::Failed(why)) => Report::Ended(turn, Outcome::Failed(clean(why))),
             Report::Warned(turn, why) => Report::Warned(turn, clean(why)),
-            Report::Rested(Outcome::Failed(why)) => Report::Rested(Outcome::Failed(clean(why))),
+            Report::SelfEnded(Outcome::Failed(why)) => Report::SelfEnded(Outcome::Failed(clean(why))),
             other => other,
         };
         self.output.reports.push(report);
@@ -142,36 +142,36 @@ impl<P: Protocol> Machine<P> {
         self.output.frames.push((frame, purpose));
     }
 
-    /// Reports that the agent can be used, and what is to be known then.
+    /// Reports that the agent is ready, followed by the initial reports.
     pub fn connected(
         &mut self,
-        greeting: Vec<Report>,
-        doubt: Option<(P::Ask, Question)>,
+        initial_reports: Vec<Report>,
+        own_question: Option<(P::Ask, Question)>,
         restart: Option<u64>,
         at: Instant,
     ) {
-        self.leaving = None;
+        self.mode_being_left = None;
         self.report(Report::Ready(self.protocol.capabilities()));
-        greeting.into_iter().for_each(|report| self.report(report));
+        initial_reports.into_iter().for_each(|report| self.report(report));
         if let Some(call) = restart {
             self.report(Report::Called(call, Ok(Value::Null)));
         }
         self.guard_mode(at);
         let mut steps = Steps::default();
-        steps.push(Step::Occupied(doubt.is_some()));
-        if let Some((ask, question)) = doubt {
+        steps.push(Step::Occupied(own_question.is_some()));
+        if let Some((ask, question)) = own_question {
             steps.push(Step::Ask { id: OWN_QUESTION.to_owned(), ask, questions: vec![question] });
         }
         self.steps(steps, at);
     }
 
-    /// Takes an order.
+    /// Handles an order.
     pub fn order(&mut self, order: Order, at: Instant) -> Flow {
         match order {
             Order::Prompt { turn, text, attachments, .. } => {
                 if !attachments.is_empty() {
                     let title = self.protocol.title();
-                    self.warn(format!("attachments do not go to {title} yet; name the files in the message"));
+                    self.warn(format!("{title} does not support attachments; name the files in the message"));
                 }
                 let effects = self.turns.prompt(Prompt { turn, text });
                 self.effects(effects, at);
@@ -179,32 +179,32 @@ impl<P: Protocol> Machine<P> {
             Order::Answer { question, answer } => self.answer(question, answer, at),
             Order::Interrupt => {
                 let effects = self.turns.interrupt(at);
-                let cancels = effects.iter().any(|effect| matches!(effect, Effect::Report(Report::Ended(..))));
+                let cancels = effects.iter().any(|effect| matches!(effect, TurnEffect::Report(Report::Ended(..))));
                 self.effects(effects, at);
                 if cancels {
                     self.ask_again();
                 }
             }
             Order::SetModel(model) => self.choose(Setting::Model(model), true),
-            Order::SetMode(mode) => match self.protocol.allows(&mode) {
+            Order::SetMode(mode) => match self.protocol.check_mode(&mode) {
                 Ok(()) => self.choose(Setting::Mode(mode), true),
                 Err(error) => {
                     let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-                    self.decided(&Setting::Mode(mode), Err(format!("{error}{hint}")));
+                    self.report_setting(&Setting::Mode(mode), Err(format!("{error}{hint}")));
                 }
             },
             Order::Call { id, call: Call::Restart } => return Flow::Restart(id),
             Order::Call { id, call } => {
                 self.calls.insert(id);
-                self.protocol(at, |protocol, now, steps| protocol.call(id, call, now, steps));
+                self.protocol(at, |protocol, now, steps| protocol.run_call(id, call, now, steps));
             }
             Order::End => return Flow::End,
         }
         Flow::Continue
     }
 
-    /// Asks wh's own question once more: whoever keeps the conversation closes all questions with a cancelled prompt, and
-    /// prompts wait for the answer to this one.
+    /// Asks wh's own question again under a new key, because the space closes all questions when a prompt is cancelled,
+    /// and prompts wait for the answer to this question.
     fn ask_again(&mut self) {
         let own = self.questions.reopen(OWN_QUESTION);
         for (old, new, question) in own {
@@ -217,18 +217,21 @@ impl<P: Protocol> Machine<P> {
         let protocol = &self.protocol;
         let objection = |ask: &P::Ask, part: usize, answer: &_| protocol.objection(ask, part, answer);
         match self.questions.answer(&key, answer, objection) {
-            Answered::NotOpen => self.report(Report::Did(Deed::Answer(key), Err(NOT_OPEN.to_owned()))),
+            Answered::NotOpen => self.report(Report::Acked(AckedOrder::Answer(key), Err(NOT_OPEN.to_owned()))),
             Answered::Objection { why, question } => {
                 self.warn(why.clone());
-                self.report(Report::Did(Deed::Answer(key.clone()), Err(why)));
+                self.report(Report::Acked(AckedOrder::Answer(key.clone()), Err(why)));
                 self.report(Report::Asked { key, question });
             }
-            // The agent gets the answers to all parts at once.
-            Answered::Part => self.report(Report::Did(Deed::Answer(key), Ok(()))),
-            Answered::Whole { ask, answers } => {
+            // The agent receives the answers to all parts together.
+            Answered::Incomplete => self.report(Report::Acked(AckedOrder::Answer(key), Ok(()))),
+            Answered::Complete { ask, answers } => {
                 let mut steps = Steps::default();
-                if answers.first().is_some_and(|(_, answer)| self.protocol.decide(&ask, answer, &mut steps)) {
-                    self.report(Report::Did(Deed::Answer(key), Ok(())));
+                if answers
+                    .first()
+                    .is_some_and(|(_, answer)| self.protocol.answer_own_question(&ask, answer, &mut steps))
+                {
+                    self.report(Report::Acked(AckedOrder::Answer(key), Ok(())));
                     return self.steps(steps, at);
                 }
                 let frame = self.protocol.answer(ask, answers, &mut steps);
@@ -239,66 +242,64 @@ impl<P: Protocol> Machine<P> {
     }
 
     fn choose(&mut self, setting: Setting, ordered: bool) {
-        match self.protocol.choose(&setting) {
+        match self.protocol.setting_request(&setting) {
             Some(frame) => self.send(frame, Purpose::Choice { setting, ordered }),
-            None => self.decided(&setting, Ok(())),
+            None => self.report_setting(&setting, Ok(())),
         }
     }
 
-    /// A model or mode holds, or does not and the earlier choice stands.
-    fn decided(&mut self, setting: &Setting, outcome: Result<(), String>) {
+    /// Reports the outcome of a model or mode change.
+    fn report_setting(&mut self, setting: &Setting, outcome: Result<(), String>) {
         if let Err(why) = &outcome {
             self.warn(why.clone());
         }
         self.report(Report::Ready(self.protocol.capabilities()));
-        self.report(Report::Did(setting.deed(), outcome));
+        self.report(Report::Acked(setting.acked_order(), outcome));
     }
 
-    /// Leaves a mode that skips permissions where nobody has allowed one.
+    /// Leaves a mode that skips permissions, unless that is allowed.
     fn guard_mode(&mut self, at: Instant) {
         if self.may_skip {
             return;
         }
         let skipping = self.protocol.skipping_mode();
-        if skipping == self.leaving {
+        if skipping == self.mode_being_left {
             return;
         }
-        self.leaving.clone_from(&skipping);
+        self.mode_being_left.clone_from(&skipping);
         let Some(mode) = skipping else { return };
-        let text = format!("{} would work without asking a person (mode {mode:?})", self.protocol.title());
-        let allow = format!("to let it, {ALLOW_SKIPPING}");
+        let text = format!("{} is in mode {mode:?}, which skips permissions", self.protocol.title());
+        let allow = format!("to allow it, {ALLOW_SKIPPING}");
         let Some(careful) = self.protocol.careful_mode() else {
             self.output.fatal = Some(format!("{text}, and has no other mode ({allow})"));
             return;
         };
-        self.warn(format!("{text}, which wh was not started for; it works in the mode {careful:?} ({allow})"));
+        self.warn(format!("{text}; switching to mode {careful:?} ({allow})"));
         match self.protocol.enter_careful_mode(&careful) {
             Some(frame) => self.send(frame, Purpose::Choice { setting: Setting::Mode(careful), ordered: false }),
             None => self.steps(Steps(vec![Step::Ready]), at),
         }
     }
 
-    /// Takes an event of the link other than its end and replies.
+    /// Handles an event of the link other than replies and its end.
     pub fn event(&mut self, event: Inbound<P::Codec>, at: Instant) {
         match event {
             Inbound::Message(message) => {
-                self.protocol(at, |protocol, now, steps| protocol.said(message, now, steps));
+                self.protocol(at, |protocol, now, steps| protocol.on_message(message, now, steps));
             }
             Inbound::Skipped { bytes } => {
                 let title = self.protocol.title();
-                self.warn(format!(
-                    "{title} wrote a line of {bytes} bytes, which is too long to be read; it was passed over"
-                ));
+                self.warn(format!("{title} wrote a line of {bytes} bytes, which is too long; it was skipped"));
             }
             Inbound::Stderr(line) => {
-                self.protocol(at, |protocol, _, steps| protocol.logged(&line, steps));
+                self.protocol(at, |protocol, _, steps| protocol.on_stderr_line(&line, steps));
             }
             Inbound::Reply(..) | Inbound::Closed(_) => {}
         }
     }
 
-    /// A frame was written, or was not.
-    pub fn left(&mut self, purpose: &Purpose<P>, outcome: &Written, at: Instant) {
+    /// Handles the outcome of writing a frame.
+    pub fn frame_finished(&mut self, purpose: &Purpose<P>, outcome: &Written, at: Instant) {
         match purpose {
             Purpose::Prompt(turn) => match outcome {
                 Written::Written => {
@@ -309,7 +310,7 @@ impl<P: Protocol> Machine<P> {
                     let effects = self.turns.unwritable(why);
                     self.effects(effects, at);
                 }
-                // Its end is reported by itself, and decides.
+                // The exit of the process is reported separately and decides.
                 _ => {}
             },
             Purpose::Interrupt(turn) => {
@@ -318,106 +319,106 @@ impl<P: Protocol> Machine<P> {
                 }
             }
             Purpose::Answer(key) => {
-                let told = match outcome {
+                let ack = match outcome {
                     Written::Written => Ok(()),
                     Written::NotOpen => Err(NOT_OPEN.to_owned()),
                     Written::NotReading => Err(NOT_READ_YET.to_owned()),
                     Written::Unwritable(why) | Written::Gone(why) => Err(why.clone()),
                 };
-                if let Err(why) = &told {
-                    self.report(Report::Notice(Level::Error, format!("the answer has not arrived: {why}")));
+                if let Err(why) = &ack {
+                    self.report(Report::Notice(Level::Error, format!("the answer was not delivered: {why}")));
                 }
-                self.report(Report::Did(Deed::Answer(key.clone()), told));
+                self.report(Report::Acked(AckedOrder::Answer(key.clone()), ack));
             }
             Purpose::Choice { .. } | Purpose::Own(_) | Purpose::None => {}
         }
     }
 
-    /// A request was answered, or will not be.
-    pub fn replied(&mut self, purpose: Purpose<P>, reply: Result<Value, Failure<P::Refusal>>, at: Instant) {
+    /// Handles the reply to a request, or its failure.
+    pub fn replied(&mut self, purpose: Purpose<P>, reply: Result<Value, RequestFailure<P::Refusal>>, at: Instant) {
         match purpose {
             Purpose::Prompt(turn) => {
-                self.protocol(at, |protocol, now, steps| protocol.prompt_replied(&turn, reply, now, steps));
+                self.protocol(at, |protocol, now, steps| protocol.on_prompt_reply(&turn, reply, now, steps));
             }
             Purpose::Interrupt(turn) => {
                 if let (Ok(reply), true) = (&reply, self.turns.current() == turn.as_ref()) {
-                    self.protocol(at, |protocol, now, steps| protocol.interrupted(reply, now, steps));
+                    self.protocol(at, |protocol, now, steps| protocol.on_interrupt_reply(reply, now, steps));
                 }
-                let outcome = reply.map(drop).map_err(|failure| self.protocol.words(&failure));
+                let outcome = reply.map(drop).map_err(|failure| self.protocol.failure_text(&failure));
                 self.turns.interrupt_answered(turn.as_ref(), outcome);
             }
             Purpose::Choice { setting, ordered } => {
-                let outcome = self.protocol.chosen(&setting, reply);
+                let outcome = self.protocol.on_setting_reply(&setting, reply);
                 if ordered {
-                    self.decided(&setting, outcome);
+                    self.report_setting(&setting, outcome);
                 } else {
                     self.report(Report::Ready(self.protocol.capabilities()));
-                    if let (Err(why), Some(mode)) = (outcome, &self.leaving) {
+                    if let (Err(why), Some(mode)) = (outcome, &self.mode_being_left) {
                         let title = self.protocol.title();
                         self.output.fatal =
-                            Some(format!("{title} stays in its mode {mode:?}, which skips permissions: {why}"));
+                            Some(format!("{title} stays in mode {mode:?}, which skips permissions: {why}"));
                     }
                 }
                 self.guard_mode(at);
             }
             Purpose::Own(tag) => {
-                self.protocol(at, |protocol, now, steps| protocol.replied(tag, reply, now, steps));
+                self.protocol(at, |protocol, now, steps| protocol.on_reply(tag, reply, now, steps));
             }
             Purpose::Answer(_) | Purpose::None => {}
         }
     }
 
-    /// A call beside the conversation is done.
+    /// Handles the result of a background call.
     pub fn called(&mut self, id: u64, outcome: Result<Value, String>) {
         if self.calls.remove(&id) {
             self.report(Report::Called(id, outcome));
         }
     }
 
-    /// Time has passed.
+    /// Handles expired deadlines.
     pub fn tick(&mut self, at: Instant) {
         let effects = self.turns.overdue(at);
         self.effects(effects, at);
-        if self.protocol.wakes_at(self.now(at)).is_some_and(|wakes| wakes <= at) {
-            self.protocol(at, Protocol::woke);
+        if self.protocol.wake_at(self.now(at)).is_some_and(|wakes| wakes <= at) {
+            self.protocol(at, Protocol::on_wake);
         }
     }
 
-    /// The process has ended. Prompts that were not handed over come back.
-    pub fn lost(&mut self, words: &str, unwritten: Vec<Purpose<P>>, at: Instant) -> Vec<Prompt> {
-        self.settle(unwritten, words);
-        let (effects, unsent) = self.turns.lost(words);
+    /// Handles the end of the process. Returns the prompts that were not delivered.
+    pub fn process_lost(&mut self, reason: &str, unwritten: Vec<Purpose<P>>, at: Instant) -> Vec<Prompt> {
+        self.settle(unwritten, reason);
+        let (effects, unsent) = self.turns.agent_exited(reason);
         self.effects(effects, at);
         self.withdraw_all();
-        // Nobody reads them any more.
+        // The process that would read the frames is gone.
         self.output.frames.clear();
         unsent
     }
 
-    /// Fails the calls, and the orders behind frames, that have no outcome yet.
-    fn settle(&mut self, purposes: Vec<Purpose<P>>, words: &str) {
+    /// Fails calls and acknowledgements that have no outcome yet.
+    fn settle(&mut self, purposes: Vec<Purpose<P>>, reason: &str) {
         for call in std::mem::take(&mut self.calls) {
-            self.report(Report::Called(call, Err(words.to_owned())));
+            self.report(Report::Called(call, Err(reason.to_owned())));
         }
         for purpose in purposes {
             match purpose {
                 Purpose::Choice { setting, ordered: true } => {
-                    self.report(Report::Did(setting.deed(), Err(words.to_owned())));
+                    self.report(Report::Acked(setting.acked_order(), Err(reason.to_owned())));
                 }
-                Purpose::Answer(key) => self.report(Report::Did(Deed::Answer(key), Err(words.to_owned()))),
+                Purpose::Answer(key) => self.report(Report::Acked(AckedOrder::Answer(key), Err(reason.to_owned()))),
                 _ => {}
             }
         }
     }
 
-    /// The process is replaced by another one. Prompts that wait are for that one.
-    pub fn replaced(&mut self, purposes: Vec<Purpose<P>>, words: &str) {
-        self.settle(purposes, words);
+    /// Handles the replacement of the process. Waiting prompts go to the new process.
+    pub fn process_replaced(&mut self, purposes: Vec<Purpose<P>>, reason: &str) {
+        self.settle(purposes, reason);
         self.withdraw_all();
         self.output.frames.clear();
     }
 
-    /// The conversation is left. The agent is asked to stop before it ends.
+    /// Abandons the conversation. The agent is interrupted before its process is ended.
     pub fn abandon(&mut self, purposes: Vec<Purpose<P>>, reason: &str, at: Instant) {
         self.output.frames.clear();
         self.stop();
@@ -427,7 +428,7 @@ impl<P: Protocol> Machine<P> {
         self.withdraw_all();
     }
 
-    /// Asks the agent to stop before it ends. The outcome is nobody's.
+    /// Interrupts the agent before its process is ended. The outcome is not reported.
     pub fn stop(&mut self) {
         if self.turns.is_working() {
             let turn = self.turns.current().cloned();
@@ -437,39 +438,39 @@ impl<P: Protocol> Machine<P> {
         }
     }
 
-    fn effects(&mut self, effects: Vec<Effect>, at: Instant) {
+    fn effects(&mut self, effects: Vec<TurnEffect>, at: Instant) {
         for effect in effects {
             match effect {
-                Effect::Report(report) => {
+                TurnEffect::Report(report) => {
                     let delivered = matches!(report, Report::Delivered(_));
                     self.report(report);
                     if delivered {
-                        self.protocol(at, |protocol, _, steps| protocol.delivered(steps));
+                        self.protocol(at, |protocol, _, steps| protocol.on_prompt_delivered(steps));
                     }
                 }
-                Effect::Prompt(prompt) => {
+                TurnEffect::Prompt(prompt) => {
                     let mut steps = Steps::default();
                     let frame = self.protocol.prompt(&prompt.turn, &prompt.text, &mut steps);
                     self.steps(steps, at);
                     self.send(frame, Purpose::Prompt(prompt.turn));
                 }
-                Effect::Interrupt(turn) => self.interrupt(turn),
-                // Prompts wait for a person, not for the agent.
-                Effect::InterruptOccupation if self.questions.is_open(OWN_QUESTION) => {
-                    self.report(Report::Did(Deed::Interrupt, Ok(())));
+                TurnEffect::Interrupt(turn) => self.interrupt(turn),
+                // Prompts wait for the user, not for the agent.
+                TurnEffect::InterruptOccupation if self.questions.is_open(OWN_QUESTION) => {
+                    self.report(Report::Acked(AckedOrder::Interrupt, Ok(())));
                 }
-                Effect::InterruptOccupation => match self.protocol.interrupt(None) {
+                TurnEffect::InterruptOccupation => match self.protocol.interrupt(None) {
                     Some(frame) => {
                         self.turns.interrupt_occupation(at);
                         self.turns.interrupt_sent();
                         self.send(frame, Purpose::Interrupt(None));
                     }
-                    None => self.report(Report::Did(Deed::Interrupt, Ok(()))),
+                    None => self.report(Report::Acked(AckedOrder::Interrupt, Ok(()))),
                 },
-                Effect::Discard(turn) => self.output.discards.push(turn),
-                Effect::Close => {
+                TurnEffect::Discard(turn) => self.output.discards.push(turn),
+                TurnEffect::Close => {
                     let mut steps = Steps::default();
-                    self.protocol.close(&mut steps);
+                    self.protocol.finish_items(&mut steps);
                     self.steps(steps, at);
                     self.withdraw_all();
                 }
@@ -483,9 +484,9 @@ impl<P: Protocol> Machine<P> {
             self.turns.interrupt_sent();
         }
         self.send(frame, Purpose::Interrupt(turn));
-        // Questions that the agent does not withdraw by itself are closed on its side, then on ours.
+        // Questions that the agent does not withdraw itself are closed on its side first.
         let protocol = &self.protocol;
-        let closed = self.questions.take_if(|ask| protocol.abandon(ask).is_some());
+        let closed = self.questions.take_if(|ask| protocol.dismissal_frame(ask).is_some());
         for (keys, ask) in closed {
             self.withdraw(keys, &ask);
         }
@@ -498,7 +499,7 @@ impl<P: Protocol> Machine<P> {
     }
 
     fn withdraw(&mut self, keys: Vec<String>, ask: &P::Ask) {
-        if let Some(frame) = self.protocol.abandon(ask) {
+        if let Some(frame) = self.protocol.dismissal_frame(ask) {
             self.send(frame, Purpose::None);
         }
         keys.into_iter().for_each(|key| self.report(Report::Withdrew(key)));
@@ -509,13 +510,13 @@ impl<P: Protocol> Machine<P> {
         for step in steps.0 {
             match step {
                 Step::Report(report) => self.report(report),
-                Step::Once(level, text) => {
-                    if self.told.len() >= MAX_TOLD {
-                        self.told.clear();
+                Step::NoticeOnce(level, text) => {
+                    if self.shown_once.len() >= MAX_SHOWN_ONCE {
+                        self.shown_once.clear();
                     }
                     let mut hasher = DefaultHasher::new();
                     text.hash(&mut hasher);
-                    if self.told.insert(hasher.finish()) {
+                    if self.shown_once.insert(hasher.finish()) {
                         self.report(Report::Notice(level, text));
                     }
                 }
@@ -527,7 +528,7 @@ impl<P: Protocol> Machine<P> {
                     let effects = self.turns.begun();
                     self.effects(effects, at);
                 }
-                Step::OwnWork => {
+                Step::OwnWorkBegun => {
                     let effects = self.turns.own_work();
                     self.effects(effects, at);
                 }
@@ -556,7 +557,7 @@ impl<P: Protocol> Machine<P> {
                 Step::Send(frame) => self.send(frame, Purpose::None),
                 Step::Request(frame, tag) => self.send(frame, Purpose::Own(tag)),
                 Step::Called(id, outcome) => self.called(id, outcome),
-                Step::Aside(id, work) => self.output.asides.push((id, work)),
+                Step::RunInBackground(id, work) => self.output.background_calls.push((id, work)),
             }
         }
         if changed {

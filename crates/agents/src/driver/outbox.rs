@@ -1,5 +1,5 @@
-//! Frames on their way to the agent, in the order in which they were queued. One is written at a time, so an interrupt
-//! never overtakes the prompt before it. A frame whose deadline passes before its turn comes is not written at all.
+//! Queue of frames to the agent. Frames are written one at a time and in order, so an interrupt never overtakes the
+//! prompt before it. A frame whose deadline passes in the queue is not written.
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll, Waker};
@@ -7,31 +7,32 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use wh_core::space::TurnId;
-use wh_core::space::harness::Key;
-use wh_pipe::link::{Codec, Gone, Link};
+use wh_core::space::harness::HarnessKey;
+use wh_pipe::link::{Codec, Link, LinkError};
 
 use super::protocol::{FrameOf, Protocol, Setting};
-use crate::port::BoxFuture;
+use crate::interface::BoxFuture;
 
-/// Frames that may wait. Beyond that neither orders nor messages of the agent are taken: one that does not read is not read.
+/// Frames that may be queued. At the limit no orders and no messages from the agent are processed, because the agent
+/// does not read its input.
 const MAX_QUEUED: usize = 64;
 
-/// Time in which the agent has to read a frame that a person waits for.
+/// Time in which the agent must read a frame that a client waits for.
 pub(crate) const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Reason for a frame.
+/// Purpose of a frame.
 pub(crate) enum Purpose<P: Protocol> {
-    /// The prompt of a turn.
+    /// Prompt of a turn.
     Prompt(TurnId),
-    /// The interrupt of a turn, or with `None` of the agent's own work.
+    /// Interrupt of a turn; `None` for the agent's own work.
     Interrupt(Option<TurnId>),
-    /// The answer to the question with this key.
-    Answer(Key),
-    /// Another model or mode. `ordered`: somebody waits for the outcome.
+    /// Answer to the question with this key.
+    Answer(HarnessKey),
+    /// Model or mode change. `ordered` if a client waits for the outcome.
     Choice { setting: Setting, ordered: bool },
-    /// A request of the protocol's own.
+    /// Request that only the protocol knows.
     Own(P::Tag),
-    /// Nobody waits for an outcome.
+    /// No outcome is needed.
     None,
 }
 
@@ -41,44 +42,45 @@ impl<P: Protocol> Purpose<P> {
     }
 }
 
-struct Entry<P: Protocol> {
+struct QueuedFrame<P: Protocol> {
     frame: FrameOf<P>,
     purpose: Purpose<P>,
     deadline: Option<Instant>,
 }
 
-/// The frame that is being written.
+/// Frame being written.
 struct Writing<P: Protocol> {
     id: Option<<P::Codec as Codec>::Id>,
     purpose: Purpose<P>,
     deadline: Option<Instant>,
-    written: BoxFuture<'static, Result<bool, Gone>>,
+    written: BoxFuture<'static, Result<bool, LinkError>>,
 }
 
-/// A frame that has left the outbox.
-pub(crate) struct Left<P: Protocol> {
+/// Frame that has left the outbox.
+pub(crate) struct FinishedFrame<P: Protocol> {
     pub purpose: Purpose<P>,
-    /// The id of the request that it is, if it is one and was written.
+    /// Request id, if the frame is a request and was written.
     pub id: Option<<P::Codec as Codec>::Id>,
-    pub outcome: Outcome,
+    pub outcome: WriteOutcome,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum WriteOutcome {
     Written,
-    /// It answers a question that is not open any more.
+    /// The frame answers a question that is no longer open.
     NotOpen,
-    /// The agent has not read it in time. An answer, and a frame that is written in part, are still written when it does.
+    /// The agent did not read the frame in time. An answer or a partly written frame is still written when the agent
+    /// reads again.
     NotReading,
-    /// It cannot be written as a line.
+    /// The frame cannot be encoded as a line.
     Unwritable(String),
-    /// The agent is gone.
+    /// The agent has exited.
     Gone(String),
 }
 
-/// The outbox of one process.
+/// Outbox of one process.
 pub(crate) struct Outbox<P: Protocol> {
-    queue: VecDeque<Entry<P>>,
+    queue: VecDeque<QueuedFrame<P>>,
     writing: Option<Writing<P>>,
 }
 
@@ -87,14 +89,14 @@ impl<P: Protocol> Outbox<P> {
         Self { queue: VecDeque::new(), writing: None }
     }
 
-    /// True if nothing more should be taken that could be queued.
+    /// True if the queue is full. Input that may queue frames must then wait.
     pub fn is_full(&self) -> bool {
         self.queue.len() >= MAX_QUEUED
     }
 
     pub fn push(&mut self, frame: FrameOf<P>, purpose: Purpose<P>, now: Instant) {
         let deadline = purpose.deadline(now);
-        self.queue.push_back(Entry { frame, purpose, deadline });
+        self.queue.push_back(QueuedFrame { frame, purpose, deadline });
     }
 
     /// Drops the prompt of a turn if none of it is written.
@@ -102,65 +104,65 @@ impl<P: Protocol> Outbox<P> {
         let count = self.queue.len();
         self.queue.retain(|entry| !matches!(&entry.purpose, Purpose::Prompt(prompt) if prompt == turn));
         if self.queue.len() < count {
-            // Its interrupt would hit the next prompt.
+            // The prompt's interrupt would stop the next prompt instead.
             self.queue.retain(|entry| !matches!(&entry.purpose, Purpose::Interrupt(Some(of)) if of == turn));
         }
     }
 
-    /// The purposes of all frames that have not been written.
+    /// Takes the purposes of all unwritten frames.
     pub fn drain(&mut self) -> Vec<Purpose<P>> {
         let writing = self.writing.take().map(|writing| writing.purpose);
         writing.into_iter().chain(self.queue.drain(..).map(|entry| entry.purpose)).collect()
     }
 
-    /// True if nothing waits to be written.
+    /// True if no frame waits or is being written.
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty() && self.writing.is_none()
     }
 
-    /// The request that is being written. Its reply may come before the system has reported that it was written.
+    /// Takes the purpose of the request being written. Its reply may arrive before its write is reported as complete.
     pub fn take_early(&mut self, id: &<P::Codec as Codec>::Id) -> Option<Purpose<P>> {
         let writing = self.writing.as_mut().filter(|writing| writing.id.as_ref() == Some(id))?;
         Some(std::mem::replace(&mut writing.purpose, Purpose::None))
     }
 
-    /// The frame that has just been written, if its write is done: the end of the process may be seen first.
-    pub fn take_written(&mut self) -> Option<Left<P>> {
+    /// Takes the frame whose write has just completed, since the end of the process may be seen first.
+    pub fn take_written(&mut self) -> Option<FinishedFrame<P>> {
         let writing = self.writing.as_mut()?;
         let mut context = Context::from_waker(Waker::noop());
         let Poll::Ready(Ok(true)) = writing.written.as_mut().poll(&mut context) else { return None };
         let Writing { id, purpose, .. } = self.writing.take()?;
-        Some(Left { purpose, id, outcome: Outcome::Written })
+        Some(FinishedFrame { purpose, id, outcome: WriteOutcome::Written })
     }
 
-    /// Waits for the next frame to leave. Cancel safe.
-    pub async fn next(&mut self, link: &Link<P::Codec>) -> Left<P> {
+    /// Waits for the next frame to leave the outbox. Cancel safe.
+    pub async fn next(&mut self, link: &Link<P::Codec>) -> FinishedFrame<P> {
         loop {
             if let Some(writing) = &mut self.writing {
                 let outcome = tokio::select! {
                     biased;
                     written = &mut writing.written => match written {
-                        Ok(true) => Outcome::Written,
-                        Ok(false) => Outcome::NotOpen,
-                        Err(gone) => Outcome::Gone(gone.to_string()),
+                        Ok(true) => WriteOutcome::Written,
+                        Ok(false) => WriteOutcome::NotOpen,
+                        Err(gone) => WriteOutcome::Gone(gone.to_string()),
                     },
-                    // It is still written, should the agent read again; nobody waits for that.
+                    // The frame is still written if the agent reads again, but its outcome is no longer needed.
                     () = until(writing.deadline) => {
                         writing.deadline = None;
                         let purpose = std::mem::replace(&mut writing.purpose, Purpose::None);
-                        return Left { purpose, id: None, outcome: Outcome::NotReading };
+                        return FinishedFrame { purpose, id: None, outcome: WriteOutcome::NotReading };
                     }
                     () = until(self.queue.iter().filter_map(|entry| entry.deadline).min()) => {
                         match self.take_late() {
-                            Some(purpose) => return Left { purpose, id: None, outcome: Outcome::NotReading },
+                            Some(purpose) => return FinishedFrame { purpose, id: None, outcome: WriteOutcome::NotReading },
                             None => continue,
                         }
                     }
                 };
                 let Some(Writing { id, purpose, .. }) = self.writing.take() else { continue };
-                return Left { purpose, id, outcome };
+                return FinishedFrame { purpose, id, outcome };
             }
-            let Some(Entry { frame, purpose, deadline }) = self.queue.pop_front() else {
+            let Some(QueuedFrame { frame, purpose, deadline }) = self.queue.pop_front() else {
                 return std::future::pending().await;
             };
             match link.encode(frame) {
@@ -168,7 +170,9 @@ impl<P: Protocol> Outbox<P> {
                     let id = outbound.id().cloned();
                     self.writing = Some(Writing { id, purpose, deadline, written: Box::pin(link.write(outbound)) });
                 }
-                Err(error) => return Left { purpose, id: None, outcome: Outcome::Unwritable(error.to_string()) },
+                Err(error) => {
+                    return FinishedFrame { purpose, id: None, outcome: WriteOutcome::Unwritable(error.to_string()) };
+                }
             }
         }
     }
@@ -177,7 +181,7 @@ impl<P: Protocol> Outbox<P> {
         let now = Instant::now();
         let place = self.queue.iter().position(|entry| entry.deadline.is_some_and(|deadline| deadline <= now))?;
         match self.queue.get_mut(place) {
-            // The question is closed for everybody else: an answer that is not written would leave the agent waiting.
+            // The question is already closed for clients, so an unwritten answer would leave the agent waiting.
             Some(entry) if matches!(entry.purpose, Purpose::Answer(_)) => {
                 entry.deadline = None;
                 Some(std::mem::replace(&mut entry.purpose, Purpose::None))

@@ -1,225 +1,229 @@
-//! The protocol of an agent, as the driver uses it: messages in, steps out. No IO, no async and no clock: what takes time is
-//! the driver's.
+//! Interface between the driver and an agent's protocol: messages in, steps out. Implementations have no IO, no async
+//! code and no clock.
 
 use serde_json::Value;
 use tokio::time::Instant;
 use wh_core::space::TurnId;
-use wh_core::space::harness::{Call, Capabilities, Deed, Outcome, Report};
+use wh_core::space::harness::{AckedOrder, Call, Capabilities, Outcome, Report};
 use wh_core::space::item::Level;
 use wh_core::space::question::{Answer, Question};
-use wh_pipe::link::{Codec, Events, Link};
+use wh_pipe::link::{Codec, Link, LinkEvents};
 
 use super::turn::NOT_READING;
-use crate::port::{BoxFuture, Reports, StartError, Unheard};
+use crate::interface::{BoxFuture, Reports, ReportsClosed, StartError};
 
-/// A message to the agent.
+/// Frame sent to the agent.
 pub type FrameOf<P> = <<P as Protocol>::Codec as Codec>::Frame;
 
-/// A message of the agent.
+/// Message received from the agent.
 pub type MessageOf<P> = <<P as Protocol>::Codec as Codec>::Message;
 
-/// One agent's protocol. It lives as long as the harness: a new process of the agent continues with it.
+/// Protocol of one agent. Lives as long as the harness and continues with the next process after a restart.
 pub trait Protocol: Sized + Send + 'static {
-    /// Lines of the protocol.
+    /// Line codec of the protocol.
     type Codec: Codec<Reply = Result<Value, Self::Refusal>>;
-    /// Content of a refused request.
+    /// Error content of a refused request.
     type Refusal: Send + 'static;
-    /// A question of the agent, as far as it is needed to answer it.
+    /// Data needed to answer a question of the agent.
     type Ask: Send;
-    /// A request of the protocol's own, to know its reply by.
+    /// Identifies the reply to a protocol-specific request.
     type Tag: Send;
 
-    /// The agent's name for people.
+    /// Display name of the agent.
     fn title(&self) -> &str;
 
-    /// True if the agent answers an interrupt. Otherwise one that is written has arrived.
+    /// True if the agent acknowledges interrupts. Otherwise a written interrupt counts as acknowledged.
     fn acknowledges_interrupts(&self) -> bool;
 
-    /// The agent's abilities and choices now.
+    /// Current capabilities and settings of the agent.
     fn capabilities(&self) -> Capabilities;
 
-    /// A refused or unanswered request in words, with what to do about it.
-    fn words(&self, failure: &Failure<Self::Refusal>) -> String;
+    /// Formats a failed request, with a hint if one is known.
+    fn failure_text(&self, failure: &RequestFailure<Self::Refusal>) -> String;
 
-    /// A text without the name that the agent has for the conversation.
-    fn discreet(&self, text: &str) -> String;
+    /// Removes the agent's id of the conversation from a text.
+    fn redact_ids(&self, text: &str) -> String;
 
-    /// Handles a message of the agent.
-    fn said(&mut self, message: MessageOf<Self>, now: Now<'_>, steps: &mut Steps<Self>);
+    /// Handles a message from the agent.
+    fn on_message(&mut self, message: MessageOf<Self>, now: Now<'_>, steps: &mut Steps<Self>);
 
-    /// Handles a line of the agent's standard error, where the launch has a marker for such lines.
-    fn logged(&mut self, _line: &str, _steps: &mut Steps<Self>) {}
+    /// Handles a line of standard error that contains the launch's marker.
+    fn on_stderr_line(&mut self, _line: &str, _steps: &mut Steps<Self>) {}
 
-    /// Makes the frame of a prompt.
+    /// Builds the frame of a prompt.
     fn prompt(&mut self, turn: &TurnId, text: &str, steps: &mut Steps<Self>) -> FrameOf<Self>;
 
-    /// The agent was handed a prompt.
-    fn delivered(&mut self, _steps: &mut Steps<Self>) {}
+    /// Called after a prompt was delivered.
+    fn on_prompt_delivered(&mut self, _steps: &mut Steps<Self>) {}
 
-    /// Handles the reply to the prompt of a turn, where the prompt is a request.
-    fn prompt_replied(
+    /// Handles the reply to a prompt, if prompts are requests.
+    fn on_prompt_reply(
         &mut self,
         _turn: &TurnId,
-        _reply: Result<Value, Failure<Self::Refusal>>,
+        _reply: Result<Value, RequestFailure<Self::Refusal>>,
         _now: Now<'_>,
         _steps: &mut Steps<Self>,
     ) {
     }
 
-    /// Makes the frame that interrupts a turn, or with `None` the agent's own work. `None` comes back while the agent could not
-    /// tell which turn is meant; the driver asks again when more is known.
+    /// Builds the frame that interrupts a turn; `turn` is `None` for the agent's own work. Returns `None` while the
+    /// agent could not identify the turn; the driver tries again later.
     fn interrupt(&mut self, turn: Option<&TurnId>) -> Option<FrameOf<Self>>;
 
-    /// Handles the reply to an interrupt, where one tells more than that it was taken.
-    fn interrupted(&mut self, _reply: &Value, _now: Now<'_>, _steps: &mut Steps<Self>) {}
+    /// Handles the reply to an interrupt, if it contains more than an acknowledgement.
+    fn on_interrupt_reply(&mut self, _reply: &Value, _now: Now<'_>, _steps: &mut Steps<Self>) {}
 
-    /// The work has ended: its items are complete.
-    fn close(&mut self, steps: &mut Steps<Self>);
+    /// Completes all items at the end of the work.
+    fn finish_items(&mut self, steps: &mut Steps<Self>);
 
-    /// Says why an answer cannot be sent, if it cannot.
+    /// Returns the reason if an answer cannot be sent.
     fn objection(&self, _ask: &Self::Ask, _part: usize, _answer: &Answer) -> Option<String> {
         None
     }
 
-    /// Makes the frame that answers a question, with one answer for each of its parts.
+    /// Builds the frame that answers a question, with one answer for each of its parts.
     fn answer(&mut self, ask: Self::Ask, answers: Vec<(Question, Answer)>, steps: &mut Steps<Self>) -> FrameOf<Self>;
 
-    /// Takes the answer to a question of wh's own ([`Connected::doubt`]). False: it is a question of the agent.
-    fn decide(&mut self, _ask: &Self::Ask, _answer: &Answer, _steps: &mut Steps<Self>) -> bool {
+    /// Handles the answer to wh's own question ([`Connected::own_question`]). False if the agent asked the question.
+    fn answer_own_question(&mut self, _ask: &Self::Ask, _answer: &Answer, _steps: &mut Steps<Self>) -> bool {
         false
     }
 
-    /// Makes the frame for a question that nobody will answer. `None`: the agent withdraws it by itself.
-    fn abandon(&self, _ask: &Self::Ask) -> Option<FrameOf<Self>> {
+    /// Builds the frame for a question that will not be answered. `None` if the agent withdraws it itself.
+    fn dismissal_frame(&self, _ask: &Self::Ask) -> Option<FrameOf<Self>> {
         None
     }
 
-    /// Says whether a mode may be chosen.
-    fn allows(&self, mode: &str) -> Result<(), StartError>;
+    /// Checks that a mode may be entered.
+    fn check_mode(&self, mode: &str) -> Result<(), StartError>;
 
-    /// Makes the request for another model or mode. `None`: it holds from the next prompt on, without a request.
-    fn choose(&mut self, setting: &Setting) -> Option<FrameOf<Self>>;
+    /// Builds the request for a model or mode change. `None` if it applies from the next prompt on without a request.
+    fn setting_request(&mut self, setting: &Setting) -> Option<FrameOf<Self>>;
 
-    /// Takes the outcome of a choice; the error says why it does not hold.
-    fn chosen(&mut self, setting: &Setting, outcome: Result<Value, Failure<Self::Refusal>>) -> Result<(), String>;
+    /// Handles the outcome of a model or mode change. Returns the reason if it does not apply.
+    fn on_setting_reply(
+        &mut self,
+        setting: &Setting,
+        outcome: Result<Value, RequestFailure<Self::Refusal>>,
+    ) -> Result<(), String>;
 
-    /// The mode that it is in, if that skips permissions.
+    /// Current mode, if it skips permissions.
     fn skipping_mode(&self) -> Option<String>;
 
-    /// The mode to enter in place of one that skips permissions and may not. `None`: it has no other.
+    /// Mode that replaces a mode that skips permissions when this is not allowed. `None` if there is no such mode.
     fn careful_mode(&self) -> Option<String>;
 
-    /// Makes the request that enters the careful mode. `None`: it holds from the next prompt on, without a request.
+    /// Builds the request that enters the careful mode. `None` if it applies from the next prompt on without a request.
     fn enter_careful_mode(&mut self, mode: &str) -> Option<FrameOf<Self>> {
-        self.choose(&Setting::Mode(mode.to_owned()))
+        self.setting_request(&Setting::Mode(mode.to_owned()))
     }
 
-    /// Carries out a call other than `restart`.
-    fn call(&mut self, id: u64, call: Call, now: Now<'_>, steps: &mut Steps<Self>);
+    /// Executes a call other than `restart`.
+    fn run_call(&mut self, id: u64, call: Call, now: Now<'_>, steps: &mut Steps<Self>);
 
-    /// Handles the reply to a request of its own.
-    fn replied(
+    /// Handles the reply to a protocol-specific request.
+    fn on_reply(
         &mut self,
         _tag: Self::Tag,
-        _reply: Result<Value, Failure<Self::Refusal>>,
+        _reply: Result<Value, RequestFailure<Self::Refusal>>,
         _now: Now<'_>,
         _steps: &mut Steps<Self>,
     ) {
     }
 
-    /// Time at which [`woke`](Self::woke) is to be called, if nothing else happens.
-    fn wakes_at(&self, _now: Now<'_>) -> Option<Instant> {
+    /// Time at which [`on_wake`](Self::on_wake) must be called. Requested again after every event.
+    fn wake_at(&self, _now: Now<'_>) -> Option<Instant> {
         None
     }
 
-    /// The time has come.
-    fn woke(&mut self, _now: Now<'_>, _steps: &mut Steps<Self>) {}
+    /// Called at the time of [`wake_at`](Self::wake_at).
+    fn on_wake(&mut self, _now: Now<'_>, _steps: &mut Steps<Self>) {}
 
-    /// A process has ended; the next one goes on with the same conversation, where it can. True if it will.
-    fn lost(&mut self) -> bool;
+    /// Handles the end of a process. True if the next process will resume the conversation.
+    fn on_process_end(&mut self) -> bool;
 
-    /// The conversation is left: the next process begins a new one.
-    fn forget(&mut self);
+    /// Forgets the conversation, so that the next process starts a new one.
+    fn forget_conversation(&mut self);
 
-    /// The conversation cannot be resumed: the next process begins a new one, with the text of this one as context where
-    /// that is known. True if it is.
+    /// Forgets a conversation that cannot be resumed. The next process starts a new one with the text of the old one as
+    /// context. True if the text is known.
     fn replace_conversation(&mut self) -> bool {
-        self.forget();
+        self.forget_conversation();
         false
     }
 }
 
-/// The handshake of an agent, up to a conversation that can be used.
+/// Handshake of an agent, up to a usable conversation.
 pub trait Connect: Protocol {
-    /// Starts the agent and begins a conversation, or resumes the one that it was in. A process that cannot be used has
-    /// ended when this fails. History of a resumed conversation may be reported meanwhile.
+    /// Starts the agent and opens a conversation, or resumes the previous one. On failure the process has already
+    /// ended. The history of a resumed conversation may be reported before this returns.
     fn connect(&mut self, reports: &Reports) -> impl Future<Output = Result<Connected<Self>, ConnectError>> + Send;
 }
 
-/// A process that can be used.
+/// Process that is ready for prompts.
 pub struct Connected<P: Protocol> {
-    /// The link to it.
+    /// Link to the process.
     pub link: Link<P::Codec>,
-    /// Its messages.
-    pub events: Events<P::Codec>,
+    /// Events of the link.
+    pub events: LinkEvents<P::Codec>,
     /// Reports that follow the first [`Report::Ready`].
-    pub greeting: Vec<Report>,
-    /// A question of wh's own about the conversation. Prompts wait for its answer.
-    pub doubt: Option<(P::Ask, Question)>,
+    pub initial_reports: Vec<Report>,
+    /// Question of wh about the conversation. Prompts wait for its answer.
+    pub own_question: Option<(P::Ask, Question)>,
 }
 
-/// Reason why there is no conversation.
+/// Failure to open a conversation.
 #[derive(Debug)]
 pub enum ConnectError {
-    /// Another try would end the same way.
+    /// Permanent: retrying would fail the same way.
     Fatal(String),
-    /// Only the earlier conversation could not be resumed.
+    /// The earlier conversation could not be resumed. Starting a new one may succeed.
     ConversationLost(String),
-    /// Nobody hears reports any more.
-    Unheard,
+    /// The receiver of reports is closed.
+    ReportsClosed,
 }
 
-impl From<Unheard> for ConnectError {
-    fn from(_: Unheard) -> Self {
-        Self::Unheard
+impl From<ReportsClosed> for ConnectError {
+    fn from(_: ReportsClosed) -> Self {
+        Self::ReportsClosed
     }
 }
 
-/// A model or a mode to choose.
+/// Model or mode to select.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Setting {
-    /// A model.
+    /// Selects a model by id.
     Model(String),
-    /// A mode.
+    /// Selects a mode by id.
     Mode(String),
 }
 
 impl Setting {
-    /// The choice, as its outcome is reported.
-    pub fn deed(&self) -> Deed {
+    /// Identifies the order in its acknowledgement.
+    pub fn acked_order(&self) -> AckedOrder {
         match self {
-            Self::Model(model) => Deed::Model(model.clone()),
-            Self::Mode(mode) => Deed::Mode(mode.clone()),
+            Self::Model(model) => AckedOrder::Model(model.clone()),
+            Self::Mode(mode) => AckedOrder::Mode(mode.clone()),
         }
     }
 }
 
-/// Reason why a request has no result.
+/// Failure of a request.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Failure<R> {
-    /// The agent refuses.
+pub enum RequestFailure<R> {
+    /// The agent refused it.
     Refused(R),
-    /// The agent did not answer in time; it may still have done it.
+    /// The agent did not answer in time. It may still execute the request.
     Timeout,
     /// The request could not be written in time.
     NotReading,
-    /// The agent is gone, in these words.
+    /// The agent has exited, with this reason.
     Gone(String),
 }
 
-impl<R> Failure<R> {
-    /// In words; those of a refusal are the protocol's.
-    pub fn words(&self, refusal: impl FnOnce(&R) -> String) -> String {
+impl<R> RequestFailure<R> {
+    /// Formats the failure. The caller formats a refusal.
+    pub fn describe(&self, refusal: impl FnOnce(&R) -> String) -> String {
         match self {
             Self::Refused(refused) => refusal(refused),
             Self::Timeout => "it did not answer in time".to_owned(),
@@ -229,67 +233,66 @@ impl<R> Failure<R> {
     }
 }
 
-/// The state of the driver while a message is handled.
+/// State of the driver while a message is handled.
 #[derive(Debug, Clone, Copy)]
 pub struct Now<'a> {
-    /// The time.
     pub at: Instant,
-    /// The prompt under way.
+    /// Turn of the prompt in progress.
     pub turn: Option<&'a TurnId>,
-    /// A prompt or the agent's own work is under way.
+    /// A prompt or the agent's own work is in progress.
     pub working: bool,
-    /// A prompt would have to wait.
+    /// A new prompt would have to wait.
     pub busy: bool,
-    /// A prompt is under way or waits.
+    /// A prompt is in progress or waits.
     pub prompted: bool,
-    /// The work is to stop.
+    /// An interrupt is pending.
     pub interrupted: bool,
     /// A question is open.
     pub asked: bool,
 }
 
-/// A step of the driver.
+/// Instruction of a protocol to the driver.
 pub enum Step<P: Protocol> {
-    /// Report this.
+    /// Sends a report.
     Report(Report),
-    /// Tell a person, once only: agents repeat some warnings with every turn.
-    Once(Level, String),
-    /// The agent has taken the prompt of this turn.
+    /// Shows a notice, once per text: some agents repeat warnings in every turn.
+    NoticeOnce(Level, String),
+    /// The agent has accepted the prompt of this turn.
     Submitted(TurnId),
-    /// The agent works: on the prompt under way.
+    /// The agent works on the current prompt.
     Begun,
-    /// The agent works by itself.
-    OwnWork,
+    /// The agent has started work on its own.
+    OwnWorkBegun,
     /// The work has ended.
     Ended(Outcome),
-    /// The agent is busy with something that is not a turn, or no longer.
+    /// The agent is busy with an operation other than a turn, or no longer.
     Occupied(bool),
-    /// Ask a person.
+    /// Asks the user.
     Ask {
-        /// The agent's name for the question.
+        /// The agent's id of the question.
         id: String,
-        /// The part of it that its answer needs.
+        /// Data needed to answer it.
         ask: P::Ask,
-        /// Its parts, whose answers are wanted together.
+        /// Parts of the question. Their answers are sent together.
         questions: Vec<Question>,
     },
-    /// The agent does not want to know any more.
+    /// The agent withdraws the question with this id.
     Withdraw(String),
-    /// The abilities or choices have changed.
+    /// Capabilities or settings have changed.
     Ready,
-    /// End the process and start another one. Prompts that wait are for that one.
+    /// Ends the process and starts another. Waiting prompts go to the new process.
     Reconnect,
-    /// Write a frame that has no reply.
+    /// Writes a frame without a reply.
     Send(FrameOf<P>),
-    /// Write a request.
+    /// Writes a request.
     Request(FrameOf<P>, P::Tag),
-    /// A call was carried out, or not.
+    /// Completes a call.
     Called(u64, Result<Value, String>),
-    /// A call that takes its time, beside the conversation.
-    Aside(u64, BoxFuture<'static, Result<Value, String>>),
+    /// Runs a call in the background.
+    RunInBackground(u64, BoxFuture<'static, Result<Value, String>>),
 }
 
-/// Steps of the driver, in their order.
+/// Steps in order.
 pub struct Steps<P: Protocol>(pub Vec<Step<P>>);
 
 impl<P: Protocol> Default for Steps<P> {
@@ -299,42 +302,42 @@ impl<P: Protocol> Default for Steps<P> {
 }
 
 impl<P: Protocol> Steps<P> {
-    /// Adds a step.
+    /// Appends a step.
     pub fn push(&mut self, step: Step<P>) {
         self.0.push(step);
     }
 
-    /// Reports something.
+    /// Appends a report.
     pub fn report(&mut self, report: Report) {
         self.push(Step::Report(report));
     }
 
-    /// Reports several things.
+    /// Appends several reports.
     pub fn reports(&mut self, reports: Vec<Report>) {
         self.0.extend(reports.into_iter().map(Step::Report));
     }
 
-    /// Tells a person something.
+    /// Appends a notice.
     pub fn notice(&mut self, level: Level, text: impl Into<String>) {
         self.report(Report::Notice(level, text.into()));
     }
 
-    /// Warns a person.
+    /// Appends a warning.
     pub fn warn(&mut self, text: impl Into<String>) {
         self.notice(Level::Warning, text);
     }
 
-    /// The agent works on the prompt under way.
+    /// Appends the step that the agent works on the current prompt.
     pub fn begun(&mut self) {
         self.push(Step::Begun);
     }
 
-    /// The work has ended.
+    /// Appends the end of the work.
     pub fn ended(&mut self, outcome: Outcome) {
         self.push(Step::Ended(outcome));
     }
 
-    /// A call was carried out, or not.
+    /// Completes a call.
     pub fn called(&mut self, id: u64, outcome: Result<Value, String>) {
         self.push(Step::Called(id, outcome));
     }

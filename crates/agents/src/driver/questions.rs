@@ -1,27 +1,27 @@
-//! Open questions of an agent. A question may have several parts, which are answered one by one and sent together.
+//! Open questions of an agent. The parts of a question are answered one by one and sent together.
 
 use std::collections::BTreeMap;
 
-use wh_core::space::harness::Key;
+use wh_core::space::harness::HarnessKey;
 use wh_core::space::question::{Answer, Question};
 
-struct Open<A> {
-    /// The agent's name for it.
+struct OpenQuestion<A> {
+    /// The agent's id of the question.
     id: String,
     ask: A,
     parts: Vec<(Question, Option<Answer>)>,
 }
 
-impl<A> Open<A> {
-    fn keys(&self, number: u64) -> Vec<Key> {
+impl<A> OpenQuestion<A> {
+    fn keys(&self, number: u64) -> Vec<HarnessKey> {
         (0..self.parts.len()).map(|part| key(number, part)).collect()
     }
 }
 
-/// The questions that wait for an answer. Keys are never used again, also by a later process.
+/// Open questions. Keys are never reused, not even by a later process.
 pub(super) struct Questions<A> {
     asked: u64,
-    open: BTreeMap<u64, Open<A>>,
+    open: BTreeMap<u64, OpenQuestion<A>>,
 }
 
 impl<A> Default for Questions<A> {
@@ -30,24 +30,24 @@ impl<A> Default for Questions<A> {
     }
 }
 
-/// The consequence of one answer.
+/// Result of answering one part.
 pub(super) enum Answered<A> {
     NotOpen,
-    /// It cannot be sent; the question stays open and is asked again.
+    /// The answer cannot be sent. The question stays open and is asked again.
     Objection {
         why: String,
         question: Question,
     },
     /// Other parts are not answered yet.
-    Part,
-    /// Everything is answered.
-    Whole {
+    Incomplete,
+    /// All parts are answered.
+    Complete {
         ask: A,
         answers: Vec<(Question, Answer)>,
     },
 }
 
-fn key(number: u64, part: usize) -> Key {
+fn key(number: u64, part: usize) -> HarnessKey {
     format!("q{number}/{part}")
 }
 
@@ -61,14 +61,14 @@ impl<A> Questions<A> {
         self.open.is_empty()
     }
 
-    /// Opens a question; the key of each part.
-    pub fn open(&mut self, id: String, ask: A, questions: Vec<Question>) -> Vec<(Key, Question)> {
+    /// Opens a question and returns the key of each part.
+    pub fn open(&mut self, id: String, ask: A, questions: Vec<Question>) -> Vec<(HarnessKey, Question)> {
         self.asked += 1;
         let number = self.asked;
         let asked = questions.iter().cloned().enumerate().map(|(part, question)| (key(number, part), question));
         let asked = asked.collect();
         let parts = questions.into_iter().map(|question| (question, None)).collect();
-        self.open.insert(number, Open { id, ask, parts });
+        self.open.insert(number, OpenQuestion { id, ask, parts });
         asked
     }
 
@@ -86,24 +86,24 @@ impl<A> Questions<A> {
         }
         *given = Some(answer);
         if open.parts.iter().any(|(_, answer)| answer.is_none()) {
-            return Answered::Part;
+            return Answered::Incomplete;
         }
         match self.open.remove(&number) {
-            Some(Open { ask, parts, .. }) => {
+            Some(OpenQuestion { ask, parts, .. }) => {
                 let answers = parts.into_iter().filter_map(|(question, answer)| Some((question, answer?))).collect();
-                Answered::Whole { ask, answers }
+                Answered::Complete { ask, answers }
             }
             None => Answered::NotOpen,
         }
     }
 
-    /// True if the question that the agent calls `id` is open.
+    /// True if the question with the agent's id `id` is open.
     pub fn is_open(&self, id: &str) -> bool {
         self.open.values().any(|open| open.id == id)
     }
 
-    /// Gives the question that the agent calls `id` new keys: the old and the new key of each part that is not answered.
-    pub fn reopen(&mut self, id: &str) -> Vec<(Key, Key, Question)> {
+    /// Assigns new keys to a question. Returns old and new key of each unanswered part.
+    pub fn reopen(&mut self, id: &str) -> Vec<(HarnessKey, HarnessKey, Question)> {
         let Some(old) = self.open.iter().find(|(_, open)| open.id == id).map(|(number, _)| *number) else {
             return Vec::new();
         };
@@ -116,22 +116,22 @@ impl<A> Questions<A> {
         keys
     }
 
-    /// Closes the question that the agent calls `id`; the keys of its parts.
-    pub fn withdraw(&mut self, id: &str) -> Option<Vec<Key>> {
+    /// Closes a question and returns the keys of its parts.
+    pub fn withdraw(&mut self, id: &str) -> Option<Vec<HarnessKey>> {
         let number = self.open.iter().find(|(_, open)| open.id == id).map(|(number, _)| *number)?;
         self.open.remove(&number).map(|open| open.keys(number))
     }
 
-    /// Closes those that are to be closed.
-    pub fn take_if(&mut self, is_wanted: impl Fn(&A) -> bool) -> Vec<(Vec<Key>, A)> {
+    /// Closes the matching questions.
+    pub fn take_if(&mut self, is_wanted: impl Fn(&A) -> bool) -> Vec<(Vec<HarnessKey>, A)> {
         let (taken, kept) = std::mem::take(&mut self.open).into_iter().partition(|(_, open)| is_wanted(&open.ask));
         self.open = kept;
-        let taken: BTreeMap<u64, Open<A>> = taken;
+        let taken: BTreeMap<u64, OpenQuestion<A>> = taken;
         taken.into_iter().map(|(number, open)| (open.keys(number), open.ask)).collect()
     }
 
-    /// Closes all.
-    pub fn take_all(&mut self) -> Vec<(Vec<Key>, A)> {
+    /// Closes all questions.
+    pub fn take_all(&mut self) -> Vec<(Vec<HarnessKey>, A)> {
         self.take_if(|_| true)
     }
 }
@@ -162,11 +162,11 @@ mod tests {
         let mut questions = Questions::default();
         let asked = questions.open("a".to_owned(), 7, vec![question("one"), question("two")]);
         let [(first, _), (second, _)] = &asked[..] else { panic!("two parts") };
-        assert!(matches!(questions.answer(second, said("2"), |_, _, _| None), Answered::Part));
+        assert!(matches!(questions.answer(second, said("2"), |_, _, _| None), Answered::Incomplete));
         let refused = questions.answer(first, said("no"), |ask, part, _| Some(format!("{ask} {part}")));
         assert!(matches!(refused, Answered::Objection { why, .. } if why == "7 0"));
-        let Answered::Whole { ask: 7, answers } = questions.answer(first, said("1"), |_, _, _| None) else {
-            panic!("it is whole")
+        let Answered::Complete { ask: 7, answers } = questions.answer(first, said("1"), |_, _, _| None) else {
+            panic!("it is complete")
         };
         let texts: Vec<_> = answers.into_iter().map(|(question, answer)| (question.title, answer.text)).collect();
         assert_eq!(texts, [("one".to_owned(), Some("1".to_owned())), ("two".to_owned(), Some("2".to_owned()))]);

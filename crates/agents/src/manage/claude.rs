@@ -1,4 +1,4 @@
-//! What Claude Code prints: who is logged in, its MCP servers; and the files in which it keeps conversations.
+//! Parses the output of Claude Code's commands (login state, MCP servers) and lists its conversation files.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -7,17 +7,17 @@ use serde_json::Value;
 use wh_core::space::roster::McpServer;
 
 use super::title;
-use crate::port::{Kept, LoginState};
+use crate::interface::{LoginState, SavedConversation};
 
-/// Lines of a conversation that are looked at for what it is about.
-const LINES: usize = 200;
+/// Lines of a conversation that are scanned for its title.
+const MAX_SCANNED_LINES: usize = 200;
 
-/// The longest line that is read.
-const LONGEST: usize = 4 * 1024 * 1024;
+/// Longest line that is parsed.
+const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 
-/// `claude auth status`.
-pub(crate) fn status(said: &str) -> LoginState {
-    let Ok(status) = serde_json::from_str::<Value>(said) else { return LoginState::Unknown };
+/// Parses the output of `claude auth status`.
+pub(crate) fn status(output: &str) -> LoginState {
+    let Ok(status) = serde_json::from_str::<Value>(output) else { return LoginState::Unknown };
     match status["loggedIn"].as_bool() {
         Some(false) => LoginState::No,
         Some(true) => {
@@ -28,8 +28,8 @@ pub(crate) fn status(said: &str) -> LoginState {
     }
 }
 
-/// `claude mcp list`: `NAME: COMMAND - ✔ Connected`, a line each.
-pub(crate) fn mcp(said: &str) -> Vec<McpServer> {
+/// Parses the output of `claude mcp list`, one line `NAME: COMMAND - ✔ Connected` per server.
+pub(crate) fn mcp(output: &str) -> Vec<McpServer> {
     let line = |line: &str| {
         let (name, rest) = line.split_once(": ")?;
         let (_, status) = rest.rsplit_once(" - ")?;
@@ -37,38 +37,39 @@ pub(crate) fn mcp(said: &str) -> Vec<McpServer> {
         let plain = !name.is_empty() && !name.contains(char::is_whitespace) && !status.is_empty();
         plain.then(|| McpServer { name: name.to_owned(), status: status.to_lowercase(), reason: None })
     };
-    said.lines().filter_map(|text| line(text.trim())).collect()
+    output.lines().filter_map(|text| line(text.trim())).collect()
 }
 
-/// The conversations in a folder, the newest first.
-pub(crate) fn conversations(folder: &Path, directory: &Path) -> Vec<Kept> {
+/// Lists the conversations in a directory, newest first.
+pub(crate) fn conversations(folder: &Path, directory: &Path) -> Vec<SavedConversation> {
     let files = std::fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
-    let mut kept: Vec<Kept> = files.filter_map(|file| conversation(&file, directory)).collect();
-    kept.sort_by_key(|kept| std::cmp::Reverse(kept.at));
-    kept
+    let mut saved: Vec<SavedConversation> = files.filter_map(|file| conversation(&file, directory)).collect();
+    saved.sort_by_key(|saved| std::cmp::Reverse(saved.at));
+    saved
 }
 
-/// One of them; none if nobody has said anything in it.
-fn conversation(file: &Path, directory: &Path) -> Option<Kept> {
+/// Reads one conversation. `None` if it has no message of the user.
+fn conversation(file: &Path, directory: &Path) -> Option<SavedConversation> {
     let name = file.file_name()?.to_str()?.strip_suffix(".jsonl")?.to_owned();
     let at = file.metadata().and_then(|facts| facts.modified()).ok();
-    let lines = BufReader::new(std::fs::File::open(file).ok()?).split(b'\n').map_while(Result::ok).take(LINES);
-    let (mut about, mut said) = (None, None);
-    for line in lines.filter(|line| line.len() <= LONGEST) {
+    let lines =
+        BufReader::new(std::fs::File::open(file).ok()?).split(b'\n').map_while(Result::ok).take(MAX_SCANNED_LINES);
+    let (mut about, mut first_prompt) = (None, None);
+    for line in lines.filter(|line| line.len() <= MAX_LINE_BYTES) {
         let Ok(entry) = serde_json::from_slice::<Value>(&line) else { continue };
         match entry["type"].as_str() {
             Some("summary") => about = about.or_else(|| title(entry["summary"].as_str()?)),
-            Some("user") if said.is_none() && entry["isSidechain"] != true && entry["isMeta"] != true => {
-                said = prompt(&entry["message"]["content"]);
+            Some("user") if first_prompt.is_none() && entry["isSidechain"] != true && entry["isMeta"] != true => {
+                first_prompt = prompt(&entry["message"]["content"]);
             }
             _ => {}
         }
     }
-    let said = about.or(said)?;
-    Some(Kept { name, title: said, at, directory: Some(directory.to_owned()) })
+    let title = about.or(first_prompt)?;
+    Some(SavedConversation { name, title, at, directory: Some(directory.to_owned()) })
 }
 
-/// What a person said, not what was written in their place.
+/// Title from a user message. `None` for messages that the agent wrote in the user's name.
 fn prompt(content: &Value) -> Option<String> {
     let text = match content {
         Value::String(text) => text.as_str(),
@@ -129,8 +130,8 @@ mod tests {
             .unwrap()
             .set_modified(std::time::SystemTime::UNIX_EPOCH)
             .unwrap();
-        let kept = conversations(folder.path(), Path::new("/w"));
-        let names: Vec<(&str, &str)> = kept.iter().map(|one| (one.name.as_str(), one.title.as_str())).collect();
+        let saved = conversations(folder.path(), Path::new("/w"));
+        let names: Vec<(&str, &str)> = saved.iter().map(|one| (one.name.as_str(), one.title.as_str())).collect();
         assert_eq!(names, [("two", "A summary"), ("one", "fix the")]);
         assert_eq!(conversations(Path::new("/nowhere/at/all"), Path::new("/w")), []);
     }

@@ -1,4 +1,4 @@
-//! What Codex prints and answers: who is logged in, its MCP servers, its models and conversations.
+//! Parses Codex's command output and replies: login state, MCP servers, models and conversations.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,12 +7,12 @@ use wh_core::space::roster::{McpServer, ModelCard};
 use wh_wire::codex::Account;
 
 use super::title;
-use crate::port::{Kept, LoginState, Surroundings};
+use crate::interface::{LoginState, QueryContext, SavedConversation};
 
-/// `codex login status`. A key is shown in part; that is nobody's business.
-pub(crate) fn status(said: &str) -> LoginState {
+/// Parses the output of `codex login status`. The partially masked API key is omitted.
+pub(crate) fn status(output: &str) -> LoginState {
     let line =
-        |beginning: &str| said.lines().find_map(|line| Some(line.trim().strip_prefix(beginning)?.trim().to_owned()));
+        |beginning: &str| output.lines().find_map(|line| Some(line.trim().strip_prefix(beginning)?.trim().to_owned()));
     if line("Not logged in").is_some() {
         return LoginState::No;
     }
@@ -28,9 +28,10 @@ pub(crate) fn status(said: &str) -> LoginState {
     }
 }
 
-/// What `account/read` and `config/read` say: a provider of one's own is paid by a variable, or by nothing.
-pub(crate) fn account(account: &Value, config: &Value, here: &Surroundings) -> LoginState {
-    let Account { by, needed } = Account::read(account);
+/// Login state from `account/read` and `config/read`. Model providers other than OpenAI take their key from an
+/// environment variable, or need none.
+pub(crate) fn account(account: &Value, config: &Value, here: &QueryContext) -> LoginState {
+    let Account { login: by, needed } = Account::read(account);
     if let Some(by) = by {
         return LoginState::Yes { account: Some(by) };
     }
@@ -46,16 +47,16 @@ pub(crate) fn account(account: &Value, config: &Value, here: &Surroundings) -> L
     }
 }
 
-/// The variable that the provider in use takes its key from, if it is one of those.
+/// Environment variable with the API key of the configured provider, if it has one.
 pub(crate) fn variable(config: &Value) -> Option<String> {
     let config = &config["config"];
     let provider = config["model_provider"].as_str()?;
     config["model_providers"][provider]["env_key"].as_str().map(str::to_owned)
 }
 
-/// `codex mcp list --json`.
-pub(crate) fn mcp(said: &str) -> Option<Vec<McpServer>> {
-    let servers: Vec<Value> = serde_json::from_str(said).ok()?;
+/// Parses the output of `codex mcp list --json`.
+pub(crate) fn mcp(output: &str) -> Option<Vec<McpServer>> {
+    let servers: Vec<Value> = serde_json::from_str(output).ok()?;
     let server = |server: &Value| {
         let enabled = server["enabled"].as_bool().unwrap_or(true);
         let asks = server["auth_status"].as_str() == Some("not_logged_in");
@@ -69,7 +70,7 @@ pub(crate) fn mcp(said: &str) -> Option<Vec<McpServer>> {
     Some(servers.iter().filter_map(server).collect())
 }
 
-/// `model/list`.
+/// Parses the reply to `model/list`.
 pub(crate) fn models(reply: &Value, current: Option<&str>) -> Vec<ModelCard> {
     let list = reply["data"].as_array().map(Vec::as_slice).unwrap_or_default();
     let model = |model: &Value| {
@@ -81,18 +82,18 @@ pub(crate) fn models(reply: &Value, current: Option<&str>) -> Vec<ModelCard> {
     list.iter().filter(|one| one["hidden"] != true).filter_map(model).collect()
 }
 
-/// `thread/list`, the newest first.
-pub(crate) fn conversations(reply: &Value) -> Vec<Kept> {
+/// Parses the reply to `thread/list`, newest first.
+pub(crate) fn conversations(reply: &Value) -> Vec<SavedConversation> {
     let list = reply["data"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let kept = |thread: &Value| {
+    let saved = |thread: &Value| {
         let name = thread["id"].as_str()?.to_owned();
         let about = ["name", "preview"].iter().find_map(|field| title(thread[*field].as_str()?));
         let seconds = ["updatedAt", "createdAt"].iter().find_map(|field| thread[*field].as_u64());
         let at = seconds.and_then(|seconds| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds)));
         let directory = thread["cwd"].as_str().map(Into::into);
-        Some(Kept { name, title: about.unwrap_or_else(|| "(nothing was said)".to_owned()), at, directory })
+        Some(SavedConversation { name, title: about.unwrap_or_else(|| "(no messages)".to_owned()), at, directory })
     };
-    list.iter().filter_map(kept).collect()
+    list.iter().filter_map(saved).collect()
 }
 
 #[cfg(test)]
@@ -116,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_provider_of_ones_own_is_paid_by_a_variable_or_by_nothing() {
-        let mut here = Surroundings::new("/");
+        let mut here = QueryContext::new("/");
         let nobody = json!({"account": null, "requiresOpenaiAuth": false});
         let config = json!({"config": {"model_provider": "lab", "model_providers": {"lab": {"env_key": "LAB_KEY"}}}});
         here.environment.insert("LAB_KEY".into(), Some("x".into()));
@@ -161,10 +162,10 @@ mod tests {
             {"id": "t1", "preview": "fix it\nnow", "updatedAt": 5, "cwd": "/w"},
             {"id": "t2", "name": "Named", "createdAt": 3}, {"id": "t3"}, {},
         ]});
-        let kept = conversations(&reply);
-        let titles: Vec<&str> = kept.iter().map(|one| one.title.as_str()).collect();
-        assert_eq!(titles, ["fix it", "Named", "(nothing was said)"]);
-        assert_eq!(kept[0].at, Some(SystemTime::UNIX_EPOCH + Duration::from_secs(5)));
+        let saved = conversations(&reply);
+        let titles: Vec<&str> = saved.iter().map(|one| one.title.as_str()).collect();
+        assert_eq!(titles, ["fix it", "Named", "(no messages)"]);
+        assert_eq!(saved[0].at, Some(SystemTime::UNIX_EPOCH + Duration::from_secs(5)));
         assert_eq!(conversations(&json!({})), []);
     }
 }

@@ -1,26 +1,27 @@
-//! What `cursor-agent` prints: who is logged in, itself, its models and its MCP servers. From captures of the real one.
+//! Parses the output of `cursor-agent`: login state, facts, models and MCP servers. The formats are taken from captures
+//! of the real program.
 
 use wh_core::space::roster::{McpServer, ModelCard};
 
 use super::run::run;
-use crate::port::LoginState;
+use crate::interface::LoginState;
 use crate::table::management::Inquiry;
 
-/// `cursor-agent about`: a name and two or more spaces before each value. What is said of the version and of the person
-/// is known otherwise, and left out.
-pub(crate) fn about(said: &str) -> Vec<(String, String)> {
+/// Parses the output of `cursor-agent about`, with two or more spaces between name and value. Version and user are
+/// omitted, because other commands report them.
+pub(crate) fn about(output: &str) -> Vec<(String, String)> {
     let fact = |line: &str| {
         let (name, value) = line.trim().split_once("  ")?;
         let (name, value) = (name.trim(), value.trim());
         let known = ["CLI Version", "User Email"].contains(&name);
         (!known && !name.is_empty() && !value.is_empty()).then(|| (name.to_owned(), value.to_owned()))
     };
-    said.lines().filter_map(fact).collect()
+    output.lines().filter_map(fact).collect()
 }
 
-/// `cursor-agent status`, and the end of `cursor-agent login`.
-pub(crate) fn status(said: &str) -> LoginState {
-    for line in said.lines().map(str::trim) {
+/// Parses the output of `cursor-agent status` and the end of `cursor-agent login`.
+pub(crate) fn status(output: &str) -> LoginState {
+    for line in output.lines().map(str::trim) {
         if let Some((_, who)) = line.split_once("Logged in as ") {
             return LoginState::Yes { account: Some(who.trim().to_owned()).filter(|who| !who.is_empty()) };
         }
@@ -34,9 +35,9 @@ pub(crate) fn status(said: &str) -> LoginState {
     LoginState::Unknown
 }
 
-/// `cursor-agent models`: `ID - NAME`, and after two spaces or more `(default)`, `(current)` or `(current, default)`. A
-/// name may end in parentheses of its own, as `Claude 4.6 Opus (Thinking)`.
-pub(crate) fn models(said: &str) -> Vec<ModelCard> {
+/// Parses the output of `cursor-agent models`: `ID - NAME`, followed by two or more spaces and `(default)`, `(current)`
+/// or `(current, default)`. A name may itself end in parentheses, such as `Claude 4.6 Opus (Thinking)`.
+pub(crate) fn models(output: &str) -> Vec<ModelCard> {
     let model = |line: &str| {
         let (id, rest) = line.trim().split_once(" - ")?;
         if id.is_empty() || id.contains(char::is_whitespace) {
@@ -50,11 +51,11 @@ pub(crate) fn models(said: &str) -> Vec<ModelCard> {
         let (is_default, is_current) = (tagged("default"), tagged("current"));
         Some(ModelCard { id: id.to_owned(), title: title.trim().to_owned(), is_default, is_current })
     };
-    said.lines().filter_map(model).collect()
+    output.lines().filter_map(model).collect()
 }
 
-/// `cursor-agent mcp list`: `NAME: STATUS`, with a reason in parentheses or without.
-pub(crate) fn mcp(said: &str) -> Vec<McpServer> {
+/// Parses the output of `cursor-agent mcp list`: `NAME: STATUS`, optionally with a reason in parentheses.
+pub(crate) fn mcp(output: &str) -> Vec<McpServer> {
     let server = |line: &str| {
         let (name, rest) = line.trim().split_once(": ")?;
         if name.is_empty() || name.contains(char::is_whitespace) {
@@ -66,17 +67,17 @@ pub(crate) fn mcp(said: &str) -> Vec<McpServer> {
         };
         Some(McpServer { name: name.to_owned(), status: status.trim().to_owned(), reason })
     };
-    said.lines().filter_map(server).collect()
+    output.lines().filter_map(server).collect()
 }
 
-/// Runs `cursor-agent status`.
+/// Reads the login state with `cursor-agent status`.
 pub(crate) async fn login(inquiry: Inquiry<'_>) -> LoginState {
-    run(inquiry.launch, &["status"]).await.map_or(LoginState::Unknown, |said| status(&said.text()))
+    run(inquiry.launch, &["status"]).await.map_or(LoginState::Unknown, |output| status(&output.text()))
 }
 
-/// Runs `cursor-agent about`.
+/// Reads facts with `cursor-agent about`.
 pub(crate) async fn facts(inquiry: Inquiry<'_>) -> Vec<(String, String)> {
-    run(inquiry.launch, &["about"]).await.map(|said| about(&said.out)).unwrap_or_default()
+    run(inquiry.launch, &["about"]).await.map(|output| about(&output.out)).unwrap_or_default()
 }
 
 #[cfg(test)]

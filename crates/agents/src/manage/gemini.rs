@@ -1,5 +1,5 @@
-//! What Gemini CLI prints, and what its files say: who is logged in, its MCP servers, its conversations. It has no command
-//! for the first; what would be used is found as it finds it itself.
+//! Reads the state of Gemini CLI from its files and command output: login, MCP servers and conversations. It has no
+//! command for the login state, so this module reimplements its lookup.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -8,29 +8,29 @@ use serde_json::Value;
 use wh_core::space::roster::McpServer;
 
 use super::run::run;
-use super::{is_there, time, title};
-use crate::port::{Kept, LoginState, ManageError, Surroundings};
+use super::{is_non_empty_file, time, title};
+use crate::interface::{LoginState, ManageError, QueryContext, SavedConversation};
 use crate::table::management::Inquiry;
 
-/// Lines of a conversation that are looked at for what it is about.
-const LINES: usize = 100;
+/// Lines of a conversation that are scanned for its title.
+const MAX_SCANNED_LINES: usize = 100;
 
-/// The most of a settings file that is read.
-const LONGEST: u64 = 1024 * 1024;
+/// Largest JSON settings file that is read.
+const MAX_JSON_BYTES: u64 = 1024 * 1024;
 
-/// How to log in, for whom nothing is set up.
+/// Login instructions if no login is configured.
 pub(crate) const INSTRUCTIONS: &str = "Gemini CLI has no login command. Set GEMINI_API_KEY (a key from \
                                        https://aistudio.google.com/apikey) before wh is started, or put it into \
                                        ~/.gemini/.env; or run `gemini` on a terminal and log in there.";
 
-/// Gemini CLI's own folder.
-pub(crate) fn folder(here: &Surroundings) -> Option<PathBuf> {
+/// Gemini CLI's own directory.
+pub(crate) fn folder(here: &QueryContext) -> Option<PathBuf> {
     let home = here.variable("GEMINI_CLI_HOME").map(PathBuf::from).or_else(|| here.home(""))?;
     Some(home.join(".gemini"))
 }
 
-/// The folder with the conversations of this directory, by Gemini CLI's list of projects. It may not be there yet.
-pub(crate) fn chats(here: &Surroundings) -> Option<PathBuf> {
+/// Directory with the conversations of the working directory, from Gemini CLI's list of projects. It may not exist yet.
+pub(crate) fn chats(here: &QueryContext) -> Option<PathBuf> {
     let folder = folder(here)?;
     let projects = json(&folder.join("projects.json"))?;
     let project = projects["projects"][here.directory.to_str()?].as_str()?;
@@ -39,14 +39,14 @@ pub(crate) fn chats(here: &Surroundings) -> Option<PathBuf> {
 }
 
 fn json(path: &Path) -> Option<Value> {
-    if path.metadata().ok()?.len() > LONGEST {
+    if path.metadata().ok()?.len() > MAX_JSON_BYTES {
         return None;
     }
     serde_json::from_slice(&std::fs::read(path).ok()?).ok()
 }
 
-/// Whether somebody is logged in: by the way that is set up, or that the environment chooses.
-pub(crate) fn login(here: &Surroundings) -> LoginState {
+/// Login state of the configured authentication type, or of the one that the environment selects.
+pub(crate) fn login(here: &QueryContext) -> LoginState {
     let folder = folder(here);
     let settings = folder.as_ref().and_then(|folder| json(&folder.join("settings.json"))).unwrap_or_default();
     let chosen =
@@ -62,7 +62,9 @@ pub(crate) fn login(here: &Surroundings) -> LoginState {
     let set = |name: &str| here.variable(name).is_some() || named_in_file(here, name);
     match way.as_str() {
         "gemini-api-key" if set("GEMINI_API_KEY") => by("GEMINI_API_KEY"),
-        "gemini-api-key" if is_there(folder.as_ref().map(|it| it.join("gemini-credentials.json"))) => by("an API key"),
+        "gemini-api-key" if is_non_empty_file(folder.as_ref().map(|it| it.join("gemini-credentials.json"))) => {
+            by("an API key")
+        }
         "gemini-api-key" => LoginState::No,
         "vertex-ai" if set("GOOGLE_API_KEY") => by("GOOGLE_API_KEY"),
         "vertex-ai" if set("GOOGLE_CLOUD_PROJECT") && set("GOOGLE_CLOUD_LOCATION") => by("GOOGLE_CLOUD_PROJECT"),
@@ -71,18 +73,19 @@ pub(crate) fn login(here: &Surroundings) -> LoginState {
             let file = |name: &str| folder.as_ref().map(|folder| folder.join(name));
             let accounts = file("google_accounts.json").and_then(|path| json(&path)).unwrap_or_default();
             let account = accounts["active"].as_str().map(str::to_owned);
-            let there = is_there(file("oauth_creds.json")) || is_there(file("gemini-credentials.json"));
+            let there =
+                is_non_empty_file(file("oauth_creds.json")) || is_non_empty_file(file("gemini-credentials.json"));
             if there { LoginState::Yes { account } } else { LoginState::No }
         }
         _ => LoginState::Unknown,
     }
 }
 
-/// Whether a file of variables names this one, as Gemini CLI looks for them.
-fn named_in_file(here: &Surroundings, name: &str) -> bool {
+/// True if the `.env` file that Gemini CLI would use sets the variable.
+fn named_in_file(here: &QueryContext, name: &str) -> bool {
     let beside = here.directory.ancestors().flat_map(|one| [one.join(".gemini/.env"), one.join(".env")]);
     let at_home = ["", ".gemini"].into_iter().filter_map(|below| here.home(below)).map(|home| home.join(".env"));
-    // The first file that there is is the one that is read.
+    // Gemini reads only the first file that exists.
     let Some(file) = beside.chain(at_home).find(|file| file.is_file()) else { return false };
     let text = std::fs::read_to_string(file).unwrap_or_default();
     text.lines().any(|line| {
@@ -91,8 +94,8 @@ fn named_in_file(here: &Surroundings, name: &str) -> bool {
     })
 }
 
-/// `gemini mcp list`: a mark, `NAME: COMMAND (KIND) - STATUS`.
-pub(crate) fn mcp(said: &str) -> Vec<McpServer> {
+/// Parses the output of `gemini mcp list`: a mark and `NAME: COMMAND (KIND) - STATUS`.
+pub(crate) fn mcp(output: &str) -> Vec<McpServer> {
     let server = |line: &str| {
         let line = line.trim().trim_start_matches(|first: char| !first.is_alphanumeric());
         let (name, rest) = line.split_once(": ")?;
@@ -101,86 +104,86 @@ pub(crate) fn mcp(said: &str) -> Vec<McpServer> {
         let plain = !name.is_empty() && !name.contains(char::is_whitespace) && !status.trim().is_empty();
         plain.then(|| McpServer { name: name.to_owned(), status: status.trim().to_lowercase(), reason: None })
     };
-    said.lines().filter_map(server).collect()
+    output.lines().filter_map(server).collect()
 }
 
-/// What `gemini mcp enable` or `disable` did. It ends well also when it did nothing.
-pub(crate) fn switched(said: &str) -> Result<String, String> {
-    let line = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+/// Parses the output of `gemini mcp enable` and `disable`, which exit with 0 even if they failed.
+pub(crate) fn mcp_switch_result(output: &str) -> Result<String, String> {
+    let line = output.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     match line.strip_prefix("Error:") {
         Some(why) => Err(why.trim().to_owned()),
-        None if line.is_empty() => Err("it said nothing".to_owned()),
+        None if line.is_empty() => Err("no output".to_owned()),
         None => Ok(line.to_owned()),
     }
 }
 
-/// `gemini --list-sessions`: `  1. TITLE (WHEN) [ID]`, the oldest first.
-pub(crate) fn sessions(said: &str, directory: &Path) -> Vec<Kept> {
-    let kept = |line: &str| {
+/// Parses the output of `gemini --list-sessions`: `  1. TITLE (WHEN) [ID]`, oldest first.
+pub(crate) fn sessions(output: &str, directory: &Path) -> Vec<SavedConversation> {
+    let listed = |line: &str| {
         let (number, rest) = line.trim().split_once(". ")?;
         number.parse::<u32>().ok()?;
         let (rest, id) = rest.strip_suffix(']')?.rsplit_once(" [")?;
         let about = rest.rsplit_once(" (").map_or(rest, |(about, _)| about);
         let id_like = !id.is_empty() && id.chars().all(|one| one.is_ascii_alphanumeric() || one == '-');
-        id_like.then(|| Kept {
+        id_like.then(|| SavedConversation {
             name: id.to_owned(),
             title: about.trim().to_owned(),
             at: None,
             directory: Some(directory.to_owned()),
         })
     };
-    let mut kept: Vec<Kept> = said.lines().filter_map(kept).collect();
-    kept.reverse();
-    kept
+    let mut listed: Vec<SavedConversation> = output.lines().filter_map(listed).collect();
+    listed.reverse();
+    listed
 }
 
-/// The conversations of a directory from the files in which they are kept, the newest first; `None` when there are no
-/// such files. The command that lists them may ask the model for titles first, and so may take for ever.
-pub(crate) fn conversations(here: &Surroundings) -> Option<Vec<Kept>> {
+/// Lists the conversations of a directory from their files, newest first; `None` if there are no such files. The list
+/// command may be slow, because it may generate titles with the model first.
+pub(crate) fn conversations(here: &QueryContext) -> Option<Vec<SavedConversation>> {
     let files = std::fs::read_dir(chats(here)?).into_iter().flatten();
     let files = files.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut kept: Vec<Kept> = files.filter_map(|file| conversation(&file, &here.directory)).collect();
-    kept.sort_by_key(|kept| std::cmp::Reverse(kept.at));
-    Some(kept)
+    let mut listed: Vec<SavedConversation> = files.filter_map(|file| conversation(&file, &here.directory)).collect();
+    listed.sort_by_key(|listed| std::cmp::Reverse(listed.at));
+    Some(listed)
 }
 
-fn conversation(file: &Path, directory: &Path) -> Option<Kept> {
+fn conversation(file: &Path, directory: &Path) -> Option<SavedConversation> {
     if file.extension()? != "jsonl" {
         return None;
     }
-    let lines = BufReader::new(std::fs::File::open(file).ok()?).lines().map_while(Result::ok).take(LINES);
+    let lines = BufReader::new(std::fs::File::open(file).ok()?).lines().map_while(Result::ok).take(MAX_SCANNED_LINES);
     let mut entries = lines.filter_map(|line| serde_json::from_str::<Value>(&line).ok());
     let head = entries.next().filter(|head| head["kind"].as_str().is_none_or(|kind| kind == "main"))?;
-    let said = entries.find_map(|entry| {
+    let first_prompt = entries.find_map(|entry| {
         let content = &entry["content"];
         let text = content.as_str().or_else(|| content[0]["text"].as_str())?;
         title(text).filter(|title| entry["type"] == "user" && !title.starts_with('<'))
     });
     let written = file.metadata().and_then(|facts| facts.modified()).ok();
-    Some(Kept {
+    Some(SavedConversation {
         name: head["sessionId"].as_str()?.to_owned(),
-        title: said?,
+        title: first_prompt?,
         at: written.or_else(|| time(head["lastUpdated"].as_str()?)),
         directory: Some(directory.to_owned()),
     })
 }
 
-/// The conversations in its files; where these are not to be read, those that its command lists.
-pub(crate) async fn kept(inquiry: Inquiry<'_>) -> Result<Vec<Kept>, ManageError> {
+/// Lists the conversations from their files, or with the list command if the files cannot be read.
+pub(crate) async fn saved_conversations(inquiry: Inquiry<'_>) -> Result<Vec<SavedConversation>, ManageError> {
     let here = inquiry.here.clone();
-    if let Ok(Some(kept)) = tokio::task::spawn_blocking(move || conversations(&here)).await {
-        return Ok(kept);
+    if let Ok(Some(listed)) = tokio::task::spawn_blocking(move || conversations(&here)).await {
+        return Ok(listed);
     }
-    let said = run(inquiry.launch, &["--list-sessions"]).await?.well("gemini --list-sessions")?;
-    Ok(sessions(&said.text(), &inquiry.here.directory))
+    let output = run(inquiry.launch, &["--list-sessions"]).await?.require_success("gemini --list-sessions")?;
+    Ok(sessions(&output.text(), &inquiry.here.directory))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn at(folder: &Path) -> Surroundings {
-        let mut here = Surroundings::new(folder.join("work"));
+    fn at(folder: &Path) -> QueryContext {
+        let mut here = QueryContext::new(folder.join("work"));
         here.environment.insert("HOME".into(), Some(folder.into()));
         for name in [
             "GEMINI_API_KEY",
@@ -209,7 +212,7 @@ mod tests {
     fn a_login_is_what_would_be_used() {
         let home = tempfile::tempdir().unwrap();
         let mut here = at(home.path());
-        let set = |here: &mut Surroundings, name: &str| here.environment.insert(name.into(), Some("true".into()));
+        let set = |here: &mut QueryContext, name: &str| here.environment.insert(name.into(), Some("true".into()));
         assert_eq!(login(&here), LoginState::No);
         set(&mut here, "GEMINI_API_KEY");
         assert_eq!(login(&here), by("GEMINI_API_KEY"));
@@ -256,17 +259,17 @@ mod tests {
         assert_eq!(mcp("No MCP servers configured."), []);
         let refused = wh_pipe::tail::clean(include_str!("fixtures/gemini-disable.txt"));
         assert_eq!(
-            switched(&refused),
+            mcp_switch_result(&refused),
             Err("Server 'desk' not found. Use 'gemini mcp' to see available servers.".into())
         );
-        assert_eq!(switched("\n✓ MCP server 'desk' enabled.\n"), Ok("✓ MCP server 'desk' enabled.".into()));
-        assert_eq!(switched(""), Err("it said nothing".into()));
+        assert_eq!(mcp_switch_result("\n✓ MCP server 'desk' enabled.\n"), Ok("✓ MCP server 'desk' enabled.".into()));
+        assert_eq!(mcp_switch_result(""), Err("no output".into()));
     }
 
     #[test]
     fn listed_sessions_are_read() {
-        let kept = sessions(include_str!("fixtures/gemini-sessions.txt"), Path::new("/w"));
-        let found: Vec<(&str, &str)> = kept.iter().map(|one| (one.name.as_str(), one.title.as_str())).collect();
+        let listed = sessions(include_str!("fixtures/gemini-sessions.txt"), Path::new("/w"));
+        let found: Vec<(&str, &str)> = listed.iter().map(|one| (one.name.as_str(), one.title.as_str())).collect();
         let wanted = [
             ("830a6680-273e-48db-8a6b-3d265487d8aa", "Second (and last) talk"),
             ("2ccd436e-0f93-405f-86c9-9a60ad396d14", "hello there gem"),
@@ -277,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn kept_conversations_are_read() {
+    fn saved_conversations_are_read() {
         let home = tempfile::tempdir().unwrap();
         let here = at(home.path());
         assert_eq!(conversations(&here), None);
@@ -288,17 +291,17 @@ mod tests {
         write(home.path(), &format!("{chats}/session-2.jsonl"), "{\"sessionId\":\"s\",\"kind\":\"subagent\"}\n");
         write(home.path(), &format!("{chats}/session-3.jsonl"), "{\"sessionId\":\"s\",\"kind\":\"main\"}\n");
         write(home.path(), &format!("{chats}/other.txt"), "");
-        let kept = conversations(&here).unwrap();
-        assert_eq!(kept.len(), 1, "{kept:?}");
+        let listed = conversations(&here).unwrap();
+        assert_eq!(listed.len(), 1, "{listed:?}");
         assert_eq!(
-            (kept[0].name.as_str(), kept[0].title.as_str()),
+            (listed[0].name.as_str(), listed[0].title.as_str()),
             ("830a6680-273e-48db-8a6b-3d265487d8aa", "hello there gem")
         );
-        assert!(kept[0].at.is_some());
+        assert!(listed[0].at.is_some());
         let mut long = at(home.path());
         long.environment.insert("GEMINI_CLI_HOME".into(), Some("/nowhere/at/all".into()));
         assert_eq!(conversations(&long), None);
-        write(home.path(), ".gemini/projects.json", &" ".repeat(LONGEST as usize + 1));
+        write(home.path(), ".gemini/projects.json", &" ".repeat(MAX_JSON_BYTES as usize + 1));
         assert_eq!(conversations(&here), None);
     }
 }

@@ -1,5 +1,5 @@
-//! A login by an agent's own command, away from a terminal: what it prints is passed on, what a person has to say is
-//! handed to it, and it takes as long as a person does. Dropping it ends the command.
+//! Runs an agent's login command without a terminal. Its output is forwarded, the user's input is written to it, and it
+//! may take as long as the user needs. Dropping the future ends the command.
 
 use std::time::Duration;
 
@@ -8,20 +8,20 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use wh_pipe::{Launch, Stdout};
 
-use crate::port::ManageError;
+use crate::interface::ManageError;
 
-/// How long a person may take.
-pub const PATIENCE: Duration = Duration::from_secs(600);
+/// Time that the user has to log in.
+pub const LOGIN_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// How long what it printed last may take to come.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+/// Time to read remaining output after the command has exited.
+const REMAINING_OUTPUT_GRACE: Duration = Duration::from_millis(500);
 
-/// Runs the command to its end. Everything that it prints goes to `heard`, in pieces that may end anywhere; every line
-/// from `said` goes to it. True: it ended well.
+/// Runs the command until it exits. Sends its output to `output` in chunks and writes lines from `input` to it. True if
+/// it exited with 0.
 pub async fn log_in(
     launch: &Launch,
-    heard: mpsc::Sender<String>,
-    mut said: mpsc::Receiver<String>,
+    output: mpsc::Sender<String>,
+    mut input: mpsc::Receiver<String>,
 ) -> Result<bool, ManageError> {
     let failed = |why: &dyn std::fmt::Display| ManageError::Failed(why.to_string());
     let mut launch = launch.clone();
@@ -33,61 +33,61 @@ pub async fn log_in(
     let exited = child.exited();
     let talk = async {
         let mut piece = vec![0; 4096];
-        let (mut errors, mut input) = (true, true);
+        let (mut has_stderr, mut has_input) = (true, true);
         let exited = exited;
         tokio::pin!(exited);
         loop {
             tokio::select! {
-                () = listen(&mut stdout, &mut piece, &heard), if stdout.is_some() => {}
-                more = stderr.more(), if errors => match more {
-                    Some(more) => tell(&heard, &more).await,
-                    None => errors = false,
+                () = forward_stdout(&mut stdout, &mut piece, &output), if stdout.is_some() => {}
+                more = stderr.next_bytes(), if has_stderr => match more {
+                    Some(more) => forward(&output, &more).await,
+                    None => has_stderr = false,
                 },
-                line = said.recv(), if input => match (line, stdin.as_mut()) {
+                line = input.recv(), if has_input => match (line, stdin.as_mut()) {
                     (Some(line), Some(stdin)) => {
                         let _ = stdin.write_all(format!("{line}\n").as_bytes()).await;
                     }
                     _ => {
-                        input = false;
+                        has_input = false;
                         stdin = None;
                     }
                 },
                 _ = &mut exited => break,
             }
         }
-        // What it has started, as a browser, may hold its outputs open: only what is there is read.
+        // Processes that it started, such as a browser, may keep its output open, so this is limited.
         let rest = async {
             while stdout.is_some() {
-                listen(&mut stdout, &mut piece, &heard).await;
+                forward_stdout(&mut stdout, &mut piece, &output).await;
             }
-            while let Some(more) = stderr.more().await {
-                tell(&heard, &more).await;
+            while let Some(more) = stderr.next_bytes().await {
+                forward(&output, &more).await;
             }
         };
-        let _ = timeout(LAST_WORDS, rest).await;
+        let _ = timeout(REMAINING_OUTPUT_GRACE, rest).await;
     };
-    let in_time = timeout(PATIENCE, talk).await.is_ok();
+    let in_time = timeout(LOGIN_TIMEOUT, talk).await.is_ok();
     let exit = child.end(Duration::from_secs(1)).await;
-    if in_time { Ok(exit.is_success()) } else { Err(failed(&"nobody logged in within ten minutes")) }
+    if in_time { Ok(exit.is_success()) } else { Err(failed(&"the login timed out after ten minutes")) }
 }
 
-/// Passes the next piece of its output on; at the end there is no more to read.
-async fn listen(stdout: &mut Option<Stdout>, piece: &mut [u8], heard: &mpsc::Sender<String>) {
+/// Forwards the next chunk of standard output. Sets `stdout` to `None` at the end.
+async fn forward_stdout(stdout: &mut Option<Stdout>, piece: &mut [u8], output: &mpsc::Sender<String>) {
     let Some(open) = stdout.as_mut() else { return };
     match open.read(piece).await {
-        Ok(count @ 1..) => tell(heard, &piece[..count]).await,
+        Ok(count @ 1..) => forward(output, &piece[..count]).await,
         _ => *stdout = None,
     }
 }
 
-async fn tell(heard: &mpsc::Sender<String>, piece: &[u8]) {
-    // Who no longer listens needs to hear nothing.
-    let _ = heard.send(wh_pipe::tail::clean(&String::from_utf8_lossy(piece))).await;
+async fn forward(output: &mpsc::Sender<String>, piece: &[u8]) {
+    // A closed receiver is not an error.
+    let _ = output.send(wh_pipe::tail::clean(&String::from_utf8_lossy(piece))).await;
 }
 
-/// The address that a person is to open, once all of it was printed.
-pub fn address(said: &str) -> Option<&str> {
-    let places = said.match_indices("https://").map(|(at, _)| &said[at..]);
+/// Finds the login address in the output, once it is complete.
+pub fn address(output: &str) -> Option<&str> {
+    let places = output.match_indices("https://").map(|(at, _)| &output[at..]);
     let whole = places.filter_map(|rest| {
         let end = rest.find(char::is_whitespace)?;
         Some(rest[..end].trim_end_matches(['.', ',', ')', '"', '\'']))
@@ -95,8 +95,8 @@ pub fn address(said: &str) -> Option<&str> {
     whole.into_iter().next()
 }
 
-/// What is to be typed into the page, where the agent prints a code for that on a line of its own: `ABCD-1234`.
-pub fn code(said: &str) -> Option<&str> {
+/// Finds the code to enter on the login page, in the form `ABCD-1234`.
+pub fn code(output: &str) -> Option<&str> {
     let is_code = |word: &&str| {
         let (left, right) = word.split_once('-').unwrap_or_default();
         let good = |part: &str| {
@@ -104,7 +104,7 @@ pub fn code(said: &str) -> Option<&str> {
         };
         good(left) && good(right)
     };
-    said.split_whitespace().find(is_code)
+    output.split_whitespace().find(is_code)
 }
 
 #[cfg(test)]
@@ -124,42 +124,42 @@ mod tests {
         assert_eq!(code("https://x sign-in now"), None);
     }
 
-    async fn all(mut heard: mpsc::Receiver<String>) -> String {
+    async fn all(mut output: mpsc::Receiver<String>) -> String {
         let mut all = String::new();
-        while let Some(piece) = heard.recv().await {
+        while let Some(piece) = output.recv().await {
             all.push_str(&piece);
         }
         all
     }
 
     #[tokio::test]
-    async fn what_is_asked_is_passed_on_and_what_is_said_is_handed_over() {
+    async fn output_is_forwarded_and_input_is_written() {
         let mut launch = Launch::new("sh");
         launch.arguments = ["-c", "echo open it >&2; printf 'code> '; read code; echo got $code; test $code = 42"]
             .map(Into::into)
             .to_vec();
-        let (hear, mut heard) = mpsc::channel(8);
-        let (say, said) = mpsc::channel(1);
-        let login = tokio::spawn(async move { log_in(&launch, hear, said).await });
+        let (output_sender, mut output) = mpsc::channel(8);
+        let (input_sender, input) = mpsc::channel(1);
+        let login = tokio::spawn(async move { log_in(&launch, output_sender, input).await });
         let mut first = String::new();
         while !(first.contains("code> ") && first.contains("open it")) {
-            first.push_str(&timeout(Duration::from_secs(30), heard.recv()).await.unwrap().unwrap());
+            first.push_str(&timeout(Duration::from_secs(30), output.recv()).await.unwrap().unwrap());
         }
-        say.send("42".to_owned()).await.unwrap();
-        assert!(all(heard).await.contains("got 42"));
+        input_sender.send("42".to_owned()).await.unwrap();
+        assert!(all(output).await.contains("got 42"));
         assert_eq!(login.await.unwrap(), Ok(true));
     }
 
     #[tokio::test]
-    async fn one_that_is_stopped_leaves_nothing() {
+    async fn a_dropped_login_leaves_no_process() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("pid");
         let mut launch = Launch::new("sh");
         launch.arguments = vec!["-c".into(), format!("echo $$ > {}; echo up; exec sleep 1000", file.display()).into()];
-        let (hear, mut heard) = mpsc::channel(8);
-        let (_say, said) = mpsc::channel(1);
-        let login = tokio::spawn(async move { log_in(&launch, hear, said).await });
-        assert_eq!(timeout(Duration::from_secs(30), heard.recv()).await.unwrap().unwrap(), "up\n");
+        let (output_sender, mut output) = mpsc::channel(8);
+        let (_input_sender, input) = mpsc::channel(1);
+        let login = tokio::spawn(async move { log_in(&launch, output_sender, input).await });
+        assert_eq!(timeout(Duration::from_secs(30), output.recv()).await.unwrap().unwrap(), "up\n");
         login.abort();
         assert!(login.await.unwrap_err().is_cancelled());
         let pid = std::fs::read_to_string(file).unwrap();

@@ -1,5 +1,5 @@
-//! Agents asked without a conversation: their own commands are run, and what they print is read. How each of them says
-//! things has a file of its own; `run` runs a command, and [`login`] one that takes as long as a person does.
+//! Queries and manages agents outside of a conversation by running their own commands. Each agent has a module that
+//! parses its output; `run` runs short commands and [`login`] runs the interactive login.
 
 pub(crate) mod claude;
 pub(crate) mod codex;
@@ -12,74 +12,73 @@ pub(crate) mod run;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use wh_core::space::roster::{LoginMethod, LogoutDone};
+use wh_core::space::roster::{LoginMethod, LogoutResult};
 pub use wh_pipe::Launch;
 
-use crate::port::{LoginState, ManageError, StartError};
+use crate::interface::{LoginState, ManageError, StartError};
 
-/// How somebody logs in with an agent.
+/// Way to log in to an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoginWay {
-    /// By a command of its own.
+    /// Runs a command of the agent.
     Command {
-        /// The command.
         launch: Launch,
-        /// How that goes.
+        /// Kind of login.
         method: LoginMethod,
     },
-    /// By hand.
+    /// The user follows instructions.
     ByHand {
-        /// What the person does.
+        /// Instructions for the user.
         instructions: String,
-        /// How that goes.
+        /// Kind of login.
         method: LoginMethod,
     },
-    /// Not at all: it needs no login.
+    /// No login is required.
     NotNeeded,
 }
 
 impl LoginWay {
-    /// By a program with these arguments.
+    /// Creates a login that runs the program with these arguments.
     pub(crate) fn command(mut launch: Launch, arguments: &[impl AsRef<OsStr>], method: LoginMethod) -> Self {
         launch.arguments = arguments.iter().map(|argument| argument.as_ref().to_owned()).collect();
         Self::Command { launch, method }
     }
 }
 
-/// A logout that an agent does not have.
-pub(crate) fn no_logout(agent: &str, instead: &str) -> LogoutDone {
+/// Result for an agent without a logout.
+pub(crate) fn no_logout(agent: &str, instead: &str) -> LogoutResult {
     let message = format!("{agent} has no logout: {instead}");
-    LogoutDone { success: false, supported: false, message }
+    LogoutResult { success: false, supported: false, message }
 }
 
-/// Models that an agent does not list.
+/// Error for an agent that does not list its models.
 pub(crate) fn no_models(agent: &str) -> ManageError {
     ManageError::NotSupported(format!(
-        "{agent} does not list its models; begin with one by --model MODEL, or see /model once it takes part"
+        "{agent} does not list its models; select one with --model MODEL, or use /model once the agent is running"
     ))
 }
 
-/// MCP servers that an agent does not list.
+/// Error for an agent that does not list MCP servers.
 pub(crate) fn no_mcp(agent: &str) -> ManageError {
     ManageError::NotSupported(format!("MCP servers are not available with {agent}"))
 }
 
-/// MCP servers that an agent does not switch.
+/// Error for an agent that cannot enable or disable MCP servers.
 pub(crate) fn no_switch(agent: &str) -> ManageError {
     ManageError::NotSupported(format!("{agent} has no command that switches an MCP server on or off"))
 }
 
-/// What a logout came to, by what the agent said of it.
-pub(crate) fn logout(said: &run::Said, still: Option<&str>) -> LogoutDone {
-    let text = said.text();
-    let mut message = if text.is_empty() { "It said nothing.".to_owned() } else { text };
+/// Result of a logout. `still` is an environment variable that keeps the user logged in.
+pub(crate) fn logout(output: &run::CommandOutput, still: Option<&str>) -> LogoutResult {
+    let text = output.text();
+    let mut message = if text.is_empty() { "No output.".to_owned() } else { text };
     if let Some(variable) = still {
-        message.push_str(&format!("\n{variable} is set, and still logs in."));
+        message.push_str(&format!("\n{variable} is still set and keeps you logged in."));
     }
-    LogoutDone { success: said.success, supported: true, message }
+    LogoutResult { success: output.success, supported: true, message }
 }
 
-/// A program that could not be found, as a refusal to manage.
+/// Converts a missing program to a management error.
 pub(crate) fn missing(error: StartError) -> ManageError {
     match error {
         StartError::NotInstalled { agent, hint, .. } => ManageError::NotInstalled { agent, hint },
@@ -87,35 +86,35 @@ pub(crate) fn missing(error: StartError) -> ManageError {
     }
 }
 
-/// A time as ISO 8601 says it, with `Z` or with an offset: `2026-11-16T06:32:09.186Z`.
+/// Parses an ISO 8601 time with `Z` or an offset, such as `2026-11-16T06:32:09.186Z`.
 pub(crate) fn time(text: &str) -> Option<std::time::SystemTime> {
     text.parse::<jiff::Timestamp>().ok().map(Into::into)
 }
 
-/// The first line of a text that is worth showing, as a title.
+/// First non-empty line of a text, shortened to 100 characters.
 pub(crate) fn title(text: &str) -> Option<String> {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     let line = wh_pipe::tail::clean(line);
     Some(if line.chars().count() > 100 { line.chars().take(97).collect::<String>() + "…" } else { line })
 }
 
-/// A file that is there.
-pub(crate) fn is_there(path: Option<PathBuf>) -> bool {
+/// True if the file exists and is not empty.
+pub(crate) fn is_non_empty_file(path: Option<PathBuf>) -> bool {
     path.is_some_and(|path| path.metadata().is_ok_and(|facts| facts.len() > 0))
 }
 
-/// A login that shows by the file it is kept in.
+/// Login state of an agent whose credentials file is the only evidence.
 pub(crate) fn logged_in_by(file: Option<PathBuf>) -> LoginState {
-    if is_there(file) { LoginState::Yes { account: None } } else { LoginState::Unknown }
+    if is_non_empty_file(file) { LoginState::Yes { account: None } } else { LoginState::Unknown }
 }
 
-/// A login state in words; `hint` says what to do in order to log in.
-pub(crate) fn login_words(login: &LoginState, hint: &str) -> String {
+/// Formats a login state. `hint` contains the login instructions.
+pub(crate) fn describe_login(login: &LoginState, hint: &str) -> String {
     match login {
-        LoginState::Yes { .. } => login.words(),
-        LoginState::No => format!("{}: {hint}", login.words()),
+        LoginState::Yes { .. } => login.description(),
+        LoginState::No => format!("{}: {hint}", login.description()),
         LoginState::NotNeeded => "no login is needed for its provider".to_owned(),
-        LoginState::Unknown => "whether somebody is logged in is not known".to_owned(),
+        LoginState::Unknown => "login state unknown".to_owned(),
     }
 }
 
@@ -145,13 +144,13 @@ mod tests {
 
     #[test]
     fn a_logout_says_what_still_logs_in() {
-        let said = run::Said { out: "Logged out.".to_owned(), err: String::new(), success: true };
-        assert_eq!(logout(&said, None).message, "Logged out.");
-        assert_eq!(logout(&said, Some("KEY")).message, "Logged out.\nKEY is set, and still logs in.");
-        let silent = run::Said { out: String::new(), err: String::new(), success: false };
+        let output = run::CommandOutput { out: "Logged out.".to_owned(), err: String::new(), success: true };
+        assert_eq!(logout(&output, None).message, "Logged out.");
+        assert_eq!(logout(&output, Some("KEY")).message, "Logged out.\nKEY is still set and keeps you logged in.");
+        let silent = run::CommandOutput { out: String::new(), err: String::new(), success: false };
         assert_eq!(
             logout(&silent, None),
-            LogoutDone { success: false, supported: true, message: "It said nothing.".into() }
+            LogoutResult { success: false, supported: true, message: "No output.".into() }
         );
         assert!(!no_logout("Gemini", "unset KEY").supported);
     }

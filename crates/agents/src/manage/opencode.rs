@@ -1,14 +1,14 @@
-//! What OpenCode prints and keeps: who is logged in, and its models.
+//! Reads OpenCode's login state and parses its list of models.
 
 use std::path::PathBuf;
 
 use serde_json::Value;
 use wh_core::space::roster::ModelCard;
 
-use crate::port::{LoginState, Surroundings};
+use crate::interface::{LoginState, QueryContext};
 
-/// OpenCode keeps a file with an entry for each provider.
-pub(crate) fn login(here: &Surroundings) -> LoginState {
+/// Reads the login state from OpenCode's credentials file, which has one entry per provider.
+pub(crate) fn login(here: &QueryContext) -> LoginState {
     let data = here.variable("XDG_DATA_HOME").map(PathBuf::from).or_else(|| here.home(".local/share"));
     let file = data.map(|data| data.join("opencode/auth.json"));
     let text = file.and_then(|file| std::fs::read(file).ok()).unwrap_or_default();
@@ -21,10 +21,10 @@ pub(crate) fn login(here: &Surroundings) -> LoginState {
     if names.is_empty() { LoginState::Unknown } else { LoginState::Yes { account: Some(names.join(", ")) } }
 }
 
-/// `opencode models`: `PROVIDER/MODEL`, a line each.
-pub(crate) fn models(said: &str) -> Vec<ModelCard> {
+/// Parses the output of `opencode models`, one line `PROVIDER/MODEL` per model.
+pub(crate) fn models(output: &str) -> Vec<ModelCard> {
     let model = |id: &str| ModelCard { id: id.to_owned(), title: id.to_owned(), is_default: false, is_current: false };
-    said.lines().map(str::trim).filter(|line| line.contains('/') && !line.contains(' ')).map(model).collect()
+    output.lines().map(str::trim).filter(|line| line.contains('/') && !line.contains(' ')).map(model).collect()
 }
 
 #[cfg(test)]
@@ -34,7 +34,7 @@ mod tests {
     #[test]
     fn it_is_logged_in_with_the_providers_of_its_file() {
         let home = tempfile::tempdir().unwrap();
-        let mut here = Surroundings::new("/");
+        let mut here = QueryContext::new("/");
         here.environment.insert("XDG_DATA_HOME".into(), Some(home.path().into()));
         assert_eq!(login(&here), LoginState::Unknown);
         std::fs::create_dir(home.path().join("opencode")).unwrap();

@@ -1,4 +1,4 @@
-//! One command of an agent, run to its end: in a process group of its own, for so long, and read so far.
+//! Runs one short command of an agent in its own process group, with a timeout and an output limit.
 
 use std::ffi::OsStr;
 use std::time::Duration;
@@ -7,83 +7,87 @@ use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
 use wh_pipe::Launch;
 
-use crate::port::ManageError;
+use crate::interface::ManageError;
 
-/// How long a command may take. These are large programs, and start slowly on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
+/// Timeout of a command. Agents are large programs and start slowly on a busy machine.
+pub(crate) const COMMAND_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// The most that is read of an answer; what follows is not.
-const LONGEST: u64 = 64 * 1024;
+/// Limit of the standard output that is read.
+const MAX_OUTPUT_BYTES: u64 = 64 * 1024;
 
-/// How long what is left of it may take to end by itself.
-const GRACE: Duration = Duration::from_secs(1);
+/// Time for remaining processes of the command to exit before they are killed.
+const COMMAND_EXIT_GRACE: Duration = Duration::from_secs(1);
 
-/// What a command said, fit to be shown: without escape sequences.
+/// Output of a command, without escape sequences.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Said {
-    /// On its standard output.
+pub(crate) struct CommandOutput {
+    /// Text from its standard output.
     pub out: String,
-    /// On its standard error.
+    /// Text from its standard error.
     pub err: String,
-    /// It ended well.
+    /// True if it exited with 0.
     pub success: bool,
 }
 
-impl Said {
-    /// All of it.
+impl CommandOutput {
+    /// Text of both outputs.
     pub fn text(&self) -> String {
         format!("{}\n{}", self.out.trim(), self.err.trim()).trim().to_owned()
     }
 
-    /// All of it if it ended well, and otherwise as a failure.
-    pub fn well(self, what: &str) -> Result<Self, ManageError> {
+    /// Returns the output if the command succeeded, otherwise an error with its text.
+    pub fn require_success(self, what: &str) -> Result<Self, ManageError> {
         match self.success {
             true => Ok(self),
-            false if self.text().is_empty() => Err(ManageError::Failed(format!("{what} failed without a word"))),
+            false if self.text().is_empty() => Err(ManageError::Failed(format!("{what} failed without output"))),
             false => Err(ManageError::Failed(self.text())),
         }
     }
 }
 
 /// Runs a program with these arguments.
-pub(crate) async fn run(launch: &Launch, arguments: &[impl AsRef<OsStr>]) -> Result<Said, ManageError> {
-    run_within(launch, arguments, PATIENCE).await
+pub(crate) async fn run(launch: &Launch, arguments: &[impl AsRef<OsStr>]) -> Result<CommandOutput, ManageError> {
+    run_within(launch, arguments, COMMAND_TIMEOUT).await
 }
 
-async fn run_within(launch: &Launch, arguments: &[impl AsRef<OsStr>], patience: Duration) -> Result<Said, ManageError> {
+async fn run_within(
+    launch: &Launch,
+    arguments: &[impl AsRef<OsStr>],
+    limit: Duration,
+) -> Result<CommandOutput, ManageError> {
     let mut launch = launch.clone();
     launch.arguments = arguments.iter().map(|argument| argument.as_ref().to_owned()).collect();
-    // Claude Code takes itself for a part of another one, and colours are of no use.
+    // Claude Code would consider itself nested, and colours are not parsed.
     launch.environment.entry("CLAUDECODE".into()).or_insert(None);
     launch.environment.entry("NO_COLOR".into()).or_insert(Some("1".into()));
     let failed = |why: &dyn std::fmt::Display| ManageError::Failed(why.to_string());
     let mut child = launch.start().await.map_err(|error| failed(&error))?;
     drop(child.stdin.take());
-    let stdout = child.stdout.take().ok_or_else(|| failed(&"its output is gone"))?;
+    let stdout = child.stdout.take().ok_or_else(|| failed(&"its output cannot be read"))?;
     let stderr = child.stderr.clone();
     let mut out = Vec::new();
-    let read = timeout(patience, stdout.take(LONGEST).read_to_end(&mut out)).await;
+    let read = timeout(limit, stdout.take(MAX_OUTPUT_BYTES).read_to_end(&mut out)).await;
     if read.is_ok() {
-        // Whoever closes its output may still have something to do.
-        let _ = timeout(patience, child.exited()).await;
+        // A program may close its output before it exits.
+        let _ = timeout(limit, child.exited()).await;
     }
-    let exit = child.end(GRACE).await;
+    let exit = child.end(COMMAND_EXIT_GRACE).await;
     let name =
         std::path::Path::new(&launch.program).file_name().unwrap_or(&launch.program).to_string_lossy().into_owned();
     match read {
-        Err(_) => Err(failed(&format!("`{name}` did not answer within {} seconds", patience.as_secs()))),
+        Err(_) => Err(failed(&format!("`{name}` did not answer within {} seconds", limit.as_secs()))),
         Ok(Err(error)) => Err(failed(&error)),
         Ok(Ok(_)) => {
             let out = wh_pipe::tail::clean(&String::from_utf8_lossy(&out)).trim().to_owned();
-            Ok(Said { out, err: stderr.text().trim().to_owned(), success: exit.is_success() })
+            Ok(CommandOutput { out, err: stderr.text().trim().to_owned(), success: exit.is_success() })
         }
     }
 }
 
-/// The first word that looks like a version.
-pub(crate) fn version(said: &str) -> Option<String> {
+/// Finds the first word that looks like a version.
+pub(crate) fn version(output: &str) -> Option<String> {
     let number = |word: &&str| word.trim_start_matches('v').starts_with(|first: char| first.is_ascii_digit());
-    said.split_whitespace().find(number).map(str::to_owned)
+    output.split_whitespace().find(number).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -91,19 +95,19 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_it_says_on_either_output_is_heard_without_colours() {
-        let said =
+    async fn both_outputs_are_read_without_colours() {
+        let output =
             run(&Launch::new("sh"), &["-c", "printf '\\033[31mone\\033[0m\\n'; echo two >&2; exit 1"]).await.unwrap();
-        assert_eq!(said, Said { out: "one".into(), err: "two".into(), success: false });
-        assert_eq!(said.text(), "one\ntwo");
-        assert_eq!(said.well("sh"), Err(ManageError::Failed("one\ntwo".into())));
+        assert_eq!(output, CommandOutput { out: "one".into(), err: "two".into(), success: false });
+        assert_eq!(output.text(), "one\ntwo");
+        assert_eq!(output.require_success("sh"), Err(ManageError::Failed("one\ntwo".into())));
         let silent = run(&Launch::new("sh"), &["-c", "exit 1"]).await.unwrap();
-        assert_eq!(silent.well("it"), Err(ManageError::Failed("it failed without a word".into())));
-        assert!(run(&Launch::new("sh"), &["-c", "exit 0"]).await.unwrap().well("it").is_ok());
+        assert_eq!(silent.require_success("it"), Err(ManageError::Failed("it failed without output".into())));
+        assert!(run(&Launch::new("sh"), &["-c", "exit 0"]).await.unwrap().require_success("it").is_ok());
     }
 
     #[tokio::test]
-    async fn one_that_does_not_answer_is_ended_with_all_it_has_started() {
+    async fn a_command_that_times_out_is_ended_with_its_children() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("pid");
         let script = format!("sleep 1000 & echo $! > {}; wait", file.display());
@@ -115,9 +119,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_so_much_is_read_and_what_is_missing_is_said() {
-        let said = run(&Launch::new("sh"), &["-c", "head -c 1000000 /dev/zero | tr '\\0' x"]).await.unwrap();
-        assert_eq!(said.out.len() as u64, LONGEST);
+    async fn output_is_limited() {
+        let output = run(&Launch::new("sh"), &["-c", "head -c 1000000 /dev/zero | tr '\\0' x"]).await.unwrap();
+        assert_eq!(output.out.len() as u64, MAX_OUTPUT_BYTES);
         assert!(run(&Launch::new("/nowhere/at/all"), &["x"]).await.is_err());
     }
 

@@ -1,19 +1,19 @@
-//! One message of JSON-RPC, sorted by what it is.
+//! Parses one JSON-RPC message.
 
 use serde_json::Value;
 
 use super::RpcError;
 
-/// What a line is.
+/// Kind of a message.
 #[derive(Debug, PartialEq)]
-pub(super) enum Message {
+pub(super) enum RpcMessage {
     Request { id: Value, method: String, params: Value },
     Notification { method: String, params: Value },
     Reply { id: Value, outcome: Result<Value, RpcError> },
 }
 
-impl Message {
-    /// Reads a line. What is no object, as the words of another who writes to the same pipe, is nothing.
+impl RpcMessage {
+    /// Parses a line. Returns `None` if it is not an object, for example output of another writer to the same pipe.
     pub fn read(line: &[u8]) -> Result<Option<Self>, String> {
         let line = line.trim_ascii();
         if !line.starts_with(b"{") {
@@ -31,7 +31,7 @@ impl Message {
                 let outcome = if error.is_null() { Ok(take("result")) } else { Err(refused(error)) };
                 Ok(Some(Self::Reply { id, outcome }))
             }
-            (None, None) => Err("neither a method nor an id".to_owned()),
+            (None, None) => Err("the message has neither a method nor an id".to_owned()),
         }
     }
 }
@@ -54,20 +54,20 @@ mod tests {
 
     use super::*;
 
-    fn read(line: &str) -> Message {
-        Message::read(line.as_bytes()).unwrap().unwrap()
+    fn read(line: &str) -> RpcMessage {
+        RpcMessage::read(line.as_bytes()).unwrap().unwrap()
     }
 
     #[test]
     fn each_is_known_by_its_fields() {
-        let request = Message::Request { id: json!(0), method: "m".to_owned(), params: json!({"a": 1}) };
+        let request = RpcMessage::Request { id: json!(0), method: "m".to_owned(), params: json!({"a": 1}) };
         assert_eq!(read(r#"{"jsonrpc":"2.0","id":0,"method":"m","params":{"a":1}}"#), request);
-        let named = Message::Request { id: json!("x"), method: "m".to_owned(), params: Value::Null };
+        let named = RpcMessage::Request { id: json!("x"), method: "m".to_owned(), params: Value::Null };
         assert_eq!(read(r#"{"id":"x","method":"m"}"#), named);
-        let note = Message::Notification { method: "n".to_owned(), params: json!([]) };
+        let note = RpcMessage::Notification { method: "n".to_owned(), params: json!([]) };
         assert_eq!(read(r#"{"method":"n","params":[],"id":null}"#), note);
-        assert_eq!(read(r#"{"id":3,"result":null}"#), Message::Reply { id: json!(3), outcome: Ok(Value::Null) });
-        let Message::Reply { outcome: Err(error), .. } = read(r#"{"id":3,"error":{"code":-32601,"message":"no"}}"#)
+        assert_eq!(read(r#"{"id":3,"result":null}"#), RpcMessage::Reply { id: json!(3), outcome: Ok(Value::Null) });
+        let RpcMessage::Reply { outcome: Err(error), .. } = read(r#"{"id":3,"error":{"code":-32601,"message":"no"}}"#)
         else {
             panic!("an error");
         };
@@ -78,17 +78,17 @@ mod tests {
     #[test]
     fn what_is_none_of_them_is_nothing_or_an_error() {
         for noise in ["", "  ", "Debugger attached.", "[1]"] {
-            assert_eq!(Message::read(noise.as_bytes()), Ok(None), "{noise}");
+            assert_eq!(RpcMessage::read(noise.as_bytes()), Ok(None), "{noise}");
         }
         for broken in ["{", "{}", r#"{"id":null}"#, "{\"a\":\u{1}}"] {
-            assert!(Message::read(broken.as_bytes()).is_err(), "{broken}");
+            assert!(RpcMessage::read(broken.as_bytes()).is_err(), "{broken}");
         }
     }
 
     proptest::proptest! {
         #[test]
         fn any_bytes_are_read_without_a_panic(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
-            let _ = Message::read(&bytes);
+            let _ = RpcMessage::read(&bytes);
         }
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 use wh_pipe::link::Inbound;
 
-/// A program that answers as the script says; it has bash, so that it can read line by line.
+/// Program that runs this bash script.
 async fn peer(script: &str) -> (RpcLink, RpcEvents) {
     let mut launch = Launch::new("bash");
     launch.arguments = vec!["-c".into(), script.into()];
@@ -25,17 +25,17 @@ async fn both_sides_ask_with_ids_of_their_own() {
         panic!("a request")
     };
     assert_eq!((&id, method.as_str(), &params["n"]), (&json!(0), "ask/me", &json!(1)));
-    let answer = |result: &str| peer.send(Frame::Answer { id: id.clone(), result: json!(result) });
+    let answer = |result: &str| peer.send(RpcFrame::Answer { id: id.clone(), result: json!(result) });
     assert_eq!(answer("yes").await, Ok(true));
     assert_eq!(answer("again").await, Ok(false), "it is answered once");
     let heard = asking.await.unwrap().unwrap();
     assert_eq!(heard["heard"], json!({"jsonrpc": "2.0", "id": 0, "result": "yes"}));
     peer.close();
-    assert!(matches!(events.next().await, Some(Inbound::Closed(closed)) if closed.asked));
+    assert!(matches!(events.next().await, Some(Inbound::Closed(closed)) if closed.requested));
 }
 
 #[tokio::test]
-async fn an_error_is_told_and_an_unknown_method_is_refused() {
+async fn an_error_is_returned_and_an_unknown_method_is_refused() {
     let script = r#"
         read -r first
         echo '{"id":0,"error":{"code":-32000,"message":"log in first","data":{"how":"x"}}}'
@@ -49,7 +49,7 @@ async fn an_error_is_told_and_an_unknown_method_is_refused() {
         RpcError::Refused { code: -32000, message: "log in first".to_owned(), data: Some(json!({"how": "x"})) };
     assert_eq!(refused, expected);
     let Some(Inbound::Message(Incoming::Request { id, method, .. })) = events.next().await else { panic!("a request") };
-    assert_eq!(peer.send(Frame::unknown(id, &method)).await, Ok(true));
+    assert_eq!(peer.send(RpcFrame::unknown(id, &method)).await, Ok(true));
     let Some(Inbound::Message(Incoming::Notification { params, .. })) = events.next().await else {
         panic!("a notification")
     };
@@ -57,7 +57,7 @@ async fn an_error_is_told_and_an_unknown_method_is_refused() {
 }
 
 #[tokio::test]
-async fn when_it_is_gone_everybody_is_told_at_once() {
+async fn all_pending_requests_fail_when_the_program_exits() {
     let (peer, mut events) = peer("read -r one; read -r two; echo 'out of wheels' >&2; exit 3").await;
     let requests: Vec<_> = ["one", "two"]
         .map(|method| {
@@ -69,12 +69,12 @@ async fn when_it_is_gone_everybody_is_told_at_once() {
         let Err(RpcError::Gone(reason)) = request.await.unwrap() else { panic!("it is gone") };
         assert_eq!(&*reason, "it exited with 3: out of wheels");
     }
-    assert!(matches!(events.next().await, Some(Inbound::Closed(closed)) if !closed.asked));
+    assert!(matches!(events.next().await, Some(Inbound::Closed(closed)) if !closed.requested));
     assert!(matches!(request(&peer, "three", json!({})).await, Err(RpcError::Gone(_))));
 }
 
 #[tokio::test]
-async fn who_waits_for_a_reply_need_not_read_what_comes_before_it() {
+async fn a_reply_arrives_without_reading_earlier_events() {
     let script = r#"
         read -r first
         for i in $(seq 2000); do echo '{"method":"noise","params":{}}'; done
@@ -88,7 +88,7 @@ async fn who_waits_for_a_reply_need_not_read_what_comes_before_it() {
 }
 
 #[tokio::test]
-async fn a_line_that_is_too_long_or_none_is_told_and_the_rest_goes_on() {
+async fn an_invalid_line_is_reported_and_the_rest_continues() {
     let mut launch = Launch::new("bash");
     let script = r#"printf '{"method":"%0200d"}\n' 1; echo '{broken'; echo 'words'; echo '{"method":"good"}'; read -r"#;
     launch.arguments = vec!["-c".into(), script.into()];

@@ -1,5 +1,5 @@
-//! The columns of the table that are about an agent without a conversation: its login, its models, its MCP servers, its
-//! conversations. Where arguments and a reader of the output are not enough, a column is a function.
+//! Management columns of the table: login, models, MCP servers and conversations. A column is a function if arguments
+//! and an output parser are not enough.
 
 use std::path::PathBuf;
 
@@ -8,87 +8,88 @@ use wh_pipe::Launch;
 
 use super::Entry;
 use crate::acp;
-use crate::manage::run::{self, Said};
+use crate::interface::{BoxFuture, LoginState, ManageError, QueryContext, SavedConversation};
+use crate::manage::run::{self, CommandOutput};
 use crate::manage::{LoginWay, logged_in_by};
-use crate::port::{BoxFuture, Kept, LoginState, ManageError, Surroundings};
 
-/// An agent that is asked something without a conversation.
+/// Query to an agent outside of a conversation.
 #[derive(Clone, Copy)]
 pub(crate) struct Inquiry<'a> {
     pub entry: &'a Entry,
-    /// The program to ask, without arguments.
+    /// Program to query, without arguments.
     pub launch: &'a Launch,
-    /// The place in which it is asked, with the environment that it always has.
-    pub here: &'a Surroundings,
+    /// Directory and environment of the query, including the program's fixed environment.
+    pub here: &'a QueryContext,
 }
 
-/// A question that a function asks.
-pub(crate) type Ask<T> = for<'a> fn(Inquiry<'a>) -> BoxFuture<'a, T>;
+/// Function that performs a query.
+pub(crate) type QueryFn<T> = for<'a> fn(Inquiry<'a>) -> BoxFuture<'a, T>;
 
-/// How an agent is managed without a conversation.
+/// Management functions of an agent.
 pub(crate) struct Management {
-    /// The agent that keeps the login, for an adapter.
-    pub behind: Option<Behind>,
-    /// Reads the version from what the command prints.
-    pub version: fn(&Said) -> Option<String>,
-    /// Variables that log in, whatever its files say. They count before it is asked.
+    /// Adapted agent that owns the login, if this is an adapter.
+    pub adapted: Option<AdaptedAgent>,
+    /// Extracts the version from the output of the version command.
+    pub version: fn(&CommandOutput) -> Option<String>,
+    /// Environment variables that log in regardless of the agent's files. Checked first.
     pub login_variables: &'static [&'static str],
-    /// Finds out who is logged in.
+    /// Reads the login state.
     pub login: LoginCheck,
-    /// Logs in.
+    /// Way to log in.
     pub log_in: LogIn,
-    /// Logs out.
+    /// Way to log out.
     pub log_out: LogOut,
-    /// Further facts, a name and a value each.
-    pub about: Option<Ask<Vec<(String, String)>>>,
-    /// Lists its models.
-    pub models: Source<Vec<ModelCard>>,
-    /// Lists its MCP servers.
-    pub mcp: Source<Vec<McpServer>>,
-    /// Switches an MCP server on or off.
+    /// Returns additional facts as pairs of name and value.
+    pub about: Option<QueryFn<Vec<(String, String)>>>,
+    /// Source of the list of models.
+    pub models: ListSource<Vec<ModelCard>>,
+    /// Source of the list of MCP servers.
+    pub mcp: ListSource<Vec<McpServer>>,
+    /// Enables or disables an MCP server.
     pub switch_mcp: McpSwitch,
-    /// Lists the conversations that it keeps of a directory, the newest first.
-    pub conversations: Ask<Result<Vec<Kept>, ManageError>>,
-    /// Resume, modes, models, thinking and conversations are known to work; otherwise the running one tells.
+    /// Lists the saved conversations of a directory, newest first.
+    pub conversations: QueryFn<Result<Vec<SavedConversation>, ManageError>>,
+    /// Resume, modes, models, thinking and conversations are known to work. Otherwise support is known only once the
+    /// agent runs.
     pub tested: bool,
-    /// It has modes that skip permissions, beside those that its [`Entry`] names.
+    /// The agent has modes that skip permissions beyond those listed in its [`Entry`].
     pub skips_permissions: bool,
 }
 
-/// The agent that an adapter stands before. Its commands are run in the place of the adapter's.
-pub(crate) struct Behind {
-    /// Its command, on the path.
+/// Agent behind an adapter. Management commands run its program instead of the adapter.
+pub(crate) struct AdaptedAgent {
+    /// Command on the PATH.
     pub command: &'static str,
-    /// The file that it keeps its login in: all there is to see if it is not installed on its own.
-    pub credentials: fn(&Surroundings) -> Option<PathBuf>,
+    /// Path of the credentials file, used as evidence of a login if the program is not installed.
+    pub credentials: fn(&QueryContext) -> Option<PathBuf>,
 }
 
-impl Behind {
-    /// The login of one that is not installed on its own.
-    pub fn login(&self, here: &Surroundings) -> LoginState {
+impl AdaptedAgent {
+    /// Login state if the program of the adapted agent is not installed.
+    pub fn login(&self, here: &QueryContext) -> LoginState {
         logged_in_by((self.credentials)(here))
     }
 }
 
 pub(crate) enum LoginCheck {
     Unknown,
-    /// Its files tell.
-    Files(fn(&Surroundings) -> LoginState),
-    Asked(Ask<LoginState>),
+    /// Read from the agent's files.
+    Files(fn(&QueryContext) -> LoginState),
+    Asked(QueryFn<LoginState>),
 }
 
 pub(crate) enum LogIn {
-    /// By hand on a terminal, as its login hint says.
+    /// Manually on a terminal, following the login hint.
     Hint,
-    /// By a variable, with these instructions.
+    /// By an environment variable, with these instructions.
     Variable(&'static str),
-    /// By a command with these arguments, which opens a browser.
+    /// By a command with these arguments that opens a browser.
     Command(&'static [&'static str]),
-    Asked(Ask<LoginWay>),
+    Asked(QueryFn<LoginWay>),
 }
 
 pub(crate) enum LogOut {
-    /// It has no logout; what to do instead.
+    /// The agent has no logout; the text is an alternative.
     Instead(&'static str),
     Command {
         arguments: &'static [&'static str],
@@ -96,50 +97,50 @@ pub(crate) enum LogOut {
     },
 }
 
-/// The variable that logs in even after a logout.
+/// Finds the variable that keeps the user logged in after a logout.
 pub(crate) enum StillLoggedIn {
-    /// The first of these that is set.
+    /// First of these variables that is set.
     Variables(&'static [&'static str]),
-    Asked(Ask<Option<String>>),
+    Asked(QueryFn<Option<String>>),
 }
 
-/// Where a list comes from.
-pub(crate) enum Source<T> {
-    /// It lists none.
+/// Source of a list.
+pub(crate) enum ListSource<T> {
+    /// The agent has no such list.
     Unsupported,
-    /// A command prints it.
+    /// Output of a command.
     Printed {
         arguments: &'static [&'static str],
-        /// The command, as a failure names it.
+        /// Command name for error messages.
         name: &'static str,
-        read: fn(&Said) -> Result<T, ManageError>,
+        read: fn(&CommandOutput) -> Result<T, ManageError>,
     },
-    Asked(Ask<Result<T, ManageError>>),
+    Asked(QueryFn<Result<T, ManageError>>),
 }
 
 pub(crate) enum McpSwitch {
-    /// The agent has no such command, installed or not.
+    /// The agent is known to have no such command.
     Never,
-    /// No such command is known.
+    /// The agent may have such a command.
     Unknown,
-    /// `mcp enable NAME` and `mcp disable NAME`; what it prints, if anything, as the outcome.
-    Command(fn(&Said) -> Result<Option<String>, ManageError>),
+    /// Runs `mcp enable NAME` or `mcp disable NAME`. The function parses the output into a message, if any.
+    Command(fn(&CommandOutput) -> Result<Option<String>, ManageError>),
 }
 
-/// Tells how to log out of an agent without a logout of which no more is known.
-pub(crate) const LOG_OUT_BY_HAND: &str = "take its login away where it was set up";
+/// Instructions for logging out of an agent without a known logout.
+pub(crate) const LOG_OUT_BY_HAND: &str = "remove its login where it was set up";
 
-/// An agent of the Agent Client Protocol of which no more is known.
-pub(crate) const PLAIN: Management = Management {
-    behind: None,
-    version: |said| run::version(&said.text()),
+/// Management functions of ACP agents that are not in the table, and defaults for the rows.
+pub(crate) const DEFAULT_MANAGEMENT: Management = Management {
+    adapted: None,
+    version: |output| run::version(&output.text()),
     login_variables: &[],
     login: LoginCheck::Unknown,
     log_in: LogIn::Hint,
     log_out: LogOut::Instead(LOG_OUT_BY_HAND),
     about: None,
-    models: Source::Unsupported,
-    mcp: Source::Unsupported,
+    models: ListSource::Unsupported,
+    mcp: ListSource::Unsupported,
     switch_mcp: McpSwitch::Unknown,
     conversations: |inquiry| Box::pin(acp::conversations(inquiry)),
     tested: false,

@@ -1,15 +1,17 @@
-//! The rows of the table: the agents that wh knows by itself, in plain data and functions.
+//! Rows of the table: the built-in agents as data and functions.
 
 use wh_core::space::roster::McpServer;
 
 use super::Protocol;
-use super::management::{Behind, LogIn, LogOut, LoginCheck, Management, McpSwitch, PLAIN, Source, StillLoggedIn};
+use super::management::{
+    AdaptedAgent, DEFAULT_MANAGEMENT, ListSource, LogIn, LogOut, LoginCheck, Management, McpSwitch, StillLoggedIn,
+};
+use crate::interface::ManageError;
 use crate::manage::{self, cursor, gemini, logged_in_by, opencode, run};
-use crate::port::ManageError;
 use crate::{claude, codex};
 
-/// A row of the table. What each field means is said at [`Entry`](super::Entry).
-pub(super) struct Row {
+/// Row of the table. See [`Entry`](super::Entry) for the fields.
+pub(super) struct AgentRow {
     pub id: &'static str,
     pub title: &'static str,
     pub protocol: Protocol,
@@ -17,33 +19,33 @@ pub(super) struct Row {
     pub arguments: &'static [&'static str],
     pub install: &'static str,
     pub log_in: &'static str,
-    /// The method, and whether it is told before every session.
+    /// Authentication method; true to authenticate before every session.
     pub authenticate: Option<(&'static str, bool)>,
-    pub skipping: &'static [&'static str],
-    pub quirks: Oddities,
+    pub skipping_modes: &'static [&'static str],
+    pub quirks: RowQuirks,
     pub management: Management,
 }
 
-/// What is particular about an agent of the table. What each field means is said at [`Quirks`](super::Quirks).
-pub(super) struct Oddities {
-    pub mode_in_words: Option<&'static str>,
-    pub kept_by_minute: bool,
+/// Quirks of a built-in agent. See [`Quirks`](super::Quirks) for the fields.
+pub(super) struct RowQuirks {
+    pub mode_message_prefix: Option<&'static str>,
+    pub resume_only_after_start_minute: bool,
     pub gemini_files: bool,
-    pub told: &'static [&'static str],
-    pub client: &'static [&'static str],
+    pub acknowledged_requests: &'static [&'static str],
+    pub client_capabilities: &'static [&'static str],
     pub derives_arguments: bool,
     pub environment: &'static [(&'static str, &'static str)],
-    /// The marker, and the number of attempts.
+    /// Marker and maximum number of attempts.
     pub retry_lines: Option<(&'static str, u32)>,
     pub compacts_by_itself: bool,
 }
 
-const BY_THE_BOOK: Oddities = Oddities {
-    mode_in_words: None,
-    kept_by_minute: false,
+const NO_QUIRKS: RowQuirks = RowQuirks {
+    mode_message_prefix: None,
+    resume_only_after_start_minute: false,
     gemini_files: false,
-    told: &[],
-    client: &[],
+    acknowledged_requests: &[],
+    client_capabilities: &[],
     derives_arguments: false,
     environment: &[],
     retry_lines: None,
@@ -66,19 +68,22 @@ const CLAUDE_LOG_OUT: LogOut =
 const CODEX_LOGIN: LoginCheck =
     LoginCheck::Asked(|inquiry| Box::pin(codex::manage::login(inquiry.launch, inquiry.here)));
 
-const GEMINI_MCP: Source<Vec<McpServer>> =
-    Source::Printed { arguments: &["mcp", "list"], name: "mcp list", read: |said| Ok(gemini::mcp(&said.text())) };
+const GEMINI_MCP: ListSource<Vec<McpServer>> = ListSource::Printed {
+    arguments: &["mcp", "list"],
+    name: "mcp list",
+    read: |output| Ok(gemini::mcp(&output.text())),
+};
 
 const GEMINI_SWITCH: McpSwitch =
-    McpSwitch::Command(|said| gemini::switched(&said.text()).map(Some).map_err(ManageError::Failed));
+    McpSwitch::Command(|output| gemini::mcp_switch_result(&output.text()).map(Some).map_err(ManageError::Failed));
 
-const fn claude_mcp(name: &'static str) -> Source<Vec<McpServer>> {
-    Source::Printed { arguments: &["mcp", "list"], name, read: |said| Ok(manage::claude::mcp(&said.out)) }
+const fn claude_mcp(name: &'static str) -> ListSource<Vec<McpServer>> {
+    ListSource::Printed { arguments: &["mcp", "list"], name, read: |output| Ok(manage::claude::mcp(&output.out)) }
 }
 
-/// In the order in which to offer them.
-pub(super) static AGENTS: [Row; 10] = [
-    Row {
+/// Built-in agents in display order.
+pub(super) static AGENTS: [AgentRow; 10] = [
+    AgentRow {
         id: "claude",
         title: claude::TITLE,
         protocol: Protocol::Claude,
@@ -87,23 +92,23 @@ pub(super) static AGENTS: [Row; 10] = [
         install: "npm install -g @anthropic-ai/claude-code",
         log_in: claude::LOG_IN,
         authenticate: None,
-        skipping: &[],
-        quirks: BY_THE_BOOK,
+        skipping_modes: &[],
+        quirks: NO_QUIRKS,
         management: Management {
-            version: |said| run::version(&said.out),
+            version: |output| run::version(&output.out),
             login: CLAUDE_LOGIN,
             log_in: CLAUDE_LOG_IN,
             log_out: CLAUDE_LOG_OUT,
-            models: Source::Asked(|inquiry| Box::pin(claude::manage::models(inquiry))),
+            models: ListSource::Asked(|inquiry| Box::pin(claude::manage::models(inquiry))),
             mcp: claude_mcp("claude mcp list"),
             switch_mcp: McpSwitch::Never,
             conversations: |inquiry| Box::pin(claude::manage::conversations(inquiry)),
             tested: true,
             skips_permissions: true,
-            ..PLAIN
+            ..DEFAULT_MANAGEMENT
         },
     },
-    Row {
+    AgentRow {
         id: "codex",
         title: codex::TITLE,
         protocol: Protocol::Codex,
@@ -112,8 +117,8 @@ pub(super) static AGENTS: [Row; 10] = [
         install: "npm install -g @openai/codex",
         log_in: codex::LOG_IN,
         authenticate: None,
-        skipping: &[],
-        quirks: BY_THE_BOOK,
+        skipping_modes: &[],
+        quirks: NO_QUIRKS,
         management: Management {
             login: CODEX_LOGIN,
             log_in: LogIn::Asked(|inquiry| Box::pin(codex::manage::login_way(inquiry))),
@@ -121,20 +126,20 @@ pub(super) static AGENTS: [Row; 10] = [
                 arguments: &["logout"],
                 still: StillLoggedIn::Asked(|inquiry| Box::pin(codex::manage::provider_variable(inquiry))),
             },
-            models: Source::Asked(|inquiry| Box::pin(codex::manage::models(inquiry))),
-            mcp: Source::Printed {
+            models: ListSource::Asked(|inquiry| Box::pin(codex::manage::models(inquiry))),
+            mcp: ListSource::Printed {
                 arguments: &["mcp", "list", "--json"],
                 name: "codex mcp list",
-                read: |said| manage::codex::mcp(&said.out).ok_or_else(|| ManageError::Failed(said.text())),
+                read: |output| manage::codex::mcp(&output.out).ok_or_else(|| ManageError::Failed(output.text())),
             },
             switch_mcp: McpSwitch::Never,
             conversations: |inquiry| Box::pin(codex::manage::conversations(inquiry)),
             tested: true,
             skips_permissions: true,
-            ..PLAIN
+            ..DEFAULT_MANAGEMENT
         },
     },
-    Row {
+    AgentRow {
         id: "gemini",
         title: "Gemini CLI",
         protocol: Protocol::Acp,
@@ -143,30 +148,30 @@ pub(super) static AGENTS: [Row; 10] = [
         install: "npm install -g @google/gemini-cli",
         log_in: "run `gemini` once and log in, or set GEMINI_API_KEY",
         authenticate: Some(("gemini-api-key", false)),
-        skipping: &["yolo"],
-        quirks: Oddities {
-            mode_in_words: Some("[MODE_UPDATE] "),
-            kept_by_minute: true,
+        skipping_modes: &["yolo"],
+        quirks: RowQuirks {
+            mode_message_prefix: Some("[MODE_UPDATE] "),
+            resume_only_after_start_minute: true,
             gemini_files: true,
             derives_arguments: true,
-            // Retries are reported nowhere else.
+            // Retries are reported only in the debug log.
             environment: &[("GEMINI_DEBUG_LOG_FILE", "/dev/stderr")],
             retry_lines: Some(("] [WARN] Attempt ", 10)),
             compacts_by_itself: true,
-            ..BY_THE_BOOK
+            ..NO_QUIRKS
         },
         management: Management {
             login: LoginCheck::Files(gemini::login),
             log_in: LogIn::Variable(gemini::INSTRUCTIONS),
-            log_out: LogOut::Instead("unset GEMINI_API_KEY, or say /auth in `gemini` on a terminal"),
+            log_out: LogOut::Instead("unset GEMINI_API_KEY, or use /auth in `gemini` on a terminal"),
             mcp: GEMINI_MCP,
             switch_mcp: GEMINI_SWITCH,
-            conversations: |inquiry| Box::pin(gemini::kept(inquiry)),
+            conversations: |inquiry| Box::pin(gemini::saved_conversations(inquiry)),
             tested: true,
-            ..PLAIN
+            ..DEFAULT_MANAGEMENT
         },
     },
-    Row {
+    AgentRow {
         id: "cursor",
         title: "Cursor",
         protocol: Protocol::Acp,
@@ -175,11 +180,11 @@ pub(super) static AGENTS: [Row; 10] = [
         install: "curl https://cursor.com/install -fsS | bash",
         log_in: "run `cursor-agent login`, or set CURSOR_API_KEY",
         authenticate: Some(("cursor_login", true)),
-        skipping: &[],
-        quirks: Oddities {
-            told: &["cursor/update_todos", "cursor/task", "cursor/generate_image"],
-            client: &["parameterizedModelPicker"],
-            ..BY_THE_BOOK
+        skipping_modes: &[],
+        quirks: RowQuirks {
+            acknowledged_requests: &["cursor/update_todos", "cursor/task", "cursor/generate_image"],
+            client_capabilities: &["parameterizedModelPicker"],
+            ..NO_QUIRKS
         },
         management: Management {
             login_variables: CURSOR_VARIABLES,
@@ -187,21 +192,21 @@ pub(super) static AGENTS: [Row; 10] = [
             log_in: LogIn::Command(&["login"]),
             log_out: LogOut::Command { arguments: &["logout"], still: StillLoggedIn::Variables(CURSOR_VARIABLES) },
             about: Some(|inquiry| Box::pin(cursor::facts(inquiry))),
-            models: Source::Printed {
+            models: ListSource::Printed {
                 arguments: &["models"],
                 name: "cursor-agent models",
-                read: |said| Ok(cursor::models(&said.out)),
+                read: |output| Ok(cursor::models(&output.out)),
             },
-            mcp: Source::Printed {
+            mcp: ListSource::Printed {
                 arguments: &["mcp", "list"],
                 name: "mcp list",
-                read: |said| Ok(cursor::mcp(&said.out)),
+                read: |output| Ok(cursor::mcp(&output.out)),
             },
-            switch_mcp: McpSwitch::Command(|said| Ok(Some(said.text()).filter(|text| !text.is_empty()))),
-            ..PLAIN
+            switch_mcp: McpSwitch::Command(|output| Ok(Some(output.text()).filter(|text| !text.is_empty()))),
+            ..DEFAULT_MANAGEMENT
         },
     },
-    Row {
+    AgentRow {
         id: "opencode",
         title: "OpenCode",
         protocol: Protocol::Acp,
@@ -210,20 +215,20 @@ pub(super) static AGENTS: [Row; 10] = [
         install: "npm install -g opencode-ai",
         log_in: "run `opencode auth login`",
         authenticate: None,
-        skipping: &[],
-        quirks: BY_THE_BOOK,
+        skipping_modes: &[],
+        quirks: NO_QUIRKS,
         management: Management {
             login: LoginCheck::Files(opencode::login),
             log_out: LogOut::Instead("run `opencode auth logout` on a terminal"),
-            models: Source::Printed {
+            models: ListSource::Printed {
                 arguments: &["models"],
                 name: "opencode models",
-                read: |said| Ok(opencode::models(&said.out)),
+                read: |output| Ok(opencode::models(&output.out)),
             },
-            ..PLAIN
+            ..DEFAULT_MANAGEMENT
         },
     },
-    Row {
+    AgentRow {
         id: "goose",
         title: "Goose",
         protocol: Protocol::Acp,
@@ -232,11 +237,11 @@ pub(super) static AGENTS: [Row; 10] = [
         install: "curl -fsSL https://github.com/block/goose/releases/download/stable/download_cli.sh | bash",
         log_in: "run `goose configure`",
         authenticate: None,
-        skipping: &["auto"],
-        quirks: BY_THE_BOOK,
-        management: PLAIN,
+        skipping_modes: &["auto"],
+        quirks: NO_QUIRKS,
+        management: DEFAULT_MANAGEMENT,
     },
-    Row {
+    AgentRow {
         id: "copilot",
         title: "GitHub Copilot CLI",
         protocol: Protocol::Acp,
@@ -245,16 +250,16 @@ pub(super) static AGENTS: [Row; 10] = [
         install: "npm install -g @github/copilot",
         log_in: "run `copilot login`, or set GH_TOKEN",
         authenticate: None,
-        skipping: &["autopilot", "https://agentclientprotocol.com/protocol/session-modes#autopilot"],
-        quirks: BY_THE_BOOK,
+        skipping_modes: &["autopilot", "https://agentclientprotocol.com/protocol/session-modes#autopilot"],
+        quirks: NO_QUIRKS,
         management: Management {
             login_variables: &["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"],
             log_in: LogIn::Command(&["login"]),
-            log_out: LogOut::Instead("say /logout in `copilot` on a terminal"),
-            ..PLAIN
+            log_out: LogOut::Instead("use /logout in `copilot` on a terminal"),
+            ..DEFAULT_MANAGEMENT
         },
     },
-    Row {
+    AgentRow {
         id: "qwen",
         title: "Qwen Code",
         protocol: Protocol::Acp,
@@ -263,18 +268,18 @@ pub(super) static AGENTS: [Row; 10] = [
         install: "npm install -g @qwen-code/qwen-code",
         log_in: "run `qwen` once and log in, or set OPENAI_API_KEY",
         authenticate: None,
-        skipping: &["yolo"],
-        quirks: BY_THE_BOOK,
+        skipping_modes: &["yolo"],
+        quirks: NO_QUIRKS,
         management: Management {
             login_variables: &["OPENAI_API_KEY"],
             login: LoginCheck::Files(|here| logged_in_by(here.home(".qwen/oauth_creds.json"))),
-            log_out: LogOut::Instead("say /auth in `qwen` on a terminal"),
+            log_out: LogOut::Instead("use /auth in `qwen` on a terminal"),
             mcp: GEMINI_MCP,
             switch_mcp: GEMINI_SWITCH,
-            ..PLAIN
+            ..DEFAULT_MANAGEMENT
         },
     },
-    Row {
+    AgentRow {
         id: "codex-acp",
         title: "Codex (ACP)",
         protocol: Protocol::Acp,
@@ -283,20 +288,20 @@ pub(super) static AGENTS: [Row; 10] = [
         install: "npm install -g @agentclientprotocol/codex-acp",
         log_in: "run `codex login`, or set OPENAI_API_KEY",
         authenticate: None,
-        // In `agent` another model grants permissions.
-        skipping: &["agent", "full-access", "agent-full-access"],
-        quirks: BY_THE_BOOK,
+        // In the mode `agent` another model grants permissions.
+        skipping_modes: &["agent", "full-access", "agent-full-access"],
+        quirks: NO_QUIRKS,
         management: Management {
-            behind: Some(Behind { command: "codex", credentials: codex::manage::credentials }),
+            adapted: Some(AdaptedAgent { command: "codex", credentials: codex::manage::credentials }),
             login_variables: CODEX_ACP_VARIABLES,
             login: CODEX_LOGIN,
             log_in: LogIn::Command(&["login"]),
             log_out: LogOut::Command { arguments: &["logout"], still: StillLoggedIn::Variables(CODEX_ACP_VARIABLES) },
             tested: true,
-            ..PLAIN
+            ..DEFAULT_MANAGEMENT
         },
     },
-    Row {
+    AgentRow {
         id: "claude-acp",
         title: "Claude (ACP)",
         protocol: Protocol::Acp,
@@ -305,16 +310,19 @@ pub(super) static AGENTS: [Row; 10] = [
         install: "npm install -g @agentclientprotocol/claude-agent-acp",
         log_in: "run `claude auth login`, or set ANTHROPIC_API_KEY",
         authenticate: None,
-        skipping: &["bypassPermissions", "auto"],
-        quirks: BY_THE_BOOK,
+        skipping_modes: &["bypassPermissions", "auto"],
+        quirks: NO_QUIRKS,
         management: Management {
-            behind: Some(Behind { command: "claude", credentials: |here| here.home(".claude/.credentials.json") }),
+            adapted: Some(AdaptedAgent {
+                command: "claude",
+                credentials: |here| here.home(".claude/.credentials.json"),
+            }),
             login_variables: CLAUDE_VARIABLES,
             login: CLAUDE_LOGIN,
             log_in: CLAUDE_LOG_IN,
             log_out: CLAUDE_LOG_OUT,
             mcp: claude_mcp("mcp list"),
-            ..PLAIN
+            ..DEFAULT_MANAGEMENT
         },
     },
 ];

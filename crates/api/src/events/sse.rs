@@ -1,20 +1,20 @@
-//! The format of server-sent events, as far as it is used: ids and data. Specified in the HTML standard, section 9.2.
+//! Decoder for server-sent events, limited to ids and data. Specified in the HTML standard, section 9.2.
 
-/// Decodes bytes into events.
+/// Incremental decoder from bytes to events.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
-    /// Bytes that are no complete line yet.
+    /// Bytes not yet returned as an event.
     buffer: Vec<u8>,
-    /// Bytes of the buffer that are known to hold no line end.
+    /// Number of bytes at the start of the buffer without further line feeds.
     searched: usize,
-    /// Bytes of the buffer that were read already.
+    /// Number of bytes at the start of the buffer that were consumed.
     read: usize,
     id: Option<String>,
     data: Vec<u8>,
 }
 
 impl Decoder {
-    /// Takes more bytes.
+    /// Appends received bytes.
     pub fn feed(&mut self, bytes: &[u8]) {
         self.buffer.drain(..self.read);
         self.searched -= self.read;
@@ -22,12 +22,12 @@ impl Decoder {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Bytes that are held back.
+    /// Returns the number of buffered bytes.
     pub fn len(&self) -> usize {
         self.buffer.len() - self.read + self.data.len()
     }
 
-    /// The id and the data of the next event that is complete. Events without data, as comments, are passed over.
+    /// Returns the id and data of the next complete event. Events without data, such as comments, are skipped.
     pub fn next(&mut self) -> Option<(Option<String>, Vec<u8>)> {
         while let Some(end) = self.buffer[self.searched..].iter().position(|byte| *byte == b'\n') {
             let line = self.read..self.searched + end;
@@ -38,7 +38,7 @@ impl Decoder {
             if line.is_empty() {
                 let id = self.id.take();
                 if !self.data.is_empty() {
-                    // Each line of data ends with a line feed; the last one does not count.
+                    // Each data line is stored with a line feed. The last one is not part of the data.
                     self.data.pop();
                     return Some((id, std::mem::take(&mut self.data)));
                 }
@@ -54,7 +54,7 @@ impl Decoder {
     }
 }
 
-/// The value of a field, if the line has this name.
+/// Returns the value of a line if it is the named field.
 fn field<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let value = line.strip_prefix(name)?.strip_prefix(b":")?;
     Some(value.strip_prefix(b" ").unwrap_or(value))
@@ -67,7 +67,7 @@ mod tests {
     const STREAM: &str = ": comment\r\n\r\nevent: snapshot\r\nid: e.1\r\ndata: {\"a\":\r\ndata:1}\r\n\r\nevent: frame\ndata: 2\n\ndata: cut";
 
     #[test]
-    fn events_are_the_same_however_the_bytes_are_cut() {
+    fn events_do_not_depend_on_chunk_boundaries() {
         for size in 1..STREAM.len() {
             let (mut decoder, mut events) = (Decoder::default(), Vec::new());
             for bytes in STREAM.as_bytes().chunks(size) {

@@ -1,4 +1,4 @@
-//! Single calls: addresses, deadlines, limits, errors, and connections that are used again.
+//! Individual calls: addresses, deadlines, limits, errors and connection reuse.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use wh_api::wire::control::SendInputBody;
-use wh_api::{Address, Client, Error, MAX_ANSWER_BYTES, MAX_REQUEST_BYTES, Request, Routes, blocking};
+use wh_api::{Address, Client, Error, HttpRequest, MAX_REQUEST_BYTES, MAX_RESPONSE_BYTES, Routes, blocking};
 
 use crate::server::Server;
 
@@ -35,7 +35,7 @@ fn a_call_has_the_path_the_host_the_token_and_the_body() {
 }
 
 #[test]
-fn the_asynchronous_client_answers_the_same() {
+fn the_asynchronous_client_returns_the_same() {
     let server = Server::answering(200, HEALTH);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let client = Client::new(Address::local(server.port)).unwrap();
@@ -48,7 +48,7 @@ fn the_asynchronous_client_answers_the_same() {
 }
 
 #[test]
-fn a_server_that_does_not_answer_is_noticed_and_times_out() {
+fn a_slow_server_causes_a_notice_and_a_timeout() {
     let server = Server::start(|_, mut peer| {
         peer.request();
         peer.until_closed();
@@ -68,7 +68,7 @@ fn a_server_that_does_not_answer_is_noticed_and_times_out() {
     assert!(matches!(error, Error::Timeout { after, .. } if after == Duration::from_millis(80)), "{error}");
     assert!(start.elapsed() >= Duration::from_millis(80));
     assert_eq!(notices.load(Ordering::Relaxed), 1);
-    // A wait has its own time in addition.
+    // The time of the wait itself is added.
     let error = client.wait("exited", Some(Duration::from_millis(40))).unwrap_err();
     assert!(matches!(error, Error::Timeout { after, .. } if after == Duration::from_millis(120)), "{error}");
 }
@@ -77,7 +77,7 @@ fn a_server_that_does_not_answer_is_noticed_and_times_out() {
 fn each_error_has_its_kind() {
     let refused = Server::answering(404, r#"{"error":"No such session","code":"no_session","detail":"no session a"}"#);
     let error = refused.client().session("a").unwrap_err();
-    let refusal = error.refusal().unwrap();
+    let refusal = error.error_response().unwrap();
     assert_eq!((refusal.status, refusal.code()), (404, Some("no_session")));
     assert_eq!(error.to_string(), "no such session: no session a");
 
@@ -88,9 +88,9 @@ fn each_error_has_its_kind() {
     let other = Server::start(|_, mut peer| {
         peer.raw("SSH-2.0-OpenSSH_9.9\r\n");
     });
-    assert!(matches!(other.client().health().unwrap_err(), Error::NotOurs { .. }));
+    assert!(matches!(other.client().health().unwrap_err(), Error::UnexpectedServer { .. }));
     let page = Server::answering(200, "<html></html>");
-    assert!(matches!(page.client().health().unwrap_err(), Error::NotOurs { .. }));
+    assert!(matches!(page.client().health().unwrap_err(), Error::UnexpectedServer { .. }));
 
     let cut = Server::start(|_, mut peer| {
         peer.request();
@@ -106,17 +106,17 @@ fn each_error_has_its_kind() {
 }
 
 #[test]
-fn a_wait_in_vain_is_an_answer_and_a_wrong_condition_an_error() {
+fn a_wait_that_times_out_is_a_response_and_an_invalid_condition_an_error() {
     let body = r#"{"ok":false,"matched":false,"elapsed":5,"error":"timeout","screen":["$"]}"#;
     let waited = Server::answering(408, body).client().wait("exited", None).unwrap();
     assert!(!waited.matched && waited.error.as_deref() == Some("timeout"));
     let wrong = Server::answering(400, r#"{"error":"Invalid condition","code":"invalid_condition","position":3}"#);
     let error = wrong.client().wait("exi", None).unwrap_err();
-    assert_eq!(error.refusal().unwrap().body.position, Some(3));
+    assert_eq!(error.error_response().unwrap().body.position, Some(3));
 }
 
 #[test]
-fn what_is_too_large_is_neither_sent_nor_read() {
+fn oversized_bodies_are_neither_sent_nor_read() {
     let server = Server::start(|_, mut peer| {
         peer.request();
         peer.raw("HTTP/1.1 200 OK\r\n\r\n");
@@ -127,14 +127,14 @@ fn what_is_too_large_is_neither_sent_nor_read() {
     assert!(matches!(error, Error::RequestTooLarge { limit: MAX_REQUEST_BYTES, .. }), "{error}");
     assert!(server.requests().is_empty());
     let error = server.client().metrics().unwrap_err();
-    assert!(matches!(error, Error::AnswerTooLarge { limit: MAX_ANSWER_BYTES, .. }), "{error}");
+    assert!(matches!(error, Error::ResponseTooLarge { limit: MAX_RESPONSE_BYTES, .. }), "{error}");
 }
 
 #[test]
 fn a_connection_is_used_again_and_a_lost_one_replaced() {
     let connections = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&connections);
-    // The first connection answers twice, and closes when it is asked a third time.
+    // The first connection responds twice and closes on the third request.
     let server = Server::start(move |number, mut peer| {
         counted.fetch_add(1, Ordering::Relaxed);
         let most = if number == 0 { 2 } else { usize::MAX };
@@ -171,7 +171,7 @@ fn a_client_without_keep_alive_closes_after_each_answer() {
     let server = Server::answering(200, HEALTH);
     let client = Client::builder(Address::local(server.port)).without_keep_alive().records(None).blocking().unwrap();
     for _ in 0..2 {
-        assert_eq!(client.send(&Request::get("/control/health")).unwrap().status, 200);
+        assert_eq!(client.send(&HttpRequest::get("/control/health")).unwrap().status, 200);
     }
     assert!(server.requests().iter().all(|request| request.contains("connection: close\r\n")));
 }

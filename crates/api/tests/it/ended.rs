@@ -1,11 +1,11 @@
-//! Runs that have ended, by the record that they have left.
+//! Records of ended runs.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde_json::json;
-use wh_api::{Address, Client, Error, Follow, Routes, blocking};
+use wh_api::{Address, Client, Error, EventOptions, Routes, blocking};
 
 fn record(directory: &Path, port: u16, ended_at: &str) {
     let facts = json!({
@@ -26,7 +26,7 @@ fn client(directory: &Path, port: u16) -> blocking::Client {
 }
 
 #[test]
-fn a_run_that_has_left_a_record_has_ended_with_its_exit_code() {
+fn a_record_tells_the_exit_code_of_an_ended_run() {
     let directory = tempfile::tempdir().unwrap();
     fs::set_permissions(directory.path(), Permissions::from_mode(0o700)).unwrap();
     let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
@@ -36,10 +36,10 @@ fn a_run_that_has_left_a_record_has_ended_with_its_exit_code() {
     let exit = error.exit().unwrap();
     assert_eq!((exit.code, exit.signal), (143, Some(15)));
     assert_eq!(error.to_string(), format!("make at http://127.0.0.1:{port} has ended by signal 15"));
-    let event = client(directory.path(), port).events(Follow::new()).next();
+    let event = client(directory.path(), port).events(EventOptions::new()).next();
     assert!(matches!(event, Some(Err(Error::Ended(_)))), "{event:?}");
 
-    // A session of a daemon, an old record, and a directory that others can write to say nothing.
+    // No record is used for a session of a daemon, if it is old, or if other users can write to the directory.
     let unreachable = |client: blocking::Client| {
         let error = client.health().unwrap_err();
         assert!(matches!(error, Error::Unreachable { .. }), "{error:?}");

@@ -1,9 +1,9 @@
-//! The stream of events: its cursor, and what it does when it is cut.
+//! The event stream: its cursor, and reconnecting after it breaks.
 
 use std::time::{Duration, Instant};
 
 use wh_api::wire::control::{EventBody, StreamBody};
-use wh_api::{Address, Client, Error, Follow, Frames, blocking};
+use wh_api::{Address, Client, Error, EventOptions, Frames, blocking};
 
 use crate::server::{Peer, Server};
 
@@ -30,13 +30,13 @@ fn a_stream_that_is_cut_resumes_after_its_last_event() {
             return;
         }
         match number {
-            // Cut in the middle of an event.
+            // The connection breaks in the middle of an event.
             0 => {
                 peer.begin_events();
                 peer.raw(&event(1));
                 peer.raw(&event(2)[..20]);
             }
-            // Cut before an answer, twice: once without a head, once with 503.
+            // Two attempts fail: one without a response, one with 503.
             1 => {}
             2 => {
                 peer.answer(503, r#"{"error":"Too many watchers"}"#);
@@ -45,7 +45,7 @@ fn a_stream_that_is_cut_resumes_after_its_last_event() {
                 peer.begin_events();
                 peer.raw(&event(2));
                 heartbeat(&mut peer);
-                // The server drops a reader that is too slow.
+                // The server drops a client that is too slow.
                 peer.raw("event: dropped\ndata: {\"type\":\"dropped\",\"reason\":\"too slow\"}\n\n");
             }
             _ => {
@@ -55,7 +55,7 @@ fn a_stream_that_is_cut_resumes_after_its_last_event() {
             }
         }
     });
-    let mut events = server.client().events(Follow::new().frames(Frames::Plain).rate(5));
+    let mut events = server.client().events(EventOptions::new().frames(Frames::Plain).rate(5));
     assert_eq!(bell(events.next()), 1);
     assert_eq!(bell(events.next()), 2);
     assert!(matches!(events.next(), Some(Ok(StreamBody::Heartbeat { .. }))));
@@ -76,7 +76,7 @@ fn a_stream_that_cannot_be_resumed_ends_with_the_error() {
             peer.raw(&event(1));
         }
     });
-    let follow = Follow::new().after("e.0").reconnect_for(Duration::from_millis(200));
+    let follow = EventOptions::new().after("e.0").reconnect_for(Duration::from_millis(200));
     let start = Instant::now();
     let mut events = server.client().events(follow);
     assert_eq!(bell(events.next()), 1);
@@ -87,23 +87,23 @@ fn a_stream_that_cannot_be_resumed_ends_with_the_error() {
 }
 
 #[test]
-fn a_stream_that_shall_not_resume_ends_with_the_connection() {
+fn a_stream_without_reconnecting_ends_with_the_connection() {
     let server = Server::start(|_, mut peer| {
         peer.request();
         peer.begin_events();
         peer.raw(&event(1));
     });
-    let mut events = server.client().events(Follow::new().reconnect_for(Duration::ZERO));
+    let mut events = server.client().events(EventOptions::new().reconnect_for(Duration::ZERO));
     assert_eq!(bell(events.next()), 1);
     assert!(matches!(events.next(), Some(Err(Error::Unreachable { .. }))));
     assert_eq!(server.requests().len(), 1);
 }
 
 #[test]
-fn the_first_connection_is_not_tried_again() {
+fn the_first_connection_is_not_retried() {
     let refusing = Server::answering(400, r#"{"error":"Invalid request","code":"invalid_request"}"#);
-    assert!(matches!(refusing.client().events(Follow::new()).next(), Some(Err(Error::Refused(_)))));
+    assert!(matches!(refusing.client().events(EventOptions::new()).next(), Some(Err(Error::Refused(_)))));
     let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
     let client: blocking::Client = Client::builder(Address::local(port)).records(None).blocking().unwrap();
-    assert!(matches!(client.events(Follow::new()).next(), Some(Err(Error::Unreachable { .. }))));
+    assert!(matches!(client.events(EventOptions::new()).next(), Some(Err(Error::Unreachable { .. }))));
 }

@@ -1,4 +1,4 @@
-//! The client against a server that is scripted byte by byte.
+//! The client against a scripted server.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is a verdict")]
 
 mod calls;

@@ -1,4 +1,4 @@
-//! A server on loopback whose connections a test scripts.
+//! Server on loopback whose connections are scripted by a test.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -6,15 +6,15 @@ use std::sync::{Arc, Mutex};
 
 use wh_api::{Address, Client, blocking};
 
-/// A server that runs until the end of the tests.
+/// Server that runs until the end of the test process.
 pub struct Server {
     pub port: u16,
-    /// Each request, as it came: head and body.
+    /// Received requests with head and body.
     pub requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
-    /// Handles each connection by `script`, which is given its number, from 0.
+    /// Handles each connection with `script`, which receives the number of the connection, from 0.
     pub fn start(script: impl Fn(usize, Peer) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -29,7 +29,7 @@ impl Server {
         Self { port, requests }
     }
 
-    /// Answers every request with this status and body.
+    /// Responds to every request with the same status and body.
     pub fn answering(status: u16, body: &'static str) -> Self {
         Self::start(move |_, mut peer| while peer.request() && peer.answer(status, body) {})
     }
@@ -43,14 +43,14 @@ impl Server {
     }
 }
 
-/// One connection of a client.
+/// Connection of a client.
 pub struct Peer {
     stream: BufReader<TcpStream>,
     seen: Arc<Mutex<Vec<String>>>,
 }
 
 impl Peer {
-    /// Reads a request; false if the client has closed.
+    /// Reads a request; false if the client closed the connection.
     pub fn request(&mut self) -> bool {
         let (mut text, mut length) = (String::new(), 0);
         loop {
@@ -72,22 +72,22 @@ impl Peer {
         whole
     }
 
-    /// Answers with JSON, and leaves the connection open.
+    /// Sends a JSON response and leaves the connection open.
     pub fn answer(&mut self, status: u16, body: &str) -> bool {
         self.raw(&format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n{body}", body.len()))
     }
 
-    /// Begins a stream of server-sent events that ends with the connection.
+    /// Starts a stream of server-sent events that ends with the connection.
     pub fn begin_events(&mut self) -> bool {
         self.raw("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
     }
 
-    /// Writes bytes; false if the client is gone.
+    /// Sends raw text; false if the client closed the connection.
     pub fn raw(&mut self, text: &str) -> bool {
         self.stream.get_mut().write_all(text.as_bytes()).is_ok()
     }
 
-    /// Waits until the client has closed.
+    /// Waits until the client closes the connection.
     pub fn until_closed(&mut self) {
         let _ = self.stream.read_to_end(&mut Vec::new());
     }

@@ -1,4 +1,4 @@
-//! TLS on loopback, with a certificate made for the test.
+//! TLS on loopback with a certificate created for the test.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use wh_api::{Address, Client, Error, Routes};
 
 #[tokio::test]
-async fn a_certificate_that_is_trusted_is_needed() {
+async fn a_trusted_certificate_is_required() {
     let certified = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PrivateKeyDer::Pkcs8(certified.signing_key.serialize_der().into());
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))

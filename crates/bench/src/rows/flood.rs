@@ -1,31 +1,31 @@
-//! Row 3: a program that writes as fast as it can, until the end of what it wrote shows.
+//! Row 3: time until the end of a large output is shown.
 
 use std::time::{Duration, Instant};
 
 use crate::bare::BareTerminal;
-use crate::contenders::{Contender, InControlMode, OverHttp};
-use crate::content::{self, COLUMNS, END, ROWS};
-use crate::table::{Measured, Row, Unit};
-use crate::{Outcome, Setting, say};
+use crate::contenders::{Contender, TmuxContender, WhContender};
+use crate::content::{self, COLUMNS, FLOOD_END, ROWS};
+use crate::table::{Measured, TmuxRow, Unit};
+use crate::{BenchConfig, BenchResult, print_progress};
 
-/// Waits for Enter, so that starting a shell is not measured; writes it all; waits again.
+/// Shell script that waits for Enter, so that the start of the shell is not measured, writes the file, and repeats.
 const SCRIPT: &str = "stty -echo; echo ready; while read line; do cat \"$0\"; echo \"$1$line\"; done";
 
-/// How long to leave whoever is flooded alone between two looks.
-const BETWEEN: Duration = Duration::from_millis(5);
+/// Interval between two snapshots, during which the contender is not disturbed.
+const FLOOD_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-pub fn flood(setting: &Setting) -> Outcome<Vec<Row>> {
-    let (rounds, bytes) = (setting.pick(9, 1), setting.pick(50_000_000, 500_000));
+pub fn flood(config: &BenchConfig) -> BenchResult<Vec<TmuxRow>> {
+    let (rounds, bytes) = (config.pick(9, 1), config.pick(50_000_000, 500_000));
     let directory = tempfile::tempdir()?;
     let text = directory.path().join("flood");
     content::write_flood(&text, bytes)?;
     let text = text.to_string_lossy();
-    let script = ["sh", "-c", SCRIPT, &text, END];
-    let mut wh = OverHttp::start(setting, 2000, &script)?;
-    let mut tmux = InControlMode::start(2000, &script)?;
+    let script = ["sh", "-c", SCRIPT, &text, FLOOD_END];
+    let mut wh = WhContender::start(config, 2000, &script)?;
+    let mut tmux = TmuxContender::start(2000, &script)?;
     let mut bare = BareTerminal::start(COLUMNS, ROWS, &script)?;
-    wh.until_shown("ready", BETWEEN)?;
-    tmux.until_shown("ready", BETWEEN)?;
+    wh.wait_for_text("ready", FLOOD_POLL_INTERVAL)?;
+    tmux.wait_for_text("ready", FLOOD_POLL_INTERVAL)?;
     bare.read_until("ready\r\n")?;
     let (mut ours, mut rival, mut limit) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..rounds {
@@ -33,9 +33,9 @@ pub fn flood(setting: &Setting) -> Outcome<Vec<Row>> {
         rival.push(flooded(&mut tmux, round)?);
         limit.push(read(&mut bare, round)?);
         let last = [&ours, &rival, &limit].map(|samples| samples.last().copied().unwrap_or_default());
-        say(&format!("row 3, round {} of {rounds}: {last:.3?} s", round + 1));
+        print_progress(&format!("row 3, round {} of {rounds}: {last:.3?} s", round + 1));
     }
-    Ok(vec![Row {
+    Ok(vec![TmuxRow {
         number: 3,
         what: "50 MB of coloured text",
         unit: Unit::Seconds,
@@ -45,16 +45,16 @@ pub fn flood(setting: &Setting) -> Outcome<Vec<Row>> {
     }])
 }
 
-fn flooded(contender: &mut impl Contender, round: usize) -> Outcome<f64> {
+fn flooded(contender: &mut impl Contender, round: usize) -> BenchResult<f64> {
     let start = Instant::now();
     contender.type_in(&format!("{round}\n"))?;
-    contender.until_shown(&format!("{END}{round}"), BETWEEN)?;
+    contender.wait_for_text(&format!("{FLOOD_END}{round}"), FLOOD_POLL_INTERVAL)?;
     Ok(start.elapsed().as_secs_f64())
 }
 
-fn read(bare: &mut BareTerminal, round: usize) -> Outcome<f64> {
+fn read(bare: &mut BareTerminal, round: usize) -> BenchResult<f64> {
     let start = Instant::now();
     bare.write(&format!("{round}\n"))?;
-    bare.read_until(&format!("{END}{round}\r\n"))?;
+    bare.read_until(&format!("{FLOOD_END}{round}\r\n"))?;
     Ok(start.elapsed().as_secs_f64())
 }

@@ -1,37 +1,37 @@
-//! The rows of the tables, each a measurement of its own.
+//! Measurements of the rows of the tables.
 
-mod crowd;
 mod daemon;
 mod flood;
 mod idle;
 mod key;
+mod long_conversation;
 mod snapshots;
 mod store;
 pub mod turns;
 pub mod ui;
 
-use crate::table::{Comparison, Row};
-use crate::{Outcome, Setting};
+use crate::table::{ComparisonRow, TmuxRow};
+use crate::{BenchConfig, BenchResult};
 
-/// A measurement: some rows of the table.
-type Measurement = fn(&Setting) -> Outcome<Vec<Row>>;
+/// Measurement of some rows of the first table.
+type Measurement = fn(&BenchConfig) -> BenchResult<Vec<TmuxRow>>;
 
-/// Those beside tmux, by number.
-pub const ALL: [(u8, Measurement); 5] =
+/// Measurements compared with tmux, by row number.
+pub const TMUX_ROWS: [(u8, Measurement); 5] =
     [(1, key::key_to_visible), (2, snapshots::snapshots), (3, flood::flood), (4, idle::memory), (5, idle::processor)];
 
-/// A measurement of the terminal UI or of the store: some rows of the second table, or of the third.
-type UiMeasurement = fn(&Setting) -> Outcome<Vec<Comparison>>;
+/// Measurement of some rows of the second or third table.
+type ComparisonMeasurement = fn(&BenchConfig) -> BenchResult<Vec<ComparisonRow>>;
 
-/// Those of wh's UI alone.
-pub const OF_THE_UI: [(u8, UiMeasurement); 2] = [(6, crowd::frames), (9, crowd::memory)];
+/// Measurements of wh's UI alone.
+pub const UI_ROWS: [(u8, ComparisonMeasurement); 2] = [(6, long_conversation::frames), (9, long_conversation::memory)];
 
-/// Those of the store and of the daemon, in a table of their own.
-pub const OF_THE_STORE: [(u8, UiMeasurement); 3] =
+/// Measurements of the store and the daemon, in a separate table.
+pub const DAEMON_ROWS: [(u8, ComparisonMeasurement); 3] =
     [(11, store::requests), (14, daemon::acknowledged), (15, daemon::idle)];
 
-/// Those beside the UIs of real agents, see [`ui`], and beside their own protocols, see [`turns`].
-pub const IN_THE_LAB: [u8; 5] = [7, 8, 10, 12, 13];
+/// Rows compared with the UIs of real agents (see [`ui`]) and with their protocols (see [`turns`]).
+pub const LAB_ROWS: [u8; 5] = [7, 8, 10, 12, 13];
 
-/// Of those, the ones that need no agent to say something about wh.
-pub const ALONE: [u8; 3] = [7, 8, 10];
+/// Rows of the lab that can be measured without real agents.
+pub const ROWS_WITHOUT_AGENTS: [u8; 3] = [7, 8, 10];

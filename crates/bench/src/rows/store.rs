@@ -1,5 +1,5 @@
-//! Row 11: requests that are begun and finished, each time on the disk before it is answered; beside bare SQLite with the
-//! same tables, the same settings and one thread that does nothing else.
+//! Row 11: requests begun and finished, each synced to disk before the acknowledgement. Compared with bare SQLite
+//! with the same tables and settings, on a thread that does nothing else.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
@@ -7,24 +7,24 @@ use std::time::{Duration, Instant, SystemTime};
 use rusqlite::{Connection, params};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
-use wh_engine::store::{Begun, FILE, Key, Limits, Store};
+use wh_engine::store::{Begun, DATABASE_FILE, RequestKey, Store, StoreLimits};
 
-use crate::table::{Comparison, Measured, Unit, quantile};
-use crate::{Outcome, Setting, say};
+use crate::table::{ComparisonRow, Measured, Unit, quantile};
+use crate::{BenchConfig, BenchResult, print_progress};
 
-/// As many as ask at once.
-pub(super) const MANY: usize = 16;
+/// Number of concurrent clients.
+pub(super) const CONCURRENT_CLIENTS: usize = 16;
 
 const FINGERPRINT: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/// What was measured of one who takes part: requests per second of each round, and how long each single request took.
+/// Results of one contender: requests per second of each round, and the time of each request.
 #[derive(Default)]
-pub(super) struct Samples {
+pub(super) struct RequestSamples {
     rates: Vec<f64>,
     took: Vec<f64>,
 }
 
-impl Samples {
+impl RequestSamples {
     pub(super) fn add(&mut self, whole: Duration, took: Vec<f64>) {
         self.rates.push(took.len() as f64 / whole.as_secs_f64());
         self.took.extend(took);
@@ -35,34 +35,34 @@ impl Samples {
     }
 }
 
-pub fn requests(setting: &Setting) -> Outcome<Vec<Comparison>> {
-    let (rounds, each) = (setting.pick(15, 1), setting.pick(150, 4));
+pub fn requests(config: &BenchConfig) -> BenchResult<Vec<ComparisonRow>> {
+    let (rounds, each) = (config.pick(15, 1), config.pick(150, 4));
     let home = home()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    let limits = Limits { requests: u64::MAX, ..Limits::default() };
+    let limits = StoreLimits { requests: u64::MAX, ..StoreLimits::default() };
     let store = Store::open_with(home.path().join("wh"), limits)?;
-    let mut single = Bare::open(home.path().join("single"), &runtime)?;
-    let mut batches = Bare::open(home.path().join("batches"), &runtime)?;
-    let samples = in_turns(11, rounds, |which, round| match which {
+    let mut single = BareSqlite::open(home.path().join("single"), &runtime)?;
+    let mut batches = BareSqlite::open(home.path().join("batches"), &runtime)?;
+    let samples = alternate(11, rounds, |which, round| match which {
         0 => runtime.block_on(clients(&store, 1, each, round)),
-        1 => runtime.block_on(clients(&store, MANY, each, round)),
+        1 => runtime.block_on(clients(&store, CONCURRENT_CLIENTS, each, round)),
         2 => single.requests(1, each),
-        _ => batches.requests(MANY, each),
+        _ => batches.requests(CONCURRENT_CLIENTS, each),
     })?;
     runtime.block_on(store.close())?;
-    Ok(beside_sqlite(11, "requests begun and finished", samples))
+    Ok(sqlite_rows(11, "requests begun and finished", samples))
 }
 
-/// Measures one and many clients of wh, and one and many of bare SQLite, which take turns at coming first. `measure` is
-/// called with which of the four, and the round; it returns the whole time and that of each request.
-pub(super) fn in_turns(
+/// Measures one and many clients of wh, and one and many of bare SQLite, in alternating order. `measure` is called with
+/// the index of the contender and the round, and returns the total time and the time of each request.
+pub(super) fn alternate(
     row: u8,
     rounds: usize,
-    mut measure: impl FnMut(usize, usize) -> Outcome<(Duration, Vec<f64>)>,
-) -> Outcome<[Samples; 4]> {
-    let mut samples: [Samples; 4] = Default::default();
+    mut measure: impl FnMut(usize, usize) -> BenchResult<(Duration, Vec<f64>)>,
+) -> BenchResult<[RequestSamples; 4]> {
+    let mut samples: [RequestSamples; 4] = Default::default();
     for round in 0..rounds {
-        say(&format!("row {row}: round {} of {rounds}", round + 1));
+        print_progress(&format!("row {row}: round {} of {rounds}", round + 1));
         for turn in 0..4 {
             let which = (turn + round) % 4;
             let (whole, took) = measure(which, round)?;
@@ -72,15 +72,15 @@ pub(super) fn in_turns(
     Ok(samples)
 }
 
-/// The rows of what [`in_turns`] measured.
-pub(super) fn beside_sqlite(number: u8, what: &str, samples: [Samples; 4]) -> Vec<Comparison> {
-    let [one, many, single, batches] = samples.map(Samples::measured);
-    let row = |clients: &str, wh, name: &str, bare| Comparison {
+/// Returns the rows for the samples of [`alternate`].
+pub(super) fn sqlite_rows(number: u8, what: &str, samples: [RequestSamples; 4]) -> Vec<ComparisonRow> {
+    let [one, many, single, batches] = samples.map(RequestSamples::measured);
+    let row = |clients: &str, wh, name: &str, bare| ComparisonRow {
         number,
         what: format!("{what}, {clients}"),
         unit: Unit::PerSecond,
         wh,
-        beside: Some((name.to_owned(), bare)),
+        other: Some((name.to_owned(), bare)),
     };
     let (one_by_one, together) = ("bare SQLite, a commit for each row", "bare SQLite, a commit for 16 rows");
     vec![
@@ -90,14 +90,15 @@ pub(super) fn beside_sqlite(number: u8, what: &str, samples: [Samples; 4]) -> Ve
     ]
 }
 
-/// Where a sync reaches a disk: the usual place for temporary files may be memory.
-pub(super) fn home() -> Outcome<TempDir> {
+/// Creates a temporary directory on a disk. The default directory for temporary files may be in memory.
+pub(super) fn home() -> BenchResult<TempDir> {
     let parent = std::env::var_os("TMPDIR").map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from);
     Ok(tempfile::Builder::new().prefix("wh-bench.").tempdir_in(parent)?)
 }
 
-/// So many clients at once, each with so many requests one after the other. The whole time, and that of each request.
-async fn clients(store: &Store, many: usize, each: usize, round: usize) -> Outcome<(Duration, Vec<f64>)> {
+/// Runs `many` concurrent clients with `each` requests in sequence. Returns the total time, and the time of each
+/// request.
+async fn clients(store: &Store, many: usize, each: usize, round: usize) -> BenchResult<(Duration, Vec<f64>)> {
     let start = Instant::now();
     let tasks: Vec<_> =
         (0..many).map(|client| tokio::spawn(client_of(store.clone(), many, client, each, round))).collect();
@@ -108,14 +109,14 @@ async fn clients(store: &Store, many: usize, each: usize, round: usize) -> Outco
     Ok((start.elapsed(), took))
 }
 
-async fn client_of(store: Store, many: usize, client: usize, each: usize, round: usize) -> Outcome<Vec<f64>> {
+async fn client_of(store: Store, many: usize, client: usize, each: usize, round: usize) -> BenchResult<Vec<f64>> {
     let mut took = Vec::with_capacity(each);
     for number in 0..each {
         let [team, session, agent, request] = key(many, client, number + round * each);
-        let key = Key { team, session, agent, request };
+        let key = RequestKey { team, session, agent, request };
         let start = Instant::now();
         if store.begin(key.clone(), FINGERPRINT, SystemTime::now()).await? != Begun::New {
-            return Err("a request was known before it was begun".into());
+            return Err("a new request was already in the store".into());
         }
         store.finish(key, "ok", Some("accepted".to_owned()), SystemTime::now()).await?;
         took.push(start.elapsed().as_secs_f64());
@@ -128,17 +129,17 @@ fn key(many: usize, client: usize, number: usize) -> [String; 4] {
     ["team".to_owned(), format!("session-{client}"), "codex:abc123".to_owned(), request]
 }
 
-/// SQLite itself.
-pub(super) struct Bare {
+/// SQLite without the store.
+pub(super) struct BareSqlite {
     connection: Connection,
     begun: usize,
 }
 
-impl Bare {
-    pub(super) fn open(directory: PathBuf, runtime: &Runtime) -> Outcome<Self> {
-        // The store makes the tables; nobody but it has to know them twice.
+impl BareSqlite {
+    pub(super) fn open(directory: PathBuf, runtime: &Runtime) -> BenchResult<Self> {
+        // The store creates the tables, so that their schema is defined only once.
         runtime.block_on(Store::open(&directory)?.close())?;
-        let connection = Connection::open(Path::new(&directory).join(FILE))?;
+        let connection = Connection::open(Path::new(&directory).join(DATABASE_FILE))?;
         connection.execute_batch(
             "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
              PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;",
@@ -146,9 +147,9 @@ impl Bare {
         Ok(Self { connection, begun: 0 })
     }
 
-    /// As many requests as so many clients would make, with one commit for the beginnings and one for the ends of all
-    /// that the clients ask for at the same time.
-    pub(super) fn requests(&mut self, many: usize, each: usize) -> Outcome<(Duration, Vec<f64>)> {
+    /// Executes the requests of `many` clients. One commit begins, and one commit ends, all requests that the clients
+    /// would send at the same time.
+    pub(super) fn requests(&mut self, many: usize, each: usize) -> BenchResult<(Duration, Vec<f64>)> {
         let whole = Instant::now();
         let mut took = Vec::with_capacity(many * each);
         let connection = &self.connection;

@@ -1,108 +1,114 @@
-//! Rows 7, 8 and 10: wh's UI beside those of real agents. Each is in a terminal of its own, and wh holds all of them and
-//! looks at them in the same way.
+//! Rows 7, 8 and 10: wh's UI compared with those of real agents. Each runs in its own terminal of wh and is observed in
+//! the same way.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::tuis::{Place, Terminal, Tui};
-use crate::{Outcome, Setting, say};
+use crate::tuis::{ObservedTerminal, Tui, TuiEnvironment};
+use crate::{BenchConfig, BenchResult, print_progress};
 
-/// Keys in one turn.
+/// Keys of one round.
 const KEYS: &str = "abcdefghijklmnopqrstuvwxyz";
 
-/// Between a key that shows and the next: who types faster is taken to paste by some of them.
-const TYPING: Duration = Duration::from_millis(50);
+/// Delay between two keys. Some UIs treat faster typing as a paste.
+const KEY_DELAY: Duration = Duration::from_millis(50);
 
-/// What was measured of one of them.
+/// Results of one UI for one row.
 #[derive(Debug, PartialEq)]
-pub struct Samples {
+pub struct LabSamples {
     pub row: u8,
     pub name: String,
     pub values: Vec<f64>,
 }
 
-/// Measures these rows.
-pub fn measure(setting: &Setting, place: &Place, tuis: &[Tui], rows: &[u8]) -> Outcome<Vec<Samples>> {
+/// Measures these rows for all UIs.
+pub fn measure(
+    config: &BenchConfig,
+    environment: &TuiEnvironment,
+    tuis: &[Tui],
+    rows: &[u8],
+) -> BenchResult<Vec<LabSamples>> {
     let mut all = Vec::new();
     if rows.contains(&10) {
-        all.extend(starts(setting, place, tuis)?);
+        all.extend(starts(config, environment, tuis)?);
     }
     if rows.contains(&7) || rows.contains(&8) {
         let mut terminals = Vec::new();
         for tui in tuis {
-            let mut terminal = tui.prepare(setting, place)?;
-            terminal.begin()?;
+            let mut terminal = tui.prepare(config, environment)?;
+            terminal.start_program()?;
             terminals.push((tui.name, terminal));
         }
         if rows.contains(&7) {
-            all.extend(keys(setting, &mut terminals)?);
+            all.extend(keys(config, &mut terminals)?);
         }
         if rows.contains(&8) {
-            all.extend(idle(setting, &mut terminals)?);
+            all.extend(idle(config, &mut terminals)?);
         }
     }
     Ok(all)
 }
 
-/// Somewhere to put what is measured of each.
-fn samples<'a>(row: u8, names: impl Iterator<Item = &'a str>) -> Vec<Samples> {
-    names.map(|name| Samples { row, name: name.to_owned(), values: Vec::new() }).collect()
+/// Creates empty samples for each UI.
+fn samples<'a>(row: u8, names: impl Iterator<Item = &'a str>) -> Vec<LabSamples> {
+    names.map(|name| LabSamples { row, name: name.to_owned(), values: Vec::new() }).collect()
 }
 
-fn starts(setting: &Setting, place: &Place, tuis: &[Tui]) -> Outcome<Vec<Samples>> {
-    let rounds = setting.pick(7, 1);
-    let least = Tui::least();
-    let tuis: Vec<&Tui> = tuis.iter().chain([&least]).collect();
+fn starts(config: &BenchConfig, environment: &TuiEnvironment, tuis: &[Tui]) -> BenchResult<Vec<LabSamples>> {
+    let rounds = config.pick(7, 1);
+    let minimal = Tui::minimal();
+    let tuis: Vec<&Tui> = tuis.iter().chain([&minimal]).collect();
     let mut all = samples(10, tuis.iter().map(|tui| tui.name));
     for round in 0..rounds {
         for (tui, samples) in tuis.iter().zip(&mut all) {
-            let mut terminal = tui.prepare(setting, place)?;
+            let mut terminal = tui.prepare(config, environment)?;
             let start = Instant::now();
-            terminal.begin()?;
+            terminal.start_program()?;
             samples.values.push(start.elapsed().as_secs_f64());
         }
-        say(&format!("row 10, round {} of {rounds}", round + 1));
+        print_progress(&format!("row 10, round {} of {rounds}", round + 1));
     }
     Ok(all)
 }
 
-fn keys(setting: &Setting, terminals: &mut [(&str, Terminal)]) -> Outcome<Vec<Samples>> {
-    let (rounds, keys) = (setting.pick(7, 1), setting.pick(KEYS.len(), 3));
+fn keys(config: &BenchConfig, terminals: &mut [(&str, ObservedTerminal)]) -> BenchResult<Vec<LabSamples>> {
+    let (rounds, keys) = (config.pick(7, 1), config.pick(KEYS.len(), 3));
     let mut all = samples(7, terminals.iter().map(|(name, _)| *name));
     for round in 0..rounds {
         for ((_, terminal), samples) in terminals.iter_mut().zip(&mut all) {
             let mut shown = format!("line {round}:");
             terminal.type_until(&shown, &shown)?;
             for key in KEYS.chars().take(keys) {
-                thread::sleep(TYPING);
+                thread::sleep(KEY_DELAY);
                 shown.push(key);
                 let start = Instant::now();
                 terminal.type_until(key.encode_utf8(&mut [0; 4]), &shown)?;
                 samples.values.push(start.elapsed().as_secs_f64());
             }
-            thread::sleep(TYPING);
-            terminal.empty()?;
+            thread::sleep(KEY_DELAY);
+            terminal.clear_composer()?;
         }
-        say(&format!("row 7, round {} of {rounds}", round + 1));
+        print_progress(&format!("row 7, round {} of {rounds}", round + 1));
     }
     Ok(all)
 }
 
-fn idle(setting: &Setting, terminals: &mut [(&str, Terminal)]) -> Outcome<Vec<Samples>> {
-    let (rounds, length) = (setting.pick(3, 1), setting.pick(Duration::from_secs(10), Duration::from_millis(500)));
+fn idle(config: &BenchConfig, terminals: &mut [(&str, ObservedTerminal)]) -> BenchResult<Vec<LabSamples>> {
+    let (rounds, length) = (config.pick(3, 1), config.pick(Duration::from_secs(10), Duration::from_millis(500)));
     for (_, terminal) in &mut *terminals {
         terminal.say_hello()?;
     }
-    // What the turn left to do is done, and what was said of it for a while is gone.
-    thread::sleep(setting.pick(Duration::from_secs(12), Duration::from_millis(200)));
+    // Lets background work of the turn finish, and temporary messages disappear.
+    thread::sleep(config.pick(Duration::from_secs(12), Duration::from_millis(200)));
     let mut all = samples(8, terminals.iter().map(|(name, _)| *name));
     for round in 0..rounds {
-        let before: Vec<f64> = terminals.iter().map(|(_, terminal)| terminal.cpu_seconds()).collect::<Outcome<_>>()?;
+        let before: Vec<f64> =
+            terminals.iter().map(|(_, terminal)| terminal.cpu_seconds()).collect::<BenchResult<_>>()?;
         thread::sleep(length);
         for (((_, terminal), samples), before) in terminals.iter().zip(&mut all).zip(before) {
             samples.values.push((terminal.cpu_seconds()? - before).max(0.0));
         }
-        say(&format!("row 8, round {} of {rounds}", round + 1));
+        print_progress(&format!("row 8, round {} of {rounds}", round + 1));
     }
     Ok(all)
 }

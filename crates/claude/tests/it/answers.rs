@@ -1,7 +1,7 @@
-//! What we answer when it asks: callbacks, hooks, tools, and what is said where nobody is.
+//! Tests answers to Claude Code's questions: callbacks, hooks, tools, and defaults without a callback.
 
 use serde_json::{Value, json};
-use wh_claude::{ElicitationAction, ElicitationResult, HookOutput, McpServer, PermissionResult};
+use wh_claude::{ElicitationAction, ElicitationResult, HookOutput, LocalMcpServer, PermissionResult};
 
 use crate::fake::{Fake, soon};
 
@@ -24,7 +24,7 @@ async fn a_permission_is_given_or_denied_with_a_reason() {
 }
 
 #[tokio::test]
-async fn a_callback_that_takes_its_time_holds_up_nobody() {
+async fn a_slow_callback_does_not_block_others() {
     let fake = Fake::new(&format!(
         "hello; ask q1 '{BASH}'; ask q2 '{READ}'; expect q2; : > second; expect q1; expect '\"user\"'; result r"
     ));
@@ -38,7 +38,7 @@ async fn a_callback_that_takes_its_time_holds_up_nobody() {
             PermissionResult::allow(ask.input)
         }
     });
-    let mut client = soon(wh_claude::Client::connect(&options)).await.unwrap();
+    let mut client = soon(wh_claude::ClaudeClient::connect(&options)).await.unwrap();
     fake.answer("q1").await;
     soon(soon(client.prompt("go")).await.unwrap().result()).await.unwrap();
 }
@@ -111,7 +111,7 @@ async fn each_hook_is_called_by_its_id() {
 }
 
 #[tokio::test]
-async fn tools_of_this_process_are_spoken_to_over_the_line() {
+async fn tools_of_this_process_are_called_over_the_connection() {
     let message = |id: &str, message: Value| {
         let request = json!({"subtype": "mcp_message", "server_name": "desk", "message": message});
         format!("ask {id} '{request}'\n")
@@ -125,7 +125,7 @@ async fn tools_of_this_process_are_spoken_to_over_the_line() {
     ];
     let fake = Fake::new(&script.concat());
     let schema = json!({"type": "object", "properties": {"number": {"type": "integer"}}});
-    let server = McpServer::new("desk", "1").tool("double", "Twice as much", schema, |input| async move {
+    let server = LocalMcpServer::new("desk", "1").tool("double", "Twice as much", schema, |input| async move {
         Ok((input["number"].as_i64().ok_or("a number, please")? * 2).to_string().into())
     });
     let (_connection, _events) = fake.connection_with(fake.options().mcp_server(server)).await;

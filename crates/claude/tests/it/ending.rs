@@ -1,12 +1,12 @@
-//! How a conversation ends, and that nothing of it is left.
+//! Tests the end of a conversation, and that no process is left.
 
-use wh_claude::{Client, Event, Exit};
+use wh_claude::{ClaudeClient, Event, Exit};
 use wh_testkit::eventually;
 use wh_testkit::process::running;
 
 use crate::fake::{Fake, next, soon};
 
-/// A child that would stay for ever, in the same process group.
+/// Child that never exits, in the same process group.
 const WITH_A_CHILD: &str = "sleep 6000 & echo $! > child; hello";
 
 #[tokio::test]
@@ -21,7 +21,7 @@ async fn with_the_client_the_program_and_its_group_end() {
 }
 
 #[tokio::test]
-async fn one_that_heeds_nothing_is_killed() {
+async fn a_program_that_ignores_signals_is_killed() {
     let fake = Fake::new("trap '' TERM; sleep 6000 & echo $! > child; hello; while :; do hear || sleep 1; done");
     let client = fake.client().await;
     soon(client.close()).await;
@@ -49,7 +49,7 @@ async fn a_close_waits_until_the_program_has_ended_by_itself() {
 }
 
 #[tokio::test]
-async fn whoever_holds_a_clone_holds_the_program() {
+async fn a_clone_keeps_the_program_running() {
     let fake = Fake::new("hello; while hear; do reply '{}'; done");
     let client = fake.client().await;
     let line = client.connection().clone();
@@ -60,29 +60,29 @@ async fn whoever_holds_a_clone_holds_the_program() {
 }
 
 #[tokio::test]
-async fn the_last_words_come_before_the_end() {
+async fn the_last_messages_arrive_before_the_end() {
     let fake = Fake::new("hello; n=0; while [ $n -lt 100 ]; do words $n; n=$((n + 1)); done; exit 4");
     let (_connection, mut events) = fake.connection().await;
     for _ in 0..100 {
         assert!(matches!(next(&mut events).await, Event::Message(_)));
     }
     let Event::Closed(closed) = next(&mut events).await else { panic!("the end") };
-    assert_eq!((closed.exit, closed.asked), (Exit::Code(4), false));
+    assert_eq!((closed.exit, closed.requested), (Exit::Code(4), false));
 }
 
 #[tokio::test]
-async fn an_end_that_we_asked_for_is_told_as_such() {
+async fn a_requested_end_is_reported_as_such() {
     let fake = Fake::new("hello");
     let (connection, mut events) = fake.connection().await;
     connection.close();
     let Event::Closed(closed) = next(&mut events).await else { panic!("the end") };
-    assert_eq!((closed.exit, closed.asked), (Exit::Code(0), true));
+    assert_eq!((closed.exit, closed.requested), (Exit::Code(0), true));
 }
 
 #[tokio::test]
 async fn a_child_that_holds_the_output_open_does_not_hide_the_end() {
     let fake = Fake::new("sleep 6000 & echo $! > child; hello; expect '\"user\"'; words last; exit 5");
-    let mut client: Client = fake.client().await;
+    let mut client: ClaudeClient = fake.client().await;
     let error = soon(soon(client.prompt("x")).await.unwrap().result()).await.unwrap_err();
     assert!(error.to_string().contains("exited with 5"), "{error}");
     assert!(!running(fake.process("child")));

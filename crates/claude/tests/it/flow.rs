@@ -1,15 +1,15 @@
-//! Lines as they come: too long, of no sense, too many.
+//! Tests lines that are too long or invalid, and backpressure.
 
 use std::fs;
 
 use nix::unistd::Pid;
 use wh_claude::protocol::{Delta, StreamEvent};
-use wh_claude::{Event, Message, PermissionResult};
+use wh_claude::{ClaudeMessage, Event, PermissionResult};
 
 use crate::fake::{Fake, next, soon, until};
 
 #[tokio::test]
-async fn a_line_that_is_too_long_is_passed_over_and_the_conversation_goes_on() {
+async fn a_line_that_is_too_long_is_skipped_and_the_conversation_continues() {
     let fake = Fake::new(
         r#"hello
         printf '{"type":"user","message":"'; head -c 3000000 /dev/zero | tr '\0' x; echo '"}'
@@ -19,25 +19,25 @@ async fn a_line_that_is_too_long_is_passed_over_and_the_conversation_goes_on() {
     let (connection, mut events) = fake.connection_with(fake.options().longest_line(100_000)).await;
     let Event::Skipped { bytes } = next(&mut events).await else { panic!("it says so") };
     assert_eq!(bytes, 3_000_000 + r#"{"type":"user","message":""}"#.len() as u64);
-    assert!(matches!(next(&mut events).await, Event::Message(Message::Assistant(_))));
+    assert!(matches!(next(&mut events).await, Event::Message(ClaudeMessage::Assistant(_))));
     soon(connection.mcp_status()).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_line_of_megabytes_is_read_where_it_may_be() {
+async fn a_line_of_megabytes_is_read_within_the_limit() {
     let fake = Fake::new(
         r#"hello
         printf '{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"'
         head -c 3000000 /dev/zero | tr '\0' x; echo '"}]}}'"#,
     );
     let (_connection, mut events) = fake.connection().await;
-    let Event::Message(Message::Assistant(said)) = next(&mut events).await else { panic!("a message") };
+    let Event::Message(ClaudeMessage::Assistant(said)) = next(&mut events).await else { panic!("a message") };
     let wh_claude::ContentBlock::Text(text) = &said.message.content[0] else { panic!("text") };
     assert_eq!(text.len(), 3_000_000);
 }
 
 #[tokio::test]
-async fn lines_of_no_sense_are_told_or_ignored_and_the_conversation_goes_on() {
+async fn invalid_lines_are_reported_or_ignored_and_the_conversation_continues() {
     let fake = Fake::new(
         r#"hello
         echo '[SandboxDebug] something else writes here'; echo; echo '   '
@@ -52,26 +52,28 @@ async fn lines_of_no_sense_are_told_or_ignored_and_the_conversation_goes_on() {
     let (_connection, mut events) = fake.connection().await;
     assert!(matches!(next(&mut events).await, Event::Unreadable(_)));
     for kind in [Some("\u{fffd}\u{fffd}"), None, Some("control_response"), Some("assistant")] {
-        let Event::Message(Message::Unknown(unknown)) = next(&mut events).await else { panic!("{kind:?}") };
+        let Event::Message(ClaudeMessage::Unknown(unknown)) = next(&mut events).await else { panic!("{kind:?}") };
         assert_eq!(unknown.kind.as_deref(), kind);
     }
-    assert!(matches!(next(&mut events).await, Event::Message(Message::Assistant(_))));
+    assert!(matches!(next(&mut events).await, Event::Message(ClaudeMessage::Assistant(_))));
 }
 
-/// Many lines at once: the shell alone would take long.
+/// Writes many lines quickly, which the shell alone cannot.
 const MANY: &str = r#"many() { yes "$(delta "$1")" | head -n "$2"; }"#;
 
 #[tokio::test]
-async fn who_waits_for_a_reply_need_not_read_events() {
+async fn a_reply_arrives_without_reading_events() {
     let fake = Fake::new(&format!("{MANY}\nhello; expect '\"mcp_status\"'; many x 5000; reply '{{}}'; words after"));
     let (connection, mut events) = fake.connection().await;
     soon(connection.mcp_status()).await.unwrap();
     for _ in 0..5000 {
-        let Event::Message(Message::Stream(message)) = next(&mut events).await else { panic!("all of them come") };
+        let Event::Message(ClaudeMessage::Stream(message)) = next(&mut events).await else {
+            panic!("all of them come")
+        };
         let StreamEvent::BlockDelta { delta: Delta::Text(text), .. } = message.event else { panic!("a delta") };
         assert_eq!(text, "x");
     }
-    assert!(matches!(next(&mut events).await, Event::Message(Message::Assistant(_))));
+    assert!(matches!(next(&mut events).await, Event::Message(ClaudeMessage::Assistant(_))));
 }
 
 #[tokio::test]
@@ -85,7 +87,7 @@ async fn a_request_gets_through_when_events_have_piled_up_before_it() {
 
 #[tokio::test]
 async fn a_long_prompt_is_taken_also_while_claude_code_writes_a_turn_of_its_own() {
-    // Not `expect`: the shell is slow with a line of this length.
+    // `expect` is too slow in the shell for a line of this length.
     let fake = Fake::new(&format!("{MANY}\nhello; many x 5000; head -n 1 > /dev/null; result hi"));
     let mut client = fake.client().await;
     let turn = soon(client.prompt("y".repeat(300_000))).await.unwrap();
@@ -103,15 +105,15 @@ async fn questions_are_answered_also_when_nobody_reads_events() {
     assert_eq!(fake.answer("q1").await["subtype"], "success");
 }
 
-/// How many bytes the process has written.
+/// Number of bytes that the process has written.
 fn written(pid: Pid) -> usize {
     let io = fs::read_to_string(format!("/proc/{pid}/io")).unwrap();
     io.lines().find_map(|line| line.strip_prefix("wchar: ")).unwrap().trim().parse().unwrap()
 }
 
-/// Reads some of an endless stream of lines of this length after it has come to rest, and sees at each of them that no
-/// more was written than is allowed to wait.
-async fn never_ahead(length: usize, take: usize, waiting: usize) {
+/// Reads some of an endless stream of lines of this length. Checks before each read that the writer has not written
+/// more than the buffers may hold.
+async fn assert_backpressure(length: usize, take: usize, waiting: usize) {
     let fake = Fake::new(&format!(
         r#"hello
         fill=$(head -c {length} /dev/zero | tr '\0' x)
@@ -119,7 +121,7 @@ async fn never_ahead(length: usize, take: usize, waiting: usize) {
     ));
     let (_connection, mut events) = fake.connection().await;
     let pid = fake.process("pid");
-    // What writes does nothing else: when it rests, it waits for us.
+    // The writer does nothing else, so if it is idle it waits for the reader.
     let is_yes = || fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "yes\n");
     let mut before = 0;
     let rests = || {
@@ -129,7 +131,7 @@ async fn never_ahead(length: usize, take: usize, waiting: usize) {
     soon(until(rests)).await;
     for taken in 0..take {
         let ahead = written(pid).saturating_sub(taken * length);
-        // Beyond what waits: what a pipe, the reader's buffer and the writer's own write hold, and the marks of each line.
+        // Allow for the pipe, the reader's buffer, the writer's own write, and the overhead per line.
         assert!(ahead <= waiting + (1 << 20), "{ahead} bytes ahead of the reader");
         next(&mut events).await;
     }
@@ -137,10 +139,10 @@ async fn never_ahead(length: usize, take: usize, waiting: usize) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_program_waits_for_the_reader_of_its_events() {
-    never_ahead(2_000, 3_000, 256 * 2_200).await;
+    assert_backpressure(2_000, 3_000, 256 * 2_200).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_few_large_lines_fill_the_room_as_many_small_ones_do() {
-    never_ahead(100_000, 500, 17 << 20).await;
+async fn a_few_large_lines_fill_the_buffer_like_many_small_ones() {
+    assert_backpressure(100_000, 500, 17 << 20).await;
 }

@@ -1,18 +1,19 @@
-//! The real Claude Code, offline, with a scripted model.
+//! Tests the real Claude Code, offline, with a scripted model.
 
 use std::fs;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use wh_claude::protocol::{Delta, Request, StreamEvent, System};
+use wh_claude::protocol::{ClientRequest, Delta, StreamEvent, System};
 use wh_claude::{
-    Client, Error, HookOutput, McpServer, Message, Options, PermissionMode, PermissionResult, Resume, ToolOutput,
+    ClaudeClient, ClaudeMessage, Error, HookOutput, LocalMcpServer, Options, PermissionMode, PermissionResult, Resume,
+    ToolOutput,
 };
 use wh_testkit::Lab;
 
 use crate::fake::soon;
 
-/// Runs a test in the lab, with a runtime of its own.
+/// Runs a test in the lab with its own runtime.
 fn inside(name: &str, body: impl AsyncFnOnce(&Lab)) {
     Lab::inside(&format!("lab::{name}"), |lab| tokio::runtime::Runtime::new().unwrap().block_on(body(lab)));
 }
@@ -23,20 +24,20 @@ fn options(lab: &Lab) -> Options {
         .fold(Options::new().directory(&lab.project), |options, (name, value)| options.env(name, value))
 }
 
-/// Everything that may be asked is allowed.
+/// Options that allow every permission.
 fn allowing(lab: &Lab) -> Options {
     options(lab).can_use_tool(|ask| async move { PermissionResult::allow(ask.input) })
 }
 
-async fn connect(options: Options) -> Client {
-    soon(Client::connect(&options)).await.unwrap()
+async fn connect(options: Options) -> ClaudeClient {
+    soon(ClaudeClient::connect(&options)).await.unwrap()
 }
 
-async fn says(client: &mut Client, text: &str) -> String {
+async fn says(client: &mut ClaudeClient, text: &str) -> String {
     soon(soon(client.prompt(text)).await.unwrap().text()).await.unwrap()
 }
 
-/// The last result of a tool that the model was given.
+/// Last tool result that the model received.
 fn tool_result(lab: &Lab) -> Value {
     let requests = lab.model.requests();
     let mut blocks = Vec::new();
@@ -47,8 +48,8 @@ fn tool_result(lab: &Lab) -> Value {
 }
 
 #[test]
-fn it_introduces_itself_and_takes_requests() {
-    inside("it_introduces_itself_and_takes_requests", async |lab| {
+fn it_completes_the_handshake_and_takes_requests() {
+    inside("it_completes_the_handshake_and_takes_requests", async |lab| {
         let mut client = connect(options(lab)).await;
         let info = client.server_info();
         assert!(!info.models.is_empty() && !info.commands.is_empty(), "{info:?}");
@@ -69,21 +70,22 @@ fn it_introduces_itself_and_takes_requests() {
         let status = soon(client.mcp_status()).await.unwrap();
         assert_eq!(status["mcpServers"], json!([]));
         assert!(soon(client.context_usage()).await.unwrap()["categories"].is_array());
-        let error = soon(client.request(Request::other("paint_the_wall", serde_json::Map::new()))).await.unwrap_err();
+        let error =
+            soon(client.request(ClientRequest::other("paint_the_wall", serde_json::Map::new()))).await.unwrap_err();
         assert!(matches!(&error, Error::NotSupported { request, .. } if request == "paint_the_wall"), "{error}");
         soon(client.close()).await;
     });
 }
 
 #[test]
-fn a_permission_mode_is_set_and_the_one_without_questions_only_where_it_may_be() {
-    inside("a_permission_mode_is_set_and_the_one_without_questions_only_where_it_may_be", async |lab| {
+fn a_permission_mode_is_set_and_bypassing_requires_the_option() {
+    inside("a_permission_mode_is_set_and_bypassing_requires_the_option", async |lab| {
         let mut client = connect(options(lab)).await;
         soon(client.set_permission_mode(PermissionMode::Plan)).await.unwrap();
         let mut turn = soon(client.prompt("hello")).await.unwrap();
         let mut mode = None;
         while let Some(message) = soon(turn.next()).await {
-            if let Message::System(System::Init(init)) = message.unwrap() {
+            if let ClaudeMessage::System(System::Init(init)) = message.unwrap() {
                 mode = init.permission_mode;
             }
         }
@@ -92,7 +94,7 @@ fn a_permission_mode_is_set_and_the_one_without_questions_only_where_it_may_be()
         assert!(matches!(&error, Error::Refused { message, .. } if message.contains("bypassPermissions")), "{error}");
         soon(client.close()).await;
 
-        // For root it does so only within a sandbox; the lab is one.
+        // Claude Code allows this mode for root only within a sandbox, which the lab is.
         let mut client = connect(options(lab).may_skip_permissions(true).env("IS_SANDBOX", "1")).await;
         soon(client.set_permission_mode(PermissionMode::BypassPermissions)).await.unwrap();
         assert_eq!(says(&mut client, "tool: touch unasked.txt").await, "tool done");
@@ -162,7 +164,7 @@ fn a_hook_blocks_a_command_and_the_model_sees_why() {
 fn the_model_calls_a_tool_of_this_process() {
     inside("the_model_calls_a_tool_of_this_process", async |lab| {
         let schema = json!({"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]});
-        let server = McpServer::new("desk", "1.0").tool("double", "Twice as much", schema, |input| async move {
+        let server = LocalMcpServer::new("desk", "1.0").tool("double", "Twice as much", schema, |input| async move {
             let number = input["number"].as_i64().ok_or("a number, please")?;
             Ok(ToolOutput::from(format!("it is {}", number * 2)))
         });
@@ -210,13 +212,13 @@ fn an_interrupt_ends_the_turn_and_not_the_conversation() {
         let mut result = None;
         while let Some(message) = soon(turn.next()).await {
             match message.unwrap() {
-                Message::Stream(message) if !interrupted => {
+                ClaudeMessage::Stream(message) if !interrupted => {
                     if matches!(message.event, StreamEvent::BlockDelta { delta: Delta::Text(_), .. }) {
                         soon(turn.interrupt()).await.unwrap();
                         interrupted = true;
                     }
                 }
-                Message::Result(ended) => result = Some(ended),
+                ClaudeMessage::Result(ended) => result = Some(ended),
                 _ => {}
             }
         }
@@ -226,10 +228,10 @@ fn an_interrupt_ends_the_turn_and_not_the_conversation() {
 }
 
 #[test]
-fn what_is_said_behind_an_unread_turn_has_a_turn_of_its_own() {
-    inside("what_is_said_behind_an_unread_turn_has_a_turn_of_its_own", async |lab| {
+fn a_prompt_after_an_unread_turn_has_its_own_turn() {
+    inside("a_prompt_after_an_unread_turn_has_its_own_turn", async |lab| {
         let mut client = connect(allowing(lab)).await;
-        // Claude Code would take the next prompt into this turn, once the tool is done.
+        // Claude Code would merge the next prompt into this turn once the tool is done.
         drop(soon(client.prompt("tool: sleep 1; echo done")).await.unwrap());
         assert_eq!(says(&mut client, "hello one").await, "echo: hello one");
         drop(soon(client.prompt("slow: 10")).await.unwrap());
@@ -239,8 +241,8 @@ fn what_is_said_behind_an_unread_turn_has_a_turn_of_its_own() {
 }
 
 #[test]
-fn a_second_process_goes_on_with_the_conversation() {
-    inside("a_second_process_goes_on_with_the_conversation", async |lab| {
+fn a_second_process_resumes_the_conversation() {
+    inside("a_second_process_resumes_the_conversation", async |lab| {
         let mut first = connect(options(lab)).await;
         let turn = soon(first.prompt("remember the number 7081")).await.unwrap();
         let session = soon(turn.result()).await.unwrap().session_id.unwrap();
@@ -265,14 +267,14 @@ fn a_second_process_goes_on_with_the_conversation() {
 }
 
 #[test]
-fn when_it_is_killed_in_a_turn_all_who_wait_are_told_at_once() {
-    inside("when_it_is_killed_in_a_turn_all_who_wait_are_told_at_once", async |lab| {
+fn all_pending_requests_fail_when_it_is_killed() {
+    inside("all_pending_requests_fail_when_it_is_killed", async |lab| {
         let mut client = connect(options(lab)).await;
         let pid = client.server_info().pid.expect("it says its process id");
         let line = client.connection().clone();
         let mut turn = soon(client.prompt("slow: 600")).await.unwrap();
-        while !matches!(soon(turn.next()).await.unwrap().unwrap(), Message::Stream(_)) {}
-        // A stopped process answers nobody: the requests wait when it dies.
+        while !matches!(soon(turn.next()).await.unwrap().unwrap(), ClaudeMessage::Stream(_)) {}
+        // A stopped process does not answer, so the requests are pending when it dies.
         let pid = nix::unistd::Pid::from_raw(pid.try_into().unwrap());
         nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGSTOP).unwrap();
         let waiting: Vec<_> = (0..4)

@@ -1,5 +1,5 @@
-//! Claude Code as a library: against a fake that speaks the protocol by a script, and against the real one in the lab.
-#![allow(clippy::disallowed_methods, reason = "it is no child subreaper, and ends what it starts")]
+//! Integration tests of the Claude Code library, against a scripted fake and the real program in the lab.
+#![allow(clippy::disallowed_methods, reason = "not a child subreaper; it ends the processes that it starts")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "in a test a panic is a verdict")]
 
 mod answers;

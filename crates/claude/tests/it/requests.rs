@@ -1,16 +1,16 @@
-//! What we ask of it, and what comes back.
+//! Tests control requests and their replies.
 
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use wh_claude::protocol::Request;
-use wh_claude::{Error, Event, Message, PermissionMode};
+use wh_claude::protocol::ClientRequest;
+use wh_claude::{ClaudeMessage, Error, Event, PermissionMode};
 
 use crate::fake::{Fake, next, soon};
 
 #[tokio::test]
-async fn every_request_has_its_words_on_the_wire() {
-    // The reply is null: older versions say no more.
+async fn every_request_has_its_form_on_the_wire() {
+    // The reply is null, as in older versions.
     let fake = Fake::new("hello; while hear; do reply null; done");
     let client = fake.client().await;
     soon(async {
@@ -28,7 +28,7 @@ async fn every_request_has_its_words_on_the_wire() {
         client.rewind_files("m1", false).await.unwrap();
         client.stop_task("t1").await.unwrap();
         client.cancel_message("m2").await.unwrap();
-        client.request(Request::other("get_settings", Map::new())).await.unwrap();
+        client.request(ClientRequest::other("get_settings", Map::new())).await.unwrap();
     })
     .await;
     let said: Vec<Value> = fake.heard().into_iter().skip(1).map(|mut line| line["request"].take()).collect();
@@ -113,7 +113,7 @@ async fn a_reply_that_does_not_come_in_time_is_a_timeout_and_the_conversation_go
     let error = soon(connection.interrupt()).await.unwrap_err();
     let Error::ControlTimeout { request, after } = &error else { panic!("{error}") };
     assert_eq!((request.as_str(), *after), ("interrupt", short));
-    // Whether this one is answered within its time or not, the late reply must not be taken for it.
+    // Even if this request is answered in time, the late reply must not be matched to it.
     match soon(connection.mcp_status()).await {
         Ok(reply) => assert_eq!(reply, json!({"ok": 1})),
         Err(error) => assert!(matches!(error, Error::ControlTimeout { .. }), "{error}"),
@@ -121,20 +121,20 @@ async fn a_reply_that_does_not_come_in_time_is_a_timeout_and_the_conversation_go
 }
 
 #[tokio::test]
-async fn time_runs_also_while_the_program_does_not_read() {
+async fn the_timeout_applies_while_the_program_does_not_read() {
     let fake = Fake::new("hello; until_there never");
     let options = fake.options().control_timeout(Duration::from_millis(300));
     let (connection, _events) = fake.connection_with(options).await;
-    // More than a pipe holds: what comes behind it is stuck.
+    // More than a pipe holds, so that later frames are blocked.
     let large = Map::from_iter([("text".to_owned(), Value::from("x".repeat(1 << 20)))]);
-    for request in [Request::other("large", large), Request::McpStatus {}] {
+    for request in [ClientRequest::other("large", large), ClientRequest::McpStatus {}] {
         let error = soon(connection.request(request)).await.unwrap_err();
         assert!(matches!(error, Error::ControlTimeout { .. }), "{error}");
     }
 }
 
 #[tokio::test]
-async fn when_it_goes_all_who_wait_are_told_at_once_and_why() {
+async fn all_pending_requests_fail_when_it_exits() {
     let fake =
         Fake::new("hello; for n in 1 2 3 4 5 6 7 8; do hear; done; until_there gate; echo 'out of memory' >&2; exit 7");
     let (connection, mut events) = fake.connection().await;
@@ -151,7 +151,7 @@ async fn when_it_goes_all_who_wait_are_told_at_once_and_why() {
         assert!(matches!(&error, Error::Disconnected(why) if &**why == "it exited with 7: out of memory"), "{error}");
     }
     let Event::Closed(closed) = next(&mut events).await else { panic!("the end") };
-    assert_eq!((closed.asked, closed.reason().as_str()), (false, "it exited with 7: out of memory"));
+    assert_eq!((closed.requested, closed.reason().as_str()), (false, "it exited with 7: out of memory"));
     assert_eq!(soon(events.next()).await, None);
     let late = soon(connection.interrupt()).await.unwrap_err();
     assert!(matches!(&late, Error::Disconnected(why) if why.contains("out of memory")), "{late}");
@@ -165,7 +165,7 @@ async fn requests_are_made_while_a_turn_is_read() {
     let mut client = fake.client().await;
     let line = client.connection().clone();
     let mut turn = soon(client.prompt("go")).await.unwrap();
-    assert!(matches!(soon(turn.next()).await, Some(Ok(Message::Assistant(_)))));
+    assert!(matches!(soon(turn.next()).await, Some(Ok(ClaudeMessage::Assistant(_)))));
     soon(line.interrupt()).await.unwrap();
     assert_eq!(soon(turn.result()).await.unwrap().result.as_deref(), Some("two"));
 }

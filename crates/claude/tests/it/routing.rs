@@ -1,9 +1,9 @@
-//! Who gets which line.
+//! Tests the routing of lines to replies, callbacks and events.
 
 use serde_json::json;
 use tokio::sync::oneshot;
 use wh_claude::protocol::{AskKind, System};
-use wh_claude::{Event, Message, PermissionMode, PermissionResult};
+use wh_claude::{ClaudeMessage, Event, PermissionMode, PermissionResult};
 
 use crate::fake::{Fake, next, soon};
 
@@ -49,19 +49,19 @@ async fn messages_pass_through_in_their_order() {
         result three"#,
     );
     let (_connection, mut events) = fake.connection().await;
-    assert!(matches!(next(&mut events).await, Event::Message(Message::System(System::Status(_)))));
-    assert!(matches!(next(&mut events).await, Event::Message(Message::Stream(_))));
-    assert!(matches!(next(&mut events).await, Event::Message(Message::Assistant(_))));
-    let Event::Message(Message::Unknown(unknown)) = next(&mut events).await else {
+    assert!(matches!(next(&mut events).await, Event::Message(ClaudeMessage::System(System::Status(_)))));
+    assert!(matches!(next(&mut events).await, Event::Message(ClaudeMessage::Stream(_))));
+    assert!(matches!(next(&mut events).await, Event::Message(ClaudeMessage::Assistant(_))));
+    let Event::Message(ClaudeMessage::Unknown(unknown)) = next(&mut events).await else {
         panic!("a frame that nobody knows")
     };
     assert_eq!(unknown.kind.as_deref(), Some("from_tomorrow"));
-    let Event::Message(Message::Result(result)) = next(&mut events).await else { panic!("a result") };
+    let Event::Message(ClaudeMessage::Result(result)) = next(&mut events).await else { panic!("a result") };
     assert_eq!(result.result.as_deref(), Some("three"));
 }
 
 #[tokio::test]
-async fn a_reply_that_nobody_waits_for_is_ignored() {
+async fn an_unexpected_reply_is_ignored() {
     let fake = Fake::new(
         r#"hello
         grant nobody '{}'; grant "$id" '{}'
@@ -71,12 +71,12 @@ async fn a_reply_that_nobody_waits_for_is_ignored() {
     );
     let (connection, mut events) = fake.connection().await;
     assert_eq!(soon(connection.mcp_status()).await.unwrap(), json!({"first": 1}));
-    assert!(matches!(next(&mut events).await, Event::Message(Message::Assistant(_))));
+    assert!(matches!(next(&mut events).await, Event::Message(ClaudeMessage::Assistant(_))));
 }
 
 #[tokio::test]
 async fn a_withdrawn_question_is_not_answered_and_its_callback_is_dropped() {
-    /// Says when it is dropped.
+    /// Sends a message when it is dropped.
     struct Told(Option<oneshot::Sender<()>>);
     impl Drop for Told {
         fn drop(&mut self) {
@@ -129,7 +129,7 @@ async fn a_forwarded_question_that_is_withdrawn_cannot_be_answered() {
     assert!(matches!(next(&mut events).await, Event::Ask(_)));
     assert_eq!(next(&mut events).await, Event::Withdrawn("q1".to_owned()));
     assert!(!soon(connection.answer("q1", PermissionResult::deny("no"))).await.unwrap());
-    assert!(matches!(next(&mut events).await, Event::Message(Message::Assistant(_))), "it is withdrawn once");
+    assert!(matches!(next(&mut events).await, Event::Message(ClaudeMessage::Assistant(_))), "it is withdrawn once");
     connection.close();
     while !matches!(next(&mut events).await, Event::Closed(_)) {}
     assert!(fake.answers("q1").is_empty());

@@ -1,10 +1,10 @@
-//! Prompts, and the turns that come of them.
+//! Tests prompts and their turns.
 
 use std::future::poll_fn;
 use std::task::Poll;
 
 use wh_claude::protocol::{InputBlock, UserContent};
-use wh_claude::{Error, Message};
+use wh_claude::{ClaudeMessage, Error};
 
 use crate::fake::{Fake, soon};
 
@@ -20,9 +20,9 @@ async fn two_prompts_are_two_turns() {
     let mut kinds = Vec::new();
     while let Some(message) = soon(turn.next()).await {
         kinds.push(match message.unwrap() {
-            Message::Stream(_) => "stream",
-            Message::Assistant(_) => "assistant",
-            Message::Result(_) => "result",
+            ClaudeMessage::Stream(_) => "stream",
+            ClaudeMessage::Assistant(_) => "assistant",
+            ClaudeMessage::Result(_) => "result",
             other => panic!("{other:?}"),
         });
     }
@@ -43,10 +43,10 @@ async fn a_frame_of_a_kind_that_is_not_known_is_part_of_the_turn() {
     );
     let mut client = fake.client().await;
     let mut turn = soon(client.prompt("one")).await.unwrap();
-    let Some(Ok(Message::Unknown(frame))) = soon(turn.next()).await else { panic!("a system frame") };
+    let Some(Ok(ClaudeMessage::Unknown(frame))) = soon(turn.next()).await else { panic!("a system frame") };
     assert_eq!((frame.kind.as_deref(), frame.subtype.as_deref()), (Some("system"), Some("hook_started")));
     assert_eq!(frame.raw.value().unwrap()["hook_name"], "Stop");
-    let Some(Ok(Message::Unknown(frame))) = soon(turn.next()).await else { panic!("a frame of another kind") };
+    let Some(Ok(ClaudeMessage::Unknown(frame))) = soon(turn.next()).await else { panic!("a frame of another kind") };
     assert_eq!((frame.kind.as_deref(), frame.subtype.as_deref()), (Some("from_tomorrow"), None));
     assert_eq!(soon(turn.text()).await.unwrap(), "no id");
 }
@@ -59,7 +59,7 @@ async fn the_text_is_all_that_was_said() {
 }
 
 #[tokio::test]
-async fn an_abandoned_turn_is_passed_over_by_the_next() {
+async fn an_abandoned_turn_is_skipped_by_the_next() {
     let fake = Fake::new(
         r#"hello
         expect '"one"'; words first; until_there gate; words more; result r1
@@ -67,9 +67,9 @@ async fn an_abandoned_turn_is_passed_over_by_the_next() {
     );
     let mut client = fake.client().await;
     let mut turn = soon(client.prompt("one")).await.unwrap();
-    assert!(matches!(soon(turn.next()).await, Some(Ok(Message::Assistant(_)))));
+    assert!(matches!(soon(turn.next()).await, Some(Ok(ClaudeMessage::Assistant(_)))));
     drop(turn);
-    // What is said to it while it works would be taken into the turn that runs, and have no result of its own.
+    // Claude Code would merge input into the running turn, without a separate result.
     {
         let early = client.prompt("too early");
         tokio::pin!(early);
@@ -81,7 +81,7 @@ async fn an_abandoned_turn_is_passed_over_by_the_next() {
 }
 
 #[tokio::test]
-async fn what_it_began_by_itself_is_not_the_answer_to_a_prompt() {
+async fn a_turn_that_it_began_itself_does_not_answer_a_prompt() {
     let fake = Fake::new(
         r#"hello
         expect '"one"'; words first; result r1
@@ -93,7 +93,7 @@ async fn what_it_began_by_itself_is_not_the_answer_to_a_prompt() {
     );
     let mut client = fake.client().await;
     assert_eq!(soon(soon(client.prompt("one")).await.unwrap().text()).await.unwrap(), "first");
-    // Its reply comes behind everything of the turn that nobody asked for.
+    // Its reply arrives after all messages of the unrequested turn.
     soon(client.mcp_status()).await.unwrap();
     let result = soon(soon(client.prompt("two")).await.unwrap().result()).await.unwrap();
     assert_eq!(result.result.as_deref(), Some("r2"));
@@ -104,7 +104,7 @@ async fn a_turn_that_is_cut_off_ends_with_the_reason() {
     let fake = Fake::new("hello; expect '\"user\"'; words first; echo 'killed by the weather' >&2; exit 9");
     let mut client = fake.client().await;
     let mut turn = soon(client.prompt("one")).await.unwrap();
-    assert!(matches!(soon(turn.next()).await, Some(Ok(Message::Assistant(_)))));
+    assert!(matches!(soon(turn.next()).await, Some(Ok(ClaudeMessage::Assistant(_)))));
     let error = soon(turn.next()).await.unwrap().unwrap_err();
     let reason = "it exited with 9: killed by the weather";
     assert!(matches!(&error, Error::Disconnected(why) if &**why == reason), "{error}");
@@ -119,7 +119,7 @@ async fn a_prompt_may_have_pictures() {
     let mut client = fake.client().await;
     let source = serde_json::json!({"type": "base64", "media_type": "image/png", "data": "AAAA"});
     let blocks = vec![InputBlock::Text { text: "what is it?".into() }, InputBlock::Image { source: source.clone() }];
-    let turn = soon(client.say(UserContent::Blocks(blocks))).await.unwrap();
+    let turn = soon(client.prompt_content(UserContent::Blocks(blocks))).await.unwrap();
     soon(turn.result()).await.unwrap();
     assert_eq!(fake.heard()[1]["message"]["content"][1]["source"], source);
 }

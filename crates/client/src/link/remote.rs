@@ -1,71 +1,75 @@
-//! The end of a link at which the space is not: requests go out, and answers come back.
+//! Client end of a link: forwards requests of a local [`Space`] handle and distributes the answers.
 
 use std::collections::HashMap;
 
 use tokio::io::{AsyncBufRead, AsyncWrite};
 use tokio::sync::{mpsc, oneshot, watch};
-use wh_core::event::FellOut;
+use wh_core::event::CursorExpired;
 use wh_core::receipt::Receipt;
-use wh_core::space::command::{Done, Refusal};
-use wh_core::space::extent::{NoPiece, Piece};
+use wh_core::space::command::{CommandAccepted, SpaceRefusal};
+use wh_core::space::extent::{PieceError, TextPiece};
 use wh_core::space::query::QueryAnswer;
-use wh_core::space::roster::{AgentCard, ConversationCard, Told};
+use wh_core::space::roster::{AgentCard, AgentReply, ConversationCard};
 
-use super::{Call, CallLine, Reply, ServerLine, Snapshot, read_line, write_line};
-use crate::space::{Pulse, RosterRequest, Space, SpaceRequest, SpaceWatch, Updates};
+use super::{CallLine, LinkCall, Reply, ServerLine, SpaceSnapshot, read_line, write_line};
+use crate::space::{ChangeNotice, RosterRequest, Space, SpaceRequest, SpaceUpdates, SpaceWatch};
 
-/// Longest line of a server: a whole state, which [`MOST_BYTES`](wh_core::space::MOST_BYTES) bounds, with its escapes.
-const LONGEST_LINE: u64 = 1 << 30;
+/// Maximum bytes of a line from the server: a complete state with escapes, bounded by
+/// [`MAX_ITEM_BYTES`](wh_core::space::MAX_ITEM_BYTES).
+const MAX_SERVER_LINE_BYTES: u64 = 1 << 30;
 
-/// The way back of a request that was sent.
-enum Waiting {
-    Command(oneshot::Sender<Result<Done, Refusal>>),
+/// Reply channel of a request that was sent.
+enum UnansweredCall {
+    Command(oneshot::Sender<Result<CommandAccepted, SpaceRefusal>>),
     Receipt(oneshot::Sender<Option<Receipt>>),
     Query(oneshot::Sender<QueryAnswer>),
     Watch(oneshot::Sender<SpaceWatch>),
-    Updates(oneshot::Sender<Result<Updates, FellOut>>),
+    Updates(oneshot::Sender<Result<SpaceUpdates, CursorExpired>>),
     Agents(oneshot::Sender<Vec<AgentCard>>),
-    Conversations(oneshot::Sender<Result<Vec<ConversationCard>, Refusal>>),
-    Manage(oneshot::Sender<Result<Told, Refusal>>),
-    Invite(oneshot::Sender<Result<(), Refusal>>),
-    Piece(oneshot::Sender<Result<Piece, NoPiece>>),
+    Conversations(oneshot::Sender<Result<Vec<ConversationCard>, SpaceRefusal>>),
+    Manage(oneshot::Sender<Result<AgentReply, SpaceRefusal>>),
+    Invite(oneshot::Sender<Result<(), SpaceRefusal>>),
+    Piece(oneshot::Sender<Result<TextPiece, PieceError>>),
 }
 
-/// The request as it is sent, and its way back; `None` for what only the owner of a space may ask.
-fn outgoing(request: SpaceRequest) -> Option<(Call, Waiting)> {
+/// Converts a request to its wire form and its reply channel; `None` for requests that only the owner of a space may
+/// send.
+fn outgoing(request: SpaceRequest) -> Option<(LinkCall, UnansweredCall)> {
     Some(match request {
         SpaceRequest::Command { by: _, request, command, until, reply } => {
-            (Call::Command(request, command, until), Waiting::Command(reply))
+            (LinkCall::Command(request, command, until), UnansweredCall::Command(reply))
         }
-        SpaceRequest::Receipt { id, reply } => (Call::Receipt(id), Waiting::Receipt(reply)),
-        SpaceRequest::Query { query, reply } => (Call::Query(query), Waiting::Query(reply)),
-        SpaceRequest::Watch(reply) => (Call::Watch, Waiting::Watch(reply)),
-        SpaceRequest::Updates { after, revision, reply } => (Call::Updates(after, revision), Waiting::Updates(reply)),
-        SpaceRequest::Roster(RosterRequest::Agents(reply)) => (Call::Agents, Waiting::Agents(reply)),
+        SpaceRequest::Receipt { id, reply } => (LinkCall::Receipt(id), UnansweredCall::Receipt(reply)),
+        SpaceRequest::Query { query, reply } => (LinkCall::Query(query), UnansweredCall::Query(reply)),
+        SpaceRequest::Watch(reply) => (LinkCall::Watch, UnansweredCall::Watch(reply)),
+        SpaceRequest::Updates { after, revision, reply } => {
+            (LinkCall::Updates(after, revision), UnansweredCall::Updates(reply))
+        }
+        SpaceRequest::Roster(RosterRequest::Agents(reply)) => (LinkCall::Agents, UnansweredCall::Agents(reply)),
         SpaceRequest::Roster(RosterRequest::Conversations { agent, reply }) => {
-            (Call::Conversations(agent), Waiting::Conversations(reply))
+            (LinkCall::Conversations(agent), UnansweredCall::Conversations(reply))
         }
         SpaceRequest::Roster(RosterRequest::Manage { agent, ask, reply }) => {
-            (Call::Manage(agent, ask), Waiting::Manage(reply))
+            (LinkCall::Manage(agent, ask), UnansweredCall::Manage(reply))
         }
         SpaceRequest::Roster(RosterRequest::Invite { agent, conversation, reply }) => {
-            (Call::Invite(agent, conversation), Waiting::Invite(reply))
+            (LinkCall::Invite(agent, conversation), UnansweredCall::Invite(reply))
         }
-        SpaceRequest::Piece { item, offset, reply } => (Call::Piece(item, offset), Waiting::Piece(reply)),
+        SpaceRequest::Piece { item, offset, reply } => (LinkCall::Piece(item, offset), UnansweredCall::Piece(reply)),
         SpaceRequest::Suspend | SpaceRequest::End { .. } => return None,
     })
 }
 
-impl Waiting {
-    /// Answers the asker, who may have gone. An answer of another kind answers nobody.
-    fn answer(self, reply: Reply, pulse: &watch::Sender<Pulse>) {
+impl UnansweredCall {
+    /// Answers the caller, if it still waits. A reply of the wrong kind is dropped.
+    fn answer(self, reply: Reply, notices: &watch::Sender<ChangeNotice>) {
         match (self, reply) {
             (Self::Command(waiting), Reply::Command(done)) => drop(waiting.send(done)),
             (Self::Receipt(waiting), Reply::Receipt(receipt)) => drop(waiting.send(receipt)),
             (Self::Query(waiting), Reply::Query(answer)) => drop(waiting.send(*answer)),
             (Self::Watch(waiting), Reply::Watch(snapshot)) => {
-                let Snapshot { state, end, revision, beat } = *snapshot;
-                drop(waiting.send(SpaceWatch { state, end, revision, beat, pulse: pulse.subscribe() }));
+                let SpaceSnapshot { state, end, revision, change_count } = *snapshot;
+                drop(waiting.send(SpaceWatch { state, end, revision, change_count, changes: notices.subscribe() }));
             }
             (Self::Updates(waiting), Reply::Updates(updates)) => drop(waiting.send(updates)),
             (Self::Agents(waiting), Reply::Agents(agents)) => drop(waiting.send(agents)),
@@ -78,18 +82,18 @@ impl Waiting {
     }
 }
 
-/// The reason for the end of a link.
+/// Reason for the end of a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkEnd {
-    /// The server said why.
+    /// The server ended it, with this reason.
     Over(String),
     /// The connection broke.
     Broken,
-    /// Nobody holds the space any more.
+    /// All handles on the space were dropped.
     Unused,
 }
 
-/// A space at the other end of a connection. The future drives the connection, and ends with it.
+/// Connects a space handle to the server at the other end. The future drives the connection, and ends with it.
 pub fn connect<R, W>(reader: R, writer: W) -> (Space, impl Future<Output = LinkEnd> + Send)
 where
     R: AsyncBufRead + Unpin + Send + 'static,
@@ -104,21 +108,21 @@ where
     R: AsyncBufRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send,
 {
-    // One line at a time: the server waits while the askers do.
+    // One line at a time, so that backpressure reaches the server.
     let (tell, mut lines) = mpsc::channel(1);
     let reading = tokio::spawn(read_lines(reader, tell));
     let _abort = AbortOnDrop(reading);
-    let (pulse, mut waiting, mut number) = (watch::Sender::new(Pulse::default()), HashMap::new(), 0);
+    let (notices, mut waiting, mut number) = (watch::Sender::new(ChangeNotice::default()), HashMap::new(), 0);
     loop {
         tokio::select! {
             line = lines.recv() => match line {
                 Some(ServerLine::Reply(id, reply)) => {
                     if let Some(waiting) = waiting.remove(&id) {
-                        Waiting::answer(waiting, reply, &pulse);
+                        UnansweredCall::answer(waiting, reply, &notices);
                     }
                 }
                 Some(ServerLine::Gone(id)) => drop(waiting.remove(&id)),
-                Some(ServerLine::Pulse(newest)) => drop(pulse.send_replace(newest)),
+                Some(ServerLine::Change(newest)) => drop(notices.send_replace(newest)),
                 Some(ServerLine::Over(reason)) => return LinkEnd::Over(reason),
                 None => return LinkEnd::Broken,
             },
@@ -128,8 +132,8 @@ where
                     number += 1;
                     waiting.insert(number, reply);
                     if write_line(&mut writer, &CallLine { id: number, call }).await.is_err() {
-                        // The server may have said why before it hung up.
-                        return last_word(lines).await;
+                        // The server may have sent a reason before it closed the connection.
+                        return closing_reason(lines).await;
                     }
                 }
                 None => return LinkEnd::Unused,
@@ -138,7 +142,7 @@ where
     }
 }
 
-async fn last_word(mut lines: mpsc::Receiver<ServerLine>) -> LinkEnd {
+async fn closing_reason(mut lines: mpsc::Receiver<ServerLine>) -> LinkEnd {
     while let Some(line) = lines.recv().await {
         if let ServerLine::Over(reason) = line {
             return LinkEnd::Over(reason);
@@ -156,7 +160,7 @@ impl Drop for AbortOnDrop {
 }
 
 async fn read_lines<R: AsyncBufRead + Unpin>(mut reader: R, tell: mpsc::Sender<ServerLine>) {
-    while let Ok(Some(line)) = read_line(&mut reader, LONGEST_LINE).await {
+    while let Ok(Some(line)) = read_line(&mut reader, MAX_SERVER_LINE_BYTES).await {
         if tell.send(line).await.is_err() {
             return;
         }

@@ -1,4 +1,4 @@
-//! The end of a link at which the space is: requests come in, and are answered by the space.
+//! Server end of a link: receives requests and answers them from the space.
 
 use std::io;
 use std::time::Duration;
@@ -11,19 +11,19 @@ use wh_core::space::ParticipantId;
 use super::{CallLine, PendingReply, Reply, ServerLine, read_line, write_line};
 use crate::space::Space;
 
-/// Requests of one caller that are answered at once. Beyond that the next one waits.
-const MAX_CALLS: usize = 64;
+/// Requests of one client that are answered concurrently; further ones wait.
+const MAX_CONCURRENT_LINK_CALLS: usize = 64;
 
-/// Longest line of a caller: a message with its escapes.
-const LONGEST_CALL: u64 = 64 << 20;
+/// Maximum bytes of a line from a client: a message with escapes.
+const MAX_CALL_LINE_BYTES: u64 = 64 << 20;
 
-/// Limit for a caller to take a line.
-const STALLED: Duration = Duration::from_secs(30);
+/// Time limit for writing a line to the client.
+const LINK_WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Reason of an end for which the caller is told that the session is gone.
-const GONE: &str = "the session is gone";
+/// Reason sent to the client when the session has ended.
+const GONE_REASON: &str = "the session has ended";
 
-/// Answers requests as this participant until the caller leaves, the space is gone, or `stop` gives a reason to.
+/// Serves requests as this participant until the client disconnects, the space ends, or `stop` returns a reason.
 pub async fn serve<R, W>(
     space: &Space,
     me: &ParticipantId,
@@ -45,7 +45,7 @@ where
     }
 }
 
-/// Answers until it is over; why, if the caller is still there to hear it.
+/// Serves requests until the link ends. Returns the reason if the client is still connected.
 async fn answer(
     space: &Space,
     me: &ParticipantId,
@@ -53,19 +53,19 @@ async fn answer(
     writer: &mut (impl AsyncWrite + Unpin),
     stop: impl Future<Output = &'static str>,
 ) -> io::Result<Option<&'static str>> {
-    let Ok(watched) = space.watch().await else { return Ok(Some(GONE)) };
-    let mut pulse = watched.pulse;
-    pulse.mark_changed();
+    let Ok(watched) = space.watch().await else { return Ok(Some(GONE_REASON)) };
+    let mut changes = watched.changes;
+    changes.mark_changed();
     let mut pending = FuturesUnordered::new();
     tokio::pin!(stop);
     loop {
         tokio::select! {
-            call = calls.recv(), if pending.len() < MAX_CALLS => match call.transpose()? {
+            call = calls.recv(), if pending.len() < MAX_CONCURRENT_LINK_CALLS => match call.transpose()? {
                 Some(CallLine { id, call }) => {
                     let (request, reply) = call.into_request(me.clone());
-                    // Passed on before the next is read, so that they come in their order.
+                    // Forwarded before the next one is read, to keep the order.
                     if space.pass(request).await.is_err() {
-                        return Ok(Some(GONE));
+                        return Ok(Some(GONE_REASON));
                     }
                     pending.push(numbered(id, reply));
                 }
@@ -74,12 +74,12 @@ async fn answer(
             Some((id, reply)) = pending.next(), if !pending.is_empty() => {
                 send(writer, &reply.map_or(ServerLine::Gone(id), |reply| ServerLine::Reply(id, reply))).await?;
             }
-            changed = pulse.changed() => {
+            changed = changes.changed() => {
                 if changed.is_err() {
-                    return Ok(Some(GONE));
+                    return Ok(Some(GONE_REASON));
                 }
-                let newest = *pulse.borrow_and_update();
-                send(writer, &ServerLine::Pulse(newest)).await?;
+                let newest = *changes.borrow_and_update();
+                send(writer, &ServerLine::Change(newest)).await?;
             }
             reason = &mut stop => return Ok(Some(reason)),
         }
@@ -90,10 +90,10 @@ async fn numbered(id: u64, reply: PendingReply) -> (u64, Option<Reply>) {
     (id, reply.await)
 }
 
-/// Reads requests until the caller leaves.
+/// Reads requests until the client disconnects.
 async fn read<R: AsyncBufRead + Unpin>(mut reader: R, tell: mpsc::Sender<io::Result<CallLine>>) {
     loop {
-        let call = read_line(&mut reader, LONGEST_CALL).await;
+        let call = read_line(&mut reader, MAX_CALL_LINE_BYTES).await;
         let over = call.is_err();
         let Some(call) = call.transpose() else { return };
         if tell.send(call).await.is_err() || over {
@@ -103,8 +103,8 @@ async fn read<R: AsyncBufRead + Unpin>(mut reader: R, tell: mpsc::Sender<io::Res
 }
 
 async fn send(writer: &mut (impl AsyncWrite + Unpin), line: &ServerLine) -> io::Result<()> {
-    match tokio::time::timeout(STALLED, write_line(writer, line)).await {
+    match tokio::time::timeout(LINK_WRITE_TIMEOUT, write_line(writer, line)).await {
         Ok(written) => written,
-        Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, "the peer takes nothing")),
+        Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, "the peer does not read")),
     }
 }

@@ -1,4 +1,4 @@
-//! Why a message was not acknowledged.
+//! Reasons for a missing acknowledgement.
 
 use std::io;
 use std::time::Duration;
@@ -7,59 +7,55 @@ use wh_wire::socket::{ControlKind, ControlResult, ErrorCode};
 
 use super::line::LineError;
 
-/// Why a message was not acknowledged.
+/// Reason why a message was not acknowledged.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
-    /// There is no line to the daemon, it broke, or the daemon refused what was asked.
+    /// The connection failed or broke, or the daemon refused the request.
     #[error(transparent)]
     Line(#[from] LineError),
-    /// Nothing was heard in time.
+    /// No answer arrived in time.
     #[error("{} within {} s", if *.sent { "no acknowledgement" } else { "the daemon does not answer" }, .waited.as_secs_f64())]
     Timeout {
-        /// For how long was waited.
         waited: Duration,
-        /// Whether the message is on its way; otherwise what had to be asked first was not answered.
+        /// True if the message was sent; false if an earlier request was not answered.
         sent: bool,
     },
-    /// The daemon does not speak this version, or does not take such messages.
-    #[error("{server} takes no {} messages of this version", .kind.as_str())]
+    /// The daemon does not support this version or kind of message.
+    #[error("{server} does not support {} messages of this version", .kind.as_str())]
     Unable {
-        /// What the daemon says to be.
+        /// Name and version of the daemon.
         server: String,
-        /// Which messages.
+        /// Kind of the message.
         kind: ControlKind,
     },
-    /// Nothing proves who sends.
-    #[error("there is no credential of {member}@{team}: {why}")]
+    /// No credential is available.
+    #[error("no credential for {member}@{team}: {why}")]
     NoCredential {
-        /// Who.
+        /// Member to authenticate.
         member: String,
-        /// In which team.
+        /// Team of the session.
         team: String,
-        /// Why.
         why: String,
     },
-    /// The daemon takes no text of this length.
+    /// The text is longer than the daemon accepts.
     #[error("the text has {bytes} bytes; at most {allowed} can be sent")]
     TooLong {
-        /// Its length.
+        /// Length of the text.
         bytes: u64,
-        /// The longest.
         allowed: u64,
     },
-    /// The acknowledgement is of another message. This one may have arrived.
-    #[error("the daemon acknowledges another message, {acked:?}")]
+    /// The acknowledgement is for another message. This one may have arrived.
+    #[error("the daemon acknowledged another message, {acked:?}")]
     OtherRequest {
-        /// The message that it names.
+        /// Acknowledged request id.
         acked: String,
     },
-    /// A text that is too long for a line could not be put into a file.
-    #[error("the text cannot be written: {0}")]
+    /// A long text could not be written to a file.
+    #[error("cannot write the text to a file: {0}")]
     Text(#[source] io::Error),
 }
 
 impl SendError {
-    /// In a word for programs.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Line(LineError::Unreachable(_)) => "unreachable",
@@ -79,7 +75,7 @@ impl SendError {
         }
     }
 
-    /// What the sender takes it for, as there is no acknowledgement that says it.
+    /// Result to report in place of an acknowledgement.
     pub fn result(&self) -> ControlResult {
         match self {
             Self::Line(LineError::Unreachable(_)) => ControlResult::NotLive,
@@ -97,8 +93,8 @@ impl SendError {
         }
     }
 
-    /// Whether the same message may yet be taken, if it is sent again under its name.
-    pub fn may_pass(&self) -> bool {
+    /// True if sending the same message again may succeed.
+    pub fn is_retryable(&self) -> bool {
         match self {
             Self::Line(LineError::Refused(failure)) => {
                 matches!(failure.code, ErrorCode::Busy | ErrorCode::InternalError)
@@ -109,7 +105,7 @@ impl SendError {
     }
 }
 
-/// Whether the same message may yet be taken after an acknowledgement with this result.
-pub fn may_come_again(result: ControlResult) -> bool {
+/// True if sending the same message again may succeed after an acknowledgement with this result.
+pub fn is_retryable_result(result: ControlResult) -> bool {
     matches!(result, ControlResult::Busy | ControlResult::Timeout)
 }

@@ -1,4 +1,4 @@
-//! A connection to a daemon's socket: a request, and the answer to it.
+//! Request-response connection to a daemon's socket.
 
 use std::io;
 use std::path::Path;
@@ -10,42 +10,42 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use wh_wire::socket::{Credential, Failure, Request, Response, UNKNOWN_REQUEST};
 
-/// A connection to a daemon's socket. One on which an answer is still due cannot be used any more.
+/// Connection to a daemon's socket. Unusable after a request whose response was not read.
 #[derive(Debug)]
-pub struct Line {
+pub struct DaemonConnection {
     reader: BufReader<OwnedReadHalf>,
     writer: OwnedWriteHalf,
     asked: u64,
     shown: Vec<Credential>,
 }
 
-/// Why there is no answer.
+/// Reason for a missing response.
 #[derive(Debug, thiserror::Error)]
 pub enum LineError {
-    /// Nobody listens there.
-    #[error("the daemon does not answer: {0}")]
+    /// Nothing listens at the socket.
+    #[error("cannot connect to the daemon: {0}")]
     Unreachable(#[source] io::Error),
-    /// The line broke, or something else than an answer came. What was asked for may have been done.
-    #[error("the daemon does not answer: {0}")]
+    /// The connection broke, or the response was invalid. The request may have been executed.
+    #[error("the connection to the daemon failed: {0}")]
     Broken(String),
-    /// The daemon would not.
+    /// The daemon refused the request.
     #[error("{}", .0.message)]
     Refused(Failure),
 }
 
-impl Line {
+impl DaemonConnection {
     /// Connects to this socket.
     pub async fn open(socket: &Path) -> Result<Self, LineError> {
         let (reader, writer) = UnixStream::connect(socket).await.map_err(LineError::Unreachable)?.into_split();
         Ok(Self { reader: BufReader::new(reader), writer, asked: 0, shown: Vec::new() })
     }
 
-    /// Shows these credentials with every request from now on, so that it may be about sessions of their teams.
+    /// Sends these credentials with every further request, to access sessions of their teams.
     pub fn show(&mut self, credentials: Vec<Credential>) {
         self.shown = credentials;
     }
 
-    /// Asks for something, and waits for the answer for as long as it takes.
+    /// Sends a request and waits for the response without a time limit.
     pub async fn ask<T: DeserializeOwned>(
         &mut self,
         command: &str,
@@ -60,16 +60,16 @@ impl Line {
         self.writer.write_all(&request.encode()).await.map_err(broken)?;
         let mut line = Vec::new();
         if self.reader.read_until(b'\n', &mut line).await.map_err(broken)? == 0 {
-            return Err(LineError::Broken("it hung up".to_owned()));
+            return Err(LineError::Broken("the connection was closed".to_owned()));
         }
         let response = Response::decode(&line).map_err(|error| LineError::Broken(error.to_string()))?;
         if response.request_id != request.request_id && response.request_id != UNKNOWN_REQUEST {
-            return Err(LineError::Broken(format!("it answers something else, {:?}", response.request_id)));
+            return Err(LineError::Broken(format!("unexpected response to {:?}", response.request_id)));
         }
         response.into_answer().map_err(LineError::Refused)
     }
 
-    /// The two halves, for what follows an answer to `subscribe` or `attach`.
+    /// Splits the connection, for the events that follow a response to `subscribe` or `attach`.
     pub fn into_halves(self) -> (BufReader<OwnedReadHalf>, OwnedWriteHalf) {
         (self.reader, self.writer)
     }

@@ -1,10 +1,9 @@
-//! Sending control messages to the sessions of a daemon: one name for all tries, the credential that proves who sends, a question first what
-//! the daemon can do, a retry when nothing is heard, and an account of it all. What is sent, and what an acknowledgement means, is in
-//! `docs/socket.md`.
+//! Sends control messages to the sessions of a daemon: one request id for all attempts, authentication, a capability
+//! check, retries, and an audit record of each step. `docs/socket.md` specifies the messages and acknowledgements.
 //!
 //! ```no_run
 //! use std::time::Duration;
-//! use wh_client::sender::{Message, Sender, Tries};
+//! use wh_client::sender::{OutgoingControl, RetryPolicy, Sender};
 //! use wh_wire::socket::{ControlKind, ControlResult, Credential};
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -13,13 +12,13 @@
 //!     let token = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
 //!     Ok(Credential(token.trim().to_owned()))
 //! })
-//! .tries(ControlKind::Stdin, Tries { timeout: Duration::from_secs(5), retries: 3, ..Tries::default() })
-//! .account(|record| eprintln!("{:?} {} {:?}", record.action, record.key.request_id, record.result));
+//! .retry_policy(ControlKind::Stdin, RetryPolicy { timeout: Duration::from_secs(5), retries: 3, ..RetryPolicy::default() })
+//! .on_audit(|record| eprintln!("{:?} {} {:?}", record.action, record.key.request_id, record.result));
 //!
-//! let message = Message::text("run the tests");
+//! let message = OutgoingControl::text("run the tests");
 //! let ack = sender.send("build", &message).await?;
 //! if ack.result != ControlResult::Ok {
-//!     // The same message again is carried out once, however often and from wherever it is sent.
+//!     // Sending the same message again executes it at most once.
 //!     sender.send("build", &message).await?;
 //! }
 //! # Ok(())
@@ -30,9 +29,9 @@ mod error;
 mod line;
 mod message;
 
-pub use error::{SendError, may_come_again};
-pub use line::{Line, LineError};
-pub use message::{Message, Tries, Wish, new_request_id};
+pub use error::{SendError, is_retryable_result};
+pub use line::{DaemonConnection, LineError};
+pub use message::{ControlIntent, OutgoingControl, RetryPolicy, new_request_id};
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -43,26 +42,27 @@ use std::time::{Duration, SystemTime};
 use serde_json::json;
 use wh_wire::socket::{
     AuditAction, AuditRecord, CONTROL_VERSION, Capabilities, ContentRef, ControlAck, ControlAction, ControlAnswer,
-    ControlContent, ControlKey, ControlKind, ControlRequest, ControlStdin, Credential, Meta, Seen, VERSION,
+    ControlContent, ControlKey, ControlKind, ControlMeta, ControlRequest, ControlStdin, Credential, SOCKET_VERSION,
+    SessionDetails,
 };
 
-/// How much of a text in a file stands in the message itself, in characters.
-const PREVIEW: usize = 240;
+/// Characters of a referenced text that are included in the message itself.
+const MAX_CONTROL_PREVIEW_CHARS: usize = 240;
 
-/// A text that is too long for a line: it is to be put into a file that only we can read, below the team's folder under `base`.
+/// A text that is too long for a message, to be written to a private file in the team's folder below `base`.
 #[derive(Debug, Clone, Copy)]
 pub struct LongText<'a> {
-    /// Where the daemon takes texts from.
+    /// Folder from which the daemon reads texts.
     pub base: &'a Path,
-    /// The longest that it takes, in bytes.
-    pub longest: u64,
-    /// Whose folder.
+    /// Maximum bytes that the daemon accepts.
+    pub max_bytes: u64,
+    /// Team whose folder is used.
     pub team: &'a str,
-    /// The message's name.
+    /// Request id of the message.
     pub request_id: &'a str,
-    /// The text.
+    /// Text to write.
     pub text: &'a str,
-    /// Nobody needs it after that.
+    /// Time after which the file is no longer needed.
     pub expires_at: SystemTime,
 }
 
@@ -72,7 +72,7 @@ type Write = dyn Fn(&LongText<'_>) -> io::Result<ContentRef> + Send + Sync;
 type RecordAudit = dyn Fn(AuditRecord) + Send + Sync;
 type Warn = dyn Fn(&str) + Send + Sync;
 
-/// Somebody who sends. Each message has a connection of its own, so several may be under way at once.
+/// Sender of control messages. Each message uses a new connection, so several may be sent concurrently.
 pub struct Sender {
     socket: PathBuf,
     member: String,
@@ -81,7 +81,7 @@ pub struct Sender {
     write: Option<Box<Write>>,
     audit: Box<RecordAudit>,
     warn: Box<Warn>,
-    tries: BTreeMap<ControlKind, Tries>,
+    tries: BTreeMap<ControlKind, RetryPolicy>,
 }
 
 impl fmt::Debug for Sender {
@@ -93,7 +93,8 @@ impl fmt::Debug for Sender {
 }
 
 impl Sender {
-    /// Sends to the daemon at this socket as this member of a session's team; `prove` gives their credential in the team that it is asked for.
+    /// Creates a sender for the daemon at this socket, acting as this member of a session's team. `prove` returns the
+    /// member's credential in a team.
     pub fn new(
         socket: impl Into<PathBuf>,
         member: impl Into<String>,
@@ -111,92 +112,96 @@ impl Sender {
         }
     }
 
-    /// How patiently messages of this kind are sent; otherwise as [`Tries::default`] says.
+    /// Sets the retry policy for messages of this kind; the default is [`RetryPolicy::default`].
     #[must_use]
-    pub fn tries(mut self, kind: ControlKind, tries: Tries) -> Self {
+    pub fn retry_policy(mut self, kind: ControlKind, tries: RetryPolicy) -> Self {
         self.tries.insert(kind, tries);
         self
     }
 
-    /// The credentials with which sessions are looked up, one for each team at least; without it only sessions of the default team are found.
+    /// Sets the credentials for looking up sessions, at least one per team. Without them only sessions of the default
+    /// team are found.
     #[must_use]
-    pub fn shows(mut self, show: impl Fn() -> Vec<Credential> + Send + Sync + 'static) -> Self {
+    pub fn lookup_credentials(mut self, show: impl Fn() -> Vec<Credential> + Send + Sync + 'static) -> Self {
         self.show = Box::new(show);
         self
     }
 
-    /// Puts texts into files that are too long for a line. Without it they are not sent.
+    /// Sets the function that writes long texts to files. Without it long texts are refused.
     #[must_use]
-    pub fn texts(mut self, write: impl Fn(&LongText<'_>) -> io::Result<ContentRef> + Send + Sync + 'static) -> Self {
+    pub fn on_long_text(
+        mut self,
+        write: impl Fn(&LongText<'_>) -> io::Result<ContentRef> + Send + Sync + 'static,
+    ) -> Self {
         self.write = Some(Box::new(write));
         self
     }
 
-    /// Receives an audit record of each thing that happens to a message, in order. It should not take long.
+    /// Sets the receiver of audit records, called in order for each step. It must not block.
     #[must_use]
-    pub fn account(mut self, audit: impl Fn(AuditRecord) + Send + Sync + 'static) -> Self {
+    pub fn on_audit(mut self, audit: impl Fn(AuditRecord) + Send + Sync + 'static) -> Self {
         self.audit = Box::new(audit);
         self
     }
 
-    /// Is told, in words, when a text is longer than the daemon likes.
+    /// Sets the receiver of warnings about long texts.
     #[must_use]
-    pub fn warnings(mut self, warn: impl Fn(&str) + Send + Sync + 'static) -> Self {
+    pub fn on_warning(mut self, warn: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.warn = Box::new(warn);
         self
     }
 
-    /// Sends, until there is an acknowledgement that settles it or there were enough tries. The session is meant by its name or its id.
-    pub async fn send(&self, session: &str, message: &Message) -> Result<ControlAck, SendError> {
-        let tries = self.tries.get(&message.wish.kind()).copied().unwrap_or_default();
+    /// Sends a message until an acknowledgement is final or the retries are used up. `session` is a name or an id.
+    pub async fn send(&self, session: &str, message: &OutgoingControl) -> Result<ControlAck, SendError> {
+        let tries = self.tries.get(&message.intent.kind()).copied().unwrap_or_default();
         let key = ControlKey {
             session_id: session.to_owned(),
             request_id: message.request_id.clone(),
             ..ControlKey::default()
         };
-        let timeout = tries.timeout_for(message.wish.text().map_or(0, str::len));
-        let mut course = Course { sender: self, message, key, ready: None, sent: 0 };
+        let timeout = tries.timeout_for(message.intent.text().map_or(0, str::len));
+        let mut in_flight = MessageInFlight { sender: self, message, key, ready: None, sent: 0 };
         let mut tried = 0;
         loop {
-            let outcome = course.once(timeout).await;
+            let outcome = in_flight.attempt(timeout).await;
             let again = match &outcome {
-                Ok(ack) => may_come_again(ack.result),
-                Err(error) => error.may_pass(),
+                Ok(ack) => is_retryable_result(ack.result),
+                Err(error) => error.is_retryable(),
             };
             if !again {
-                course.tidy();
+                in_flight.remove_text_file();
             }
             if !again || tried >= tries.retries {
                 return outcome;
             }
-            tokio::time::sleep(tries.pause(tried)).await;
+            tokio::time::sleep(tries.delay_before(tried)).await;
             tried += 1;
         }
     }
 }
 
-/// One message on its way.
-struct Course<'a> {
+/// A message being sent.
+struct MessageInFlight<'a> {
     sender: &'a Sender,
-    message: &'a Message,
-    /// As far as it is known.
+    message: &'a OutgoingControl,
+    /// Key of the message, as far as it is known.
     key: ControlKey,
-    ready: Option<Ready>,
-    /// How often it was sent.
+    ready: Option<PreparedRequest>,
+    /// Number of attempts that were sent.
     sent: u64,
 }
 
-/// What is sent, the same in every try.
-struct Ready {
+/// Request that stays the same in every attempt.
+struct PreparedRequest {
     request: ControlRequest,
     credential: Credential,
 }
 
-impl Course<'_> {
-    /// One try, written down however it ends.
-    async fn once(&mut self, patience: Duration) -> Result<ControlAck, SendError> {
+impl MessageInFlight<'_> {
+    /// Makes one attempt and audits its result.
+    async fn attempt(&mut self, timeout: Duration) -> Result<ControlAck, SendError> {
         let before = self.sent;
-        let outcome = self.pass(patience).await;
+        let outcome = self.exchange(timeout).await;
         match &outcome {
             Ok(ack) => self.audit_ack(ack),
             Err(error) => self.audit_error(error, self.sent > before),
@@ -204,39 +209,40 @@ impl Course<'_> {
         outcome
     }
 
-    async fn pass(&mut self, patience: Duration) -> Result<ControlAck, SendError> {
-        let late = |sent| move |_| SendError::Timeout { waited: patience, sent };
-        let (mut line, ready) = tokio::time::timeout(patience, self.prepare()).await.map_err(late(false))??;
+    async fn exchange(&mut self, timeout: Duration) -> Result<ControlAck, SendError> {
+        let late = |sent| move |_| SendError::Timeout { waited: timeout, sent };
+        let (mut line, ready) = tokio::time::timeout(timeout, self.prepare()).await.map_err(late(false))??;
         let payload = ready.request.encode();
         let credential = ready.credential.clone();
         self.audit_sent(&ready);
         self.ready = Some(ready);
         self.sent += 1;
         let asked = line.ask("control", payload, Some(credential));
-        let ack: ControlAck = tokio::time::timeout(patience, asked).await.map_err(late(true))??;
+        let ack: ControlAck = tokio::time::timeout(timeout, asked).await.map_err(late(true))??;
         if ack.request_id != self.key.request_id {
             return Err(SendError::OtherRequest { acked: ack.request_id });
         }
         Ok(ack)
     }
 
-    /// A new line, and what is to be sent on it: the first time it is asked what the daemon can do and which session is meant.
-    async fn prepare(&mut self) -> Result<(Line, Ready), SendError> {
-        let mut line = Line::open(&self.sender.socket).await?;
+    /// Opens a connection and prepares the request. The first attempt queries the capabilities and resolves the
+    /// session.
+    async fn prepare(&mut self) -> Result<(DaemonConnection, PreparedRequest), SendError> {
+        let mut line = DaemonConnection::open(&self.sender.socket).await?;
         if let Some(mut ready) = self.ready.take() {
             ready.request.meta.retry_count = Some(self.sent);
             return Ok((line, ready));
         }
         let capabilities: Capabilities = line.ask("capabilities", json!({}), None).await?;
-        let kind = self.message.wish.kind();
-        let able = capabilities.protocol_versions.contains(&VERSION)
+        let kind = self.message.intent.kind();
+        let able = capabilities.protocol_versions.contains(&SOCKET_VERSION)
             && capabilities.control.v.contains(&CONTROL_VERSION)
             && capabilities.control.actions.iter().any(|action| action == kind.as_str());
         if !able {
             return Err(SendError::Unable { server: capabilities.server, kind });
         }
         line.show((self.sender.show)());
-        let seen: Seen = line.ask("session", json!({ "session_id": self.key.session_id }), None).await?;
+        let seen: SessionDetails = line.ask("session", json!({ "session_id": self.key.session_id }), None).await?;
         line.show(Vec::new());
         self.key.session_id = seen.session.session_id;
         self.key.agent_id = seen.session.agent_id;
@@ -248,36 +254,36 @@ impl Course<'_> {
             why,
         })?;
         let request = self.request(&capabilities)?;
-        Ok((line, Ready { request, credential }))
+        Ok((line, PreparedRequest { request, credential }))
     }
 
     fn request(&self, capabilities: &Capabilities) -> Result<ControlRequest, SendError> {
-        let mut meta = Meta {
+        let mut meta = ControlMeta {
             retry_count: Some(0),
             ui_source: self.message.ui_source.clone(),
             retry_of: self.message.retry_of.clone(),
-            ..Meta::default()
+            ..ControlMeta::default()
         };
         let limits = &capabilities.limits;
-        let length = self.message.wish.text().map_or(0, |text| text.len() as u64);
+        let length = self.message.intent.text().map_or(0, |text| text.len() as u64);
         if length > limits.soft_bytes && length <= limits.hard_bytes {
-            (self.sender.warn)(&format!("the text has {length} bytes, which is much for one message"));
+            (self.sender.warn)(&format!("the text has {length} bytes, which is long for one message"));
         }
-        let action = match &self.message.wish {
-            Wish::Interrupt => ControlAction::Interrupt,
-            Wish::Answer { question, option, decision, text } => ControlAction::Answer(ControlAnswer {
+        let action = match &self.message.intent {
+            ControlIntent::Interrupt => ControlAction::Interrupt,
+            ControlIntent::Answer { question, option, decision, text } => ControlAction::Answer(ControlAnswer {
                 question_id: question.clone(),
                 option: option.clone(),
                 decision: *decision,
                 text: text.clone(),
             }),
-            Wish::Text { text, interrupt } => {
+            ControlIntent::Text { text, interrupt } => {
                 let (content, preview) = if length <= limits.hard_bytes {
                     (ControlContent::Inline(text.clone()), None)
                 } else {
                     meta.oversize_strategy = Some("content_ref".to_owned());
-                    let reference = self.written(text, capabilities)?;
-                    (ControlContent::Reference(reference), Some(text.chars().take(PREVIEW).collect()))
+                    let reference = self.write_text(text, capabilities)?;
+                    (ControlContent::Reference(reference), Some(text.chars().take(MAX_CONTROL_PREVIEW_CHARS).collect()))
                 };
                 ControlAction::Stdin(ControlStdin { content, interrupt: *interrupt, preview })
             }
@@ -286,8 +292,8 @@ impl Course<'_> {
         Ok(ControlRequest { key, sender, sent_at: self.message.sent_at(), action, meta })
     }
 
-    /// The text in a file, where the daemon takes it from.
-    fn written(&self, text: &str, capabilities: &Capabilities) -> Result<ContentRef, SendError> {
+    /// Writes the text to a file that the daemon can read.
+    fn write_text(&self, text: &str, capabilities: &Capabilities) -> Result<ContentRef, SendError> {
         let (limits, bytes) = (&capabilities.limits, text.len() as u64);
         let (Some(base), Some(write)) = (&capabilities.content_ref_base, &self.sender.write) else {
             return Err(SendError::TooLong { bytes, allowed: limits.hard_bytes });
@@ -297,7 +303,7 @@ impl Course<'_> {
         }
         let long = LongText {
             base: Path::new(base),
-            longest: limits.content_ref_bytes,
+            max_bytes: limits.content_ref_bytes,
             team: &self.key.team,
             request_id: &self.key.request_id,
             text,
@@ -306,9 +312,9 @@ impl Course<'_> {
         write(&long).map_err(SendError::Text)
     }
 
-    /// Takes the file of a text away that nobody needs any more.
-    fn tidy(&self) {
-        let Some(Ready { request, .. }) = &self.ready else { return };
+    /// Removes the file of a text that is no longer needed.
+    fn remove_text_file(&self) {
+        let Some(PreparedRequest { request, .. }) = &self.ready else { return };
         if let ControlAction::Stdin(ControlStdin { content: ControlContent::Reference(reference), .. }) =
             &request.action
         {
@@ -317,12 +323,12 @@ impl Course<'_> {
     }
 
     fn audit_record(&self, action: AuditAction) -> AuditRecord {
-        let mut record = AuditRecord::new(action, Some(self.message.wish.kind()), &self.key, SystemTime::now());
+        let mut record = AuditRecord::new(action, Some(self.message.intent.kind()), &self.key, SystemTime::now());
         record.sender = Some(self.sender.member.clone());
         record
     }
 
-    fn audit_sent(&self, ready: &Ready) {
+    fn audit_sent(&self, ready: &PreparedRequest) {
         let action = if self.sent == 0 { AuditAction::Request } else { AuditAction::Retry };
         let mut record = self.audit_record(action).with_content(&ready.request.action);
         record.retry_count = Some(self.sent);
@@ -338,7 +344,7 @@ impl Course<'_> {
         record.with_outcome().for_each(|record| (self.sender.audit)(record));
     }
 
-    /// `sent`: the message may have arrived all the same.
+    /// Audits a failed attempt; `sent` is true if the message may have arrived.
     fn audit_error(&self, error: &SendError, sent: bool) {
         let timeout = matches!(error, SendError::Timeout { .. });
         let mut record = self.audit_record(if timeout { AuditAction::Timeout } else { AuditAction::Failure });

@@ -1,4 +1,4 @@
-//! The single statements that a condition is made of: whether each holds, and how it is written.
+//! Atoms of conditions: evaluation and display.
 
 use std::fmt::{self, Write};
 use std::time::Duration;
@@ -102,7 +102,7 @@ pub(super) enum Operator {
 }
 
 impl Operator {
-    /// How each is written; a sign that starts another comes after it, so that the first that fits is the right one.
+    /// Operators by their signs. A sign stands before its own prefixes, so that the first match is the longest.
     pub(super) const SIGNS: [(&str, Self); 7] = [
         (">=", Self::AtLeast),
         (">", Self::More),
@@ -125,7 +125,7 @@ impl Operator {
     }
 }
 
-/// A regular expression that remembers how it was written: that, and not the automaton, is what makes two equal.
+/// A regular expression with its source. Equality compares source and flags, not the automaton.
 #[derive(Debug, Clone)]
 pub(super) struct Pattern {
     pub(super) source: String,
@@ -144,7 +144,7 @@ impl Eq for Pattern {}
 impl fmt::Display for Pattern {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_char('/')?;
-        // No slash in the source has a backslash of its own: reading took it off.
+        // Slashes in the source have no backslash: parsing removed it.
         formatter.write_str(&self.source.replace('/', "\\/"))?;
         formatter.write_char('/')?;
         for (flag, set) in self.flags.named() {

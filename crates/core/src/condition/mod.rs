@@ -1,23 +1,23 @@
-//! What somebody waits for: a sentence like `screen_contains "ready" and not reasoning_active`, read once and then asked
-//! of the facts each time they change.
+//! Wait conditions such as `screen_contains "ready" and not reasoning_active`. A condition is parsed once and evaluated
+//! each time the facts change.
 //!
 //! | atom | holds when |
 //! |---|---|
-//! | `message_count > 5` | there are so many messages; also `>=`, `<`, `<=`, `==` or `=`, `!=` |
-//! | `frames > 5` | so many frames were drawn; the same comparisons |
-//! | `screen_contains "text"` | the screen shows the text; escapes as in JSON, single quotes as well |
+//! | `message_count > 5` | the conversation has more than 5 messages; also `>=`, `<`, `<=`, `==` or `=`, `!=` |
+//! | `frames > 5` | more than 5 frames were drawn; the same comparisons |
+//! | `screen_contains "text"` | the screen contains the text; escapes as in JSON, single quotes are allowed |
 //! | `screen_matches /regex/` | the screen matches; flags `i`, `s`, `m`, `x`; a `/` inside is written `\/` |
-//! | `screen_stable 500` | the screen has not changed for so many milliseconds; also `500ms`, `2s` |
+//! | `screen_stable 500` | the screen has not changed for 500 milliseconds; also `500ms`, `2s` |
 //! | `cursor_at 0,3` | the cursor is in this column and row, both from 0 |
-//! | `title_contains "text"` | the window's title contains the text |
+//! | `title_contains "text"` | the window title contains the text |
 //! | `exited` | the program has ended |
-//! | `reasoning_active`, `reasoning_complete` | somebody reasons; nobody does |
-//! | `no_pending_operations` | nothing waits for an answer |
-//! | `idle` | no agent is starting, at work or waiting, and no prompt waits for one |
-//! | `question` | a question is open: somebody must answer |
+//! | `reasoning_active`, `reasoning_complete` | a participant is reasoning; no participant is |
+//! | `no_pending_operations` | no operation is waiting for an answer |
+//! | `idle` | no agent is starting, working or waiting, and no prompt is queued |
+//! | `question` | a question is open |
 //!
-//! They are joined by `not`, `and`, `or` (or `!`, `&&`, `||`), which bind in this order, and by parentheses. Words may be
-//! in any case.
+//! Conditions are combined with `not`, `and`, `or` (or `!`, `&&`, `||`), in this order of precedence, and with
+//! parentheses. Words are case-insensitive.
 
 mod atom;
 mod parse;
@@ -34,41 +34,44 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use atom::Atom;
-pub use parse::{LARGEST_PATTERN, LONGEST_CONDITION, LONGEST_STABLE, MOST_NESTED, MOST_PATTERNS, ParseError};
+pub use parse::{
+    MAX_COMPILED_PATTERN_BYTES, MAX_CONDITION_BYTES, MAX_NESTING_DEPTH, MAX_PATTERNS, MAX_STABLE_DURATION, ParseError,
+};
 
-/// What a condition is asked of: how things stand now.
+/// Facts that conditions are evaluated against.
 pub trait Facts {
-    /// How many messages the conversation has.
+    /// Number of messages in the conversation.
     fn message_count(&self) -> u64;
-    /// Whether somebody is reasoning.
+    /// True if a participant is reasoning.
     fn reasoning_active(&self) -> bool;
-    /// How many operations wait for an answer.
+    /// Number of operations that wait for an answer.
     fn pending_operations(&self) -> u64;
-    /// Whether an agent is starting, at work or waiting, or a prompt waits for one.
+    /// True if an agent is starting, working or waiting, or a prompt is queued.
     fn busy(&self) -> bool;
-    /// How many frames were drawn so far.
+    /// Number of frames drawn so far.
     fn frames(&self) -> u64;
-    /// The cursor's column and row, from 0; `None` where there is no cursor.
+    /// The cursor's column and row, from 0; `None` if there is no cursor.
     fn cursor(&self) -> Option<(u16, u16)>;
-    /// The window's title, if the program has set one.
+    /// The window title, if the program has set one.
     fn title(&self) -> Option<&str>;
-    /// Whether the program has ended.
+    /// True if the program has ended.
     fn exited(&self) -> bool;
-    /// The screen's rows without their trailing blanks, joined by `\n`. Asked for only if the answer depends on it, maybe
-    /// more than once: build it at the first call and keep it.
+    /// Rows of the screen without trailing blanks, joined by `\n`. Called only if the result depends on it, possibly
+    /// more than once: implementations should cache it.
     fn screen_text(&self) -> &str;
-    /// How long the screen has not changed; zero while it changes.
+    /// Time since the last change of the screen; zero while it changes.
     fn quiet_for(&self) -> Duration;
 }
 
-/// Something that can be waited for. [`Display`](fmt::Display) writes it in its canonical form, which reads back as an
-/// equal condition unless it has outgrown [`LONGEST_CONDITION`].
+/// A parsed wait condition. [`Display`](fmt::Display) writes the canonical form, which parses to an equal condition
+/// unless it exceeds [`MAX_CONDITION_BYTES`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
     expression: Expression,
 }
 
-/// A joint never stands directly in a joint of its own kind, so that equal sentences are equal trees.
+/// Tree of a condition. `All` never contains `All` directly, nor `Any` `Any`, so that equal conditions have equal
+/// trees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Expression {
     Atom(Atom),
@@ -78,19 +81,19 @@ enum Expression {
 }
 
 impl Condition {
-    /// Reads a condition; the error says where it stopped making sense and what belongs there.
+    /// Parses a condition. The error has the position and the expected input.
     pub fn parse(source: &str) -> Result<Self, ParseError> {
         let expression = parse::parse(source)?;
         Ok(Self { expression })
     }
 
-    /// Whether it holds, as things stand.
+    /// True if the condition holds for these facts.
     #[must_use]
     pub fn holds(&self, facts: &(impl Facts + ?Sized)) -> bool {
         self.expression.holds(facts)
     }
 
-    /// Whether the screen's text may be asked for.
+    /// True if the evaluation may need the screen's text.
     #[must_use]
     pub fn needs_screen(&self) -> bool {
         let mut needs = false;
@@ -100,7 +103,7 @@ impl Condition {
         needs
     }
 
-    /// Whether it may be asked how long the screen has been quiet.
+    /// True if the evaluation may need the time since the screen's last change.
     #[must_use]
     pub fn needs_stability(&self) -> bool {
         let mut needs = false;
@@ -110,8 +113,8 @@ impl Condition {
         needs
     }
 
-    /// The first condition in it that only a conversation can decide: `idle`, `no_pending_operations` or `question`.
-    /// The screen of a terminal program says nothing about it.
+    /// Returns the first atom that needs a conversation: `idle`, `no_pending_operations` or `question`. A
+    /// plain terminal program cannot satisfy it.
     #[must_use]
     pub fn conversation_only(&self) -> Option<&'static str> {
         let mut found = None;
@@ -127,7 +130,7 @@ impl Condition {
         found
     }
 
-    /// Whether it may ask for anything that the terminal shows: text, cursor, title, frames.
+    /// True if the evaluation may need terminal state: text, cursor, title or frames.
     #[must_use]
     pub fn needs_terminal(&self) -> bool {
         let mut needs = self.needs_screen();
@@ -137,7 +140,7 @@ impl Condition {
         needs
     }
 
-    /// Whether it asks if the program has ended.
+    /// True if the condition contains `exited`.
     #[must_use]
     pub fn asks_for_exit(&self) -> bool {
         let mut asks = false;
@@ -145,9 +148,9 @@ impl Condition {
         asks
     }
 
-    /// When, with nothing else changing, the answer may change by time alone: the smallest `screen_stable` threshold
-    /// above `quiet_for`. It is counted, as `quiet_for` is, from the screen's last change, not from now; it is never
-    /// above [`LONGEST_STABLE`].
+    /// Returns the time at which the result may change without any other change: the smallest `screen_stable` threshold
+    /// above `quiet_for`. Like `quiet_for`, it counts from the screen's last change. It is at most
+    /// [`MAX_STABLE_DURATION`].
     #[must_use]
     pub fn next_change(&self, quiet_for: Duration) -> Option<Duration> {
         let mut next: Option<Duration> = None;
@@ -194,8 +197,8 @@ impl Expression {
         }
     }
 
-    /// How tightly it holds together; what holds less tightly than the place it stands in needs parentheses there.
-    fn tightness(&self) -> u8 {
+    /// Returns the precedence of the operator. An operand of lower precedence than its position needs parentheses.
+    fn precedence(&self) -> u8 {
         match self {
             Self::Any(_) => 0,
             Self::All(_) => 1,
@@ -204,7 +207,7 @@ impl Expression {
     }
 
     fn write_within(&self, formatter: &mut fmt::Formatter<'_>, tightness: u8) -> fmt::Result {
-        if self.tightness() < tightness { write!(formatter, "({self})") } else { write!(formatter, "{self}") }
+        if self.precedence() < tightness { write!(formatter, "({self})") } else { write!(formatter, "{self}") }
     }
 }
 
@@ -223,7 +226,7 @@ impl fmt::Display for Expression {
             if index > 0 {
                 formatter.write_str(joint)?;
             }
-            part.write_within(formatter, self.tightness() + 1)?;
+            part.write_within(formatter, self.precedence() + 1)?;
         }
         Ok(())
     }

@@ -1,5 +1,4 @@
-//! The grammar of conditions, within bounds: a condition comes from anybody who can reach a door, and is kept and asked
-//! again and again.
+//! Grammar of conditions, with bounds: a condition comes from any client, is stored, and is evaluated often.
 
 use std::time::Duration;
 
@@ -10,29 +9,29 @@ use super::atom::{Atom, Comparison, Flags, Operator, Pattern};
 use super::scan::{Scanner, echo};
 use crate::input::closest;
 
-/// A condition has at most so many bytes. It is a sentence; the longest of its parts is a text that the screen must show.
-pub const LONGEST_CONDITION: usize = 4096;
+/// Maximum length of a condition.
+pub const MAX_CONDITION_BYTES: usize = 4096;
 
-/// Parentheses and `not` stand in each other at most so deep: reading, asking and dropping all recurse.
-pub const MOST_NESTED: usize = 32;
+/// Maximum nesting of parentheses and `not`. Parsing, evaluating and dropping a condition are recursive.
+pub const MAX_NESTING_DEPTH: usize = 32;
 
-/// A pattern takes at most so many bytes compiled, and as many again for its cache of states. Without a bound a few
-/// characters, like `\w{1000}{1000}`, would take all memory there is.
-pub const LARGEST_PATTERN: usize = 1 << 18;
+/// Maximum size of a compiled pattern, and of its state cache. Without a bound, a short pattern like `\w{1000}{1000}`
+/// would use all memory.
+pub const MAX_COMPILED_PATTERN_BYTES: usize = 1 << 18;
 
-/// A condition has at most so many patterns, since each may grow to [`LARGEST_PATTERN`].
-pub const MOST_PATTERNS: usize = 8;
+/// Maximum number of patterns in a condition; each may grow to [`MAX_COMPILED_PATTERN_BYTES`].
+pub const MAX_PATTERNS: usize = 8;
 
-/// `screen_stable` waits at most a day. Nobody waits longer, and a later moment may not exist on the clock.
-pub const LONGEST_STABLE: Duration = Duration::from_secs(24 * 60 * 60);
+/// Maximum duration of `screen_stable`. The clock may not represent a later time.
+pub const MAX_STABLE_DURATION: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Where a condition stops making sense, and what to do about it.
+/// Error of a text that is not a condition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("at {position}: {message}")]
 pub struct ParseError {
-    /// The character that it is about, from 0; the condition's length if something is missing at the end.
+    /// Index of the character in error, from 0; the condition's length if its end is missing.
     pub position: usize,
-    /// What is wrong, and what belongs there.
+    /// Description of the error and the expected input.
     pub message: String,
 }
 
@@ -59,9 +58,10 @@ const ATOMS: [&str; 13] = [
 ];
 
 pub(super) fn parse(source: &str) -> Result<Expression, ParseError> {
-    if source.len() > LONGEST_CONDITION {
+    if source.len() > MAX_CONDITION_BYTES {
         let length = source.len();
-        let message = format!("the condition has {length} bytes, at most {LONGEST_CONDITION} are allowed; shorten it");
+        let message =
+            format!("the condition has {length} bytes, at most {MAX_CONDITION_BYTES} are allowed; shorten it");
         return Err(ParseError::new(0, message));
     }
     let mut parser = Parser { scanner: Scanner::new(source), depth: 0, patterns: 0 };
@@ -86,38 +86,38 @@ impl Parser {
     }
 
     fn all(&mut self) -> Result<Expression, ParseError> {
-        let mut parts = vec![self.one()?];
+        let mut parts = vec![self.unary()?];
         while self.scanner.take_word("and") || self.scanner.take_sign("&&") {
-            parts.push(self.one()?);
+            parts.push(self.unary()?);
         }
         Ok(all_of(parts))
     }
 
-    fn one(&mut self) -> Result<Expression, ParseError> {
+    fn unary(&mut self) -> Result<Expression, ParseError> {
         let start = self.scanner.here();
         if self.scanner.take_word("not") || self.scanner.take_sign("!") {
-            let inner = self.deeper(start, Self::one)?;
+            let inner = self.nested(start, Self::unary)?;
             return Ok(Expression::Not(Box::new(inner)));
         }
         if self.scanner.take_sign("(") {
-            let inner = self.deeper(start, Self::any)?;
+            let inner = self.nested(start, Self::any)?;
             if !self.scanner.take_sign(")") {
                 let expected = format!("and, or, or the ) that closes the ( at {start}");
-                return Err(self.joint_expected(&expected));
+                return Err(self.connective_expected(&expected));
             }
             return Ok(inner);
         }
         self.atom().map(Expression::Atom)
     }
 
-    fn deeper<T>(
+    fn nested<T>(
         &mut self,
         start: usize,
         read: impl FnOnce(&mut Self) -> Result<T, ParseError>,
     ) -> Result<T, ParseError> {
-        if self.depth == MOST_NESTED {
+        if self.depth == MAX_NESTING_DEPTH {
             let message =
-                format!("parentheses and nots are nested deeper than {MOST_NESTED}; write the condition flatter");
+                format!("parentheses and nots are nested deeper than {MAX_NESTING_DEPTH}; write the condition flatter");
             return Err(ParseError::new(start, message));
         }
         self.depth += 1;
@@ -130,10 +130,10 @@ impl Parser {
         if self.scanner.at_end() {
             return Ok(());
         }
-        Err(self.joint_expected("and, or, or the end of the condition"))
+        Err(self.connective_expected("and, or, or the end of the condition"))
     }
 
-    fn joint_expected(&mut self, expected: &str) -> ParseError {
+    fn connective_expected(&mut self, expected: &str) -> ParseError {
         let position = self.scanner.here();
         let found = self.scanner.word().unwrap_or_default();
         let message = match closest(&found, ["and", "or"]) {
@@ -189,7 +189,7 @@ impl Parser {
             None => number,
         };
         let duration = Duration::from_millis(milliseconds);
-        if duration > LONGEST_STABLE {
+        if duration > MAX_STABLE_DURATION {
             let message = "screen_stable takes at most a day, 86400s; lower it";
             return Err(ParseError::new(position, message));
         }
@@ -216,9 +216,9 @@ impl Parser {
         let (source, letters) = self.scanner.pattern()?;
         let flags = flags(&letters)?;
         self.patterns += 1;
-        if self.patterns > MOST_PATTERNS {
+        if self.patterns > MAX_PATTERNS {
             let message =
-                format!("a condition has at most {MOST_PATTERNS} patterns; join some of them with | inside one");
+                format!("a condition has at most {MAX_PATTERNS} patterns; join some of them with | inside one");
             return Err(ParseError::new(position, message));
         }
         let regex = RegexBuilder::new(&source)
@@ -226,10 +226,10 @@ impl Parser {
             .multi_line(flags.multi_line)
             .dot_matches_new_line(flags.dot_matches_line_break)
             .ignore_whitespace(flags.ignore_blanks)
-            .size_limit(LARGEST_PATTERN)
-            .dfa_size_limit(LARGEST_PATTERN)
+            .size_limit(MAX_COMPILED_PATTERN_BYTES)
+            .dfa_size_limit(MAX_COMPILED_PATTERN_BYTES)
             .build()
-            .map_err(|error| ParseError::new(position, what_is_wrong(&error)))?;
+            .map_err(|error| ParseError::new(position, regex_message(&error)))?;
         Ok(Pattern { source, flags, regex })
     }
 }
@@ -270,7 +270,7 @@ fn flags(letters: &[(usize, char)]) -> Result<Flags, ParseError> {
             'x' => flags.ignore_blanks = true,
             _ => {
                 let message =
-                    format!("unknown flag {letter}; a pattern takes i, m, s and x, and a blank before what follows");
+                    format!("unknown flag {letter}; the flags are i, m, s and x, with a blank after the last one");
                 return Err(ParseError::new(*position, message));
             }
         }
@@ -278,8 +278,8 @@ fn flags(letters: &[(usize, char)]) -> Result<Flags, ParseError> {
     Ok(flags)
 }
 
-/// The library draws the pattern with a caret under it, on several lines; only its last sentence fits in an error.
-fn what_is_wrong(error: &regex::Error) -> String {
+/// Returns the message of a regex error. The library draws the pattern on several lines; only the last one is used.
+fn regex_message(error: &regex::Error) -> String {
     match error {
         regex::Error::CompiledTooBig(limit) => {
             format!("the pattern takes more than {limit} bytes compiled; lower its repetitions or shorten it")
@@ -287,7 +287,7 @@ fn what_is_wrong(error: &regex::Error) -> String {
         other => {
             let drawn = other.to_string();
             let reason = drawn.rsplit("error: ").next().unwrap_or(&drawn).trim();
-            format!("the pattern is not a regular expression, correct it: {reason}")
+            format!("the pattern is not a valid regular expression: {reason}")
         }
     }
 }

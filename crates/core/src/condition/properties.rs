@@ -1,8 +1,8 @@
-//! What is true of every condition, and of every string that may not be one.
+//! Properties of all conditions, and of arbitrary strings.
 
 use proptest::prelude::*;
 
-use super::tests::Known;
+use super::tests::FixedFacts;
 use super::*;
 
 fn any_atom() -> impl Strategy<Value = String> {
@@ -36,7 +36,7 @@ fn any_source() -> impl Strategy<Value = String> {
     })
 }
 
-/// At most eight patterns may stand in a condition; what has more is no case of ours.
+/// Returns valid conditions only: generated sources with too many patterns are skipped.
 fn any_condition() -> impl Strategy<Value = Condition> {
     any_source().prop_filter_map("within the bounds", |source| Condition::parse(&source).ok())
 }
@@ -52,8 +52,8 @@ prop_compose! {
         exited: bool,
         screen in "[a-z.é\\n]{0,40}",
         quiet in 0u64..2000,
-    ) -> Known {
-        Known {
+    ) -> FixedFacts {
+        FixedFacts {
             message_count,
             reasoning_active,
             pending_operations,
@@ -63,7 +63,7 @@ prop_compose! {
             exited,
             screen,
             quiet_for: Duration::from_millis(quiet),
-            ..Known::default()
+            ..FixedFacts::default()
         }
     }
 }
@@ -95,7 +95,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_reads_back_equal(condition in any_condition()) {
+    fn a_written_condition_reads_back_equal(condition in any_condition()) {
         let written = condition.to_string();
         prop_assert_eq!(&written.parse::<Condition>().expect(&written), &condition);
         prop_assert_eq!(read(&written).to_string(), written);
@@ -133,7 +133,7 @@ proptest! {
         condition in any_condition(), facts in any_facts(),
     ) {
         let _ = condition.holds(&facts);
-        prop_assert!(condition.needs_screen() || facts.looks.get() == 0);
+        prop_assert!(condition.needs_screen() || facts.screen_reads.get() == 0);
     }
 
     #[test]
@@ -143,7 +143,7 @@ proptest! {
         let before = condition.holds(&facts);
         let later = facts.quiet_for + Duration::from_millis(later);
         if condition.next_change(facts.quiet_for).is_none_or(|change| later < change) {
-            prop_assert_eq!(condition.holds(&Known { quiet_for: later, ..facts }), before);
+            prop_assert_eq!(condition.holds(&FixedFacts { quiet_for: later, ..facts }), before);
         }
     }
 
@@ -151,7 +151,7 @@ proptest! {
     fn every_change_by_time_is_a_stable_threshold(condition in any_condition()) {
         let mut quiet = Duration::ZERO;
         while let Some(change) = condition.next_change(quiet) {
-            prop_assert!(change > quiet && change <= LONGEST_STABLE);
+            prop_assert!(change > quiet && change <= MAX_STABLE_DURATION);
             prop_assert!(condition.needs_stability());
             quiet = change;
         }

@@ -1,4 +1,4 @@
-//! What is no condition, and with which words it is refused.
+//! Texts that are not conditions, and their error messages.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn an_error_says_where_and_what_to_do() {
         ("screen_contains ready", "at 16: expected a quoted text after screen_contains"),
         ("title_contains /x/", "at 15: expected a quoted text after title_contains"),
         ("screen_contains 'x", "at 16: the text is not closed; end it with '"),
-        ("screen_contains \"\"", "at 16: an empty text is always there; give screen_contains something to find"),
+        ("screen_contains \"\"", "at 16: an empty text always matches; give screen_contains a text to find"),
         (r#"screen_contains "\q""#, r#"at 17: unknown escape; use \" \' \\ \/ \n \r \t \b \f or \uXXXX"#),
         (r#"screen_contains "\u12""#, r"at 17: expected four hexadecimal digits after \u, as in \u00e9"),
         (r#"screen_contains "\u+123""#, r"at 17: expected four hexadecimal digits after \u, as in \u00e9"),
@@ -30,15 +30,12 @@ fn an_error_says_where_and_what_to_do() {
         ("screen_matches 'x'", "at 15: expected a /pattern/ after screen_matches"),
         (r"screen_matches /x\/", r"at 15: the pattern is not closed; end it with /, and write a / inside it as \/"),
         (r"screen_matches /x\", r"at 15: the pattern is not closed; end it with /, and write a / inside it as \/"),
-        ("screen_matches //", "at 15: an empty pattern matches always; give it something to find"),
-        (
-            "screen_matches /x/ig",
-            "at 19: unknown flag g; a pattern takes i, m, s and x, and a blank before what follows",
-        ),
-        ("screen_matches /(/", "at 15: the pattern is not a regular expression, correct it: unclosed group"),
+        ("screen_matches //", "at 15: an empty pattern always matches; give screen_matches a pattern to find"),
+        ("screen_matches /x/ig", "at 19: unknown flag g; the flags are i, m, s and x, with a blank after the last one"),
+        ("screen_matches /(/", "at 15: the pattern is not a valid regular expression: unclosed group"),
         (
             "screen_matches /(?=x)/",
-            "at 15: the pattern is not a regular expression, correct it: \
+            "at 15: the pattern is not a valid regular expression: \
              look-around, including look-ahead and look-behind, is not supported",
         ),
         ("message_count", "at 13: expected >, >=, <, <=, == or != after message_count"),
@@ -100,14 +97,17 @@ fn an_unknown_word_is_not_echoed_whole() {
 #[test]
 fn a_condition_is_bounded() {
     let padded = |length: usize| format!("exited{}", " ".repeat(length - "exited".len()));
-    assert!(Condition::parse(&padded(LONGEST_CONDITION)).is_ok());
-    refused(&padded(LONGEST_CONDITION + 1), "at 0: the condition has 4097 bytes, at most 4096 are allowed; shorten it");
+    assert!(Condition::parse(&padded(MAX_CONDITION_BYTES)).is_ok());
+    refused(
+        &padded(MAX_CONDITION_BYTES + 1),
+        "at 0: the condition has 4097 bytes, at most 4096 are allowed; shorten it",
+    );
 
     let nested = |depth: usize| format!("{}exited{}", "(".repeat(depth), ")".repeat(depth));
     let nested_message = "parentheses and nots are nested deeper than 32; write the condition flatter";
-    assert!(Condition::parse(&nested(MOST_NESTED)).is_ok());
-    refused(&nested(MOST_NESTED + 1), &format!("at 32: {nested_message}"));
-    assert!(Condition::parse(&format!("{}exited", "!".repeat(MOST_NESTED))).is_ok());
+    assert!(Condition::parse(&nested(MAX_NESTING_DEPTH)).is_ok());
+    refused(&nested(MAX_NESTING_DEPTH + 1), &format!("at 32: {nested_message}"));
+    assert!(Condition::parse(&format!("{}exited", "!".repeat(MAX_NESTING_DEPTH))).is_ok());
     refused(&"not ".repeat(1000), &format!("at 128: {nested_message}"));
     refused(&"!(".repeat(2000), &format!("at 32: {nested_message}"));
     let wide = vec!["(not exited)"; 200].join(" and ");
@@ -118,9 +118,9 @@ fn a_condition_is_bounded() {
         "at 15: the pattern takes more than 262144 bytes compiled; lower its repetitions or shorten it",
     );
     let patterns = |count: usize| vec!["screen_matches /a/"; count].join(" or ");
-    assert!(Condition::parse(&patterns(MOST_PATTERNS)).is_ok());
+    assert!(Condition::parse(&patterns(MAX_PATTERNS)).is_ok());
     refused(
-        &patterns(MOST_PATTERNS + 1),
+        &patterns(MAX_PATTERNS + 1),
         "at 191: a condition has at most 8 patterns; join some of them with | inside one",
     );
 }

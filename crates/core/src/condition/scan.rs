@@ -1,20 +1,20 @@
-//! A condition's characters, taken off piece by piece: words, signs, numbers, texts and patterns.
+//! Scanner of conditions: words, signs, numbers, texts and patterns.
 
 use super::ParseError;
 
-/// As many characters of an unknown word are echoed in an error.
-const ECHOED: usize = 40;
+/// Maximum number of characters of an unknown word that an error echoes.
+const MAX_ECHOED_WORD_CHARS: usize = 40;
 
-/// A word short enough to be repeated to whoever wrote it.
+/// Truncates a word for an error message.
 pub(super) fn echo(word: &str) -> String {
-    let mut echoed: String = word.chars().take(ECHOED).collect();
+    let mut echoed: String = word.chars().take(MAX_ECHOED_WORD_CHARS).collect();
     if echoed.len() < word.len() {
         echoed.push('…');
     }
     echoed
 }
 
-/// Every piece may have blanks before it, which are skipped.
+/// Scanner over a condition. Blanks before a token are skipped.
 pub(super) struct Scanner {
     characters: Vec<char>,
     position: usize,
@@ -25,7 +25,7 @@ impl Scanner {
         Self { characters: source.chars().collect(), position: 0 }
     }
 
-    /// Where the next piece begins.
+    /// Returns the position of the next token.
     pub(super) fn here(&mut self) -> usize {
         while self.peek().is_some_and(char::is_whitespace) {
             self.position += 1;
@@ -37,14 +37,14 @@ impl Scanner {
         self.here() == self.characters.len()
     }
 
-    /// The word that stands here. A hyphen belongs to it, so that a name written with hyphens is seen whole.
+    /// Takes a word. Hyphens belong to the word, so that a name with hyphens is reported whole.
     pub(super) fn word(&mut self) -> Option<String> {
         let (word, end) = self.word_ahead()?;
         self.position = end;
         Some(word)
     }
 
-    /// Takes the word that stands here if it is this one, in any case.
+    /// Takes the word if it is the expected one, in any case.
     pub(super) fn take_word(&mut self, expected: &str) -> bool {
         match self.word_ahead() {
             Some((word, end)) if word.eq_ignore_ascii_case(expected) => {
@@ -55,7 +55,7 @@ impl Scanner {
         }
     }
 
-    /// Takes the sign that stands here if it is this one.
+    /// Takes the sign if it is next.
     pub(super) fn take_sign(&mut self, sign: &str) -> bool {
         let start = self.here();
         let mut end = start;
@@ -69,7 +69,7 @@ impl Scanner {
         true
     }
 
-    /// A whole number; `place` says in an error what it is and where it belongs.
+    /// Takes a whole number. `place` describes its position in the error.
     pub(super) fn number(&mut self, place: &str, largest: u64) -> Result<u64, ParseError> {
         let start = self.here();
         let mut number = Some(0_u64);
@@ -89,7 +89,7 @@ impl Scanner {
         })
     }
 
-    /// How many milliseconds the unit stands for that follows a number, if one does.
+    /// Takes a unit after a number, if there is one, and returns its milliseconds.
     pub(super) fn unit(&mut self) -> Result<Option<u64>, ParseError> {
         let adjacent = self.position;
         for (unit, milliseconds) in [("ms", 1), ("s", 1000)] {
@@ -98,7 +98,7 @@ impl Scanner {
             }
         }
         match self.word_ahead() {
-            Some((word, _)) if self.position == adjacent && !is_joint(&word) => {
+            Some((word, _)) if self.position == adjacent && !is_connective(&word) => {
                 let message = format!("unknown unit {:?}, use ms or s", echo(&word));
                 Err(ParseError::new(adjacent, message))
             }
@@ -106,7 +106,7 @@ impl Scanner {
         }
     }
 
-    /// A text in quotes, with the escapes of JSON.
+    /// Takes a quoted text with the escapes of JSON.
     pub(super) fn text(&mut self, name: &str) -> Result<String, ParseError> {
         let start = self.here();
         let Some(quote @ ('"' | '\'')) = self.next() else {
@@ -127,13 +127,13 @@ impl Scanner {
             }
         }
         if text.is_empty() {
-            let message = format!("an empty text is always there; give {name} something to find");
+            let message = format!("an empty text always matches; give {name} a text to find");
             return Err(ParseError::new(start, message));
         }
         Ok(text)
     }
 
-    /// A pattern between slashes and the letters after it, with their positions.
+    /// Takes a pattern between slashes, and the flags after it with their positions.
     pub(super) fn pattern(&mut self) -> Result<(String, Vec<(usize, char)>), ParseError> {
         let start = self.here();
         if !self.take_sign("/") {
@@ -154,7 +154,7 @@ impl Scanner {
             }
         }
         if source.is_empty() {
-            let message = "an empty pattern matches always; give it something to find";
+            let message = "an empty pattern always matches; give screen_matches a pattern to find";
             return Err(ParseError::new(start, message));
         }
         let mut letters = Vec::new();
@@ -188,7 +188,7 @@ impl Scanner {
         Some((word, end))
     }
 
-    /// What stands for the escape whose backslash is at `position`.
+    /// Decodes the escape whose backslash is at `position`.
     fn escape(&mut self, position: usize) -> Result<char, ParseError> {
         Ok(match self.next() {
             Some(itself @ ('"' | '\'' | '\\' | '/')) => itself,
@@ -205,7 +205,7 @@ impl Scanner {
         })
     }
 
-    /// JSON writes a character past U+FFFF as two escapes, the halves of a surrogate pair.
+    /// Decodes `\uXXXX`. A character above U+FFFF is two escapes, a surrogate pair.
     fn unicode_escape(&mut self, position: usize) -> Result<char, ParseError> {
         let unit = self.hexadecimal(position)?;
         let mut units = vec![unit];
@@ -249,7 +249,7 @@ impl Scanner {
     }
 }
 
-fn is_joint(word: &str) -> bool {
+fn is_connective(word: &str) -> bool {
     word.eq_ignore_ascii_case("and") || word.eq_ignore_ascii_case("or")
 }
 

@@ -1,12 +1,12 @@
-//! What each condition means.
+//! Meaning of each atom and operator.
 
 use std::cell::Cell;
 
 use super::*;
 
-/// Facts that count how often the screen's text is asked for.
+/// Facts that count the reads of the screen's text.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct FixedFacts {
     pub(super) message_count: u64,
     pub(super) reasoning_active: bool,
     pub(super) pending_operations: u64,
@@ -16,10 +16,10 @@ pub(super) struct Known {
     pub(super) exited: bool,
     pub(super) screen: String,
     pub(super) quiet_for: Duration,
-    pub(super) looks: Cell<usize>,
+    pub(super) screen_reads: Cell<usize>,
 }
 
-impl Default for Known {
+impl Default for FixedFacts {
     fn default() -> Self {
         Self {
             message_count: 5,
@@ -31,12 +31,12 @@ impl Default for Known {
             exited: false,
             screen: "$ ls -l\ntotal 0\n\nReady \"now\" \\o/ Élan".to_owned(),
             quiet_for: Duration::from_millis(500),
-            looks: Cell::new(0),
+            screen_reads: Cell::new(0),
         }
     }
 }
 
-impl Facts for Known {
+impl Facts for FixedFacts {
     fn message_count(&self) -> u64 {
         self.message_count
     }
@@ -63,7 +63,7 @@ impl Facts for Known {
         self.exited
     }
     fn screen_text(&self) -> &str {
-        self.looks.set(self.looks.get() + 1);
+        self.screen_reads.set(self.screen_reads.get() + 1);
         &self.screen
     }
     fn quiet_for(&self) -> Duration {
@@ -76,14 +76,14 @@ fn condition(source: &str) -> Condition {
 }
 
 #[track_caller]
-fn hold(facts: &Known, sources: &[&str]) {
+fn hold(facts: &FixedFacts, sources: &[&str]) {
     for source in sources {
         assert!(condition(source).holds(facts), "{source} should hold");
     }
 }
 
 #[track_caller]
-fn fail(facts: &Known, sources: &[&str]) {
+fn fail(facts: &FixedFacts, sources: &[&str]) {
     for source in sources {
         assert!(!condition(source).holds(facts), "{source} should not hold");
     }
@@ -91,7 +91,7 @@ fn fail(facts: &Known, sources: &[&str]) {
 
 #[test]
 fn counts_are_compared() {
-    let facts = Known::default();
+    let facts = FixedFacts::default();
     hold(
         &facts,
         &[
@@ -124,7 +124,7 @@ fn counts_are_compared() {
 
 #[test]
 fn the_screen_is_searched_for_a_text() {
-    let facts = Known::default();
+    let facts = FixedFacts::default();
     hold(
         &facts,
         &[
@@ -141,13 +141,13 @@ fn the_screen_is_searched_for_a_text() {
     );
     fail(&facts, &[r#"screen_contains "ready""#, r"screen_contains 'total 0 '"]);
 
-    let emoji = Known { screen: "it's 🙂".to_owned(), ..Known::default() };
+    let emoji = FixedFacts { screen: "it's 🙂".to_owned(), ..FixedFacts::default() };
     hold(&emoji, &[r#"screen_contains "\ud83d\ude42""#, r"screen_contains 'it\'s'"]);
 }
 
 #[test]
 fn the_screen_is_matched_against_a_pattern() {
-    let facts = Known::default();
+    let facts = FixedFacts::default();
     hold(
         &facts,
         &[
@@ -168,7 +168,7 @@ fn the_screen_is_matched_against_a_pattern() {
 
 #[test]
 fn the_other_facts_are_asked_for() {
-    let facts = Known::default();
+    let facts = FixedFacts::default();
     hold(
         &facts,
         &[
@@ -198,13 +198,13 @@ fn the_other_facts_are_asked_for() {
         ],
     );
     let facts =
-        Known { cursor: None, title: None, exited: true, reasoning_active: true, pending_operations: 1, ..facts };
+        FixedFacts { cursor: None, title: None, exited: true, reasoning_active: true, pending_operations: 1, ..facts };
     hold(&facts, &["exited", "reasoning_active", "question"]);
     fail(&facts, &["cursor_at 3,1", "title_contains 'vim'", "reasoning_complete", "no_pending_operations", "idle"]);
 }
 
 #[test]
-fn what_only_a_conversation_can_decide_is_found_in_any_place() {
+fn a_conversation_only_atom_is_found_at_any_position() {
     for (source, found) in [
         ("exited or not (frames > 1 and idle)", Some("idle")),
         ("question", Some("question")),
@@ -256,11 +256,11 @@ fn the_screen_is_looked_at_only_if_the_answer_depends_on_it() {
         ("frames > 1 or screen_matches /Ready/", true, 0),
         ("screen_stable 1 and not (exited or screen_matches /x/)", true, 1),
     ] {
-        let facts = Known::default();
+        let facts = FixedFacts::default();
         let condition = condition(source);
         assert_eq!(condition.needs_screen(), needs, "{source}");
         let _ = condition.holds(&facts);
-        assert_eq!(facts.looks.get(), looks, "{source}");
+        assert_eq!(facts.screen_reads.get(), looks, "{source}");
     }
 }
 

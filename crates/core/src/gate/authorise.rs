@@ -1,10 +1,10 @@
-//! Whether who asks may: proven, a member, of the team, and by the rules of a role.
+//! Authorisation of a message: authenticated sender, team membership, and the rules of a role.
 
 use super::Gate;
 use super::message::{ControlMessage, ControlPayload, TextSource};
 use super::policy::{Action, MemberId, Principal, Target, Team};
-use super::refused::Refused;
-use crate::caller::Act;
+use super::refusal::GateRefusal;
+use crate::caller::GuardedAction;
 
 impl Gate {
     pub(super) fn authorise(
@@ -12,25 +12,26 @@ impl Gate {
         message: &ControlMessage<'_>,
         principal: &Principal,
         target: Option<&Target>,
-    ) -> Result<MemberId, Refused> {
+    ) -> Result<MemberId, GateRefusal> {
         let (key, action) = (&message.key, message.payload.action());
-        let by = principal.member.as_ref().ok_or(Refused::Unproven)?;
+        let by = principal.member.as_ref().ok_or(GateRefusal::Unproven)?;
         let alias = || self.policy.teams.get(&by.team)?.members.get(&by.member)?.alias.as_deref();
         if message.sender != by.member && alias() != Some(message.sender) {
-            return Err(Refused::NotTheSender { claimed: message.sender.to_owned(), proven: by.clone() });
+            return Err(GateRefusal::NotTheSender { claimed: message.sender.to_owned(), proven: by.clone() });
         }
         let (team, role) = self.membership(by, &key.team)?;
-        // A session of another team is treated like none, also by the rules: its own names would tell that it is there.
+        // A session of another team is treated as missing, also by the rules: matching its names would reveal that it
+        // exists.
         let elsewhere = target.is_some_and(|target| target.team != key.team || target.session_id != key.session);
         let target = target.filter(|_| !elsewhere);
         let own_names = [key.session.as_str(), key.agent.as_str()];
         let names: Vec<&str> = target.map(names).unwrap_or_else(|| own_names.to_vec());
         let by = self.apply_rules(by, team, role, action, &names)?;
         if elsewhere {
-            return Err(Refused::no_session(key));
+            return Err(GateRefusal::no_session(key));
         }
         if let Some(target) = target.filter(|target| target.agent_id != key.agent) {
-            return Err(Refused::OtherAgent {
+            return Err(GateRefusal::OtherAgent {
                 session_id: key.session.clone(),
                 given: key.agent.clone(),
                 actual: target.agent_id.clone(),
@@ -42,38 +43,39 @@ impl Gate {
         Ok(by)
     }
 
-    /// Applies the rule of [`crate::caller`]. A text behind a reference is not known yet: see [`check_referenced_text`](Self::check_referenced_text).
+    /// Applies the rule of [`crate::caller`]. A referenced text is not known yet;
+    /// [`check_referenced_text`](Self::check_referenced_text) checks it later.
     fn check_caller(
         &self,
         message: &ControlMessage<'_>,
         principal: &Principal,
         target: &Target,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), GateRefusal> {
         let act = match message.payload {
             ControlPayload::Interrupt => return Ok(()),
-            ControlPayload::Answer { .. } => Act::Answer,
-            ControlPayload::Text { .. } if target.terminal => Act::Type,
-            ControlPayload::Text { text: TextSource::Inline(text), .. } => Act::say(text),
-            ControlPayload::Text { text: TextSource::Reference { .. }, .. } => Act::say(""),
+            ControlPayload::Answer { .. } => GuardedAction::Answer,
+            ControlPayload::Text { .. } if target.terminal => GuardedAction::Type,
+            ControlPayload::Text { text: TextSource::Inline(text), .. } => GuardedAction::message(text),
+            ControlPayload::Text { text: TextSource::Reference { .. }, .. } => GuardedAction::message(""),
         };
-        Ok(target.standing.admit(&principal.origin, act)?)
+        Ok(target.lineage.admit(&principal.origin, act)?)
     }
 
-    /// Checks a text that was read from behind a reference as if it had been sent inline.
-    pub fn check_referenced_text(&self, text: &str, principal: &Principal, target: &Target) -> Result<(), Refused> {
-        Ok(target.standing.admit(&principal.origin, Act::say(text))?)
+    /// Checks a referenced text, once it was read, like an inline text.
+    pub fn check_referenced_text(&self, text: &str, principal: &Principal, target: &Target) -> Result<(), GateRefusal> {
+        Ok(target.lineage.admit(&principal.origin, GuardedAction::message(text))?)
     }
 
-    /// The team, and the role of who asks in it.
-    fn membership(&self, by: &MemberId, team: &str) -> Result<(&Team, &str), Refused> {
+    /// Returns the team and the sender's role in it.
+    fn membership(&self, by: &MemberId, team: &str) -> Result<(&Team, &str), GateRefusal> {
         if by.team != team {
-            return Err(Refused::OtherTeam { by: by.clone(), team: team.to_owned() });
+            return Err(GateRefusal::OtherTeam { by: by.clone(), team: team.to_owned() });
         }
         let known = self.policy.teams.get(team);
         let member = known.and_then(|team| team.members.get(&by.member));
         match (known, member) {
-            (Some(team), Some(member)) => Ok((team, member.role.as_deref().unwrap_or(Team::PLAIN))),
-            _ => Err(Refused::NoMember(by.clone())),
+            (Some(team), Some(member)) => Ok((team, member.role.as_deref().unwrap_or(Team::DEFAULT_ROLE))),
+            _ => Err(GateRefusal::NoMember(by.clone())),
         }
     }
 
@@ -84,18 +86,18 @@ impl Gate {
         role: &str,
         action: Action,
         names: &[&str],
-    ) -> Result<MemberId, Refused> {
-        let rules = team.role(role).ok_or_else(|| Refused::NoRole { by: by.clone(), role: role.to_owned() })?;
-        if let Some(rule) = rules.deny.iter().find(|rule| rule.meets(action, names)) {
-            return Err(Refused::Denied {
+    ) -> Result<MemberId, GateRefusal> {
+        let rules = team.role(role).ok_or_else(|| GateRefusal::NoRole { by: by.clone(), role: role.to_owned() })?;
+        if let Some(rule) = rules.deny.iter().find(|rule| rule.matches(action, names)) {
+            return Err(GateRefusal::Denied {
                 by: by.clone(),
                 action: action.as_str(),
                 role: role.to_owned(),
                 rule: rule.to_string(),
             });
         }
-        if !rules.allow.iter().any(|rule| rule.meets(action, names)) {
-            return Err(Refused::NotAllowed { by: by.clone(), action: action.as_str(), role: role.to_owned() });
+        if !rules.allow.iter().any(|rule| rule.matches(action, names)) {
+            return Err(GateRefusal::NotAllowed { by: by.clone(), action: action.as_str(), role: role.to_owned() });
         }
         Ok(by.clone())
     }

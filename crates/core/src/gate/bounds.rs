@@ -1,98 +1,99 @@
-//! How old a message may be, and how long its text.
+//! Limits on the age of a message and the length of its text.
 
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 
-use super::refused::Refused;
+use super::refusal::GateRefusal;
 use crate::request::TextDigest;
 
-/// How old a message may be, and how wrong its sender's clock.
+/// Limits on the age of a message and on the error of its sender's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Times {
-    /// The oldest that is taken.
+pub struct AgeLimits {
+    /// Maximum accepted age.
     pub max_age: Duration,
-    /// How far ahead of ours its clock may be.
+    /// Maximum lead of the sender's clock over the local clock.
     pub max_skew: Duration,
-    /// How long a repetition is known as one, at least. Less than `max_age` and `max_skew` together has no effect.
+    /// Minimum period for which request ids are stored. A value below `max_age` plus `max_skew` has no effect.
     pub dedupe: Duration,
 }
 
-impl Default for Times {
+impl Default for AgeLimits {
     fn default() -> Self {
         let (max_age, max_skew) = (Duration::from_secs(600), Duration::from_secs(300));
         Self { max_age, max_skew, dedupe: max_age + max_skew }
     }
 }
 
-impl Times {
-    /// How long a repetition must be known as one, counted from the insert, and including the last moment. A message can come first when
-    /// it is `max_skew` ahead of our clock, and again until it is `max_age` old: forgotten in between, it would be carried out twice.
-    pub fn remembered(&self) -> Duration {
+impl AgeLimits {
+    /// Returns the period for which a request id must be stored, counted from the insert and inclusive. A message can
+    /// arrive first when it is `max_skew` ahead of the local clock, and again until it is `max_age` old. Dropping its
+    /// id in between would execute it twice.
+    pub fn dedupe_window(&self) -> Duration {
         self.dedupe.max(self.max_age.saturating_add(self.max_skew))
     }
 
-    pub(super) fn check(&self, sent_at: &str, now: SystemTime) -> Result<(), Refused> {
+    pub(super) fn check(&self, sent_at: &str, now: SystemTime) -> Result<(), GateRefusal> {
         let sent: Timestamp =
-            sent_at.parse().map_err(|_| Refused::NoTime { field: "sent_at", given: sent_at.to_owned() })?;
+            sent_at.parse().map_err(|_| GateRefusal::NoTime { field: "sent_at", given: sent_at.to_owned() })?;
         let sent = SystemTime::from(sent);
         match now.duration_since(sent) {
             Ok(age) if age > self.max_age => {
-                Err(Refused::TooOld { age: rounded_up(age), allowed: self.max_age.as_secs() })
+                Err(GateRefusal::TooOld { age: rounded_up(age), allowed: self.max_age.as_secs() })
             }
             Err(ahead) if ahead.duration() > self.max_skew => {
-                Err(Refused::Ahead { by: rounded_up(ahead.duration()), allowed: self.max_skew.as_secs() })
+                Err(GateRefusal::Ahead { by: rounded_up(ahead.duration()), allowed: self.max_skew.as_secs() })
             }
             _ => Ok(()),
         }
     }
 }
 
-/// Whole seconds, never fewer than there are: 300.4 s are more than the 300 s that are allowed.
+/// Rounds up to whole seconds: 300.4 s exceed the allowed 300 s.
 fn rounded_up(time: Duration) -> u64 {
     time.as_secs() + u64::from(time.subsec_nanos() > 0)
 }
 
-/// How long a text may be, in bytes.
+/// Limits on the length of a text, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Above this the sender is warned.
+pub struct TextLimits {
+    /// Above this length, the sender is warned.
     pub soft: usize,
-    /// The longest that is sent inline.
+    /// Maximum length of an inline text.
     pub hard: usize,
-    /// The longest behind a reference.
+    /// Maximum length of a referenced text.
     pub reference: u64,
 }
 
-impl Default for Limits {
+impl Default for TextLimits {
     fn default() -> Self {
         Self { soft: 64 << 10, hard: 1 << 20, reference: 16 << 20 }
     }
 }
 
-impl Limits {
-    /// Refuses an inline text that is blank or too long; gives what its sender should be warned of.
-    pub fn check_inline(&self, text: &str) -> Result<Option<String>, Refused> {
+impl TextLimits {
+    /// Refuses an inline text that is blank or too long. Returns a warning if the text is above the soft limit.
+    pub fn check_inline(&self, text: &str) -> Result<Option<String>, GateRefusal> {
         let bytes = text.len();
         if text.trim().is_empty() {
-            Err(Refused::Empty)
+            Err(GateRefusal::Empty)
         } else if bytes > self.hard {
-            Err(Refused::TooLong { bytes, allowed: self.hard })
+            Err(GateRefusal::TooLong { bytes, allowed: self.hard })
         } else if bytes > self.soft {
-            Ok(Some(format!("the text has {bytes} bytes; above {} a content_ref is better", self.soft)))
+            Ok(Some(format!("the text has {bytes} bytes; use a content_ref above {} bytes", self.soft)))
         } else {
             Ok(None)
         }
     }
 
-    /// Whether what a reference says of itself can be. The file is not looked at.
-    pub fn check_reference(&self, bytes: u64, sha256: &str) -> Result<(), Refused> {
+    /// Checks the size and digest that a reference states. The file is not read.
+    pub fn check_reference(&self, bytes: u64, sha256: &str) -> Result<(), GateRefusal> {
         if bytes == 0 {
-            return Err(Refused::Empty);
+            return Err(GateRefusal::Empty);
         }
         if bytes > self.reference {
-            return Err(Refused::ReferenceTooLong { bytes, allowed: self.reference });
+            return Err(GateRefusal::ReferenceTooLong { bytes, allowed: self.reference });
         }
-        TextDigest::from_hex(sha256).map(drop).ok_or(Refused::NoDigest)
+        TextDigest::from_hex(sha256).map(drop).ok_or(GateRefusal::NoDigest)
     }
 }

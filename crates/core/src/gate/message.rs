@@ -1,63 +1,58 @@
-//! A control message, as far as the gate judges it.
+//! Control messages as the gate checks them.
 
 use super::policy::Action;
-use super::refused::Refused;
-use crate::request::{Content, Decision, Key, TextDigest};
+use super::refusal::GateRefusal;
+use crate::request::{Content, Decision, RequestKey, TextDigest};
 
-/// A control message. Nothing in it is proven.
+/// A control message. None of its fields are authenticated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ControlMessage<'a> {
-    /// Its identity.
-    pub key: Key,
-    /// The sender that it names.
+    pub key: RequestKey,
+    /// The claimed sender.
     pub sender: &'a str,
-    /// When it was sent first, as written.
+    /// Time of the first sending, RFC 3339.
     pub sent_at: &'a str,
-    /// The content.
     pub payload: ControlPayload<'a>,
 }
 
 /// Payload of a control message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ControlPayload<'a> {
-    /// Give the session a text.
+    /// Sends a text to the session.
     Text {
-        /// The text.
         text: TextSource<'a>,
-        /// Interrupt it first.
+        /// The running turn is interrupted first.
         interrupt: bool,
     },
-    /// Interrupt it.
+    /// Interrupts the session.
     Interrupt,
-    /// Answer its question.
+    /// Answers a question of the session.
     Answer {
-        /// The question's id.
         question: &'a str,
-        /// The option that is chosen.
+        /// The chosen option.
         option: Option<&'a str>,
-        /// A plain yes or no.
+        /// An approval or rejection without an option.
         decision: Option<Decision>,
-        /// An answer in words.
+        /// A free-text answer.
         text: Option<&'a str>,
     },
 }
 
-/// Where a text is.
+/// Location of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextSource<'a> {
-    /// In the message.
     Inline(&'a str),
-    /// In a file, which is not read here.
+    /// The text is in a file, which the gate does not read.
     Reference {
-        /// Its size.
+        /// Size in bytes.
         bytes: u64,
-        /// Its digest, in hexadecimal.
+        /// SHA-256 digest in hexadecimal.
         sha256: &'a str,
     },
 }
 
 impl<'a> ControlPayload<'a> {
-    /// The action that rules speak of.
+    /// Returns the action that rules refer to.
     pub fn action(&self) -> Action {
         match self {
             Self::Text { .. } => Action::Stdin,
@@ -66,13 +61,15 @@ impl<'a> ControlPayload<'a> {
         }
     }
 
-    /// The part that a retry must repeat. A text behind a reference is that text.
-    pub(super) fn content(&self) -> Result<Content<'a>, Refused> {
+    /// Returns the part that a retry must repeat. A referenced text counts as that text.
+    pub(super) fn content(&self) -> Result<Content<'a>, GateRefusal> {
         Ok(match *self {
             Self::Text { text, interrupt } => {
                 let digest = match text {
                     TextSource::Inline(text) => TextDigest::of(text),
-                    TextSource::Reference { sha256, .. } => TextDigest::from_hex(sha256).ok_or(Refused::NoDigest)?,
+                    TextSource::Reference { sha256, .. } => {
+                        TextDigest::from_hex(sha256).ok_or(GateRefusal::NoDigest)?
+                    }
                 };
                 Content::Text { digest, interrupt, to: None }
             }

@@ -1,96 +1,94 @@
-//! Decides which control messages may be carried out, without a store and without a clock. The steps of a message; from the
-//! fifth on, others do them:
+//! Decides which control messages may be executed. Pure: no store and no clock. The gate performs steps 1 to 4 of a
+//! message; other modules perform the rest.
 //!
-//! 1. shape, version and fields (the codec), then [`Gate::admit`] for the length of names;
-//! 2. age and clock skew, so that a recorded message cannot be replayed later;
-//! 3. limits on the text;
-//! 4. authorisation: the sender is proven, is the one that the message names, is in the team, and may do this to this session;
-//! 5. the text behind a reference is read and verified;
-//! 6. the session stores the command, or finds it stored before ([`crate::request`]);
-//! 7. the session's machine accepts or refuses it; a refused one is taken back from the store;
-//! 8. the result is stored;
-//! 9. the acknowledgement.
+//! 1. The codec checks shape, version and fields, then [`Gate::admit`] checks the length of names.
+//! 2. Age and clock skew: a recorded message cannot be replayed later.
+//! 3. Limits on the text.
+//! 4. Authorisation: the sender is authenticated, matches the name in the message, is in the team, and may act on
+//!    this session.
+//! 5. The referenced text is read and verified.
+//! 6. The session stores the command, or finds it already stored ([`crate::request`]).
+//! 7. The session's machine accepts or refuses it. A refused command is removed from the store.
+//! 8. The result is stored.
+//! 9. The acknowledgement is sent.
 //!
-//! Nothing that is refused uses up the request id: the sender may correct it and send it again under the same id.
+//! A refused message does not consume its request id: the sender may correct it and send it again under the same id.
 
 mod authorise;
 mod bounds;
 mod message;
 mod policy;
-mod refused;
+mod refusal;
 
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod tests;
 
-pub use bounds::{Limits, Times};
+pub use bounds::{AgeLimits, TextLimits};
 pub use message::{ControlMessage, ControlPayload, TextSource};
 pub use policy::{Action, InvalidRule, Member, MemberId, Policy, Principal, Role, Rule, Target, Team};
-pub use refused::Refused;
+pub use refusal::GateRefusal;
 
 use std::time::SystemTime;
 
 use crate::request::{Fingerprint, RequestId};
 
-/// The longest name of a team, a session, an agent or a sender, in characters.
-pub const LONGEST_NAME: usize = 256;
+/// Maximum length of the name of a team, session, agent or sender.
+pub const MAX_NAME_CHARS: usize = 256;
 
-/// Decides who may control what.
+/// Decides which messages are admitted.
 #[derive(Debug, Clone, Default)]
 pub struct Gate {
-    /// How old a message may be.
-    pub times: Times,
-    /// How long its text may be.
-    pub limits: Limits,
-    /// Who may do what.
+    pub age_limits: AgeLimits,
+    pub text_limits: TextLimits,
     pub policy: Policy,
 }
 
-/// A message that may go on.
+/// A message that passed the gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Admitted {
-    /// Who sent it, proven.
+    /// The authenticated sender.
     pub by: MemberId,
-    /// What it wants, in a few bytes: the same name with another fingerprint is another message.
+    /// Digest of the content. The same key with another fingerprint is a different message.
     pub fingerprint: Fingerprint,
-    /// The text is so long that its sender should be warned.
+    /// Warning for the sender about the length of the text.
     pub warning: Option<String>,
 }
 
 impl Gate {
-    /// Whether this message may go on. `target` is the session that it names, if there is one: where there is none a repetition is still
-    /// answered, and liveness says `not_found` afterwards. The same view of the session must be used for both.
+    /// Admits or refuses a message. `target` is the session that the message names. If it is `None`, a retry is still
+    /// answered, and the later liveness check reports `not_found`. Both checks must use the same view of the session.
     pub fn admit(
         &self,
         message: &ControlMessage<'_>,
         principal: &Principal,
         target: Option<&Target>,
         now: SystemTime,
-    ) -> Result<Admitted, Refused> {
+    ) -> Result<Admitted, GateRefusal> {
         check_names(message)?;
-        self.times.check(message.sent_at, now)?;
+        self.age_limits.check(message.sent_at, now)?;
         let warning = self.check_text(&message.payload)?;
         let by = self.authorise(message, principal, target)?;
         let fingerprint = Fingerprint::of(&by.member, &message.payload.content()?);
         Ok(Admitted { by, fingerprint, warning })
     }
 
-    fn check_text(&self, payload: &ControlPayload<'_>) -> Result<Option<String>, Refused> {
+    fn check_text(&self, payload: &ControlPayload<'_>) -> Result<Option<String>, GateRefusal> {
         match *payload {
             ControlPayload::Text { text: TextSource::Inline(text), .. }
-            | ControlPayload::Answer { text: Some(text), .. } => self.limits.check_inline(text),
+            | ControlPayload::Answer { text: Some(text), .. } => self.text_limits.check_inline(text),
             ControlPayload::Text { text: TextSource::Reference { bytes, sha256 }, .. } => {
-                self.limits.check_reference(bytes, sha256).map(|()| None)
+                self.text_limits.check_reference(bytes, sha256).map(|()| None)
             }
             ControlPayload::Interrupt | ControlPayload::Answer { text: None, .. } => Ok(None),
         }
     }
 }
 
-fn check_names(message: &ControlMessage<'_>) -> Result<(), Refused> {
+fn check_names(message: &ControlMessage<'_>) -> Result<(), GateRefusal> {
     let key = &message.key;
-    RequestId::new(key.request.as_str()).map_err(|error| Refused::RequestId(error.to_string()))?;
+    RequestId::new(key.request.as_str()).map_err(|error| GateRefusal::RequestId(error.to_string()))?;
     let names = [
         ("team", key.team.as_str()),
         ("session_id", &key.session),
@@ -98,9 +96,9 @@ fn check_names(message: &ControlMessage<'_>) -> Result<(), Refused> {
         ("sender", message.sender),
     ];
     for (field, name) in names {
-        let fits = (1..=LONGEST_NAME).contains(&name.chars().count()) && !name.chars().any(char::is_control);
+        let fits = (1..=MAX_NAME_CHARS).contains(&name.chars().count()) && !name.chars().any(char::is_control);
         if !fits {
-            return Err(Refused::Name(field));
+            return Err(GateRefusal::Name(field));
         }
     }
     Ok(())

@@ -1,72 +1,69 @@
-//! Teams, their members, and what a role allows. What is not allowed is denied.
+//! Teams, their members, and the rules of roles. An action that no rule allows is denied.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::caller::{Origin, Standing};
+use crate::caller::{Origin, SessionLineage};
 
-/// All teams.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// By name.
+    /// Teams by name.
     pub teams: BTreeMap<String, Team>,
 }
 
-/// One team.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Team {
-    /// By name.
+    /// Members by name.
     pub members: BTreeMap<String, Member>,
-    /// By name. Without one called `member`, that role allows everything.
+    /// Roles by name. The role `member`, unless defined here, allows everything.
     pub roles: BTreeMap<String, Role>,
 }
 
 impl Team {
-    /// The role of who has none of their own.
-    pub const PLAIN: &'static str = "member";
+    /// Role of a member without a role.
+    pub const DEFAULT_ROLE: &'static str = "member";
 
-    /// The role of this name.
+    /// Returns the role with this name.
     pub fn role(&self, name: &str) -> Option<Role> {
-        let plain = || (name == Self::PLAIN).then(|| Role { allow: vec![Rule::EVERYTHING], deny: vec![] });
+        let plain = || (name == Self::DEFAULT_ROLE).then(|| Role { allow: vec![Rule::EVERYTHING], deny: vec![] });
         self.roles.get(name).cloned().or_else(plain)
     }
 }
 
-/// Somebody in a team.
+/// A member of a team.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Member {
-    /// Another name of the same member, as the original's `agentId`.
+    /// Second accepted name of the member, `agentId` in the original protocol.
     pub alias: Option<String>,
-    /// Their role; [`Team::PLAIN`] when absent.
+    /// Role of the member; [`Team::DEFAULT_ROLE`] if `None`.
     pub role: Option<String>,
 }
 
-/// What a role allows. A denial wins over what allows.
+/// Rules of a role. Denials take precedence.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Role {
-    /// Any of these is needed.
+    /// At least one of these rules must match.
     pub allow: Vec<Rule>,
-    /// None of these may be met.
+    /// None of these rules may match.
     pub deny: Vec<Rule>,
 }
 
-/// What can be allowed.
+/// Action that a rule can allow or deny.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Action {
-    /// Give a session a text.
+    /// Sends a text to a session.
     Stdin,
-    /// Interrupt it.
+    /// Interrupts a session.
     Interrupt,
-    /// Answer its questions.
+    /// Answers a question of a session.
     Answer,
 }
 
 impl Action {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Stdin, Self::Interrupt, Self::Answer];
 
-    /// As rules name it.
+    /// Returns the name that rules use.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Stdin => "stdin",
@@ -76,17 +73,19 @@ impl Action {
     }
 }
 
-/// `ACTION` or `ACTION@SESSION`: an action or `*`, and a session by its id, its agent's id or its name, where a `*` at the end stands for
-/// anything. `stdin@codex:*`, `answer@reviewer`, `*`.
+/// Rule `ACTION` or `ACTION@SESSION`. The action may be `*`. The session is matched by its id, its agent's id or its
+/// name, and a trailing `*` matches any ending. Examples: `stdin@codex:*`, `answer@reviewer`, `*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     action: Option<Action>,
     session: Option<String>,
 }
 
-/// A text that is no rule.
+/// Error of a text that is not a rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no rule; write ACTION or ACTION@SESSION, with stdin, interrupt, answer or *, such as stdin@codex:*")]
+#[error(
+    "{0:?} is not a rule; write ACTION or ACTION@SESSION, with stdin, interrupt, answer or *, such as stdin@codex:*"
+)]
 pub struct InvalidRule(String);
 
 impl FromStr for Rule {
@@ -118,11 +117,12 @@ impl fmt::Display for Rule {
 }
 
 impl Rule {
-    /// Every action, on every session.
+    /// Matches every action on every session.
     pub const EVERYTHING: Self = Self { action: None, session: None };
 
-    /// Whether it is about this action on a session of these names. A rule for certain sessions is not about what has none.
-    pub(super) fn meets(&self, action: Action, names: &[&str]) -> bool {
+    /// True if the rule applies to this action on a session with these names. A rule with a session pattern never
+    /// matches without names.
+    pub(super) fn matches(&self, action: Action, names: &[&str]) -> bool {
         let session = |pattern: &str| match pattern.strip_suffix('*') {
             Some(beginning) => names.iter().any(|name| name.starts_with(beginning)),
             None => names.contains(&pattern),
@@ -131,12 +131,10 @@ impl Rule {
     }
 }
 
-/// A member, by team and name.
+/// Member name with its team.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MemberId {
-    /// The team.
     pub team: String,
-    /// The name in it.
     pub member: String,
 }
 
@@ -146,36 +144,34 @@ impl fmt::Display for MemberId {
     }
 }
 
-/// Who asks, as far as the connection proves it.
+/// Authenticated identity of a caller.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Principal {
-    /// Whose credential was shown.
+    /// Member whose credential was presented.
     pub member: Option<MemberId>,
-    /// Where the calling process runs.
+    /// Location of the calling process.
     pub origin: Origin,
 }
 
 impl Principal {
-    /// A member that calls from outside every session.
+    /// Returns a member that calls from outside every session.
     pub fn member(team: impl Into<String>, member: impl Into<String>) -> Self {
         let member = MemberId { team: team.into(), member: member.into() };
         Self { member: Some(member), origin: Origin::Outside }
     }
 }
 
-/// The session that a message names, as the daemon knows it.
+/// State of the session that a message names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// Its id.
     pub session_id: String,
-    /// Its agent's id.
     pub agent_id: String,
-    /// What people call it.
+    /// Name given by the user.
     pub name: String,
-    /// Whose it is.
+    /// Team that owns the session.
     pub team: String,
-    /// A program in a terminal, which asks on its screen.
+    /// True for a terminal program, whose questions are only on its screen.
     pub terminal: bool,
-    /// Decides which callers may answer for the session.
-    pub standing: Standing,
+    /// Determines which callers may answer for the session.
+    pub lineage: SessionLineage,
 }

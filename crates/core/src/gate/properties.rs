@@ -1,4 +1,5 @@
-//! Properties of the gate: nobody is admitted against the rules, and every message that could be replayed is remembered.
+//! Properties of the gate: the rules hold for every admitted message, and every message that could be replayed is
+//! remembered.
 
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ fn principal() -> impl Strategy<Value = Principal> {
 
 proptest! {
     #[test]
-    fn whoever_is_admitted_is_proven_in_the_team_and_its_session(
+    fn every_admitted_sender_is_authenticated_and_in_the_team(
         principal in principal(), sender in name(), wanted in team(), owner in team(), answers in any::<bool>(),
     ) {
         let payload = if answers { answer("yes") } else { typed("x") };
@@ -51,16 +52,16 @@ proptest! {
     }
 
     #[test]
-    fn what_is_admitted_twice_is_remembered_in_between(
+    fn a_message_that_can_be_admitted_twice_is_remembered_in_between(
         max_age in 0..2000u64, max_skew in 0..2000u64, dedupe in 0..100u64, first in -2500..2500i64, later in 0..5000i64,
     ) {
-        let times = Times {
+        let times = AgeLimits {
             max_age: Duration::from_secs(max_age),
             max_skew: Duration::from_secs(max_skew),
             dedupe: Duration::from_secs(dedupe),
         };
         if times.check(SENT, at(first)).is_ok() && times.check(SENT, at(first + later)).is_ok() {
-            prop_assert!(Duration::from_secs(later.unsigned_abs()) <= times.remembered());
+            prop_assert!(Duration::from_secs(later.unsigned_abs()) <= times.dedupe_window());
         }
     }
 }

@@ -1,10 +1,10 @@
 use std::time::{Duration, SystemTime};
 
 use super::*;
-use crate::caller::{Origin, Standing};
-use crate::request::{Decision, Key};
+use crate::caller::{Origin, SessionLineage};
+use crate::request::{Decision, RequestKey};
 
-/// So many seconds after [`SENT`].
+/// Returns the time this many seconds after [`SENT`].
 pub(super) fn at(seconds: i64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs((1_771_622_100 + seconds).unsigned_abs())
 }
@@ -12,7 +12,7 @@ pub(super) fn at(seconds: i64) -> SystemTime {
 pub(super) const SENT: &str = "2026-02-20T21:15:00Z";
 
 pub(super) fn request(payload: ControlPayload<'static>) -> ControlMessage<'static> {
-    let key = Key {
+    let key = RequestKey {
         team: "crew".to_owned(),
         session: "s1".to_owned(),
         agent: "codex:s1".to_owned(),
@@ -45,7 +45,8 @@ fn rules(texts: &[&str]) -> Vec<Rule> {
     texts.iter().map(|text| text.parse().unwrap()).collect()
 }
 
-/// A crew of a plain member, an observer, one who may type to codex but not to the session called precious, and one whose role is gone.
+/// Gate with a team: a plain member, an observer, a member who may type to codex but not to the session `precious`, and
+/// a member whose role does not exist.
 pub(super) fn gate() -> Gate {
     let mut team = Team::default();
     let roles = [(None, "ada"), (Some("observer"), "ben"), (Some("typist"), "cleo"), (Some("gone"), "dan")];
@@ -69,7 +70,11 @@ pub(super) fn target() -> Target {
         name: "reviewer".to_owned(),
         team: "crew".to_owned(),
         terminal: false,
-        standing: Standing { session: Some("s1".to_owned()), creators: vec!["s0".to_owned()], ..Standing::default() },
+        lineage: SessionLineage {
+            session: Some("s1".to_owned()),
+            creators: vec!["s0".to_owned()],
+            ..SessionLineage::default()
+        },
     }
 }
 
@@ -77,7 +82,7 @@ fn by(name: &str) -> Principal {
     Principal::member("crew", name)
 }
 
-fn refused(request: &ControlMessage<'_>, principal: &Principal) -> Refused {
+fn refused(request: &ControlMessage<'_>, principal: &Principal) -> GateRefusal {
     gate().admit(request, principal, Some(&target()), at(0)).unwrap_err()
 }
 
@@ -90,7 +95,7 @@ fn a_member_may_type_to_a_session_of_the_team() {
     let admitted = gate().admit(&request(typed("hello")), &by("ada"), Some(&target()), at(1)).unwrap();
     assert_eq!(admitted.by, MemberId { team: "crew".to_owned(), member: "ada".to_owned() });
     assert_eq!(admitted.warning, None);
-    assert_eq!(gate().times.remembered(), Duration::from_secs(900));
+    assert_eq!(gate().age_limits.dedupe_window(), Duration::from_secs(900));
 }
 
 #[test]
@@ -107,11 +112,11 @@ fn a_message_is_taken_from_its_skew_to_its_age_and_not_a_second_outside() {
     for seconds in [-300, 0, 600] {
         assert!(admit(at(seconds)).is_ok(), "{seconds}");
     }
-    assert_eq!(admit(at(601)).unwrap_err(), Refused::TooOld { age: 601, allowed: 600 });
-    assert_eq!(admit(at(-301)).unwrap_err(), Refused::Ahead { by: 301, allowed: 300 });
+    assert_eq!(admit(at(601)).unwrap_err(), GateRefusal::TooOld { age: 601, allowed: 600 });
+    assert_eq!(admit(at(-301)).unwrap_err(), GateRefusal::Ahead { by: 301, allowed: 300 });
     let moment = Duration::from_millis(1);
-    assert_eq!(admit(at(600) + moment).unwrap_err(), Refused::TooOld { age: 601, allowed: 600 });
-    assert_eq!(admit(at(-300) - moment).unwrap_err(), Refused::Ahead { by: 301, allowed: 300 });
+    assert_eq!(admit(at(600) + moment).unwrap_err(), GateRefusal::TooOld { age: 601, allowed: 600 });
+    assert_eq!(admit(at(-300) - moment).unwrap_err(), GateRefusal::Ahead { by: 301, allowed: 300 });
 }
 
 #[test]
@@ -119,7 +124,7 @@ fn a_time_may_be_of_another_zone_but_must_be_a_time() {
     let sent = |text: &'static str| ControlMessage { sent_at: text, ..request(typed("x")) };
     assert!(gate().admit(&sent("2026-02-20T23:15:00.5+02:00"), &by("ada"), Some(&target()), at(1)).is_ok());
     for wrong in ["yesterday", "2026-02-20T21:15:00", "1771622100", "2026-13-01T00:00:00Z"] {
-        assert!(matches!(refused(&sent(wrong), &by("ada")), Refused::NoTime { field: "sent_at", .. }), "{wrong}");
+        assert!(matches!(refused(&sent(wrong), &by("ada")), GateRefusal::NoTime { field: "sent_at", .. }), "{wrong}");
     }
 }
 
@@ -133,30 +138,30 @@ fn limits_count_bytes_and_hold_to_the_byte() {
     assert!(admit(typed(&"x".repeat((64 << 10) + 1))).unwrap().warning.unwrap().contains("65537 bytes"));
     assert!(admit(typed(&"x".repeat(1 << 20))).is_ok());
     let bytes = (1 << 20) + 2;
-    assert_eq!(admit(typed(&"ä".repeat(bytes / 2))), Err(Refused::TooLong { bytes, allowed: 1 << 20 }));
-    assert_eq!(admit(typed("")), Err(Refused::Empty));
-    assert_eq!(admit(typed(" \n\t")), Err(Refused::Empty));
-    assert_eq!(admit(reference(0)), Err(Refused::Empty));
+    assert_eq!(admit(typed(&"ä".repeat(bytes / 2))), Err(GateRefusal::TooLong { bytes, allowed: 1 << 20 }));
+    assert_eq!(admit(typed("")), Err(GateRefusal::Empty));
+    assert_eq!(admit(typed(" \n\t")), Err(GateRefusal::Empty));
+    assert_eq!(admit(reference(0)), Err(GateRefusal::Empty));
     assert!(admit(reference(16 << 20)).is_ok());
     let bytes = (16 << 20) + 1;
-    assert_eq!(admit(reference(bytes)), Err(Refused::ReferenceTooLong { bytes, allowed: 16 << 20 }));
+    assert_eq!(admit(reference(bytes)), Err(GateRefusal::ReferenceTooLong { bytes, allowed: 16 << 20 }));
 }
 
 #[test]
 fn names_that_cannot_be_are_refused() {
     let mut long = request(typed("x"));
     long.key.request = "r".repeat(129);
-    assert!(matches!(refused(&long, &by("ada")), Refused::RequestId(_)));
+    assert!(matches!(refused(&long, &by("ada")), GateRefusal::RequestId(_)));
     let mut control = request(typed("x"));
     control.key.team = "cr\new".to_owned();
-    assert_eq!(refused(&control, &by("ada")), Refused::Name("team"));
+    assert_eq!(refused(&control, &by("ada")), GateRefusal::Name("team"));
 }
 
 #[test]
-fn nobody_is_believed_without_a_proof() {
-    assert_eq!(refused(&request(typed("x")), &Principal::default()), Refused::Unproven);
+fn an_unauthenticated_sender_is_refused() {
+    assert_eq!(refused(&request(typed("x")), &Principal::default()), GateRefusal::Unproven);
     let refused = refused(&from("ben", typed("x")), &by("ada"));
-    assert_eq!(refused.to_string(), "the sender says to be \"ben\", but the token is that of ada@crew");
+    assert_eq!(refused.to_string(), "the message names the sender \"ben\", but the token belongs to ada@crew");
 }
 
 #[test]
@@ -170,7 +175,7 @@ fn a_member_of_another_team_or_of_none_is_refused() {
 }
 
 #[test]
-fn a_session_of_another_team_is_as_if_it_were_not() {
+fn a_session_of_another_team_looks_missing() {
     let target = Target { team: "others".to_owned(), ..target() };
     let refused = gate().admit(&request(typed("x")), &by("ada"), Some(&target), at(0)).unwrap_err();
     assert_eq!(refused.reason().code(), "no_session");
@@ -243,7 +248,7 @@ fn a_caller_inside_a_session_answers_only_for_sessions_that_it_created() {
     assert_eq!(admit(typed("1"), &own, &terminal), Err("own_question"));
     assert_eq!(admit(typed("1"), &other, &terminal), Err("inside_session"));
     assert_eq!(admit(typed("1"), &creator, &terminal), Ok(()));
-    let parent = Target { standing: Standing { has_created: true, ..target().standing }, ..target() };
+    let parent = Target { lineage: SessionLineage { has_created: true, ..target().lineage }, ..target() };
     assert_eq!(admit(typed("hello"), &other, &parent), Err("inside_session"));
     // The text behind a reference is checked once it has been read.
     assert_eq!(admit(reference(1), &other, &target()), Ok(()));
@@ -262,7 +267,7 @@ fn rules_are_read_and_written() {
 }
 
 #[test]
-fn a_fingerprint_is_of_what_is_wanted_and_not_of_the_sending() {
+fn a_fingerprint_covers_the_content_and_not_the_time_of_sending() {
     let first = fingerprint_of(&request(typed("x")));
     let retry = ControlMessage { sent_at: "2026-02-20T21:15:09Z", ..request(typed("x")) };
     assert_eq!(fingerprint_of(&retry), first);

@@ -1,25 +1,24 @@
-//! Which known name somebody meant who wrote an unknown one.
+//! Suggestions for unknown names.
 
-/// How alike two names must be, from 0 to 1, for one to be offered for the other: one slip in three letters is near
-/// enough, one in two is a guess.
-const NEAR_ENOUGH: f64 = 0.6;
+/// Minimum similarity, from 0 to 1, of a suggestion: one mistake in three letters is accepted, one in two is not.
+const MIN_SIMILARITY: f64 = 0.6;
 
-/// Longer names are no slip of the finger, and comparing costs their length squared.
-const LONGEST_COMPARED: usize = 64;
+/// Names above this length in bytes get no suggestion: the comparison takes quadratic time.
+const MAX_COMPARED_BYTES: usize = 64;
 
-/// The candidate most like `name`, if one is near enough; the first of equals.
+/// Returns the most similar candidate, if one is similar enough; the first of equals.
 pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    if name.len() > LONGEST_COMPARED {
+    if name.len() > MAX_COMPARED_BYTES {
         return None;
     }
     let name = name.to_ascii_lowercase();
     let mut best = None;
-    let mut best_likeness = NEAR_ENOUGH;
+    let mut best_similarity = MIN_SIMILARITY;
     for candidate in candidates {
-        let likeness = strsim::normalized_damerau_levenshtein(&name, candidate);
-        if likeness > best_likeness {
+        let similarity = strsim::normalized_damerau_levenshtein(&name, candidate);
+        if similarity > best_similarity {
             best = Some(candidate);
-            best_likeness = likeness;
+            best_similarity = similarity;
         }
     }
     best

@@ -1,7 +1,7 @@
-//! Which character shift makes of a key, and which key carries a shifted character. The keyboard is a US one: somebody
-//! who names a key through a door has no layout of his own, and programs know this one best.
+//! Shifted and unshifted characters of a US keyboard. A client that names a key has no layout of its own, and the US
+//! layout is the one that programs assume.
 
-/// The keys of a US keyboard that are not letters, in pairs: unshifted, shifted.
+/// Non-letter keys of a US keyboard: unshifted, shifted.
 const PAIRS: [(char, char); 21] = [
     ('`', '~'),
     ('1', '!'),
@@ -26,26 +26,26 @@ const PAIRS: [(char, char); 21] = [
     ('/', '?'),
 ];
 
-/// The character that shift makes of `character`'s key; `None` if shift makes no other one.
+/// Returns the character that the key of `character` types with shift; `None` if shift does not change it.
 #[must_use]
 pub fn shifted(character: char) -> Option<char> {
     let pair = PAIRS.iter().find(|(plain, _)| *plain == character);
     pair.map(|(_, upper)| *upper).or_else(|| upper_case(character))
 }
 
-/// The unshifted character on the key that types `character` with shift; `None` if it is typed without shift.
+/// Returns the unshifted character on the key that types `character` with shift; `None` if it is typed without shift.
 #[must_use]
 pub fn unshifted(character: char) -> Option<char> {
     let pair = PAIRS.iter().find(|(_, upper)| *upper == character);
     pair.map(|(plain, _)| *plain).or_else(|| lower_case(character))
 }
 
-/// The letter as it stands for its key; anything but an upper-case letter is itself.
+/// Returns the letter that names the key; any other character is returned unchanged.
 pub(super) fn letter_key(character: char) -> char {
     lower_case(character).unwrap_or(character)
 }
 
-/// Only where the two cases are one character each and lead back to each other: `ß` has no key for `SS`.
+/// Returns the upper case; `None` unless both cases are single characters that map to each other: `ß` has none.
 fn upper_case(character: char) -> Option<char> {
     let upper = only(character.to_uppercase())?;
     (upper != character && only(upper.to_lowercase()) == Some(character)).then_some(upper)

@@ -1,5 +1,5 @@
-//! What a person, a script or an agent can do at a terminal: type text, press a key, paste, use the mouse. A door reads
-//! these from names ([`KeyPress`] has the vocabulary); `screen` turns them into the bytes that a program expects.
+//! Terminal input: text, keys, paste and mouse. The HTTP API parses it from names ([`KeyPress`] defines the
+//! vocabulary); `screen` encodes it as the bytes that a program expects.
 
 mod closest;
 mod layout;
@@ -9,97 +9,84 @@ pub use closest::closest;
 pub use layout::{shifted, unshifted};
 pub use names::UnknownKey;
 
-/// One thing done at the keyboard or with the mouse.
+/// A single action at the keyboard or with the mouse.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Gesture {
     /// Characters, as if typed one after another.
     Text(String),
     /// A key with its modifiers.
     Key(KeyPress),
-    /// Text from the clipboard; a program may treat it otherwise than typing.
+    /// Text from the clipboard; a program may treat it differently from typing.
     Paste(String),
-    /// Something done with the mouse.
+    /// A mouse event.
     Mouse(Mouse),
 }
 
-/// A key pressed and let go, with the modifiers held meanwhile.
+/// A key press and release, with the modifiers held during it.
 ///
-/// Read it with [`str::parse`]: modifiers in any order, then the key, joined by `+`: `enter`, `ctrl+c`,
-/// `shift+alt+f5`, `ctrl++`. Names may be in any case; [`Display`](std::fmt::Display) writes the canonical one.
+/// Parsed with [`str::parse`]: modifiers in any order, then the key, joined by `+`: `enter`, `ctrl+c`, `shift+alt+f5`,
+/// `ctrl++`. Names are case-insensitive; [`Display`](std::fmt::Display) writes the canonical name.
 ///
-/// The case of a letter counts only where the letter stands alone: `A` types an A. Beside a modifier a letter names its
-/// key, as documentation writes it, so that `Ctrl+C`, `ctrl+C` and `ctrl+c` are one press; shift must be said:
-/// `ctrl+shift+c`.
+/// Case matters only for a letter without modifiers: `A` types an A. With a modifier, a letter names its key, so that
+/// `Ctrl+C`, `ctrl+C` and `ctrl+c` are the same press. Shift must be explicit: `ctrl+shift+c`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyPress {
-    /// The key.
-    pub key: Key,
-    /// What is held down with it.
+    pub key: KeyCode,
+    /// Modifiers held during the press.
     pub modifiers: Modifiers,
 }
 
 impl KeyPress {
-    /// A press as its name would be read: a letter beside a modifier becomes the letter on the key.
+    /// Returns the press as its name would parse: with a modifier, a letter becomes the letter on the key.
     #[must_use]
-    pub fn new(key: Key, modifiers: Modifiers) -> Self {
+    pub fn new(key: KeyCode, modifiers: Modifiers) -> Self {
         let key = match key {
-            Key::Char(letter) if !modifiers.is_empty() => Key::Char(layout::letter_key(letter)),
+            KeyCode::Char(letter) if !modifiers.is_empty() => KeyCode::Char(layout::letter_key(letter)),
             other => other,
         };
         Self { key, modifiers }
     }
 
-    /// The character that this press types, if it types one: shift is applied as on a US keyboard, and a press with ctrl
-    /// or alt is a command, not text.
+    /// Returns the character that this press types, if any. Shift is applied as on a US keyboard. A press with ctrl or
+    /// alt is a command and types nothing.
     #[must_use]
     pub fn text(&self) -> Option<char> {
         match self.key {
-            Key::Char(_) if self.modifiers.ctrl || self.modifiers.alt => None,
-            Key::Char(character) if self.modifiers.shift => Some(shifted(character).unwrap_or(character)),
-            Key::Char(character) => Some(character),
+            KeyCode::Char(_) if self.modifiers.ctrl || self.modifiers.alt => None,
+            KeyCode::Char(character) if self.modifiers.shift => Some(shifted(character).unwrap_or(character)),
+            KeyCode::Char(character) => Some(character),
             _ => None,
         }
     }
 }
 
-impl From<Key> for KeyPress {
-    fn from(key: Key) -> Self {
+impl From<KeyCode> for KeyPress {
+    fn from(key: KeyCode) -> Self {
         Self { key, modifiers: Modifiers::NONE }
     }
 }
 
-/// A key, without its modifiers.
+/// A key without its modifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Key {
-    /// A printable character, the space among them.
+pub enum KeyCode {
+    /// A printable character, including the space.
     Char(char),
     /// Enter, also called return.
     Enter,
-    /// Escape.
     Escape,
-    /// Tab; with shift it goes back.
     Tab,
     /// Deletes to the left.
     Backspace,
     /// Deletes to the right.
     Delete,
-    /// Insert.
     Insert,
-    /// The upward arrow.
     Up,
-    /// The downward arrow.
     Down,
-    /// The leftward arrow.
     Left,
-    /// The rightward arrow.
     Right,
-    /// Home.
     Home,
-    /// End.
     End,
-    /// Page up.
     PageUp,
-    /// Page down.
     PageDown,
     /// A function key, 1 to 12.
     Function(u8),
@@ -108,69 +95,58 @@ pub enum Key {
 /// The modifiers held during a press or a mouse event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Modifiers {
-    /// Control.
     pub ctrl: bool,
-    /// Alt: the option key of a Mac, the meta key of the old books.
+    /// Alt, also called option or meta.
     pub alt: bool,
-    /// Shift.
     pub shift: bool,
 }
 
 impl Modifiers {
-    /// Nothing held.
     pub const NONE: Self = Self { ctrl: false, alt: false, shift: false };
 
-    /// Whether nothing is held.
+    /// True if no modifier is held.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         !self.ctrl && !self.alt && !self.shift
     }
 }
 
-/// One event of the mouse, at a cell of the screen.
+/// A mouse event at a cell of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Mouse {
-    /// What happened.
     pub action: MouseAction,
-    /// The button that it happened with: the one pressed or released, or the one held during a move. The wheel has none.
+    /// Button that was pressed or released, or that is held during a move. The wheel has none.
     pub button: MouseButton,
-    /// The column, from 0 at the left.
+    /// Column, from 0 at the left.
     pub x: u16,
-    /// The row, from 0 at the top.
+    /// Row, from 0 at the top.
     pub y: u16,
-    /// What is held down on the keyboard.
+    /// Modifiers held on the keyboard.
     pub modifiers: Modifiers,
 }
 
-/// What the mouse did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MouseAction {
-    /// A button went down.
     Press,
-    /// A button came up.
     Release,
-    /// The pointer came to this cell; with a button, it was dragged there.
+    /// The pointer moved to this cell; with a button, it was dragged there.
     Move,
-    /// The wheel turned away from the person.
+    /// The wheel was turned away from the user.
     WheelUp,
-    /// The wheel turned towards the person.
+    /// The wheel was turned towards the user.
     WheelDown,
-    /// The wheel tilted left.
+    /// The wheel was tilted left.
     WheelLeft,
-    /// The wheel tilted right.
+    /// The wheel was tilted right.
     WheelRight,
 }
 
-/// A button of the mouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MouseButton {
-    /// No button.
     None,
-    /// The left one.
     Left,
-    /// The middle one, or the wheel pressed down.
+    /// Middle button, or the pressed wheel.
     Middle,
-    /// The right one.
     Right,
 }
 
@@ -210,8 +186,8 @@ mod tests {
     #[test]
     fn a_letter_beside_a_modifier_is_the_letter_on_the_key() {
         let ctrl = Modifiers { ctrl: true, ..Modifiers::NONE };
-        assert_eq!(KeyPress::new(Key::Char('A'), ctrl).key, Key::Char('a'));
-        assert_eq!(KeyPress::new(Key::Char('?'), ctrl).key, Key::Char('?'));
-        assert_eq!(KeyPress::new(Key::Char('A'), Modifiers::NONE).key, Key::Char('A'));
+        assert_eq!(KeyPress::new(KeyCode::Char('A'), ctrl).key, KeyCode::Char('a'));
+        assert_eq!(KeyPress::new(KeyCode::Char('?'), ctrl).key, KeyCode::Char('?'));
+        assert_eq!(KeyPress::new(KeyCode::Char('A'), Modifiers::NONE).key, KeyCode::Char('A'));
     }
 }

@@ -1,44 +1,43 @@
-//! The names of keys: reading them, writing them, and what is said about a name that is not one.
+//! Key names: parsing, display and suggestions for unknown names.
 
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Key, KeyPress, Modifiers, closest};
+use super::{KeyCode, KeyPress, Modifiers, closest};
 
-/// Every name of every key that has one, the canonical name of each key first. Function keys and characters follow a
-/// rule instead.
-const KEYS: [(&str, Key); 28] = [
-    ("enter", Key::Enter),
-    ("return", Key::Enter),
-    ("escape", Key::Escape),
-    ("esc", Key::Escape),
-    ("tab", Key::Tab),
-    ("backspace", Key::Backspace),
-    ("delete", Key::Delete),
-    ("del", Key::Delete),
-    ("insert", Key::Insert),
-    ("ins", Key::Insert),
-    ("up", Key::Up),
-    ("down", Key::Down),
-    ("left", Key::Left),
-    ("right", Key::Right),
-    ("home", Key::Home),
-    ("end", Key::End),
-    ("pageup", Key::PageUp),
-    ("page_up", Key::PageUp),
-    ("page-up", Key::PageUp),
-    ("pgup", Key::PageUp),
-    ("pagedown", Key::PageDown),
-    ("page_down", Key::PageDown),
-    ("page-down", Key::PageDown),
-    ("pgdown", Key::PageDown),
-    ("pgdn", Key::PageDown),
-    ("space", Key::Char(' ')),
-    ("plus", Key::Char('+')),
-    ("minus", Key::Char('-')),
+/// Names of keys, the canonical name of each key first. Function keys and characters follow a rule instead.
+const KEYS: [(&str, KeyCode); 28] = [
+    ("enter", KeyCode::Enter),
+    ("return", KeyCode::Enter),
+    ("escape", KeyCode::Escape),
+    ("esc", KeyCode::Escape),
+    ("tab", KeyCode::Tab),
+    ("backspace", KeyCode::Backspace),
+    ("delete", KeyCode::Delete),
+    ("del", KeyCode::Delete),
+    ("insert", KeyCode::Insert),
+    ("ins", KeyCode::Insert),
+    ("up", KeyCode::Up),
+    ("down", KeyCode::Down),
+    ("left", KeyCode::Left),
+    ("right", KeyCode::Right),
+    ("home", KeyCode::Home),
+    ("end", KeyCode::End),
+    ("pageup", KeyCode::PageUp),
+    ("page_up", KeyCode::PageUp),
+    ("page-up", KeyCode::PageUp),
+    ("pgup", KeyCode::PageUp),
+    ("pagedown", KeyCode::PageDown),
+    ("page_down", KeyCode::PageDown),
+    ("page-down", KeyCode::PageDown),
+    ("pgdown", KeyCode::PageDown),
+    ("pgdn", KeyCode::PageDown),
+    ("space", KeyCode::Char(' ')),
+    ("plus", KeyCode::Char('+')),
+    ("minus", KeyCode::Char('-')),
 ];
 
-/// What somebody meant who sent the key's byte in place of its name.
+/// Key bytes that clients send by mistake in place of a name.
 const BYTES_FOR_NAMES: [(&str, &str); 6] = [
     ("\r", "enter"),
     ("\n", "enter"),
@@ -66,21 +65,21 @@ const MODIFIERS: [(&str, Modifier); 6] = [
     ("shift", Modifier::Shift),
 ];
 
-/// A name that is no key's.
+/// Error of a name that is not a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct UnknownKey {
-    /// The name as it was given, cut short with `…` where it is long: it is echoed to logs and to whoever sent it.
+    /// The given name, truncated with `…` if it is long: it is echoed to logs and to the client.
     pub name: String,
     /// The name that was probably meant, complete with its modifiers.
     pub closest: Option<String>,
 }
 
 impl UnknownKey {
-    /// As many characters of a name are echoed: more than the longest that exists, `ctrl+alt+shift+backspace`.
-    const ECHOED: usize = 40;
+    /// Bound on echoed characters, longer than the longest valid name, `ctrl+alt+shift+backspace`.
+    const MAX_ECHOED_CHARS: usize = 40;
 
     fn new(name: &str) -> Self {
-        let echoed: String = name.chars().take(Self::ECHOED).collect();
+        let echoed: String = name.chars().take(Self::MAX_ECHOED_CHARS).collect();
         if echoed == name {
             return Self { closest: suggestion(name), name: echoed };
         }
@@ -119,7 +118,7 @@ impl fmt::Display for KeyPress {
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for KeyCode {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some((name, _)) = KEYS.iter().find(|(_, key)| key == self) {
             return formatter.write_str(name);
@@ -127,7 +126,7 @@ impl fmt::Display for Key {
         match self {
             Self::Function(number) => write!(formatter, "f{number}"),
             Self::Char(character) => write!(formatter, "{character}"),
-            // Every other key stands in the table.
+            // All other keys are in the table.
             _ => fmt::Debug::fmt(self, formatter),
         }
     }
@@ -146,7 +145,7 @@ fn read(name: &str) -> Option<KeyPress> {
     Some(KeyPress::new(key_named(key)?, modifiers))
 }
 
-/// The modifiers' names, if there are any, and the key's. A `+` joins names, save the one that is itself the key.
+/// Splits off the names of the modifiers, if any. A `+` joins names, except where it is itself the key.
 fn split(name: &str) -> (Option<&str>, &str) {
     if name == "+" {
         return (None, name);
@@ -165,26 +164,26 @@ fn modifier(name: &str) -> Option<Modifier> {
     entry.map(|(_, modifier)| *modifier)
 }
 
-fn key_named(name: &str) -> Option<Key> {
+fn key_named(name: &str) -> Option<KeyCode> {
     let mut characters = name.chars();
     if let (Some(character), None) = (characters.next(), characters.next()) {
-        return (!character.is_control()).then_some(Key::Char(character));
+        return (!character.is_control()).then_some(KeyCode::Char(character));
     }
     let entry = KEYS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
     entry.map(|(_, key)| *key).or_else(|| function_key(name))
 }
 
-fn function_key(name: &str) -> Option<Key> {
+fn function_key(name: &str) -> Option<KeyCode> {
     let number = name.strip_prefix(['f', 'F'])?;
-    // The standard parser would also take `+5` and `05`.
+    // The standard parser would also accept `+5` and `05`.
     if number.starts_with(['+', '0']) {
         return None;
     }
     let number = number.parse().ok()?;
-    FUNCTION_KEYS.contains(&number).then_some(Key::Function(number))
+    FUNCTION_KEYS.contains(&number).then_some(KeyCode::Function(number))
 }
 
-/// The name that was probably meant: other joints than `+`, blanks, a byte in place of a name, or slips of the finger.
+/// Suggests a valid name for other separators than `+`, blanks, a byte in place of a name, or typing mistakes.
 fn suggestion(name: &str) -> Option<String> {
     if let Some((_, meant)) = BYTES_FOR_NAMES.iter().find(|(byte, _)| *byte == name) {
         return Some((*meant).to_owned());
@@ -217,7 +216,7 @@ mod tests {
         Modifiers { ctrl, alt, shift }
     }
 
-    fn plain(key: Key) -> KeyPress {
+    fn plain(key: KeyCode) -> KeyPress {
         KeyPress::from(key)
     }
 
@@ -228,24 +227,24 @@ mod tests {
     #[test]
     fn the_names_of_the_spec_are_known() {
         for (name, key) in [
-            ("enter", Key::Enter),
-            ("escape", Key::Escape),
-            ("tab", Key::Tab),
-            ("up", Key::Up),
-            ("down", Key::Down),
-            ("left", Key::Left),
-            ("right", Key::Right),
-            ("backspace", Key::Backspace),
-            ("delete", Key::Delete),
-            ("home", Key::Home),
-            ("end", Key::End),
-            ("pageup", Key::PageUp),
-            ("pagedown", Key::PageDown),
+            ("enter", KeyCode::Enter),
+            ("escape", KeyCode::Escape),
+            ("tab", KeyCode::Tab),
+            ("up", KeyCode::Up),
+            ("down", KeyCode::Down),
+            ("left", KeyCode::Left),
+            ("right", KeyCode::Right),
+            ("backspace", KeyCode::Backspace),
+            ("delete", KeyCode::Delete),
+            ("home", KeyCode::Home),
+            ("end", KeyCode::End),
+            ("pageup", KeyCode::PageUp),
+            ("pagedown", KeyCode::PageDown),
         ] {
             assert_eq!(name.parse(), Ok(plain(key)), "{name}");
         }
-        assert_eq!("ctrl+c".parse(), Ok(KeyPress::new(Key::Char('c'), modifiers(true, false, false))));
-        assert_eq!("shift+enter".parse(), Ok(KeyPress::new(Key::Enter, modifiers(false, false, true))));
+        assert_eq!("ctrl+c".parse(), Ok(KeyPress::new(KeyCode::Char('c'), modifiers(true, false, false))));
+        assert_eq!("shift+enter".parse(), Ok(KeyPress::new(KeyCode::Enter, modifiers(false, false, true))));
     }
 
     #[test]
@@ -289,7 +288,7 @@ mod tests {
     #[test]
     fn a_character_names_itself_as_typed() {
         for character in ['a', 'A', 'z', '0', '?', '"', 'é', 'É', 'ß', '日', '🙂'] {
-            assert_eq!(character.to_string().parse(), Ok(plain(Key::Char(character))));
+            assert_eq!(character.to_string().parse(), Ok(plain(KeyCode::Char(character))));
         }
     }
 
@@ -379,12 +378,12 @@ mod tests {
         assert_eq!(unknown(&"x".repeat(40)).name, "x".repeat(40));
     }
 
-    fn any_key() -> impl Strategy<Value = Key> {
+    fn any_key() -> impl Strategy<Value = KeyCode> {
         prop_oneof![
             proptest::sample::select(KEYS.to_vec()).prop_map(|(_, key)| key),
-            FUNCTION_KEYS.prop_map(Key::Function),
-            any::<char>().prop_filter("printable", |character| !character.is_control()).prop_map(Key::Char),
-            "[ -~]".prop_map(|one| Key::Char(one.chars().next().expect("one character"))),
+            FUNCTION_KEYS.prop_map(KeyCode::Function),
+            any::<char>().prop_filter("printable", |character| !character.is_control()).prop_map(KeyCode::Char),
+            "[ -~]".prop_map(|one| KeyCode::Char(one.chars().next().expect("one character"))),
         ]
     }
 
@@ -406,7 +405,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_suggested_is_a_key(
+        fn every_suggestion_is_a_key(
             name in "(ctrl|CTRL|alt|shfit|meta| |)[+-]{0,2}([a-z]{0,9}|page.?up|[+]|f[0-9]{1,2})",
         ) {
             if let Err(UnknownKey { closest: Some(closest), .. }) = name.parse::<KeyPress>() {

@@ -1,4 +1,4 @@
-//! The digest by which a retry is told from another command under the same request id.
+//! Fingerprints of commands. They distinguish a retry from a different command under the same request id.
 
 use std::fmt;
 
@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::RequestId;
-use crate::input::{Gesture, Key, KeyPress, Modifiers, MouseAction, MouseButton};
+use crate::input::{Gesture, KeyCode, KeyPress, Modifiers, MouseAction, MouseButton};
 use crate::terminal::{SignalTarget, Size};
 
-/// SHA-256 of a text. The text behind a reference comes with its digest, so that it is compared without being read.
+/// SHA-256 of a text. A reference carries the digest of its text, so that texts are compared without reading the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TextDigest([u8; 32]);
 
 impl TextDigest {
-    /// Of this text.
+    /// Computes the digest of a text.
     pub fn of(text: &str) -> Self {
         Self(Sha256::digest(text.as_bytes()).into())
     }
 
-    /// From 64 hexadecimal digits.
+    /// Parses 64 hexadecimal digits.
     pub fn from_hex(digits: &str) -> Option<Self> {
         let mut bytes = [0; 32];
         if digits.len() != 64 || !digits.is_ascii() {
@@ -32,17 +32,15 @@ impl TextDigest {
     }
 }
 
-/// A yes or no that names no option of its question.
+/// Approval or rejection that names no option of its question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Decision {
-    /// Yes.
     Approve,
-    /// No.
     Reject,
 }
 
 impl Decision {
-    /// As callers name it.
+    /// Returns the name in requests.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Approve => "approve",
@@ -51,58 +49,56 @@ impl Decision {
     }
 }
 
-/// What a command asks for: the part of it that a retry must repeat. Interfaces that can ask for the same thing make the
-/// same content of it.
+/// Content of a command: the part that a retry must repeat. Requests with the same effect have the same content on
+/// every interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content<'a> {
     /// A text for an agent, or lines for a terminal program.
     Text {
-        /// The text.
         digest: TextDigest,
-        /// Whether what is under way is interrupted first.
+        /// The running turn is interrupted first.
         interrupt: bool,
-        /// The participants that it is for, if they are not those that a text goes to anyway.
+        /// Explicit recipients; `None` if the text goes to the default targets.
         to: Option<&'a [String]>,
     },
-    /// Interrupt the agent or the program, or the participant of this name.
+    /// Interrupts the agent or the program, or the participant with this name.
     Interrupt(Option<&'a str>),
-    /// Answer a question.
+    /// Answers a question.
     Answer {
-        /// Its id.
         question: &'a str,
-        /// The option that is chosen.
+        /// The chosen option.
         option: Option<&'a str>,
-        /// A plain yes or no.
+        /// An approval or rejection without an option.
         decision: Option<Decision>,
-        /// An answer in words.
+        /// A free-text answer.
         text: Option<&'a str>,
     },
-    /// A command of the conversation, as the line that a person would type.
+    /// A slash command, as the line that a user would type.
     Line(&'a str),
     /// Keys and mouse events for a terminal.
     Keys(&'a [Gesture]),
-    /// Another size of the terminal.
+    /// A new terminal size.
     Resize(Size),
-    /// A signal.
     Signal(u8, SignalTarget),
-    /// A mark in the recording.
+    /// A marker in the recording.
     Mark(&'a str),
 }
 
 impl<'a> Content<'a> {
-    /// A text that goes where texts go anyway.
+    /// Returns the content of a text for the default targets.
     pub fn text(text: &str) -> Self {
         Self::Text { digest: TextDigest::of(text), interrupt: false, to: None }
     }
 
-    /// What is typed into a terminal program. Text and Enter alone are the lines that a control message could have sent.
+    /// Returns the content of terminal input. Input of only text and Enter equals the text message that types the same
+    /// lines.
     pub fn typed(gestures: &'a [Gesture]) -> Self {
         let mut text = String::new();
         for gesture in gestures {
             match gesture {
-                // A line break in a text is no Enter, and types another byte.
+                // A line break inside a text is not Enter: it types a different byte.
                 Gesture::Text(typed) if !typed.contains(['\n', '\r']) => text.push_str(typed),
-                Gesture::Key(KeyPress { key: Key::Enter, modifiers: Modifiers::NONE }) => text.push('\n'),
+                Gesture::Key(KeyPress { key: KeyCode::Enter, modifiers: Modifiers::NONE }) => text.push('\n'),
                 _ => return Self::Keys(gestures),
             }
         }
@@ -110,8 +106,8 @@ impl<'a> Content<'a> {
     }
 }
 
-/// Digest of who asks and of what is asked for. It means the same in every version and after every restart; when a
-/// command was sent, and how often, does not matter.
+/// Digest of a command's sender and content. It is stable across versions and restarts, and independent of when and how
+/// often the command was sent.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Fingerprint(String);
 
@@ -122,7 +118,7 @@ impl fmt::Debug for Fingerprint {
 }
 
 impl Fingerprint {
-    /// Of a command of this sender.
+    /// Computes the fingerprint of a command by this sender.
     pub fn of(sender: &str, content: &Content<'_>) -> Self {
         let mut parts = Parts(Sha256::new());
         parts.add(b"wheelhouse request 2").add(sender.as_bytes());
@@ -165,28 +161,25 @@ impl Fingerprint {
         Self(hex(&parts.0.finalize()))
     }
 
-    /// One that was stored.
+    /// Restores a stored fingerprint.
     pub fn stored(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// To be stored.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// A command's id, and the digest of what it asks for.
+/// Request id of a command with the fingerprint of its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
-    /// The caller's id for it.
     pub id: RequestId,
-    /// What it asks for.
     pub fingerprint: Fingerprint,
 }
 
 impl Request {
-    /// A command of this sender under this id.
+    /// Returns the request of this sender under this id.
     pub fn new(id: RequestId, sender: &str, content: &Content<'_>) -> Self {
         Self { id, fingerprint: Fingerprint::of(sender, content) }
     }
@@ -195,7 +188,7 @@ impl Request {
 struct Parts(Sha256);
 
 impl Parts {
-    /// The length keeps two parts apart.
+    /// Adds one part. The length prefix separates adjacent parts.
     fn add(&mut self, part: &[u8]) -> &mut Self {
         self.0.update((part.len() as u64).to_be_bytes());
         self.0.update(part);
@@ -221,7 +214,7 @@ impl Parts {
     }
 }
 
-/// The codes are stored in digests: a code that was released never changes.
+/// Returns the code of an action. Codes are part of stored digests: a released code never changes.
 fn action_code(action: MouseAction) -> u8 {
     match action {
         MouseAction::Press => 0,

@@ -1,4 +1,5 @@
-//! The caller's own name for a command, by which a retry is known, and the book of those already carried out.
+//! Request ids and the ledger of executed commands. A retry with the same request id is recognised and not executed
+//! again.
 
 mod fingerprint;
 
@@ -7,39 +8,36 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-/// Identity of a command on every interface: the same key is the same command.
+pub use fingerprint::{Content, Decision, Fingerprint, Request, TextDigest};
+
+/// Identity of a command on every interface. Equal keys identify the same command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key {
-    /// The team that the session belongs to.
+pub struct RequestKey {
+    /// Team that the session belongs to.
     pub team: String,
-    /// The session.
     pub session: String,
-    /// The agent in it.
+    /// Agent of the session.
     pub agent: String,
-    /// The caller's id for the command.
     pub request: String,
 }
 
-pub use fingerprint::{Content, Decision, Fingerprint, Request, TextDigest};
+/// Period for which an answer is stored for retries.
+pub const LEDGER_TTL: Duration = Duration::from_secs(600);
 
-/// How long an answer is kept for retries.
-pub const KEPT_FOR: Duration = Duration::from_secs(600);
+/// Bound on stored answers. Above it, a new id is refused: dropping an old answer early would execute its retry a
+/// second time.
+const MAX_LEDGER_ENTRIES: usize = 50_000;
 
-/// How many answers are kept at once. Beyond that a new id is refused: forgetting an old one early would let its retry
-/// be carried out twice.
-const MOST_KEPT: usize = 50_000;
+const MAX_REQUEST_ID_CHARS: usize = 128;
 
-/// The longest id, in characters.
-const LONGEST: usize = 128;
-
-/// The caller's name for one command: the same name is the same command.
+/// Idempotency key of a command, chosen by the caller.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RequestId(String);
 
-/// A text that cannot be a request id.
+/// Error of a text that is not a valid request id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("request_id must have 1 to {LONGEST} printable characters without blanks")]
+#[error("request_id must have 1 to {MAX_REQUEST_ID_CHARS} printable characters without blanks")]
 pub struct InvalidRequestId;
 
 impl TryFrom<String> for RequestId {
@@ -57,25 +55,24 @@ impl From<RequestId> for String {
 }
 
 impl RequestId {
-    /// The id, if it can be one.
+    /// Returns the id if the text is valid.
     pub fn new(text: impl Into<String>) -> Result<Self, InvalidRequestId> {
         let text = text.into();
-        let fits = (1..=LONGEST).contains(&text.chars().count())
+        let fits = (1..=MAX_REQUEST_ID_CHARS).contains(&text.chars().count())
             && text.chars().all(|character| !character.is_control() && !character.is_whitespace());
         fits.then_some(Self(text)).ok_or(InvalidRequestId)
     }
 
-    /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// No more ids can be kept.
+/// The ledger has reached its bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LedgerFull;
 
-/// What was answered to which id. Only commands that were carried out are entered: what was refused may be tried again.
+/// Answers by request id. Holds executed commands only: a refused command may be sent again under its id.
 #[derive(Debug)]
 pub struct Ledger<A> {
     entries: HashMap<RequestId, A>,
@@ -89,9 +86,9 @@ impl<A> Default for Ledger<A> {
 }
 
 impl<A> Ledger<A> {
-    /// What was answered to this id within [`KEPT_FOR`].
+    /// Returns the answer to this id, if it was given within [`LEDGER_TTL`].
     pub fn find(&mut self, id: &RequestId, now: Instant) -> Option<&A> {
-        while self.by_age.front().is_some_and(|(at, _)| now.saturating_duration_since(*at) >= KEPT_FOR) {
+        while self.by_age.front().is_some_and(|(at, _)| now.saturating_duration_since(*at) >= LEDGER_TTL) {
             if let Some((_, old)) = self.by_age.pop_front() {
                 self.entries.remove(&old);
             }
@@ -99,17 +96,17 @@ impl<A> Ledger<A> {
         self.entries.get(id)
     }
 
-    /// The same, to be brought up to date.
+    /// Returns the stored answer for update.
     pub(crate) fn get_mut(&mut self, id: &RequestId) -> Option<&mut A> {
         self.entries.get_mut(id)
     }
 
-    /// Whether one more can be entered.
-    pub fn room(&self) -> Result<(), LedgerFull> {
-        if self.entries.len() < MOST_KEPT { Ok(()) } else { Err(LedgerFull) }
+    /// Fails if the ledger is full.
+    pub fn check_capacity(&self) -> Result<(), LedgerFull> {
+        if self.entries.len() < MAX_LEDGER_ENTRIES { Ok(()) } else { Err(LedgerFull) }
     }
 
-    /// Enters what was answered.
+    /// Stores the answer to a request.
     pub fn enter(&mut self, id: RequestId, answer: A, now: Instant) {
         if self.entries.insert(id.clone(), answer).is_none() {
             self.by_age.push_back((now, id));
@@ -130,21 +127,21 @@ mod tests {
         let (mut ledger, start) = (Ledger::default(), Instant::now());
         ledger.enter(id("a"), 1, start);
         ledger.enter(id("b"), 2, start + Duration::from_secs(60));
-        assert_eq!(ledger.find(&id("a"), start + KEPT_FOR - Duration::from_millis(1)), Some(&1));
-        assert_eq!(ledger.find(&id("a"), start + KEPT_FOR), None);
-        assert_eq!(ledger.find(&id("b"), start + KEPT_FOR), Some(&2));
+        assert_eq!(ledger.find(&id("a"), start + LEDGER_TTL - Duration::from_millis(1)), Some(&1));
+        assert_eq!(ledger.find(&id("a"), start + LEDGER_TTL), None);
+        assert_eq!(ledger.find(&id("b"), start + LEDGER_TTL), Some(&2));
         assert_eq!(ledger.entries.len(), 1);
     }
 
     #[test]
     fn a_full_ledger_takes_no_more_until_the_oldest_is_too_old() {
         let (mut ledger, start) = (Ledger::default(), Instant::now());
-        for number in 0..MOST_KEPT {
+        for number in 0..MAX_LEDGER_ENTRIES {
             ledger.enter(id(&number.to_string()), (), start);
         }
-        assert_eq!(ledger.room(), Err(LedgerFull));
-        assert_eq!(ledger.find(&id("0"), start + KEPT_FOR), None);
-        assert_eq!(ledger.room(), Ok(()));
+        assert_eq!(ledger.check_capacity(), Err(LedgerFull));
+        assert_eq!(ledger.find(&id("0"), start + LEDGER_TTL), None);
+        assert_eq!(ledger.check_capacity(), Ok(()));
     }
 
     #[test]

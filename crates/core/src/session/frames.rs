@@ -1,24 +1,24 @@
-//! When a frame is complete: a synchronized update that ended, or a burst of output that ended.
+//! Detection of complete frames: the end of a synchronized update, or of a burst of output.
 
 use std::time::{Duration, Instant};
 
-/// Output is one burst as long as no pause in it is longer than this. Programs write a screen in several pieces, but
-/// with less than a millisecond between them.
-const PAUSE: Duration = Duration::from_millis(2);
+/// Maximum gap within a burst of output. Programs write a screen in several pieces with less than a millisecond between
+/// them.
+const BURST_GAP_TIMEOUT: Duration = Duration::from_millis(2);
 
-/// A burst that goes on for longer is cut: who watches a program that never pauses must see it move.
-const LONGEST_BURST: Duration = Duration::from_millis(40);
+/// Maximum duration of a burst. A longer one is split, so that a program that never pauses still produces frames.
+const MAX_BURST_DURATION: Duration = Duration::from_millis(40);
 
-/// What some output did.
+/// Frame boundaries in a piece of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Output {
-    /// Synchronized updates that ended in it.
+pub struct FrameBoundaries {
+    /// Number of synchronized updates that ended in it.
     pub updates: u32,
-    /// Whether some of it was shown at once.
-    pub loose: bool,
+    /// True if some of the output was outside a synchronized update.
+    pub unsynchronized: bool,
 }
 
-/// Counts frames.
+/// Counts complete frames.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
     count: u64,
@@ -35,14 +35,14 @@ impl Frames {
         self.last
     }
 
-    /// Whether output has come that is not yet part of a frame.
+    /// True if there is output that is not yet part of a frame.
     pub fn in_burst(&self) -> bool {
         self.burst.is_some()
     }
 
-    /// Takes note of output; true when it completed a frame.
-    pub fn output(&mut self, output: Output, now: Instant) -> bool {
-        if output.loose {
+    /// Records output; true if it completed a frame.
+    pub fn output(&mut self, output: FrameBoundaries, now: Instant) -> bool {
+        if output.unsynchronized {
             let started = self.burst.map_or(now, |(started, _)| started);
             self.burst = Some((started, now));
         }
@@ -53,12 +53,12 @@ impl Frames {
         self.tick(now) || output.updates > 0
     }
 
-    /// When the burst will be complete if nothing more comes.
+    /// Returns the time at which the burst is complete if no output follows.
     pub fn due(&self) -> Option<Instant> {
-        self.burst.map(|(started, latest)| (latest + PAUSE).min(started + LONGEST_BURST))
+        self.burst.map(|(started, latest)| (latest + BURST_GAP_TIMEOUT).min(started + MAX_BURST_DURATION))
     }
 
-    /// Completes the burst if its time has come.
+    /// Completes the burst if its time was reached.
     pub fn tick(&mut self, now: Instant) -> bool {
         let due = self.due().is_some_and(|due| due <= now);
         if due {
@@ -67,7 +67,7 @@ impl Frames {
         due
     }
 
-    /// Completes the burst, if there is one: there will be no more output.
+    /// Completes the burst, if there is one, at the end of all output.
     pub fn complete(&mut self, now: Instant) {
         if self.burst.take().is_some() {
             self.count += 1;
@@ -80,7 +80,7 @@ impl Frames {
 mod tests {
     use super::*;
 
-    const LOOSE: Output = Output { updates: 0, loose: true };
+    const LOOSE: FrameBoundaries = FrameBoundaries { updates: 0, unsynchronized: true };
 
     fn ms(milliseconds: u64) -> Duration {
         Duration::from_millis(milliseconds)
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn a_synchronized_update_is_a_frame_at_once() {
         let (mut frames, start) = (Frames::default(), Instant::now());
-        assert!(frames.output(Output { updates: 2, loose: false }, start));
+        assert!(frames.output(FrameBoundaries { updates: 2, unsynchronized: false }, start));
         assert_eq!((frames.count(), frames.due()), (2, None));
     }
 

@@ -1,10 +1,10 @@
-//! One terminal program under control, as a machine: what happens goes in, what must be done comes out. It decides what
-//! is carried out and what is refused, when a frame is complete, when a wait is over and who is answered what.
+//! State machine of one terminal program. It takes inputs and returns effects. It decides which commands are executed
+//! or refused, when a frame is complete, when a wait ends, and which answers are sent.
 
+mod delivery;
 mod frames;
+mod interrupt;
 mod refusal;
-mod settling;
-mod taken;
 mod typing;
 mod waits;
 
@@ -17,195 +17,188 @@ use crate::histogram::Histogram;
 use crate::request::{Request, RequestId};
 use crate::space::state::Gauges;
 use crate::terminal::{Exit, SignalTarget, Size};
+use delivery::{DeliveryLedger, PendingCaller};
+pub use delivery::{DeliveryState, InputReceipt, Loss};
+pub use frames::FrameBoundaries;
 use frames::Frames;
-pub use frames::Output;
+use interrupt::InterruptStage;
+pub use interrupt::{CTRL_C, INTERRUPT_QUIET_PERIOD, INTERRUPT_SILENCE_TIMEOUT, UnreadInput};
 pub use refusal::Refusal;
-use settling::Stage;
-pub use settling::{CTRL_C, INTERRUPT_QUIET, INTERRUPT_SILENCE, UnreadInput};
-use taken::{Caller, Receipts};
-pub use taken::{Fate, Loss, Taken};
-use waits::{Seen, Waits};
-pub use waits::{Waited, Why};
+use waits::{WaitContext, Waits};
+pub use waits::{WaitOutcome, WaitResult};
 
-/// Bytes that may wait for a program that does not read. Beyond that a command is refused, whole.
-pub const LONGEST_QUEUE: usize = 1 << 20;
+/// Maximum number of bytes queued for a program that does not read. A command that would exceed it is refused
+/// and queues nothing.
+pub const MAX_QUEUED_INPUT_BYTES: usize = 1 << 20;
 
-/// Waits that may be open at once: each is looked at on every frame.
-pub const MOST_WAITS: usize = 64;
+/// Maximum number of open waits. Each is evaluated on every frame.
+pub const MAX_OPEN_WAITS: usize = 64;
 
-/// Who looks at the screen right after typing wants to see the effect: a look waits this long for a frame to come.
-const ECHO_PATIENCE: Duration = Duration::from_millis(80);
+/// Time that a read of the screen waits for a frame after typing, so that it includes the effect of the input.
+const ECHO_TIMEOUT: Duration = Duration::from_millis(80);
 
-/// Names whom an answer is for. The engine gives them out.
+/// Identifies the recipient of an answer. Assigned by the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ticket(pub u64);
 
-/// A command to the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// Type bytes.
+    /// Types bytes into the terminal.
     Type {
-        /// As the program reads them.
+        /// Encoded as the program reads them.
         bytes: Vec<u8>,
-        /// When the caller is answered.
+        /// Time at which the caller is answered.
         answer: AnswerAt,
     },
-    /// Discard all input that the program has not read, interrupt it, and type these bytes, if any, once it has handled
-    /// that. The caller is answered when all of it is delivered or lost.
+    /// Discards all input that the program has not read, interrupts the program, then types these bytes, if any, once
+    /// it has handled the interrupt. The caller is answered when all of it is delivered or lost.
     Interrupt {
-        /// As the program reads them.
+        /// Encoded as the program reads them.
         then: Vec<u8>,
     },
-    /// Change the terminal's size.
+    /// Changes the size of the terminal.
     Resize(Size),
-    /// Send a signal.
     Signal(u8, SignalTarget),
-    /// Mark this moment, by this name.
+    /// Sets a marker with this label.
     Mark(String),
 }
 
-/// When the caller of a command that types is answered.
+/// Time at which the caller of a typing command is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerAt {
-    /// Once the terminal was offered the bytes, whether or not it has taken them.
+    /// After the bytes were written to the terminal, even if it has not accepted all of them.
     Offered,
-    /// Once the terminal has taken all of them, or some are lost.
+    /// After the terminal has accepted all bytes, or some are lost.
     Settled,
 }
 
-/// What happens.
+/// Input of the state machine.
 #[derive(Debug)]
 pub enum Input {
-    /// A door asks for something.
+    /// A client sends a command.
     Command(Ticket, Option<Request>, Command),
-    /// A person typed this at the attached terminal.
+    /// Bytes typed at the attached terminal.
     Keys(Vec<u8>),
-    /// The terminal replies this to a query of the program.
+    /// Reply of the terminal to a query of the program.
     Replied(Vec<u8>),
-    /// The bytes of a command were offered to the terminal; so many of all that are queued still wait.
+    /// The bytes of a command were written to the terminal; this many of all queued bytes remain.
     Offered(usize),
-    /// All queued input was discarded; this much of it the program could have read.
+    /// All queued input was discarded. The value describes the input that the program could have read.
     Discarded(UnreadInput),
-    /// The program was sent the signal.
+    /// The signal was sent to the program.
     Interrupted,
-    /// This much of its input the program has not read.
+    /// Result of [`Effect::CheckUnreadInput`].
     Unread(UnreadInput),
-    /// The terminal takes no input any more.
+    /// The terminal accepts no more input.
     Unwritable,
-    /// Queued bytes went out; so many still wait.
+    /// Queued bytes were written; this many remain.
     Wrote(usize),
-    /// A door looks at the screen: at a complete frame, or at what is there this moment.
-    Look(Ticket, Sight),
-    /// A door waits.
+    /// A client reads the screen.
+    ReadScreen(Ticket, ScreenTiming),
+    /// A client waits for a condition, with a timeout.
     Wait(Ticket, Condition, Duration),
-    /// It no longer does.
-    Leave(Ticket),
-    /// The program wrote something.
-    Output(Output),
-    /// It told its terminal something beside the screen.
+    /// A client cancels its wait.
+    CancelWait(Ticket),
+    /// The program wrote output.
+    Output(FrameBoundaries),
+    /// The program sent a notice outside the screen.
     Noticed(Notice),
-    /// A person's terminal was attached, or is no longer.
+    /// A terminal was attached (true) or detached (false).
     Attached(bool),
-    /// The person's window has this size.
+    /// Size of the attached terminal.
     Window(Size),
-    /// The program was stopped, or goes on.
+    /// The program was stopped (true) or continued (false).
     Stopped(bool),
-    /// The program ended; its last output may still be on the way.
+    /// The program ended; its last output may still arrive.
     Exited(Exit),
-    /// All of its output has been seen.
+    /// All of the program's output was read.
     Drained,
-    /// The effect of all that was typed is on the screen; a program of another process cannot tell us that.
+    /// The effect of all input is on the screen. Sent for wh's own UI only: other programs cannot report it.
     Drawn,
-    /// The conversation behind the screen stands so.
+    /// State of the conversation behind the screen.
     Gauged(Gauges),
-    /// The time that [`Session::wake_at`] named has come.
+    /// The time returned by [`Session::wake_at`] was reached.
     Tick,
 }
 
-/// What a look is to show.
+/// Timing of a screen read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Sight {
-    /// A complete frame, with the effect of what was typed just before: may wait for it, some milliseconds.
+pub enum ScreenTiming {
+    /// A complete frame that includes the effect of input typed just before. May wait some milliseconds for it.
     #[default]
     Settled,
-    /// What is there this moment, be it half a frame.
+    /// The screen at this moment, possibly within a frame.
     Now,
 }
 
-/// What must be done.
+/// Effect that the engine must execute.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Queue these bytes for the program and offer what it takes now; then say [`Input::Offered`].
+    /// Queue these bytes for the program and write as much as it accepts now, then send [`Input::Offered`].
     Write(Vec<u8>),
-    /// The same for a reply of the terminal, which nobody typed.
+    /// Like [`Effect::Write`], for a reply of the terminal, which no client typed.
     Reply(Vec<u8>),
-    /// Discard all queued input, also that which the terminal holds; then say [`Input::Discarded`].
+    /// Discard all queued input, including the terminal's own buffer, then send [`Input::Discarded`].
     DiscardInput {
-        /// A line editor keeps the next byte, which it may be about to read.
+        /// Keep the next byte, which a line editor may be about to read.
         keep_next: bool,
     },
-    /// Interrupt the program by a signal; then say [`Input::Interrupted`].
+    /// Interrupt the program by a signal, then send [`Input::Interrupted`].
     Interrupt,
-    /// Look how much of its input the program has not read; then say [`Input::Unread`].
-    LookAtInput,
-    /// Change the terminal's size.
+    /// Check how much input the program has not read, then send [`Input::Unread`].
+    CheckUnreadInput,
+    /// Change the size of the terminal.
     Resize(Size),
-    /// Send a signal.
     Signal(u8, SignalTarget),
-    /// Mark this moment in the recording, if there is one.
+    /// Set a marker in the recording, if there is one.
     Mark(String),
-    /// A command that carried an id has come to its end.
-    Settled(RequestId, Taken),
-    /// Answer a command.
-    Answer(Ticket, Result<Done, Refusal>),
-    /// Answer a look with the screen as it is.
+    /// Store the final state of a command that carried a request id.
+    Settled(RequestId, InputReceipt),
+    Answer(Ticket, Result<InputAccepted, Refusal>),
+    /// Answer a screen read with the current screen.
     Show(Ticket),
-    /// Answer a wait.
-    Waited(Ticket, Waited),
-    /// Tell everybody who watches.
+    Waited(Ticket, WaitResult),
+    /// Publish an event to all subscribers.
     Publish(Event),
 }
 
-/// A command was accepted.
+/// Answer to an accepted command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Done {
-    /// Its progress.
-    pub fate: Fate,
-    /// True if it was accepted earlier, under the same id.
+pub struct InputAccepted {
+    /// Delivery state of its bytes.
+    pub delivery: DeliveryState,
+    /// True if it was accepted earlier under the same request id.
     pub duplicate: bool,
 }
 
-impl Done {
-    /// True if the terminal has taken every byte.
+impl InputAccepted {
+    /// True if the terminal has accepted every byte.
     pub fn delivered(&self) -> bool {
-        matches!(self.fate, Fate::Delivered(_))
+        matches!(self.delivery, DeliveryState::Delivered(_))
     }
 }
 
-/// How the program fares.
+/// Status of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// It runs.
     Running,
-    /// A signal has stopped it.
+    /// Stopped by a signal.
     Stopped,
-    /// It has ended.
     Exited(Exit),
 }
 
-/// What the machine may ask of the screen.
+/// Read access of the state machine to the screen.
 pub trait View {
-    /// The text: rows without trailing blanks, joined by newlines.
+    /// Rows without trailing blanks, joined by newlines.
     fn text(&self) -> String;
     /// The cursor's column and row.
     fn cursor(&self) -> (u16, u16);
-    /// The window title.
     fn title(&self) -> Option<String>;
-    /// The same for two screens that look the same.
+    /// Hash of the visible contents. Equal for screens that look the same.
     fn fingerprint(&self) -> u64;
 }
 
-/// The machine.
+/// The state machine.
 #[derive(Debug)]
 pub struct Session {
     status: Status,
@@ -213,30 +206,30 @@ pub struct Session {
     attached: bool,
     drained: bool,
     queued: usize,
-    receipts: Receipts,
-    /// Caller whose bytes were written, until it is known how many the terminal took.
-    offered: Option<Caller>,
-    /// The last interrupt, until the program has handled it.
-    interrupting: Option<Stage>,
-    /// When something was last typed to the program.
+    receipts: DeliveryLedger,
+    /// Caller whose bytes were written, until the terminal has reported how many it accepted.
+    offered: Option<PendingCaller>,
+    /// The latest interrupt, until the program has handled it.
+    interrupting: Option<InterruptStage>,
+    /// Time of the latest input to the program.
     last_typed: Option<Instant>,
-    /// Caller of an interrupt without a text, until the program has the interrupt.
-    interrupter: Option<Caller>,
-    /// Input that waits until the program has handled an interrupt.
-    held: VecDeque<(Option<Caller>, Vec<u8>)>,
+    /// Caller of an interrupt without a text, until the interrupt is delivered.
+    interrupt_caller: Option<PendingCaller>,
+    /// Input held back until the program has handled an interrupt.
+    held_input: VecDeque<(Option<PendingCaller>, Vec<u8>)>,
     frames: Frames,
     waits: Waits,
     gauges: Gauges,
-    /// There is no program of another process behind the terminal, but wh's own UI.
+    /// True if the terminal shows wh's own UI instead of another process.
     hosted: bool,
-    looks: Vec<Ticket>,
-    typed: Option<Instant>,
+    screen_reads: Vec<Ticket>,
+    last_client_input: Option<Instant>,
     typed_bytes: u64,
     input_to_frame: Histogram,
 }
 
 impl Session {
-    /// A program that has just been started.
+    /// Returns the session of a program that was just started.
     pub fn new(now: Instant) -> Self {
         Self {
             status: Status::Running,
@@ -244,77 +237,77 @@ impl Session {
             attached: false,
             drained: false,
             queued: 0,
-            receipts: Receipts::default(),
+            receipts: DeliveryLedger::default(),
             offered: None,
             interrupting: None,
             last_typed: None,
-            interrupter: None,
-            held: VecDeque::new(),
+            interrupt_caller: None,
+            held_input: VecDeque::new(),
             frames: Frames::default(),
             waits: Waits::new(now),
             gauges: Gauges::default(),
             hosted: false,
-            looks: Vec::new(),
-            typed: None,
+            screen_reads: Vec::new(),
+            last_client_input: None,
             typed_bytes: 0,
             input_to_frame: Histogram::default(),
         }
     }
 
-    /// wh's own UI at a terminal of ours.
+    /// Returns a session that shows wh's own UI.
     pub fn hosted(now: Instant) -> Self {
         Self { hosted: true, ..Self::new(now) }
     }
 
-    /// How the program fares, and since when.
+    /// Returns the status of the program and the time of its last change.
     pub fn status(&self) -> (Status, Instant) {
         (self.status, self.since)
     }
 
-    /// Whether a person's terminal is attached.
+    /// True if a terminal is attached.
     pub fn attached(&self) -> bool {
         self.attached
     }
 
-    /// Frames so far, and when the last was complete.
+    /// Returns the number of frames, and the time of the latest complete one.
     pub fn frames(&self) -> (u64, Option<Instant>) {
         (self.frames.count(), self.frames.last())
     }
 
-    /// Waits that are open.
+    /// Returns the number of open waits.
     pub fn open_waits(&self) -> usize {
         self.waits.count()
     }
 
-    /// Bytes that wait for the program.
+    /// Returns the number of bytes queued for the program.
     pub fn queued(&self) -> usize {
-        self.queued + self.held.iter().map(|(_, bytes)| bytes.len()).sum::<usize>()
+        self.queued + self.held_input.iter().map(|(_, bytes)| bytes.len()).sum::<usize>()
     }
 
-    /// True if input waits until the program has handled an interrupt.
+    /// True if input is held back until the program has handled an interrupt.
     pub fn interrupting(&self) -> bool {
         self.interrupting.is_some()
     }
 
-    /// What became of the command of this id, if it is known.
-    pub fn receipt(&mut self, id: &RequestId, now: Instant) -> Option<Taken> {
+    /// Returns the state of the command with this request id, if it is stored.
+    pub fn receipt(&mut self, id: &RequestId, now: Instant) -> Option<InputReceipt> {
         self.receipts.find(id, now)
     }
 
-    /// Bytes that doors have typed so far, and how long it took each time until a frame followed.
+    /// Returns the number of bytes typed by clients, and the time from input to the next frame.
     pub fn input(&self) -> (u64, &Histogram) {
         (self.typed_bytes, &self.input_to_frame)
     }
 
-    /// When [`Input::Tick`] must come if nothing else happens before.
+    /// Returns the time at which [`Input::Tick`] must be sent if no other input comes first.
     pub fn wake_at(&self) -> Option<Instant> {
-        let waits_for_echo = !self.looks.is_empty() && !self.frames.in_burst();
-        let look = self.typed.filter(|_| waits_for_echo).map(|typed| typed + ECHO_PATIENCE);
-        let interrupt = self.interrupting.as_ref().and_then(Stage::wake_at);
+        let waits_for_echo = !self.screen_reads.is_empty() && !self.frames.in_burst();
+        let look = self.last_client_input.filter(|_| waits_for_echo).map(|typed| typed + ECHO_TIMEOUT);
+        let interrupt = self.interrupting.as_ref().and_then(InterruptStage::wake_at);
         [self.frames.due(), self.waits.wake_at(self.frames.in_burst()), look, interrupt].into_iter().flatten().min()
     }
 
-    /// Takes note of what happened and says what to do about it, in order.
+    /// Handles an input and returns the effects in order.
     pub fn handle(&mut self, input: Input, now: Instant, view: &impl View) -> Vec<Effect> {
         let mut effects = Vec::new();
         match input {
@@ -326,21 +319,21 @@ impl Session {
             Input::Interrupted => self.interrupted(now, &mut effects),
             Input::Unread(unread) => self.unread(unread, now, &mut effects),
             Input::Unwritable => self.lose(Loss::Ended, &mut effects),
-            Input::Wrote(left) => self.left(left, now, &mut effects),
-            Input::Look(ticket, Sight::Now) => effects.push(Effect::Show(ticket)),
-            Input::Look(ticket, Sight::Settled) => {
-                self.looks.push(ticket);
-                self.show(now, &mut effects);
+            Input::Wrote(left) => self.remaining(left, now, &mut effects),
+            Input::ReadScreen(ticket, ScreenTiming::Now) => effects.push(Effect::Show(ticket)),
+            Input::ReadScreen(ticket, ScreenTiming::Settled) => {
+                self.screen_reads.push(ticket);
+                self.answer_screen_reads(now, &mut effects);
             }
             Input::Wait(ticket, condition, timeout) => {
-                if self.waits.count() >= MOST_WAITS {
+                if self.waits.count() >= MAX_OPEN_WAITS {
                     effects.push(Effect::Answer(ticket, Err(Refusal::TooManyWaits)));
                 } else {
                     self.waits.add(ticket, condition, now, timeout);
-                    self.look_at_waits(false, now, view, &mut effects);
+                    self.check_waits(false, now, view, &mut effects);
                 }
             }
-            Input::Leave(ticket) => self.waits.remove(ticket),
+            Input::CancelWait(ticket) => self.waits.remove(ticket),
             Input::Output(output) => {
                 if let Some(stage) = &mut self.interrupting {
                     stage.output(now);
@@ -356,11 +349,11 @@ impl Session {
             }
             Input::Window(size) => effects.extend([Effect::Resize(size), Effect::Publish(Event::Resized(size))]),
             Input::Stopped(stopped) => {
-                if self.becomes(if stopped { Status::Stopped } else { Status::Running }, now) {
+                if self.set_status(if stopped { Status::Stopped } else { Status::Running }, now) {
                     effects.push(Effect::Publish(Event::Stopped(stopped)));
                 }
             }
-            Input::Exited(exit) => drop(self.becomes(Status::Exited(exit), now)),
+            Input::Exited(exit) => drop(self.set_status(Status::Exited(exit), now)),
             Input::Drained => {
                 self.drained = true;
                 self.lose(Loss::Ended, &mut effects);
@@ -371,30 +364,30 @@ impl Session {
                 self.frame(now, view, &mut effects);
             }
             Input::Drawn => {
-                self.typed = None;
-                self.show(now, &mut effects);
+                self.last_client_input = None;
+                self.answer_screen_reads(now, &mut effects);
             }
             Input::Gauged(gauges) => {
                 self.gauges = gauges;
-                self.look_at_waits(false, now, view, &mut effects);
+                self.check_waits(false, now, view, &mut effects);
             }
             Input::Tick => {
                 if self.frames.tick(now) {
                     self.frame(now, view, &mut effects);
                 } else {
-                    self.look_at_waits(false, now, view, &mut effects);
+                    self.check_waits(false, now, view, &mut effects);
                 }
-                self.typed = self.typed.filter(|typed| now < *typed + ECHO_PATIENCE);
-                self.show(now, &mut effects);
+                self.last_client_input = self.last_client_input.filter(|typed| now < *typed + ECHO_TIMEOUT);
+                self.answer_screen_reads(now, &mut effects);
                 self.settle(now, &mut effects);
             }
         }
         effects
     }
 
-    /// Takes on a status; false if that changes nothing.
-    fn becomes(&mut self, status: Status, now: Instant) -> bool {
-        // What stops or goes on after the end is news of the past.
+    /// Sets the status; false if nothing changed.
+    fn set_status(&mut self, status: Status, now: Instant) -> bool {
+        // Stop and continue events after the end are outdated.
         let changes = !matches!(self.status, Status::Exited(_)) && self.status != status;
         if changes {
             self.status = status;
@@ -403,17 +396,17 @@ impl Session {
         changes
     }
 
-    /// A frame is complete: whoever watches is told.
+    /// Handles a completed frame: waits and screen reads are answered.
     fn frame(&mut self, now: Instant, view: &impl View, effects: &mut Vec<Effect>) {
-        if let Some(typed) = self.typed.take() {
+        if let Some(typed) = self.last_client_input.take() {
             self.input_to_frame.observe(now.saturating_duration_since(typed));
         }
-        self.look_at_waits(true, now, view, effects);
-        self.show(now, effects);
+        self.check_waits(true, now, view, effects);
+        self.answer_screen_reads(now, effects);
     }
 
-    fn look_at_waits(&mut self, changed: bool, now: Instant, view: &impl View, effects: &mut Vec<Effect>) {
-        let seen = Seen {
+    fn check_waits(&mut self, changed: bool, now: Instant, view: &impl View, effects: &mut Vec<Effect>) {
+        let seen = WaitContext {
             frames: self.frames.count(),
             last_frame: self.frames.last(),
             in_burst: self.frames.in_burst(),
@@ -426,10 +419,10 @@ impl Session {
             .extend(self.waits.settle(&seen, view).into_iter().map(|(ticket, waited)| Effect::Waited(ticket, waited)));
     }
 
-    fn show(&mut self, now: Instant, effects: &mut Vec<Effect>) {
-        let echo_may_come = self.typed.is_some_and(|typed| now < typed + ECHO_PATIENCE);
+    fn answer_screen_reads(&mut self, now: Instant, effects: &mut Vec<Effect>) {
+        let echo_may_come = self.last_client_input.is_some_and(|typed| now < typed + ECHO_TIMEOUT);
         if self.drained || !(echo_may_come || self.frames.in_burst()) {
-            effects.extend(self.looks.drain(..).map(Effect::Show));
+            effects.extend(self.screen_reads.drain(..).map(Effect::Show));
         }
     }
 }

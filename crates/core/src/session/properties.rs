@@ -1,5 +1,4 @@
-//! Properties of request ids in a terminal session: under one id at most one text is typed, and whoever repeats it gets its
-//! result.
+//! Properties of request ids in a terminal session: one id types at most one text, and a retry gets its result.
 
 use std::collections::HashMap;
 
@@ -8,8 +7,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::request::Content;
 
-/// Lifetime of an id, in seconds.
-const REMEMBERED: u64 = 600;
+/// Lifetime of a request id in seconds.
+const REQUEST_ID_TTL_SECONDS: u64 = 600;
 
 struct Blank;
 
@@ -54,7 +53,7 @@ proptest! {
                 Effect::Answer(_, answer) => Some(answer.clone()),
                 _ => None,
             });
-            match typed.get(&id).filter(|(at, ..)| clock - at < REMEMBERED) {
+            match typed.get(&id).filter(|(at, ..)| clock - at < REQUEST_ID_TTL_SECONDS) {
                 Some((_, by, first)) if (*by, *first) == (sender, text) => {
                     prop_assert_eq!(writes, 0);
                     prop_assert!(answer.unwrap().unwrap().duplicate);
@@ -66,7 +65,7 @@ proptest! {
                 None => {
                     prop_assert_eq!(writes, 1);
                     typed.insert(id, (clock, sender, text));
-                    // What the terminal has not taken waits; that changes nothing for a retry.
+                    // The terminal may not have accepted all bytes; that does not matter for a retry.
                     let left = if reads { 0 } else { words.len() };
                     session.handle(Input::Offered(left), now, &Blank);
                     session.handle(Input::Wrote(0), now, &Blank);

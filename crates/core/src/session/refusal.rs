@@ -1,61 +1,65 @@
 //! Reasons for which a terminal session refuses a command.
 
-use super::{LONGEST_QUEUE, Loss, MOST_WAITS};
+use super::{Loss, MAX_OPEN_WAITS, MAX_QUEUED_INPUT_BYTES};
 use crate::reason::Reason;
 use crate::terminal::Size;
 
-/// Why a command was not carried out.
+/// Reason for which a command was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// Nobody is left to take it.
+    /// The program or its output has ended.
     #[error("the program has ended")]
     Ended,
-    /// The program does not read, and enough waits for it already.
-    #[error("the program does not read its input, and {queued} bytes already wait for it; try again when it does")]
+    /// The program does not read its input, and the queue is full.
+    #[error("the program is not reading its input: {queued} bytes are queued; retry when it reads")]
     QueueFull {
-        /// Bytes that wait.
+        /// Number of queued bytes.
         queued: usize,
     },
-    /// More than can ever wait.
-    #[error("the input has {0} bytes; at most {LONGEST_QUEUE} can be typed at once")]
+    /// The input exceeds the size of the queue.
+    #[error("the input has {0} bytes; at most {MAX_QUEUED_INPUT_BYTES} can be typed at once")]
     TooLong(usize),
     /// An interrupt discarded the input before the program had read all of it.
     #[error("the input was discarded by an interrupt")]
     Interrupted,
-    /// The terminal's mode has no such input.
-    #[error("the program does not ask for mouse events now")]
+    /// The terminal mode does not accept this input.
+    #[error("the program has not enabled mouse events")]
     NotWanted,
-    /// There is no such cell.
-    #[error("the mouse is outside of the terminal, which has {0} cells")]
+    /// The cell is outside the terminal.
+    #[error("the mouse position is outside the terminal, which has {0} cells")]
     OffScreen(Size),
-    /// The person's window decides.
-    #[error("a person's terminal is attached, and its window decides the size")]
+    /// The attached terminal determines the size.
+    #[error("a terminal is attached and determines the size")]
     Attached,
-    /// The id belongs to another command, or to the same with other content.
-    #[error("this request_id was used for another command or for other content; use another one")]
+    /// The request id was used for another command or other content.
+    #[error("this request_id was used for a different command or content; use a new one")]
     RequestIdReused,
-    /// No more ids can be kept.
-    #[error("too many request_ids within ten minutes")]
+    /// The bound on stored request ids is reached.
+    #[error("too many request_ids within ten minutes; retry later")]
     LedgerFull,
-    /// There is no process.
-    #[error("this is wh itself, which takes no signals through its own door; /exit ends it")]
+    /// There is no process to signal.
+    #[error("this session shows wh itself, which accepts no signals through its API; end it with /exit")]
     NoProcess,
-    /// wh ended before it was known whether the program had read all of the input.
-    #[error("wh ended before the program had read all of it; it is not known what arrived, and it is not typed again")]
+    /// `wh` ended before all of the input was delivered.
+    #[error(
+        "wh ended before the program had read all of the input; it is unknown which part arrived, and it is not typed again"
+    )]
     CutOff,
-    /// It could not be stored; nothing was done.
-    #[error("it could not be stored, and nothing was done: {0}")]
+    /// The command could not be stored, and was not executed.
+    #[error("the command could not be stored and was not executed: {0}")]
     NotStored(String),
-    /// It was accepted, and that could not be stored.
-    #[error("it was accepted, but that could not be stored; read its receipt before it is sent again: {0}")]
+    /// The command was executed, and the result could not be stored.
+    #[error(
+        "the command was executed, but its result could not be stored; read its receipt before sending it again: {0}"
+    )]
     ResultNotStored(String),
-    /// No more waits can be open.
-    #[error("{MOST_WAITS} waits are open already; try again when one is over")]
+    /// The bound on open waits is reached.
+    #[error("{MAX_OPEN_WAITS} waits are already open; retry when one has ended")]
     TooManyWaits,
 }
 
 impl Refusal {
-    /// The reason, for programs.
+    /// Returns the stable code for programs.
     pub fn reason(&self) -> Reason {
         match self {
             Self::Ended => Reason::Ended,

@@ -25,13 +25,13 @@ impl View for Screen {
     }
 }
 
-/// A session with a clock that moves only when it is told to.
+/// A session with a manual clock.
 struct Bench {
     session: Session,
     now: Instant,
     screen: Screen,
     published: Vec<Event>,
-    settled: Vec<(RequestId, Fate)>,
+    settled: Vec<(RequestId, DeliveryState)>,
 }
 
 impl Bench {
@@ -45,12 +45,12 @@ impl Bench {
         self
     }
 
-    /// What is to be done about it, beside telling those who watch.
+    /// Returns the effects, except publications and settled commands.
     fn happens(&mut self, input: Input) -> Vec<Effect> {
         let mut effects = self.session.handle(input, self.now, &self.screen);
         self.settled.extend(effects.extract_if(.., |effect| matches!(effect, Effect::Settled(..))).filter_map(
             |effect| match effect {
-                Effect::Settled(id, taken) => Some((id, taken.fate)),
+                Effect::Settled(id, taken) => Some((id, taken.delivery)),
                 _ => None,
             },
         ));
@@ -68,7 +68,7 @@ impl Bench {
         self.happens(Input::Command(Ticket(ticket), id.map(|id| request(id, bytes)), command))
     }
 
-    /// Types, and waits until all of it is delivered or lost.
+    /// Types with [`AnswerAt::Settled`].
     fn delivers(&mut self, ticket: u64, bytes: &[u8]) -> Vec<Effect> {
         let command = Command::Type { bytes: bytes.into(), answer: AnswerAt::Settled };
         self.happens(Input::Command(Ticket(ticket), None, command))
@@ -79,22 +79,22 @@ impl Bench {
         self.happens(Input::Command(Ticket(ticket), id.map(|id| request(id, then)), command))
     }
 
-    fn done(&self, ticket: u64, fate: Fate, duplicate: bool) -> Effect {
-        Effect::Answer(Ticket(ticket), Ok(Done { fate, duplicate }))
+    fn done(&self, ticket: u64, delivery: DeliveryState, duplicate: bool) -> Effect {
+        Effect::Answer(Ticket(ticket), Ok(InputAccepted { delivery, duplicate }))
     }
 
-    /// The terminal has taken all of it, now.
+    /// Returns the answer of a command whose bytes were all delivered now.
     fn delivered(&self, ticket: u64) -> Effect {
-        self.done(ticket, Fate::Delivered(self.now), false)
+        self.done(ticket, DeliveryState::Delivered(self.now), false)
     }
 
-    fn fate(&mut self, id: &str) -> Fate {
-        self.session.receipt(&RequestId::new(id).unwrap(), self.now).unwrap().fate
+    fn delivery(&mut self, id: &str) -> DeliveryState {
+        self.session.receipt(&RequestId::new(id).unwrap(), self.now).unwrap().delivery
     }
 
     fn shows(&mut self, text: &'static str) -> Vec<Effect> {
         self.screen.text = text;
-        self.happens(Input::Output(Output { updates: 1, loose: false }))
+        self.happens(Input::Output(FrameBoundaries { updates: 1, unsynchronized: false }))
     }
 
     fn waits(&mut self, ticket: u64, condition: &str, milliseconds: u64) -> Vec<Effect> {
@@ -111,8 +111,8 @@ fn refused(ticket: u64, refusal: Refusal) -> Effect {
     Effect::Answer(Ticket(ticket), Err(refusal))
 }
 
-fn waited(ticket: u64, why: Why, milliseconds: u64) -> Effect {
-    Effect::Waited(Ticket(ticket), Waited { why, elapsed: Duration::from_millis(milliseconds) })
+fn waited(ticket: u64, why: WaitOutcome, milliseconds: u64) -> Effect {
+    Effect::Waited(Ticket(ticket), WaitResult { outcome: why, elapsed: Duration::from_millis(milliseconds) })
 }
 
 #[test]
@@ -128,17 +128,17 @@ fn a_retried_request_is_delivered_once() {
     bench.types(1, Some("r1"), b"ls");
     bench.happens(Input::Offered(2));
     for ticket in 2..12 {
-        assert_eq!(bench.types(ticket, Some("r1"), b"ls"), [bench.done(ticket, Fate::Waits, true)]);
+        assert_eq!(bench.types(ticket, Some("r1"), b"ls"), [bench.done(ticket, DeliveryState::Queued, true)]);
     }
     assert_eq!(bench.after(600_000).types(12, Some("r1"), b"ls"), [Effect::Write(b"ls".into())]);
 }
 
 #[test]
-fn what_was_refused_is_no_duplicate() {
+fn a_refused_command_is_not_a_duplicate() {
     let mut bench = Bench::new();
-    bench.types(1, None, &vec![0; LONGEST_QUEUE]);
-    bench.happens(Input::Offered(LONGEST_QUEUE));
-    assert_eq!(bench.types(2, Some("r1"), b"x"), [refused(2, Refusal::QueueFull { queued: LONGEST_QUEUE })]);
+    bench.types(1, None, &vec![0; MAX_QUEUED_INPUT_BYTES]);
+    bench.happens(Input::Offered(MAX_QUEUED_INPUT_BYTES));
+    assert_eq!(bench.types(2, Some("r1"), b"x"), [refused(2, Refusal::QueueFull { queued: MAX_QUEUED_INPUT_BYTES })]);
     bench.happens(Input::Wrote(0));
     assert_eq!(bench.types(3, Some("r1"), b"x"), [Effect::Write(b"x".into())]);
 }
@@ -163,29 +163,29 @@ fn a_caller_may_be_answered_when_the_last_byte_is_delivered_or_lost() {
     bench.delivers(2, b"67890");
     assert_eq!(bench.happens(Input::Offered(8)), []);
     assert_eq!(bench.happens(Input::Wrote(5)), [bench.delivered(1)]);
-    assert_eq!(bench.happens(Input::Unwritable), [bench.done(2, Fate::Lost(Loss::Ended), false)]);
+    assert_eq!(bench.happens(Input::Unwritable), [bench.done(2, DeliveryState::Lost(Loss::Ended), false)]);
 }
 
 #[test]
-fn a_persons_keys_and_the_terminals_replies_are_queued_like_everything_else() {
+fn keys_and_terminal_replies_are_queued_like_commands() {
     let mut bench = Bench::new();
     assert_eq!(bench.happens(Input::Keys(b"key".into())), [Effect::Write(b"key".into())]);
     assert_eq!(bench.happens(Input::Offered(3)), []);
     assert_eq!(bench.happens(Input::Replied(b"reply".into())), [Effect::Reply(b"reply".into())]);
     bench.happens(Input::Offered(8));
     bench.types(1, Some("r1"), b"text");
-    assert_eq!(bench.happens(Input::Offered(12)), [bench.done(1, Fate::Waits, false)]);
+    assert_eq!(bench.happens(Input::Offered(12)), [bench.done(1, DeliveryState::Queued, false)]);
     assert_eq!(bench.session.queued(), 12);
     bench.happens(Input::Wrote(1));
-    assert_eq!(bench.fate("r1"), Fate::Waits);
+    assert_eq!(bench.delivery("r1"), DeliveryState::Queued);
     bench.happens(Input::Wrote(0));
-    assert_eq!(bench.fate("r1"), Fate::Delivered(bench.now));
+    assert_eq!(bench.delivery("r1"), DeliveryState::Delivered(bench.now));
     bench.happens(Input::Attached(true));
     assert_eq!(bench.happens(Input::Replied(b"reply".into())), [], "the person's own terminal replies");
 }
 
 #[test]
-fn the_persons_window_decides_the_size() {
+fn an_attached_terminal_determines_the_size() {
     let mut bench = Bench::new();
     let size = Size { columns: 80, rows: 24 };
     bench.happens(Input::Attached(true));
@@ -198,13 +198,13 @@ fn the_persons_window_decides_the_size() {
 }
 
 #[test]
-fn nothing_is_typed_to_a_program_that_has_ended_but_a_retry_hears_what_became_of_it() {
+fn an_ended_program_gets_no_input_but_a_retry_is_answered() {
     let mut bench = Bench::new();
     bench.types(1, Some("r1"), b"exit\r");
     bench.happens(Input::Offered(0));
     bench.happens(Input::Exited(Exit::Code(0)));
     assert_eq!(bench.types(2, None, b"x"), [refused(2, Refusal::Ended)]);
-    assert_eq!(bench.types(3, Some("r1"), b"exit\r"), [bench.done(3, Fate::Delivered(bench.now), true)]);
+    assert_eq!(bench.types(3, Some("r1"), b"exit\r"), [bench.done(3, DeliveryState::Delivered(bench.now), true)]);
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn input_that_the_mode_does_not_have_is_refused_unless_it_is_a_retry() {
     assert_eq!(refuse(&mut bench, Some(&request)), Err(Refusal::NotWanted));
     bench.types(1, Some("r1"), b"click");
     bench.happens(Input::Offered(0));
-    let duplicate = Done { fate: Fate::Delivered(bench.now), duplicate: true };
+    let duplicate = InputAccepted { delivery: DeliveryState::Delivered(bench.now), duplicate: true };
     assert_eq!(refuse(&mut bench, Some(&request)), Ok(duplicate));
     assert_eq!(refuse(&mut bench, Some(&other)), Err(Refusal::RequestIdReused));
     bench.happens(Input::Exited(Exit::Code(0)));
@@ -231,7 +231,7 @@ fn a_wait_ends_with_the_frame_that_matches() {
     let mut bench = Bench::new();
     assert_eq!(bench.waits(1, r#"screen_contains "done""#, 5000), []);
     assert_eq!(bench.after(10).shows("working"), []);
-    assert_eq!(bench.after(10).shows("done"), [waited(1, Why::Matched, 20)]);
+    assert_eq!(bench.after(10).shows("done"), [waited(1, WaitOutcome::Matched, 20)]);
     assert_eq!(bench.session.open_waits(), 0);
 }
 
@@ -239,7 +239,7 @@ fn a_wait_ends_with_the_frame_that_matches() {
 fn a_wait_for_what_already_holds_ends_at_once() {
     let mut bench = Bench::new();
     bench.shows("ready");
-    assert_eq!(bench.waits(1, r#"screen_contains "ready" and frames >= 1"#, 1), [waited(1, Why::Matched, 0)]);
+    assert_eq!(bench.waits(1, r#"screen_contains "ready" and frames >= 1"#, 1), [waited(1, WaitOutcome::Matched, 0)]);
 }
 
 #[test]
@@ -248,21 +248,21 @@ fn a_wait_that_does_not_match_ends_in_time() {
     bench.waits(1, "exited", 100);
     assert_eq!(bench.session.wake_at(), Some(bench.now + Duration::from_millis(100)));
     assert_eq!(bench.after(99).happens(Input::Tick), []);
-    assert_eq!(bench.after(1).happens(Input::Tick), [waited(1, Why::TimedOut, 100)]);
+    assert_eq!(bench.after(1).happens(Input::Tick), [waited(1, WaitOutcome::TimedOut, 100)]);
 }
 
 #[test]
-fn a_caller_that_hangs_up_no_longer_waits() {
+fn a_cancelled_wait_is_removed() {
     let mut bench = Bench::new();
     bench.waits(1, "exited", 100);
-    bench.happens(Input::Leave(Ticket(1)));
+    bench.happens(Input::CancelWait(Ticket(1)));
     assert_eq!((bench.session.open_waits(), bench.session.wake_at()), (0, None));
 }
 
 #[test]
 fn too_many_waits_are_refused() {
     let mut bench = Bench::new();
-    for ticket in 0..MOST_WAITS as u64 {
+    for ticket in 0..MAX_OPEN_WAITS as u64 {
         bench.waits(ticket, "exited", 100);
     }
     assert_eq!(bench.waits(999, "exited", 100), [refused(999, Refusal::TooManyWaits)]);
@@ -277,8 +277,11 @@ fn the_end_of_the_program_answers_every_wait() {
     bench.after(5).happens(Input::Exited(Exit::Signal(9)));
     assert_eq!(bench.session.open_waits(), 3);
     let effects = bench.happens(Input::Drained);
-    assert_eq!(effects, [waited(1, Why::Matched, 5), waited(2, Why::Ended, 5), waited(3, Why::Matched, 5)]);
-    assert_eq!(bench.waits(4, "message_count > 5", 1000), [waited(4, Why::Ended, 0)]);
+    assert_eq!(
+        effects,
+        [waited(1, WaitOutcome::Matched, 5), waited(2, WaitOutcome::Ended, 5), waited(3, WaitOutcome::Matched, 5)]
+    );
+    assert_eq!(bench.waits(4, "message_count > 5", 1000), [waited(4, WaitOutcome::Ended, 0)]);
 }
 
 #[test]
@@ -290,25 +293,25 @@ fn a_screen_is_stable_when_it_has_looked_the_same_for_long_enough() {
     assert_eq!(bench.after(40).shows("b"), []);
     assert_eq!(bench.after(60).shows("b"), [], "the same picture painted again");
     assert_eq!(bench.session.wake_at(), Some(bench.now + Duration::from_millis(40)));
-    assert_eq!(bench.after(40).happens(Input::Tick), [waited(1, Why::Matched, 140)]);
+    assert_eq!(bench.after(40).happens(Input::Tick), [waited(1, WaitOutcome::Matched, 140)]);
 }
 
 #[test]
-fn a_look_right_after_typing_waits_for_the_effect() {
+fn a_screen_read_after_typing_waits_for_the_effect() {
     let mut bench = Bench::new();
     bench.types(1, None, b"x");
     bench.happens(Input::Offered(0));
-    assert_eq!(bench.happens(Input::Look(Ticket(2), Sight::Settled)), []);
+    assert_eq!(bench.happens(Input::ReadScreen(Ticket(2), ScreenTiming::Settled)), []);
     assert_eq!(bench.after(3).shows("x"), [Effect::Show(Ticket(2))]);
-    assert_eq!(bench.happens(Input::Look(Ticket(3), Sight::Settled)), [Effect::Show(Ticket(3))]);
+    assert_eq!(bench.happens(Input::ReadScreen(Ticket(3), ScreenTiming::Settled)), [Effect::Show(Ticket(3))]);
 }
 
 #[test]
-fn a_look_does_not_wait_long_for_a_program_that_shows_nothing() {
+fn a_screen_read_does_not_wait_long_for_a_silent_program() {
     let mut bench = Bench::new();
     bench.types(1, None, b"x");
     bench.happens(Input::Offered(0));
-    bench.happens(Input::Look(Ticket(2), Sight::Settled));
+    bench.happens(Input::ReadScreen(Ticket(2), ScreenTiming::Settled));
     let wake = bench.session.wake_at().unwrap();
     assert!(wake - bench.now <= Duration::from_millis(100));
     bench.now = wake;
@@ -316,7 +319,7 @@ fn a_look_does_not_wait_long_for_a_program_that_shows_nothing() {
 }
 
 #[test]
-fn the_status_follows_the_process_and_never_comes_back_from_the_dead() {
+fn the_status_follows_the_process_and_is_final_after_its_end() {
     let mut bench = Bench::new();
     bench.after(1).happens(Input::Stopped(true));
     assert_eq!(bench.session.status(), (Status::Stopped, bench.now));
@@ -327,7 +330,7 @@ fn the_status_follows_the_process_and_never_comes_back_from_the_dead() {
 }
 
 #[test]
-fn those_who_watch_are_told_what_happened_in_order_and_once() {
+fn events_are_published_in_order_and_once() {
     let mut bench = Bench::new();
     let size = Size { columns: 80, rows: 24 };
     bench.types(1, Some("r1"), b"ls");
@@ -352,18 +355,18 @@ fn those_who_watch_are_told_what_happened_in_order_and_once() {
 }
 
 #[test]
-fn a_look_shows_no_half_frame_unless_it_asks_for_this_moment() {
+fn a_screen_read_has_complete_frames_unless_it_is_immediate() {
     let mut bench = Bench::new();
-    bench.happens(Input::Output(Output { updates: 0, loose: true }));
-    assert_eq!(bench.happens(Input::Look(Ticket(1), Sight::Settled)), []);
-    assert_eq!(bench.happens(Input::Look(Ticket(2), Sight::Now)), [Effect::Show(Ticket(2))]);
+    bench.happens(Input::Output(FrameBoundaries { updates: 0, unsynchronized: true }));
+    assert_eq!(bench.happens(Input::ReadScreen(Ticket(1), ScreenTiming::Settled)), []);
+    assert_eq!(bench.happens(Input::ReadScreen(Ticket(2), ScreenTiming::Now)), [Effect::Show(Ticket(2))]);
     bench.now = bench.session.wake_at().unwrap();
     assert_eq!(bench.happens(Input::Tick), [Effect::Show(Ticket(1))]);
 }
 
 const DISCARD: Effect = Effect::DiscardInput { keep_next: true };
 
-const WITH_SIGNALS: UnreadInput = UnreadInput { bytes: 0, signals: true, runs: false };
+const WITH_SIGNALS: UnreadInput = UnreadInput { bytes: 0, signals: true, runnable: false };
 
 #[test]
 fn a_program_that_was_reading_is_interrupted_when_it_pauses() {
@@ -374,9 +377,9 @@ fn a_program_that_was_reading_is_interrupted_when_it_pauses() {
     assert_eq!(bench.happens(Input::Discarded(WITH_SIGNALS)), []);
     bench.after(30).shows("$ a line");
     assert_eq!(bench.after(49).happens(Input::Tick), []);
-    assert_eq!(bench.after(1).happens(Input::Tick), [Effect::LookAtInput]);
-    assert_eq!(bench.happens(Input::Unread(UnreadInput { runs: true, ..WITH_SIGNALS })), []);
-    assert_eq!(bench.after(20).happens(Input::Tick), [Effect::LookAtInput]);
+    assert_eq!(bench.after(1).happens(Input::Tick), [Effect::CheckUnreadInput]);
+    assert_eq!(bench.happens(Input::Unread(UnreadInput { runnable: true, ..WITH_SIGNALS })), []);
+    assert_eq!(bench.after(20).happens(Input::Tick), [Effect::CheckUnreadInput]);
     assert_eq!(bench.happens(Input::Unread(WITH_SIGNALS)), [Effect::DiscardInput { keep_next: false }]);
     assert_eq!(bench.happens(Input::Discarded(WITH_SIGNALS)), [Effect::Interrupt]);
     assert_eq!(bench.happens(Input::Interrupted), [bench.delivered(2)]);
@@ -388,12 +391,12 @@ fn a_text_after_an_interrupt_is_typed_when_the_program_pauses_after_output() {
     assert_eq!(bench.interrupts(1, Some("r1"), b"ls\r"), [DISCARD]);
     assert_eq!(bench.happens(Input::Discarded(WITH_SIGNALS)), [Effect::Interrupt]);
     assert_eq!(bench.happens(Input::Interrupted), []);
-    assert_eq!(bench.interrupts(2, Some("r1"), b"ls\r"), [bench.done(2, Fate::Waits, true)]);
+    assert_eq!(bench.interrupts(2, Some("r1"), b"ls\r"), [bench.done(2, DeliveryState::Queued, true)]);
     bench.after(10).shows("^C");
     bench.after(30).shows("$");
     assert_eq!(bench.after(49).happens(Input::Tick), []);
     assert_eq!(bench.session.wake_at(), Some(bench.now + Duration::from_millis(1)));
-    assert_eq!(bench.after(1).happens(Input::Tick), [Effect::LookAtInput]);
+    assert_eq!(bench.after(1).happens(Input::Tick), [Effect::CheckUnreadInput]);
     assert_eq!(bench.happens(Input::Unread(WITH_SIGNALS)), [Effect::Write(b"ls\r".into())]);
     assert_eq!(bench.happens(Input::Offered(0)), [bench.delivered(1)]);
     assert_eq!(bench.session.wake_at(), None);
@@ -404,8 +407,8 @@ fn a_text_after_an_interrupt_is_typed_to_a_silent_program_after_a_second() {
     let mut bench = Bench::new();
     bench.interrupts(1, None, b"x");
     bench.happens(Input::Interrupted);
-    assert_eq!(bench.session.wake_at(), Some(bench.now + INTERRUPT_SILENCE));
-    assert_eq!(bench.after(1000).happens(Input::Tick), [Effect::LookAtInput]);
+    assert_eq!(bench.session.wake_at(), Some(bench.now + INTERRUPT_SILENCE_TIMEOUT));
+    assert_eq!(bench.after(1000).happens(Input::Tick), [Effect::CheckUnreadInput]);
     assert_eq!(bench.happens(Input::Unread(WITH_SIGNALS)), [Effect::Write(b"x".into())]);
 }
 
@@ -420,7 +423,7 @@ fn an_interrupt_is_answered_when_the_program_has_it_and_later_input_waits() {
     bench.happens(Input::Offered(0));
     assert_eq!(bench.session.queued(), 2);
     bench.shows("$");
-    assert_eq!(bench.after(50).happens(Input::Tick), [Effect::LookAtInput]);
+    assert_eq!(bench.after(50).happens(Input::Tick), [Effect::CheckUnreadInput]);
     assert_eq!(bench.happens(Input::Unread(WITH_SIGNALS)), [Effect::Write(b"a".into())]);
     assert_eq!(bench.happens(Input::Offered(0)), [bench.delivered(2), Effect::Write(b"b".into())]);
     assert_eq!(bench.happens(Input::Offered(0)), []);
@@ -439,11 +442,11 @@ fn an_interrupt_by_a_byte_is_not_answered_before_the_byte_was_read() {
     for _ in 0..20 {
         bench.now = bench.session.wake_at().unwrap();
         let effects = bench.happens(Input::Tick);
-        let late = Effect::Answer(Ticket(2), Ok(Done { fate: Fate::Waits, duplicate: false }));
-        assert!(effects.iter().all(|effect| *effect == Effect::LookAtInput || *effect == late), "{effects:?}");
-        bench.happens(Input::Unread(UnreadInput { bytes: 1, signals: false, runs: false }));
+        let late = Effect::Answer(Ticket(2), Ok(InputAccepted { delivery: DeliveryState::Queued, duplicate: false }));
+        assert!(effects.iter().all(|effect| *effect == Effect::CheckUnreadInput || *effect == late), "{effects:?}");
+        bench.happens(Input::Unread(UnreadInput { bytes: 1, signals: false, runnable: false }));
     }
-    assert_eq!(bench.fate("r1"), Fate::Waits);
+    assert_eq!(bench.delivery("r1"), DeliveryState::Queued);
     bench.now = bench.session.wake_at().unwrap();
     bench.happens(Input::Tick);
     let effects = bench.happens(Input::Unread(UnreadInput { signals: false, ..WITH_SIGNALS }));
@@ -451,15 +454,15 @@ fn an_interrupt_by_a_byte_is_not_answered_before_the_byte_was_read() {
 }
 
 #[test]
-fn an_interrupt_discards_the_queue_and_tells_whose_it_was() {
+fn an_interrupt_discards_the_queue_and_answers_its_callers() {
     let mut bench = Bench::new();
     bench.types(1, Some("r1"), b"12345");
     bench.happens(Input::Offered(5));
     bench.delivers(2, b"67890");
     bench.happens(Input::Offered(10));
-    let lost = Fate::Lost(Loss::Interrupted);
+    let lost = DeliveryState::Lost(Loss::Interrupted);
     assert_eq!(bench.interrupts(3, None, b"text"), [bench.done(2, lost, false), DISCARD]);
-    assert_eq!((bench.fate("r1"), bench.session.queued()), (lost, 4));
+    assert_eq!((bench.delivery("r1"), bench.session.queued()), (lost, 4));
     bench.happens(Input::Interrupted);
     bench.types(4, Some("r4"), b"held");
     assert_eq!(
@@ -467,14 +470,14 @@ fn an_interrupt_discards_the_queue_and_tells_whose_it_was() {
         [bench.done(3, lost, false), bench.done(4, lost, false), DISCARD],
         "a second interrupt discards the text of the first"
     );
-    assert_eq!(bench.happens(Input::Unwritable), [bench.done(5, Fate::Lost(Loss::Ended), false)]);
+    assert_eq!(bench.happens(Input::Unwritable), [bench.done(5, DeliveryState::Lost(Loss::Ended), false)]);
 }
 
 #[test]
 fn an_interrupt_is_not_refused_because_of_queued_input() {
     let mut bench = Bench::new();
-    bench.types(1, None, &vec![b'x'; LONGEST_QUEUE]);
-    bench.happens(Input::Offered(LONGEST_QUEUE));
-    assert_eq!(bench.types(2, None, b"x"), [refused(2, Refusal::QueueFull { queued: LONGEST_QUEUE })]);
+    bench.types(1, None, &vec![b'x'; MAX_QUEUED_INPUT_BYTES]);
+    bench.happens(Input::Offered(MAX_QUEUED_INPUT_BYTES));
+    assert_eq!(bench.types(2, None, b"x"), [refused(2, Refusal::QueueFull { queued: MAX_QUEUED_INPUT_BYTES })]);
     assert_eq!(bench.interrupts(3, None, b"x"), [DISCARD]);
 }

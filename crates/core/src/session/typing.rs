@@ -1,25 +1,29 @@
-//! Commands and the bytes on their way to the program: what is refused, in which order bytes are written, and when their
-//! callers are answered.
+//! Commands and their input bytes: refusals, write order, and answers to callers.
 
 use std::time::Instant;
 
-use super::settling::{CTRL_C, Looked, Next, Settling, Stage};
-use super::taken::Caller;
+use super::delivery::PendingCaller;
+use super::interrupt::{CTRL_C, InterruptStage, InterruptStep, Settling, UnreadCheck};
 use super::{
-    AnswerAt, Command, Done, Effect, Fate, LONGEST_QUEUE, Loss, Refusal, Session, Status, Ticket, UnreadInput,
+    AnswerAt, Command, DeliveryState, Effect, InputAccepted, Loss, MAX_QUEUED_INPUT_BYTES, Refusal, Session, Status,
+    Ticket, UnreadInput,
 };
 use crate::event::Event;
 use crate::request::Request;
 
 impl Session {
-    /// Answer to a command that was made before, if this is its retry.
-    fn known(&mut self, request: Option<&Request>, now: Instant) -> Option<Result<Done, Refusal>> {
+    /// Returns the stored answer if this is a retry.
+    fn known(&mut self, request: Option<&Request>, now: Instant) -> Option<Result<InputAccepted, Refusal>> {
         request.and_then(|request| self.receipts.known(request, now))
     }
 
-    /// Answer to a command that cannot be carried out for `refusal`: a retry of one that was accepted is a duplicate
-    /// all the same.
-    pub fn refuse(&mut self, request: Option<&Request>, refusal: Refusal, now: Instant) -> Result<Done, Refusal> {
+    /// Refuses a command for `refusal`. A retry of an accepted command is still answered as a duplicate.
+    pub fn refuse(
+        &mut self,
+        request: Option<&Request>,
+        refusal: Refusal,
+        now: Instant,
+    ) -> Result<InputAccepted, Refusal> {
         self.known(request, now).unwrap_or_else(|| {
             self.admit(request)?;
             Err(refusal)
@@ -41,23 +45,23 @@ impl Session {
             return effects.push(Effect::Answer(ticket, Err(refusal)));
         }
         let id = request.as_ref().map(|request| request.id.clone());
-        let enter = |fate| request.map(|request| self.receipts.enter(request, fate, now));
+        let enter = |delivery| request.map(|request| self.receipts.enter(request, delivery, now));
         match command {
             Command::Type { bytes, answer } => {
-                enter(Fate::Waits);
+                enter(DeliveryState::Queued);
                 self.count(bytes.len(), effects);
-                return self.send(Some(Caller { ticket: Some(ticket), id, answer }), bytes, now, effects);
+                return self.send(Some(PendingCaller { ticket: Some(ticket), id, answer }), bytes, now, effects);
             }
             Command::Interrupt { then } => {
-                enter(Fate::Waits);
-                let stage = Stage::discarding(self.queued, self.last_typed, now);
+                enter(DeliveryState::Queued);
+                let stage = InterruptStage::discarding(self.queued, self.last_typed, now);
                 self.lose(Loss::Interrupted, effects);
                 self.interrupting = Some(stage);
                 self.count(1 + then.len(), effects);
-                let caller = Some(Caller { ticket: Some(ticket), id, answer: AnswerAt::Settled });
+                let caller = Some(PendingCaller { ticket: Some(ticket), id, answer: AnswerAt::Settled });
                 match then.is_empty() {
-                    true => self.interrupter = caller,
-                    false => self.held.push_back((caller, then)),
+                    true => self.interrupt_caller = caller,
+                    false => self.held_input.push_back((caller, then)),
                 }
                 return effects.push(Effect::DiscardInput { keep_next: true });
             }
@@ -67,9 +71,9 @@ impl Session {
                 effects.extend([Effect::Mark(label.clone()), Effect::Publish(Event::Marked(label))])
             }
         }
-        enter(Fate::Waits);
-        let caller = Caller { ticket: Some(ticket), id, answer: AnswerAt::Offered };
-        effects.extend(self.receipts.settle(caller, Fate::Delivered(now)));
+        enter(DeliveryState::Queued);
+        let caller = PendingCaller { ticket: Some(ticket), id, answer: AnswerAt::Offered };
+        effects.extend(self.receipts.settle(caller, DeliveryState::Delivered(now)));
     }
 
     fn admit(&self, request: Option<&Request>) -> Result<(), Refusal> {
@@ -77,18 +81,20 @@ impl Session {
             return Err(Refusal::Ended);
         }
         if request.is_some() {
-            self.receipts.room().map_err(|_| Refusal::LedgerFull)?;
+            self.receipts.check_capacity().map_err(|_| Refusal::LedgerFull)?;
         }
         Ok(())
     }
 
     fn admit_command(&self, command: &Command) -> Result<(), Refusal> {
         match command {
-            Command::Type { bytes, .. } | Command::Interrupt { then: bytes } if bytes.len() > LONGEST_QUEUE => {
+            Command::Type { bytes, .. } | Command::Interrupt { then: bytes }
+                if bytes.len() > MAX_QUEUED_INPUT_BYTES =>
+            {
                 Err(Refusal::TooLong(bytes.len()))
             }
-            // An interrupt discards what is queued.
-            Command::Type { bytes, .. } if self.queued() + bytes.len() > LONGEST_QUEUE => {
+            // An interrupt discards the queue, so the bound does not apply to it.
+            Command::Type { bytes, .. } if self.queued() + bytes.len() > MAX_QUEUED_INPUT_BYTES => {
                 Err(Refusal::QueueFull { queued: self.queued() })
             }
             Command::Resize(_) if self.attached => Err(Refusal::Attached),
@@ -102,21 +108,21 @@ impl Session {
         effects.push(Effect::Publish(Event::Typed { bytes }));
     }
 
-    /// Writes bytes, or holds them until the program has handled an interrupt.
-    fn send(&mut self, caller: Option<Caller>, bytes: Vec<u8>, now: Instant, effects: &mut Vec<Effect>) {
-        if self.interrupting.is_some() || !self.held.is_empty() {
-            return self.held.push_back((caller, bytes));
+    /// Writes bytes, or holds them back until the program has handled an interrupt.
+    fn send(&mut self, caller: Option<PendingCaller>, bytes: Vec<u8>, now: Instant, effects: &mut Vec<Effect>) {
+        if self.interrupting.is_some() || !self.held_input.is_empty() {
+            return self.held_input.push_back((caller, bytes));
         }
-        self.typed = caller.is_some().then_some(now).or(self.typed);
+        self.last_client_input = caller.is_some().then_some(now).or(self.last_client_input);
         self.write(caller, bytes, now, effects);
     }
 
-    /// Writes the first of the bytes that were held; the next follow when it was [offered](Session::offered).
+    /// Writes the first held input; the next follows after [`offered`](Session::offered).
     fn release(&mut self, now: Instant, effects: &mut Vec<Effect>) {
         if self.interrupting.is_none()
-            && let Some((caller, bytes)) = self.held.pop_front()
+            && let Some((caller, bytes)) = self.held_input.pop_front()
         {
-            self.typed = caller.is_some().then_some(now).or(self.typed);
+            self.last_client_input = caller.is_some().then_some(now).or(self.last_client_input);
             self.write(caller, bytes, now, effects);
         }
     }
@@ -124,21 +130,21 @@ impl Session {
     pub(super) fn discarded(&mut self, unread: UnreadInput, now: Instant, effects: &mut Vec<Effect>) {
         let Some(stage) = &mut self.interrupting else { return };
         match stage.discarded(unread, now) {
-            Next::Wait => {}
-            Next::Signal => effects.push(Effect::Interrupt),
-            Next::Byte => self.write(None, vec![CTRL_C], now, effects),
+            InterruptStep::Wait => {}
+            InterruptStep::Signal => effects.push(Effect::Interrupt),
+            InterruptStep::Byte => self.write(None, vec![CTRL_C], now, effects),
         }
     }
 
     pub(super) fn interrupted(&mut self, now: Instant, effects: &mut Vec<Effect>) {
-        self.interrupting = Some(Stage::Settling(Settling::by_signal(now)));
+        self.interrupting = Some(InterruptStage::Settling(Settling::by_signal(now)));
         self.settle(now, effects);
     }
 
     pub(super) fn unread(&mut self, unread: UnreadInput, now: Instant, effects: &mut Vec<Effect>) {
         let settling = match &mut self.interrupting {
             None => return,
-            Some(Stage::Settling(settling)) => settling,
+            Some(InterruptStage::Settling(settling)) => settling,
             Some(stage) => {
                 if stage.has_paused(unread, now) {
                     self.discard_again(effects);
@@ -146,46 +152,46 @@ impl Session {
                 return;
             }
         };
-        match settling.looked(unread, self.queued, now) {
-            Looked::Again => self.discard_again(effects),
-            Looked::Wait => self.settle(now, effects),
+        match settling.checked(unread, self.queued, now) {
+            UnreadCheck::Again => self.discard_again(effects),
+            UnreadCheck::Wait => self.settle(now, effects),
         }
     }
 
     fn discard_again(&mut self, effects: &mut Vec<Effect>) {
         self.queued = 0;
-        self.interrupting = Some(Stage::DiscardingAgain);
+        self.interrupting = Some(InterruptStage::DiscardingAgain);
         effects.push(Effect::DiscardInput { keep_next: false });
     }
 
-    /// Answers the callers for whom it is time, and types what was held once the program has handled the interrupt.
+    /// Answers callers that are due, and types the held input once the program has handled the interrupt.
     pub(super) fn settle(&mut self, now: Instant, effects: &mut Vec<Effect>) {
         if self.interrupting.as_ref().is_some_and(|stage| stage.is_quiet(now)) {
-            return effects.push(Effect::LookAtInput);
+            return effects.push(Effect::CheckUnreadInput);
         }
-        let Some(Stage::Settling(settling)) = &self.interrupting else { return };
+        let Some(InterruptStage::Settling(settling)) = &self.interrupting else { return };
         if settling.delivered()
-            && let Some(caller) = self.interrupter.take()
+            && let Some(caller) = self.interrupt_caller.take()
         {
-            effects.extend(self.receipts.settle(caller, Fate::Delivered(now)));
+            effects.extend(self.receipts.settle(caller, DeliveryState::Delivered(now)));
         }
         if settling.is_over() {
             self.interrupting = None;
             return self.release(now, effects);
         }
-        if settling.must_look(now) {
-            effects.push(Effect::LookAtInput);
+        if settling.must_check(now) {
+            effects.push(Effect::CheckUnreadInput);
         }
         if settling.is_late(now) {
-            let waiting = self.held.iter_mut().filter_map(|(caller, _)| caller.as_mut());
-            let done = Done { fate: Fate::Waits, duplicate: false };
+            let waiting = self.held_input.iter_mut().filter_map(|(caller, _)| caller.as_mut());
+            let done = InputAccepted { delivery: DeliveryState::Queued, duplicate: false };
             let tickets =
                 waiting.filter(|caller| caller.answer == AnswerAt::Offered).filter_map(|caller| caller.ticket.take());
             effects.extend(tickets.map(|ticket| Effect::Answer(ticket, Ok(done))));
         }
     }
 
-    fn write(&mut self, caller: Option<Caller>, bytes: Vec<u8>, now: Instant, effects: &mut Vec<Effect>) {
+    fn write(&mut self, caller: Option<PendingCaller>, bytes: Vec<u8>, now: Instant, effects: &mut Vec<Effect>) {
         self.last_typed = Some(now);
         self.queued += bytes.len();
         self.receipts.queue(bytes.len());
@@ -193,14 +199,15 @@ impl Session {
         effects.push(Effect::Write(bytes));
     }
 
-    /// Nobody is answered: a person sees the effect.
+    /// Types bytes of the attached terminal. No caller is answered.
     pub(super) fn keys(&mut self, bytes: Vec<u8>, now: Instant, effects: &mut Vec<Effect>) {
         self.send(None, bytes, now, effects);
     }
 
-    /// A person's own terminal replies for itself. Replies that nobody reads are dropped like any flood.
+    /// Forwards a reply of the terminal, unless a terminal is attached that replies itself. Replies above the queue
+    /// bound are dropped.
     pub(super) fn replied(&mut self, bytes: Vec<u8>, effects: &mut Vec<Effect>) {
-        if !bytes.is_empty() && !self.attached && self.queued + bytes.len() <= LONGEST_QUEUE {
+        if !bytes.is_empty() && !self.attached && self.queued + bytes.len() <= MAX_QUEUED_INPUT_BYTES {
             self.queued += bytes.len();
             self.receipts.queue(bytes.len());
             effects.push(Effect::Reply(bytes));
@@ -210,26 +217,26 @@ impl Session {
     pub(super) fn offered(&mut self, left: usize, now: Instant, effects: &mut Vec<Effect>) {
         if let Some(mut caller) = self.offered.take() {
             if left > 0 && caller.answer == AnswerAt::Offered {
-                let done = Done { fate: Fate::Waits, duplicate: false };
+                let done = InputAccepted { delivery: DeliveryState::Queued, duplicate: false };
                 effects.extend(caller.ticket.take().map(|ticket| Effect::Answer(ticket, Ok(done))));
             }
             self.receipts.wait(caller);
         }
-        self.left(left, now, effects);
+        self.remaining(left, now, effects);
         self.release(now, effects);
     }
 
-    pub(super) fn left(&mut self, left: usize, now: Instant, effects: &mut Vec<Effect>) {
+    pub(super) fn remaining(&mut self, left: usize, now: Instant, effects: &mut Vec<Effect>) {
         self.queued = left;
-        effects.extend(self.receipts.left(left, now));
+        effects.extend(self.receipts.remaining(left, now));
     }
 
-    /// Loses all queued input: it will never reach the program.
+    /// Marks all queued input as lost.
     pub(super) fn lose(&mut self, loss: Loss, effects: &mut Vec<Effect>) {
         self.queued = 0;
         self.interrupting = None;
-        let held = self.held.drain(..).filter_map(|(caller, _)| caller);
-        for caller in self.offered.take().into_iter().chain(self.interrupter.take()).chain(held) {
+        let held = self.held_input.drain(..).filter_map(|(caller, _)| caller);
+        for caller in self.offered.take().into_iter().chain(self.interrupt_caller.take()).chain(held) {
             self.receipts.wait(caller);
         }
         effects.extend(self.receipts.lost(loss));

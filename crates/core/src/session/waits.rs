@@ -1,4 +1,4 @@
-//! The open waits of a session: what each waits for, and whether it is over.
+//! The open waits of a session, and the evaluation of their conditions.
 
 use std::cell::OnceCell;
 use std::time::{Duration, Instant};
@@ -7,36 +7,34 @@ use super::{Ticket, View};
 use crate::condition::{Condition, Facts};
 use crate::space::state::Gauges;
 
-/// How a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Waited {
-    /// Why it ended.
-    pub why: Why,
-    /// How long it took.
+pub struct WaitResult {
+    pub outcome: WaitOutcome,
+    /// Time from the start of the wait.
     pub elapsed: Duration,
 }
 
-/// Why a wait ended.
+/// Reason for the end of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
-    /// What it waited for holds.
+pub enum WaitOutcome {
+    /// The condition holds.
     Matched,
-    /// Its time is up.
+    /// The timeout is over.
     TimedOut,
-    /// The program has ended, so it never will.
+    /// The program has ended, so that the condition can no longer hold.
     Ended,
 }
 
-/// What is known beside the screen when waits are looked at.
-pub(super) struct Seen {
+/// State outside the screen against which waits are evaluated.
+pub(super) struct WaitContext {
     pub frames: u64,
     pub last_frame: Option<Instant>,
     pub in_burst: bool,
-    /// Nothing more will come.
+    /// True if no more output will follow.
     pub over: bool,
-    /// How the conversation stands; a plain terminal program has none.
+    /// State of the conversation; a plain terminal program has none.
     pub gauges: Gauges,
-    /// A frame has been completed since the last time.
+    /// True if a frame was completed since the last evaluation.
     pub changed: bool,
     pub now: Instant,
 }
@@ -52,16 +50,16 @@ struct Wait {
 #[derive(Debug)]
 pub(super) struct Waits {
     open: Vec<Wait>,
-    /// What the screen looked like when it last changed; kept only while a wait asks for it.
-    look: Option<u64>,
+    /// Fingerprint of the screen at its last change. Tracked only while a wait needs it.
+    fingerprint: Option<u64>,
     changed_at: Instant,
-    /// How long it had not changed when the waits were last looked at.
+    /// Time since the last change, at the latest evaluation.
     quiet: Duration,
 }
 
 impl Waits {
     pub fn new(now: Instant) -> Self {
-        Self { open: Vec::new(), look: None, changed_at: now, quiet: Duration::ZERO }
+        Self { open: Vec::new(), fingerprint: None, changed_at: now, quiet: Duration::ZERO }
     }
 
     pub fn count(&self) -> usize {
@@ -76,7 +74,8 @@ impl Waits {
         self.open.retain(|wait| wait.ticket != ticket);
     }
 
-    /// When time alone may end a wait. While a burst goes on, its end comes first.
+    /// Returns the time at which a wait may end without another event. Within a burst, the end of the burst comes
+    /// first.
     pub fn wake_at(&self, in_burst: bool) -> Option<Instant> {
         let stable = |wait: &Wait| {
             let threshold = wait.condition.next_change(self.quiet);
@@ -85,54 +84,54 @@ impl Waits {
         self.open.iter().flat_map(|wait| [Some(wait.deadline), stable(wait)]).flatten().min()
     }
 
-    /// Ends every wait that is over.
-    pub fn settle(&mut self, seen: &Seen, view: &impl View) -> Vec<(Ticket, Waited)> {
+    /// Ends and returns all waits that are over.
+    pub fn settle(&mut self, seen: &WaitContext, view: &impl View) -> Vec<(Ticket, WaitResult)> {
         if self.open.is_empty() {
             return Vec::new();
         }
         let quiet_for = self.quiet_for(seen, view);
         self.quiet = quiet_for;
-        let now = Now { seen, view, quiet_for, text: OnceCell::new(), title: OnceCell::new() };
+        let now = WaitFacts { seen, view, quiet_for, text: OnceCell::new(), title: OnceCell::new() };
         let mut over = Vec::new();
         self.open.retain_mut(|wait| {
             let why = if wait.condition.holds(&now) {
-                Some(Why::Matched)
+                Some(WaitOutcome::Matched)
             } else if seen.over {
-                Some(Why::Ended)
+                Some(WaitOutcome::Ended)
             } else if seen.now >= wait.deadline {
-                Some(Why::TimedOut)
+                Some(WaitOutcome::TimedOut)
             } else {
                 None
             };
-            over.extend(
-                why.map(|why| (wait.ticket, Waited { why, elapsed: seen.now.saturating_duration_since(wait.since) })),
-            );
+            over.extend(why.map(|why| {
+                (wait.ticket, WaitResult { outcome: why, elapsed: seen.now.saturating_duration_since(wait.since) })
+            }));
             why.is_none()
         });
         if !self.open.iter().any(|wait| wait.condition.needs_stability()) {
-            self.look = None;
+            self.fingerprint = None;
         }
         over
     }
 
-    /// How long the screen has looked as it does now.
-    fn quiet_for(&mut self, seen: &Seen, view: &impl View) -> Duration {
+    /// Returns the time since the screen's last change.
+    fn quiet_for(&mut self, seen: &WaitContext, view: &impl View) -> Duration {
         if seen.over {
             return Duration::MAX;
         }
         if !self.open.iter().any(|wait| wait.condition.needs_stability()) {
             return Duration::ZERO;
         }
-        match self.look {
-            // Nobody has looked so far: it has not changed since the last frame, at least.
+        match self.fingerprint {
+            // No fingerprint yet: the screen has been unchanged at least since the last frame.
             None => {
-                self.look = Some(view.fingerprint());
+                self.fingerprint = Some(view.fingerprint());
                 self.changed_at = seen.last_frame.unwrap_or(self.changed_at);
             }
             Some(before) if seen.changed => {
                 let look = view.fingerprint();
                 if look != before {
-                    self.look = Some(look);
+                    self.fingerprint = Some(look);
                     self.changed_at = seen.now;
                 }
             }
@@ -142,15 +141,15 @@ impl Waits {
     }
 }
 
-struct Now<'a, V> {
-    seen: &'a Seen,
+struct WaitFacts<'a, V> {
+    seen: &'a WaitContext,
     view: &'a V,
     quiet_for: Duration,
     text: OnceCell<String>,
     title: OnceCell<Option<String>>,
 }
 
-impl<V: View> Facts for Now<'_, V> {
+impl<V: View> Facts for WaitFacts<'_, V> {
     fn message_count(&self) -> u64 {
         self.seen.gauges.messages
     }

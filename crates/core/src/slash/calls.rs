@@ -1,10 +1,10 @@
-//! Names of calls among an agent's capabilities, and the envelopes that they are in the conversation.
+//! Names of calls in an agent's capabilities, and the envelopes of calls in the conversation.
 
 use serde_json::{Value, json};
 
 use crate::space::harness::Call;
 
-/// What a call is called among an agent's capabilities.
+/// Returns the name of a call in an agent's capabilities.
 pub fn call_name(call: &Call) -> &str {
     match call {
         Call::Pause { .. } => "pause",
@@ -21,7 +21,7 @@ pub fn call_name(call: &Call) -> &str {
     }
 }
 
-/// The envelope that a call is in the conversation, where it is one.
+/// Returns the envelope kind and payload of a call; `None` if the call has no envelope.
 pub fn envelope_of(call: &Call) -> Option<(&'static str, Value)> {
     Some(match call {
         Call::Pause { timeout, reason } => {
@@ -41,7 +41,7 @@ pub fn envelope_of(call: &Call) -> Option<(&'static str, Value)> {
         Call::UseTool { name, arguments } => {
             ("mcp/request", json!({ "method": "tools/call", "params": { "name": name, "arguments": arguments } }))
         }
-        // That a stream was closed is said when it is.
+        // Closing a stream is announced when it takes effect.
         Call::CloseStream(_) | Call::Other { .. } => return None,
     })
 }

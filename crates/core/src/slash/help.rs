@@ -1,27 +1,23 @@
-//! The help: a line for each command, under the headings of the table, then the commands of the agents.
+//! Help text: a line for each command under the headings of the table, then the commands of the agents.
 
 use super::table::{Listing, ROWS, Section};
 use crate::space::ParticipantId;
 use crate::space::harness::Named;
 
-/// The help's first line.
+/// First line of the help.
 pub const HELP_TITLE: &str = "Available Commands";
 
-/// Columns that a usage takes in the help at least.
+/// Minimum width of the usage column.
 const USAGE_WIDTH: usize = 48;
 
-/// A line of the help.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HelpLine {
-    /// The heading above it.
     pub section: Section,
-    /// How the command is written.
     pub usage: String,
-    /// Its effect.
     pub about: &'static str,
 }
 
-/// The lines of the help, without those of agents.
+/// Returns the lines of the help without the commands of agents.
 pub fn help_lines() -> impl Iterator<Item = HelpLine> {
     ROWS.iter().flat_map(|row| match row.listing {
         Listing::Own(section) => {
@@ -33,7 +29,7 @@ pub fn help_lines() -> impl Iterator<Item = HelpLine> {
     })
 }
 
-/// The help, line by line.
+/// Returns the help, line by line.
 pub fn help(of_agents: &[(ParticipantId, Vec<Named>)]) -> Vec<String> {
     let mut lines = vec![HELP_TITLE.to_owned()];
     let listed: Vec<HelpLine> = help_lines().collect();

@@ -1,6 +1,5 @@
-//! Slash commands: a line that begins with `/`, read into what it asks for. [`table::ROWS`] has a row for each command; parsing,
-//! the help, completion, error messages and docs/commands.md follow from the rows. A name without a row may be a command of
-//! the agent's own.
+//! Slash commands: lines that begin with `/`. [`table::ROWS`] has a row for each command; parsing, help, completion,
+//! error messages and docs/commands.md are derived from it. A name without a row may be a command of the agent.
 
 mod calls;
 mod help;
@@ -13,53 +12,50 @@ pub use calls::{call_name, envelope_of};
 pub use help::{HELP_TITLE, HelpLine, help, help_lines};
 pub use table::{Argument, Form, Listing, ROWS, Row, Section, Source};
 
-pub(crate) use read::LONGEST_PAUSE;
+pub(crate) use read::MAX_PAUSE_SECONDS;
 
 use crate::input::closest;
-use crate::space::command::Command;
+use crate::space::command::ConversationCommand;
 use read::Words;
 
-/// A slash command, parsed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Slash {
-    /// Something for the space.
-    Space(Command),
-    /// Something for whoever shows it.
+    /// A command for the space.
+    Space(ConversationCommand),
+    /// A command for the interface that shows the space.
     Ui(UiCommand),
 }
 
-/// Something for whoever shows a space.
+/// Command for the interface that shows a space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UiCommand {
-    /// Show details, or no longer.
+    /// Toggles the display of details.
     Verbose,
-    /// Show what comes through streams, or no longer.
+    /// Toggles the display of streams.
     Streams,
-    /// Show or hide a pane, or let it decide; `None` toggles it.
+    /// Shows or hides a pane, or sets it to automatic; `None` toggles it.
     Pane(PaneName, Option<Visibility>),
-    /// Clear what is shown. The conversation stays.
+    /// Clears the display. The conversation remains.
     ClearView,
-    /// Leave.
+    /// Exits the interface.
     Exit,
 }
 
-/// Name of a part of the screen. Which there are is the UI's matter; rows of the table name them.
+/// Name of a pane. The UI defines which panes exist; the rows of the table name them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PaneName(pub &'static str);
 
-/// A person's wish for a pane.
+/// Visibility of a pane, set by the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Visibility {
-    /// Always there.
     Open,
-    /// Never there.
     Close,
-    /// There when there is something to show.
+    /// Shown while it has content.
     Auto,
 }
 
 impl Visibility {
-    /// In a word.
+    /// Returns the name in commands.
     pub fn name(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -69,29 +65,29 @@ impl Visibility {
     }
 }
 
-/// Error of a command whose arguments cannot be read.
+/// Error of a command with invalid arguments.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}; usage: {usage}")]
-pub struct Mistake {
-    /// What is wrong.
+pub struct SlashError {
+    /// Description of the error.
     pub problem: &'static str,
-    /// How the command is written.
+    /// Usage of the command.
     pub usage: String,
 }
 
-/// The row of a command, by its name or an alias, without the slash.
+/// Returns the row of a command, by its name or an alias without the slash.
 pub fn find(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.names.contains(&name))
 }
 
-/// Reads a line that begins with `/`. A command without a row may be one of the agent's own.
-pub fn parse(line: &str) -> Result<Slash, Mistake> {
+/// Parses a line that begins with `/`. A command without a row may be a command of the agent.
+pub fn parse(line: &str) -> Result<Slash, SlashError> {
     let words = Words::new(line);
-    let Some(row) = find(words.name) else { return Ok(words.of_agent()) };
-    (row.read)(&words).map_err(|problem| Mistake { problem, usage: row.usage() })
+    let Some(row) = find(words.name) else { return Ok(words.as_agent_command()) };
+    (row.read)(&words).map_err(|problem| SlashError { problem, usage: row.usage() })
 }
 
-/// The command that somebody meant who wrote this unknown one, with its slash.
-pub fn meant(name: &str) -> Option<String> {
+/// Returns the known command, with its slash, that is most similar to this unknown name.
+pub fn suggest_command(name: &str) -> Option<String> {
     closest(name, ROWS.iter().flat_map(|row| row.names.iter().copied())).map(|name| format!("/{name}"))
 }

@@ -1,86 +1,83 @@
-//! The table of slash commands: a row for each, with its names, its arguments, its help and the function that reads it.
+//! The table of slash commands: a row for each, with its names, arguments, help and reader.
 
 use super::read::{self, Words};
 use super::{Slash, UiCommand};
-use crate::space::command::Command;
+use crate::space::command::ConversationCommand;
 use crate::space::harness::Call;
 
-/// One slash command.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
-    /// Its name without the slash, then its aliases.
+    /// The name without the slash, then the aliases.
     pub names: &'static [&'static str],
-    /// Its forms; most commands have one.
+    /// Forms of the command, usually a single one.
     pub forms: &'static [Form],
-    /// Its place in the help.
+    /// Position in the help.
     pub listing: Listing,
-    /// Reads the words of a line with one of its names.
+    /// Parses the words of a line with one of the names.
     pub(super) read: fn(&Words<'_>) -> Result<Slash, &'static str>,
 }
 
-/// One way to write a command.
+/// A form of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Form {
-    /// Its arguments in order.
+    /// Arguments in order.
     pub arguments: &'static [Argument],
-    /// Completes every word after the last argument.
+    /// Completion of every word after the last argument.
     pub rest: &'static [Source],
-    /// Its effect, for the help.
+    /// Description for the help.
     pub about: &'static str,
 }
 
-/// An argument of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Argument {
-    /// Its part of the usage: `PARTICIPANT`, `[open|close|auto]`.
+    /// Text in the usage: `PARTICIPANT`, `[open|close|auto]`.
     pub written: &'static str,
-    /// Completes it.
+    /// Completion of the argument.
     pub completes: &'static [Source],
 }
 
-/// Candidates for an argument.
+/// Source of completion candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// These words.
+    /// A fixed list of words.
     Words(&'static [&'static str]),
-    /// The agents of the space.
+    /// Agents in the space.
     Agents,
-    /// The models of its agents.
+    /// Models of the agents.
     Models,
-    /// Their modes.
+    /// Modes of the agents.
     Modes,
-    /// The ids of the open streams.
+    /// Ids of the open streams.
     Streams,
-    /// The tools of the participant that the word before names.
+    /// Tools of the participant that the previous word names.
     Tools,
 }
 
-/// Place of a command in the help.
+/// Position of a command in the help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listing {
     /// A line for each form.
     Own(Section),
-    /// One line for several commands: its usage, and what they do.
+    /// A line for several commands: section, usage and description.
     Joint(Section, &'static str, &'static str),
-    /// The line of the command with this name stands for it.
+    /// Covered by the line of the command with this name.
     With(&'static str),
 }
 
-/// A heading of the help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
     /// The space and its display.
     General,
     /// Acknowledgements and interrupts.
     ChatQueue,
-    /// Orders to participants.
+    /// Commands for participants.
     ParticipantControls,
     /// Streams, and envelopes of other kinds.
     Streams,
 }
 
 impl Section {
-    /// The heading.
+    /// Returns the heading.
     pub fn title(self) -> &'static str {
         match self {
             Self::General => "General",
@@ -92,13 +89,14 @@ impl Section {
 }
 
 impl Form {
-    /// How it is written, with this name.
+    /// Returns the usage with this name.
     pub fn usage(&self, name: &str) -> String {
         let written = self.arguments.iter().map(|argument| format!(" {}", argument.written));
         format!("/{name}{}", written.collect::<String>())
     }
 
-    /// True if these first words of its arguments can belong to it: none contradicts an argument that is one of a few words.
+    /// True if these words can be the first arguments of this form: no word contradicts an argument with a fixed list
+    /// of words.
     pub fn fits(&self, words: &[&str]) -> bool {
         let fixed = |argument: &Argument| !argument.written.starts_with('[') && argument.is_words();
         words
@@ -107,7 +105,7 @@ impl Form {
             .all(|(word, argument)| !fixed(argument) || argument.words().any(|one| one == *word))
     }
 
-    /// Completes the word after these.
+    /// Returns the completion of the word after these.
     pub fn completes(&self, words: &[&str]) -> &'static [Source] {
         match self.arguments.get(words.len()) {
             _ if !self.fits(words) => &[],
@@ -118,7 +116,7 @@ impl Form {
 }
 
 impl Argument {
-    /// True if it is one of a few words, which the usage names.
+    /// True if the argument is one of the fixed words in its usage.
     fn is_words(&self) -> bool {
         self.written.chars().all(|letter| !letter.is_ascii_uppercase())
     }
@@ -129,17 +127,17 @@ impl Argument {
 }
 
 impl Row {
-    /// Its name, without the slash.
+    /// Returns the name without the slash.
     pub fn name(&self) -> &'static str {
         self.names.first().copied().unwrap_or_default()
     }
 
-    /// How its first form is written.
+    /// Returns the usage of the first form.
     pub fn usage(&self) -> String {
         self.forms.first().map(|form| form.usage(self.name())).unwrap_or_default()
     }
 
-    /// The effect of its first form.
+    /// Returns the description of the first form.
     pub fn about(&self) -> &'static str {
         self.forms.first().map_or("", |form| form.about)
     }
@@ -162,7 +160,7 @@ const fn argument(written: &'static str, completes: &'static [Source]) -> Argume
     Argument { written, completes }
 }
 
-/// An argument that nothing completes.
+/// Argument without completion.
 const fn free(written: &'static str) -> Argument {
     argument(written, &[])
 }
@@ -178,73 +176,70 @@ const VISIBILITY: Argument = argument("[open|close|auto]", &[Fixed(&["open", "cl
 const SELECTOR: Argument = free("[SELECTOR]");
 const REASON: Argument = free("[REASON]");
 
-/// Every command, in the order of the help.
+/// All commands, in the order of the help.
 pub const ROWS: &[Row] = &[
-    row(&["help", "?"], Own(General), &[form(&[], "Show this list")], |_| read::space(Command::Help)),
-    row(&["participants", "who"], Own(General), &[form(&[], "List who takes part, and how they are")], |_| {
-        read::space(Command::Participants)
+    row(&["help", "?"], Own(General), &[form(&[], "Show this list")], |_| read::space(ConversationCommand::Help)),
+    row(&["participants", "who"], Own(General), &[form(&[], "List participants and their status")], |_| {
+        read::space(ConversationCommand::Participants)
     }),
     row(&["verbose"], Own(General), &[form(&[], "Show or hide details")], |_| read::ui(UiCommand::Verbose)),
-    row(&["streams"], Own(General), &[form(&[], "Show or hide what comes through streams")], |_| {
-        read::ui(UiCommand::Streams)
-    }),
+    row(&["streams"], Own(General), &[form(&[], "Show or hide stream data")], |_| read::ui(UiCommand::Streams)),
     row(
         &["target"],
         Own(General),
         &[Form {
             arguments: &[argument("[show|none|PARTICIPANT...]", &[Agents, Fixed(&["show", "none"])])],
             rest: &[Agents],
-            about: "Whom chat goes to",
+            about: "Show or set the chat targets",
         }],
         read::target,
     ),
     row(
         &["agent"],
-        Joint(General, "/agent|sessions", "Choose the agent that chat goes to, or a conversation that it keeps"),
-        &[form(&[OPTIONAL_AGENT], "Have chat go to an agent, which is started if need be")],
+        Joint(General, "/agent|sessions", "Choose the target agent, or one of its saved conversations"),
+        &[form(&[OPTIONAL_AGENT], "Send chat to an agent; start it if it is not running")],
         read::agent,
     ),
     row(
         &["sessions", "conversations"],
         With("agent"),
-        &[form(&[OPTIONAL_AGENT], "Go on with a conversation that the agent keeps")],
+        &[form(&[OPTIONAL_AGENT], "Resume a saved conversation of the agent")],
         read::conversations,
     ),
     row(
         &["ui"],
-        Joint(General, "/ui board|tools [open|close|auto]", "The signal board, or what agents do with their tools"),
+        Joint(General, "/ui board|tools [open|close|auto]", "Show or hide the signal board or the tool activity"),
         &[
             form(
                 &[argument("board|tools", &[Fixed(read::PANES)]), VISIBILITY],
-                "The signal board, or what agents do with their tools",
+                "Show or hide the signal board or the tool activity",
             ),
-            form(&[argument("clear", &[Fixed(&["clear"])])], "Clear what is shown; the conversation stays"),
+            form(&[argument("clear", &[Fixed(&["clear"])])], "Clear the display; the conversation remains"),
         ],
         read::ui_pane,
     ),
-    row(&["ui-board"], With("ui"), &[form(&[VISIBILITY], "The signal board")], |words| read::pane(words, "board")),
-    row(&["tools"], With("ui"), &[form(&[VISIBILITY], "What agents do with their tools")], |words| {
+    row(&["ui-board"], With("ui"), &[form(&[VISIBILITY], "Show or hide the signal board")], |words| {
+        read::pane(words, "board")
+    }),
+    row(&["tools"], With("ui"), &[form(&[VISIBILITY], "Show or hide the tool activity")], |words| {
         read::pane(words, "tools")
     }),
-    row(&["ui-clear"], Own(General), &[form(&[], "Clear what is shown; the conversation stays")], |_| {
+    row(&["ui-clear"], Own(General), &[form(&[], "Clear the display; the conversation remains")], |_| {
         read::ui(UiCommand::ClearView)
     }),
     row(&["keys"], Own(General), &[form(&[], "List the keys")], |_| read::toggle("keys")),
-    row(&["exit", "quit"], Own(General), &[form(&[], "Leave")], |_| read::ui(UiCommand::Exit)),
-    row(
-        &["ack"],
-        Own(ChatQueue),
-        &[form(&[SELECTOR, free("[STATUS]")], "Acknowledge messages that wait for it")],
-        |words| read::space(Command::Acknowledge { selector: words.selector(), status: words.from(1) }),
-    ),
+    row(&["exit", "quit"], Own(General), &[form(&[], "Exit")], |_| read::ui(UiCommand::Exit)),
+    row(&["ack"], Own(ChatQueue), &[form(&[SELECTOR, free("[STATUS]")], "Acknowledge pending messages")], |words| {
+        read::space(ConversationCommand::Acknowledge { selector: words.selector(), status: words.from(1) })
+    }),
     row(
         &["cancel", "reason-cancel"],
         Own(ChatQueue),
-        &[form(&[SELECTOR, REASON], "Interrupt reasoning, or drop acknowledgements you wait for")],
-        |words| read::space(Command::Cancel { selector: words.selector(), reason: words.from(1) }),
+        &[form(&[SELECTOR, REASON], "Interrupt reasoning, or cancel pending acknowledgements")],
+        |words| read::space(ConversationCommand::Cancel { selector: words.selector(), reason: words.from(1) }),
     ),
-    row(&["interrupt"], Own(ChatQueue), &[form(&[OPTIONAL_PARTICIPANT], "Stop the turn that is under way")], |words| {
-        read::space(Command::Interrupt(words.whom()))
+    row(&["interrupt"], Own(ChatQueue), &[form(&[OPTIONAL_PARTICIPANT], "Interrupt the running turn")], |words| {
+        read::space(ConversationCommand::Interrupt(words.participant()))
     }),
     row(
         &["model"],
@@ -253,30 +248,33 @@ pub const ROWS: &[Row] = &[
             &[argument("[AGENT]", &[Models]), argument("[MODEL]", &[Models])],
             "List the agent's models, or choose one",
         )],
-        |words| read::space(Command::Model(None, words.from(0))),
+        |words| read::space(ConversationCommand::Model(None, words.from(0))),
     ),
     row(&["models"], With("model"), &[form(&[OPTIONAL_AGENT], "List the agent's models")], |words| {
-        read::space(Command::Model(words.whom(), None))
+        read::space(ConversationCommand::Model(words.participant(), None))
     }),
     row(
         &["mode", "modes"],
         With("model"),
         &[form(&[argument("[MODE]", &[Modes])], "List the agent's modes, or choose one")],
-        |words| read::space(Command::Mode(None, words.from(0))),
+        |words| read::space(ConversationCommand::Mode(None, words.from(0))),
     ),
-    row(&["status"], Own(ParticipantControls), &[form(&[OPTIONAL_PARTICIPANT], "Ask how it is")], |words| {
-        read::call(words, Call::ReportStatus)
-    }),
+    row(
+        &["status"],
+        Own(ParticipantControls),
+        &[form(&[OPTIONAL_PARTICIPANT], "Request a participant's status")],
+        |words| read::call(words, Call::ReportStatus),
+    ),
     row(
         &["pause"],
         Own(ParticipantControls),
-        &[form(&[PARTICIPANT, free("[SECONDS]"), REASON], "Ask it to wait")],
+        &[form(&[PARTICIPANT, free("[SECONDS]"), REASON], "Pause a participant")],
         read::pause,
     ),
     row(
         &["resume"],
         Own(ParticipantControls),
-        &[form(&[OPTIONAL_PARTICIPANT], "Resume it; no name: the one paused, or /sessions")],
+        &[form(&[OPTIONAL_PARTICIPANT], "Resume a paused participant, or open /sessions")],
         |words| read::call(words, Call::Resume),
     ),
     row(
@@ -284,7 +282,7 @@ pub const ROWS: &[Row] = &[
         Own(ParticipantControls),
         &[form(
             &[PARTICIPANT, argument("[oldest|newest]", &[Fixed(&["oldest", "newest"])]), free("[COUNT]")],
-            "Have it forget entries",
+            "Remove entries from its context",
         )],
         read::forget,
     ),
@@ -293,53 +291,53 @@ pub const ROWS: &[Row] = &[
         Joint(
             ParticipantControls,
             "/clear|compact|restart [PARTICIPANT]",
-            "Have it forget, shorten its context, or begin anew",
+            "Clear or compact its context, or restart it",
         ),
-        &[form(&[OPTIONAL_PARTICIPANT], "Have it forget everything")],
+        &[form(&[OPTIONAL_PARTICIPANT], "Clear its context")],
         |words| read::call(words, Call::Clear),
     ),
     row(
         &["compact"],
         With("clear"),
-        &[form(&[OPTIONAL_PARTICIPANT, free("[TOKENS]")], "Have it shorten its context")],
+        &[form(&[OPTIONAL_PARTICIPANT, free("[TOKENS]")], "Compact its context")],
         read::compact,
     ),
-    row(&["restart"], With("clear"), &[form(&[OPTIONAL_PARTICIPANT], "Begin anew with it")], |words| {
+    row(&["restart"], With("clear"), &[form(&[OPTIONAL_PARTICIPANT], "Restart a participant")], |words| {
         read::call(words, Call::Restart)
     }),
-    row(&["shutdown"], Own(ParticipantControls), &[form(&[PARTICIPANT, REASON], "End it")], |words| {
-        read::space(Command::Shutdown(words.named()?, words.from(1)))
+    row(&["shutdown"], Own(ParticipantControls), &[form(&[PARTICIPANT, REASON], "Shut down a participant")], |words| {
+        read::space(ConversationCommand::Shutdown(words.required_participant()?, words.from(1)))
     }),
     row(
         &["mcp"],
         Own(ParticipantControls),
         &[form(
             &[OPTIONAL_AGENT, argument("[reconnect|enable|disable", &[Fixed(read::MCP_VERBS)]), free("SERVER]")],
-            "How its MCP servers fare, or change that",
+            "List its MCP servers, or change one",
         )],
         read::mcp,
     ),
-    row(&["context"], Own(ParticipantControls), &[form(&[], "What fills its context")], read::other),
+    row(&["context"], Own(ParticipantControls), &[form(&[], "Show what uses its context")], read::call_by_name),
     row(
         &["rewind"],
         Own(ParticipantControls),
         &[form(
             &[free("[NUMBER"), argument("[now]]", &[Fixed(&["now"])])],
-            "List the prompts that files can go back to, or go back",
+            "List the rewind points of files, or rewind to one",
         )],
-        read::other,
+        read::call_by_name,
     ),
     row(&["agents"], With("agent"), &[form(&[], "List the agents")], read::agents),
     row(
         &["login"],
-        Joint(ParticipantControls, "/login|logout [AGENT]", "Log in with it, or out"),
+        Joint(ParticipantControls, "/login|logout [AGENT]", "Log in to or out of an agent"),
         &[form(
             &[OPTIONAL_AGENT, argument("[cancel|CODE]", &[Fixed(&["cancel"])])],
-            "Log in with it; stop that, or give it the code that it wants",
+            "Log in to an agent; cancel the login, or enter its code",
         )],
         read::login,
     ),
-    row(&["logout"], With("login"), &[form(&[OPTIONAL_AGENT], "Log out of it")], read::logout),
+    row(&["logout"], With("login"), &[form(&[OPTIONAL_AGENT], "Log out of an agent")], read::logout),
     row(
         &["stream"],
         Own(Section::Streams),
@@ -351,9 +349,9 @@ pub const ROWS: &[Row] = &[
                     argument("DIRECTION", &[Fixed(&["upload", "download", "both"])]),
                     free("[DESCRIPTION]"),
                 ],
-                "Ask for a stream",
+                "Request a stream",
             ),
-            form(&[argument("close", &[Fixed(&["close"])]), argument("ID", &[Source::Streams])], "Close one"),
+            form(&[argument("close", &[Fixed(&["close"])]), argument("ID", &[Source::Streams])], "Close a stream"),
         ],
         read::stream,
     ),
@@ -368,7 +366,7 @@ pub const ROWS: &[Row] = &[
                 argument("TOOL", &[Tools]),
                 free("[JSON]"),
             ],
-            "Have it use a tool",
+            "Call a tool of a participant",
         )],
         read::envelope,
     ),

@@ -1,11 +1,12 @@
-//! Every row of the table: it parses as its usage says, by each of its names, and stands in the help and in docs/commands.md.
+//! Checks every row of the table: it parses as its usage states, by each of its names, and is in the help and in
+//! docs/commands.md.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::*;
 
-/// A word that an argument may be, as its usage says.
+/// Returns a word that the usage allows for an argument.
 fn example(argument: &Argument) -> &'static str {
     let word = argument.written.trim_matches(['[', ']']).split('|').next().unwrap();
     match word.trim_end_matches("...") {
@@ -17,7 +18,7 @@ fn example(argument: &Argument) -> &'static str {
     }
 }
 
-/// Lines with all arguments of a form, and with those alone that it cannot do without.
+/// Returns a line with all arguments of a form, and one with its required arguments only.
 fn examples(name: &str, form: &Form) -> [String; 2] {
     let line = |arguments: &[Argument]| {
         let words = arguments.iter().map(|argument| format!(" {}", example(argument)));
@@ -33,7 +34,7 @@ fn every_usage_parses_by_every_name() {
         for (name, form) in row.names.iter().flat_map(|name| row.forms.iter().map(move |form| (name, form))) {
             for line in examples(name, form) {
                 let parsed = parse(&line).unwrap_or_else(|mistake| panic!("{line}: {mistake}"));
-                let of_agent = matches!(parsed, Slash::Space(Command::OfAgent { .. }));
+                let of_agent = matches!(parsed, Slash::Space(ConversationCommand::AgentCommand { .. }));
                 assert!(!of_agent, "{line} is a command of wh");
                 assert_eq!(parse(&format!(" {line} ")), Ok(parsed), "blanks around it");
             }
@@ -69,19 +70,19 @@ fn the_help_has_a_line_for_every_row() {
 
 #[test]
 fn a_mistake_has_the_usage_of_its_command() {
-    for (line, said) in [
+    for (line, expected) in [
         ("/pause", "a participant is missing; usage: /pause PARTICIPANT [SECONDS] [REASON]"),
-        ("/login a b c", "a code is one word; usage: /login [AGENT] [cancel|CODE]"),
-        ("/ui nonsense", "/ui knows board, tools and clear; usage: /ui board|tools [open|close|auto]"),
-        ("/stream", "say request or close; usage: /stream request PARTICIPANT DIRECTION [DESCRIPTION]"),
+        ("/login a b c", "the login code is one word; usage: /login [AGENT] [cancel|CODE]"),
+        ("/ui nonsense", "/ui takes board, tools or clear; usage: /ui board|tools [open|close|auto]"),
+        ("/stream", "the action is request or close; usage: /stream request PARTICIPANT DIRECTION [DESCRIPTION]"),
     ] {
-        assert_eq!(parse(line).unwrap_err().to_string(), said, "{line}");
+        assert_eq!(parse(line).unwrap_err().to_string(), expected, "{line}");
     }
 }
 
 #[test]
 fn an_unknown_command_names_the_one_that_is_like_it() {
-    let unknown = |name: &str| crate::space::command::Refusal::UnknownCommand(name.to_owned()).to_string();
+    let unknown = |name: &str| crate::space::command::SpaceRefusal::UnknownCommand(name.to_owned()).to_string();
     assert_eq!(unknown("hlep"), "Unknown command: /hlep; did you mean /help? /help lists the commands");
     assert_eq!(unknown("frobnicate"), "Unknown command: /frobnicate; /help lists the commands");
 }
@@ -96,7 +97,7 @@ fn a_form_completes_its_own_arguments() {
     assert_eq!(target.completes(&["a", "b"]), &[Source::Agents]);
 }
 
-/// The table of docs/commands.md.
+/// Returns the table of docs/commands.md.
 fn documented() -> String {
     let mut page = "| command | aliases | effect |\n|---|---|---|\n".to_owned();
     for row in ROWS {

@@ -1,68 +1,66 @@
-//! How much of what an agent says is kept: every report passes here before anybody else holds it. What a tool gave is
-//! shown up to [`SHOWN_OF_RESULT`], what is said or thought up to [`SHOWN_OF_TEXT`]; the rest of it is handed out to be
-//! kept elsewhere, and the item says how much of how much it shows.
+//! Size bounds of agent reports. Every report is bounded before it reaches any other component: tool results to
+//! [`MAX_SHOWN_RESULT_BYTES`], texts and thoughts to [`MAX_SHOWN_TEXT_BYTES`]. The rest is returned as overflow to be
+//! stored elsewhere, and the item records its shown and total size.
 
-mod asked;
+mod question;
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::Value;
 
-use asked::{bounded_question, keep_whole};
+use question::{bounded_question, store_full_description};
 
-use super::extent::{Extent, boundary, patch, words};
-use super::harness::{Capabilities, Key, Named, Outcome, Report};
-use super::item::{Body, Level, Output, ToolCall};
+use super::extent::{Extent, boundary, output_text, patch};
+use super::harness::{Capabilities, HarnessKey, Named, Outcome, Report};
+use super::item::{Body, Level, ToolCall, ToolResultPart};
 
-/// Bytes that are shown of what came of a tool call, and of what it was given.
-pub const SHOWN_OF_RESULT: usize = 50_000;
+/// Maximum number of shown bytes of a tool call's result, and of its arguments.
+pub const MAX_SHOWN_RESULT_BYTES: usize = 50_000;
 
-/// Bytes that are shown of what is said or thought.
-pub const SHOWN_OF_TEXT: usize = 200_000;
+/// Maximum number of shown bytes of a text or thought.
+pub const MAX_SHOWN_TEXT_BYTES: usize = 200_000;
 
-/// Bytes of a line: a title, a name, a reason.
-const LINE: usize = 2_000;
+/// Maximum number of bytes of a single line: a title, a name, a reason.
+const MAX_REPORT_LINE_BYTES: usize = 2_000;
 
-/// Items whose length is remembered while they grow. Beyond that all are forgotten, and begin anew.
-const MOST_GROWING: usize = 10_000;
+/// Maximum number of growing items that are tracked. Above it, all are dropped and tracked again from zero.
+const MAX_GROWING_ITEMS: usize = 10_000;
 
-/// Tools, models, modes, commands, and answers to a question, that are taken note of.
-const MOST_NAMED: usize = 2_000;
+/// Maximum number of tools, models, modes, commands, and options of a question.
+const MAX_LISTED_ENTRIES: usize = 2_000;
 
-/// What is beyond what is shown.
+/// Content beyond the shown part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Beyond {
-    /// Keep this of the item, from this byte on.
-    Keep {
-        /// Which item.
-        key: Key,
-        /// From where on.
+pub enum ReportOverflow {
+    /// Store this text of the item.
+    Store {
+        key: HarnessKey,
+        /// Offset of the text in the item.
         at: u64,
-        /// What.
         text: String,
     },
-    /// Nothing that was kept of the item is of use any more.
-    Forget(Key),
+    /// Discard all stored text of the item.
+    Discard(HarnessKey),
 }
 
-/// Remembers how long the items are that grow.
+/// Tracks the sizes of growing items.
 #[derive(Debug, Default)]
-pub struct Bounds {
-    growing: HashMap<Key, Tally>,
+pub struct ReportBounds {
+    growing: HashMap<HarnessKey, ItemGrowth>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Tally {
+struct ItemGrowth {
     tool: bool,
     extent: Extent,
-    /// What tells whether the same part is shown again.
-    print: u64,
+    /// Hash that shows if the same content is reported again.
+    shown_hash: u64,
 }
 
-impl Tally {
-    fn most(&self) -> u64 {
-        (if self.tool { SHOWN_OF_RESULT } else { SHOWN_OF_TEXT }) as u64
+impl ItemGrowth {
+    fn max_shown(&self) -> u64 {
+        (if self.tool { MAX_SHOWN_RESULT_BYTES } else { MAX_SHOWN_TEXT_BYTES }) as u64
     }
 
     fn is_cut(&self) -> bool {
@@ -70,133 +68,134 @@ impl Tally {
     }
 }
 
-/// What is to be done about a report: it, as far as it is told, and what is beyond.
+/// A report after bounding, and its overflow.
 #[derive(Debug, Default, PartialEq)]
-pub struct Passed {
-    /// What is reported, in order.
+pub struct BoundedReport {
+    /// Reports to process, in order.
     pub reports: Vec<Report>,
-    /// What is to be kept elsewhere, or no longer, in order.
-    pub beyond: Vec<Beyond>,
+    /// Overflow to store or discard, in order.
+    pub overflow: Vec<ReportOverflow>,
 }
 
-impl Bounds {
+impl ReportBounds {
     /// Bounds a report.
-    pub fn pass(&mut self, report: Report) -> Passed {
-        let mut passed = Passed::default();
+    pub fn bound(&mut self, report: Report) -> BoundedReport {
+        let mut bounded = BoundedReport::default();
         match report {
-            Report::Item { key, body, done } => self.item(key, body, done, &mut passed),
-            Report::Grew { key, text, tokens } => self.grew(key, text, tokens, &mut passed),
+            Report::Item { key, body, done } => self.item(key, body, done, &mut bounded),
+            Report::Grew { key, text, tokens } => self.grew(key, text, tokens, &mut bounded),
             Report::Finished(key) => {
-                let tally = self.growing.remove(&key);
-                passed.reports.extend(tally.and_then(notice));
-                passed.reports.push(Report::Finished(key));
+                let growth = self.growing.remove(&key);
+                bounded.reports.extend(growth.and_then(notice));
+                bounded.reports.push(Report::Finished(key));
             }
             Report::Retracted(key) => {
-                if self.growing.remove(&key).is_some_and(|tally| tally.is_cut()) {
-                    passed.beyond.push(Beyond::Forget(key.clone()));
+                if self.growing.remove(&key).is_some_and(|growth| growth.is_cut()) {
+                    bounded.overflow.push(ReportOverflow::Discard(key.clone()));
                 }
-                passed.reports.push(Report::Retracted(key));
+                bounded.reports.push(Report::Retracted(key));
             }
-            Report::Ended(..) | Report::Rested(_) | Report::Gone(_) => {
-                // What still grew is cut by this, and nothing more comes of it.
-                passed.reports.extend(self.growing.drain().filter_map(|(_, tally)| notice(tally)));
-                passed.reports.push(small(report));
+            Report::Ended(..) | Report::SelfEnded(_) | Report::Gone(_) => {
+                // The end of the turn cuts growing items, so nothing more follows.
+                bounded.reports.extend(self.growing.drain().filter_map(|(_, growth)| notice(growth)));
+                bounded.reports.push(bounded_short(report));
             }
             Report::Asked { key, question } => {
                 let (question, cut) = bounded_question(question);
-                let extent = cut.map(|whole| keep_whole(&key, whole, &mut passed));
-                passed.reports.push(with_extent(Report::Asked { key, question }, extent));
+                let extent = cut.map(|whole| store_full_description(&key, whole, &mut bounded));
+                bounded.reports.push(with_extent(Report::Asked { key, question }, extent));
             }
-            other => passed.reports.push(small(other)),
+            other => bounded.reports.push(bounded_short(other)),
         }
-        passed
+        bounded
     }
 
-    fn item(&mut self, key: Key, body: Body, done: bool, passed: &mut Passed) {
+    fn item(&mut self, key: HarnessKey, body: Body, done: bool, bounded: &mut BoundedReport) {
         let known = self.growing.remove(&key);
         let (body, tool, length, rest) = match body {
             Body::Tool(call) => {
                 let (call, rest) = bounded_call(call);
-                let length = words(&call.output).len();
+                let length = output_text(&call.output).len();
                 (Body::Tool(call), true, length, rest)
             }
             Body::Text { mut text, attachments } => {
-                let rest = text.split_off(boundary(&text, SHOWN_OF_TEXT));
+                let rest = text.split_off(boundary(&text, MAX_SHOWN_TEXT_BYTES));
                 let length = text.len();
                 (Body::Text { text, attachments }, false, length, rest)
             }
             Body::Thought { mut text, action, tokens } => {
-                let rest = text.split_off(boundary(&text, SHOWN_OF_TEXT));
+                let rest = text.split_off(boundary(&text, MAX_SHOWN_TEXT_BYTES));
                 let length = text.len();
                 (Body::Thought { text, action: action.map(line), tokens }, false, length, rest)
             }
             Body::Notice { level, topic, lines } => {
                 let body = Body::Notice { level, topic: line(topic), lines: bounded_lines(lines) };
-                return passed.reports.push(Report::Item { key, body, done });
+                return bounded.reports.push(Report::Item { key, body, done });
             }
             Body::Act { kind, mut payload, about } => {
-                fit(&mut payload, SHOWN_OF_RESULT);
-                return passed.reports.push(Report::Item { key, body: Body::Act { kind, payload, about }, done });
+                fit(&mut payload, MAX_SHOWN_RESULT_BYTES);
+                return bounded.reports.push(Report::Item { key, body: Body::Act { kind, payload, about }, done });
             }
             Body::Question { question, closing } => {
                 let (question, cut) = bounded_question(question);
-                let extent = cut.map(|whole| keep_whole(&key, whole, passed));
+                let extent = cut.map(|whole| store_full_description(&key, whole, bounded));
                 let body = Body::Question { question, closing };
-                return passed.reports.push(with_extent(Report::Item { key, body, done }, extent));
+                return bounded.reports.push(with_extent(Report::Item { key, body, done }, extent));
             }
         };
         let was_cut = known.is_some_and(|known| known.is_cut());
-        let print = if was_cut || !rest.is_empty() { print(&body) } else { 0 };
-        let again = known.filter(|known| was_cut && rest.is_empty() && known.print == print);
+        let shown_hash = if was_cut || !rest.is_empty() { shown_hash(&body) } else { 0 };
+        let again = known.filter(|known| was_cut && rest.is_empty() && known.shown_hash == shown_hash);
         let length = length as u64;
         let extent = again.map_or(Extent { shown: length, whole: length + rest.len() as u64 }, |known| known.extent);
-        let tally = Tally { tool, extent, print };
+        let growth = ItemGrowth { tool, extent, shown_hash };
         if again.is_none() && was_cut {
-            passed.beyond.push(Beyond::Forget(key.clone()));
+            bounded.overflow.push(ReportOverflow::Discard(key.clone()));
         }
         if !rest.is_empty() {
-            passed.beyond.push(Beyond::Keep { key: key.clone(), at: length, text: rest });
+            bounded.overflow.push(ReportOverflow::Store { key: key.clone(), at: length, text: rest });
         }
         if done {
-            passed.reports.extend(notice(tally));
+            bounded.reports.extend(notice(growth));
         } else {
-            self.remember(key.clone(), tally);
+            self.remember(key.clone(), growth);
         }
-        passed.reports.push(shortened(Report::Item { key, body, done }, tally));
+        bounded.reports.push(shortened(Report::Item { key, body, done }, growth));
     }
 
-    fn grew(&mut self, key: Key, mut text: String, tokens: Option<u64>, passed: &mut Passed) {
-        // What nobody has spoken of before becomes a text.
+    fn grew(&mut self, key: HarnessKey, mut text: String, tokens: Option<u64>, bounded: &mut BoundedReport) {
+        // Growth of an unknown item starts a text.
         let none = Extent { shown: 0, whole: 0 };
-        let mut tally = self.growing.remove(&key).unwrap_or(Tally { tool: false, extent: none, print: 0 });
-        let room = if tally.is_cut() { 0 } else { tally.most().saturating_sub(tally.extent.shown) };
+        let mut growth = self.growing.remove(&key).unwrap_or(ItemGrowth { tool: false, extent: none, shown_hash: 0 });
+        let room = if growth.is_cut() { 0 } else { growth.max_shown().saturating_sub(growth.extent.shown) };
         let rest = text.split_off(boundary(&text, usize::try_from(room).unwrap_or(usize::MAX)));
         if !rest.is_empty() {
-            let at = tally.extent.whole + text.len() as u64;
-            passed.beyond.push(Beyond::Keep { key: key.clone(), at, text: rest.clone() });
+            let at = growth.extent.whole + text.len() as u64;
+            bounded.overflow.push(ReportOverflow::Store { key: key.clone(), at, text: rest.clone() });
         }
-        tally.extent.shown += text.len() as u64;
-        tally.extent.whole += (text.len() + rest.len()) as u64;
-        self.remember(key.clone(), tally);
-        passed.reports.push(shortened(Report::Grew { key, text, tokens }, tally));
+        growth.extent.shown += text.len() as u64;
+        growth.extent.whole += (text.len() + rest.len()) as u64;
+        self.remember(key.clone(), growth);
+        bounded.reports.push(shortened(Report::Grew { key, text, tokens }, growth));
     }
 
-    fn remember(&mut self, key: Key, tally: Tally) {
-        if self.growing.len() >= MOST_GROWING {
+    fn remember(&mut self, key: HarnessKey, growth: ItemGrowth) {
+        if self.growing.len() >= MAX_GROWING_ITEMS {
             self.growing.clear();
         }
-        self.growing.insert(key, tally);
+        self.growing.insert(key, growth);
     }
 }
 
-/// Of a text that is not shown whole a person is told; a tool's card says so itself.
-fn notice(tally: Tally) -> Option<Report> {
-    let said = || Report::Notice(Level::Warning, format!("a text was too long to be shown whole: {}", tally.extent));
-    (tally.is_cut() && !tally.tool).then(said)
+/// Returns a notice about a text that is not shown completely. A tool call shows its extent itself.
+fn notice(growth: ItemGrowth) -> Option<Report> {
+    let notice =
+        || Report::Notice(Level::Warning, format!("a text is too long to be shown completely: {}", growth.extent));
+    (growth.is_cut() && !growth.tool).then(notice)
 }
 
-fn shortened(report: Report, tally: Tally) -> Report {
-    with_extent(report, tally.is_cut().then_some(tally.extent))
+fn shortened(report: Report, growth: ItemGrowth) -> Report {
+    with_extent(report, growth.is_cut().then_some(growth.extent))
 }
 
 fn with_extent(report: Report, extent: Option<Extent>) -> Report {
@@ -206,64 +205,64 @@ fn with_extent(report: Report, extent: Option<Extent>) -> Report {
     }
 }
 
-/// What tells whether two bodies show the same.
-fn print(body: &Body) -> u64 {
+/// Returns a hash of the shown content.
+fn shown_hash(body: &Body) -> u64 {
     let mut hasher = DefaultHasher::new();
     match body {
         Body::Text { text, .. } | Body::Thought { text, .. } => text.hash(&mut hasher),
-        Body::Tool(call) => words(&call.output).hash(&mut hasher),
+        Body::Tool(call) => output_text(&call.output).hash(&mut hasher),
         Body::Question { .. } | Body::Notice { .. } | Body::Act { .. } => {}
     }
     hasher.finish()
 }
 
-/// A call with as much as is shown of it, and the rest of its output.
+/// Bounds a tool call. Returns it with the rest of its output.
 fn bounded_call(mut call: ToolCall) -> (ToolCall, String) {
     call.name = line(call.name);
     call.title = line(call.title);
-    fit(&mut call.input, SHOWN_OF_RESULT);
+    fit(&mut call.input, MAX_SHOWN_RESULT_BYTES);
     let rest = shorten(&mut call.output);
     (call, rest)
 }
 
-/// Leaves of the output of a call what is shown of it; gives back the rest. What is short enough stays as it is.
-pub fn shorten(output: &mut Vec<Output>) -> String {
-    let weight = |piece: &Output| match piece {
-        Output::Text(text) => text.len(),
-        Output::Diff { path, old, new } => path.len() + old.as_ref().map_or(0, String::len) + new.len(),
+/// Truncates the output of a call to the shown part and returns the rest. Short output is not changed.
+pub fn shorten(output: &mut Vec<ToolResultPart>) -> String {
+    let weight = |piece: &ToolResultPart| match piece {
+        ToolResultPart::Text(text) => text.len(),
+        ToolResultPart::Diff { path, old, new } => path.len() + old.as_ref().map_or(0, String::len) + new.len(),
     };
-    if output.len() < 1_000 && output.iter().map(weight).sum::<usize>() <= SHOWN_OF_RESULT {
+    if output.len() < 1_000 && output.iter().map(weight).sum::<usize>() <= MAX_SHOWN_RESULT_BYTES {
         return String::new();
     }
     for piece in output.iter_mut() {
-        // A change is read as lines: half of one of its sides would show a change that nobody has made.
-        if let Output::Diff { path, old, new } = piece
-            && path.len() + old.as_ref().map_or(0, String::len) + new.len() > SHOWN_OF_RESULT / 2
+        // Half of a diff's side would show a change that was not made, so a long diff becomes a patch.
+        if let ToolResultPart::Diff { path, old, new } = piece
+            && path.len() + old.as_ref().map_or(0, String::len) + new.len() > MAX_SHOWN_RESULT_BYTES / 2
         {
-            *piece = Output::Text(patch(path, old.as_deref(), new));
+            *piece = ToolResultPart::Text(patch(path, old.as_deref(), new));
         }
     }
-    let all = words(output);
-    if all.len() <= SHOWN_OF_RESULT && output.len() < 1_000 {
+    let all = output_text(output);
+    if all.len() <= MAX_SHOWN_RESULT_BYTES && output.len() < 1_000 {
         return String::new();
     }
     let mut shown = all;
-    let rest = shown.split_off(boundary(&shown, SHOWN_OF_RESULT));
-    *output = vec![Output::Text(shown)];
+    let rest = shown.split_off(boundary(&shown, MAX_SHOWN_RESULT_BYTES));
+    *output = vec![ToolResultPart::Text(shown)];
     rest
 }
 
-/// Leaves at most so many bytes of a value's texts, and says in it how much there was.
+/// Truncates the texts of a value to `most` bytes in total. Truncated texts state their size.
 pub fn fit(value: &mut Value, most: usize) {
     let mut room = most;
     if !fits(value, &mut room) {
         let mut room = most;
-        squeeze(value, &mut room);
+        shrink(value, &mut room);
     }
 }
 
-/// What a value counts for that holds nothing.
-const CRUMB: usize = 8;
+/// Size counted for an empty value.
+const COUNTED_VALUE_BYTES: usize = 8;
 
 fn fits(value: &Value, room: &mut usize) -> bool {
     let mut take = |bytes: usize| {
@@ -272,19 +271,19 @@ fn fits(value: &Value, room: &mut usize) -> bool {
         enough
     };
     match value {
-        Value::String(text) => take(text.len() + CRUMB),
-        Value::Array(list) => take(CRUMB) && list.iter().all(|one| fits(one, room)),
+        Value::String(text) => take(text.len() + COUNTED_VALUE_BYTES),
+        Value::Array(list) => take(COUNTED_VALUE_BYTES) && list.iter().all(|one| fits(one, room)),
         Value::Object(fields) => fields.iter().all(|(name, one)| {
-            let enough = *room >= name.len() + CRUMB;
-            *room = room.saturating_sub(name.len() + CRUMB);
+            let enough = *room >= name.len() + COUNTED_VALUE_BYTES;
+            *room = room.saturating_sub(name.len() + COUNTED_VALUE_BYTES);
             enough && fits(one, room)
         }),
-        Value::Null | Value::Bool(_) | Value::Number(_) => take(CRUMB),
+        Value::Null | Value::Bool(_) | Value::Number(_) => take(COUNTED_VALUE_BYTES),
     }
 }
 
-fn squeeze(value: &mut Value, room: &mut usize) {
-    *room = room.saturating_sub(CRUMB);
+fn shrink(value: &mut Value, room: &mut usize) {
+    *room = room.saturating_sub(COUNTED_VALUE_BYTES);
     match value {
         Value::String(text) => {
             if text.len() > *room {
@@ -296,33 +295,33 @@ fn squeeze(value: &mut Value, room: &mut usize) {
             text.shrink_to_fit();
         }
         Value::Array(list) => {
-            let mut kept = 0;
-            while kept < list.len() && *room > 0 {
-                squeeze(&mut list[kept], room);
-                kept += 1;
+            let mut retained = 0;
+            while retained < list.len() && *room > 0 {
+                shrink(&mut list[retained], room);
+                retained += 1;
             }
-            if kept < list.len() {
-                let more = list.len() - kept;
-                list.truncate(kept);
+            if retained < list.len() {
+                let more = list.len() - retained;
+                list.truncate(retained);
                 list.push(Value::String(format!("… {more} more")));
                 list.shrink_to_fit();
             }
         }
         Value::Object(fields) => {
-            let (mut kept, count) = (serde_json::Map::new(), fields.len());
+            let (mut retained, count) = (serde_json::Map::new(), fields.len());
             for (name, mut one) in std::mem::take(fields) {
                 if *room <= name.len() {
                     break;
                 }
                 *room -= name.len();
-                squeeze(&mut one, room);
-                kept.insert(name, one);
+                shrink(&mut one, room);
+                retained.insert(name, one);
             }
-            if kept.len() < count {
-                let more = count - kept.len();
-                kept.insert("…".to_owned(), Value::String(format!("{more} more")));
+            if retained.len() < count {
+                let more = count - retained.len();
+                retained.insert("…".to_owned(), Value::String(format!("{more} more")));
             }
-            *fields = kept;
+            *fields = retained;
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
@@ -339,37 +338,37 @@ fn cut(mut text: String, most: usize) -> String {
 }
 
 fn line(text: String) -> String {
-    cut(text, LINE)
+    cut(text, MAX_REPORT_LINE_BYTES)
 }
 
 fn bounded_lines(lines: Vec<String>) -> Vec<String> {
-    let (mut room, count) = (SHOWN_OF_RESULT, lines.len());
-    let mut kept = Vec::new();
+    let (mut room, count) = (MAX_SHOWN_RESULT_BYTES, lines.len());
+    let mut retained = Vec::new();
     for text in lines {
-        if room == 0 || kept.len() == MOST_NAMED {
-            kept.push(format!("… {} more lines", count - kept.len()));
+        if room == 0 || retained.len() == MAX_LISTED_ENTRIES {
+            retained.push(format!("… {} more lines", count - retained.len()));
             break;
         }
         let text = cut(text, room);
         room = room.saturating_sub(text.len() + 1);
-        kept.push(text);
+        retained.push(text);
     }
-    kept
+    retained
 }
 
-/// Reports that hold a few words, whatever an agent puts there.
-fn small(report: Report) -> Report {
+/// Bounds reports that normally hold only short texts.
+fn bounded_short(report: Report) -> Report {
     match report {
-        Report::Recalled(text) => Report::Recalled(cut(text, SHOWN_OF_TEXT)),
+        Report::EarlierPrompt(text) => Report::EarlierPrompt(cut(text, MAX_SHOWN_TEXT_BYTES)),
         Report::Status { status, summary } => Report::Status { status: line(status), summary: summary.map(line) },
-        Report::Notice(level, text) => Report::Notice(level, cut(text, SHOWN_OF_RESULT)),
+        Report::Notice(level, text) => Report::Notice(level, cut(text, MAX_SHOWN_RESULT_BYTES)),
         Report::Ended(turn, outcome) => Report::Ended(turn, bounded_outcome(outcome)),
-        Report::Rested(outcome) => Report::Rested(bounded_outcome(outcome)),
+        Report::SelfEnded(outcome) => Report::SelfEnded(bounded_outcome(outcome)),
         Report::Gone(reason) => Report::Gone(reason.map(line)),
         Report::Called(id, result) => {
             let result = match result {
                 Ok(mut value) => {
-                    fit(&mut value, SHOWN_OF_RESULT);
+                    fit(&mut value, MAX_SHOWN_RESULT_BYTES);
                     Ok(value)
                 }
                 Err(reason) => Err(line(reason)),
@@ -377,18 +376,18 @@ fn small(report: Report) -> Report {
             Report::Called(id, result)
         }
         Report::StreamFrame(key, mut payload) => {
-            fit(&mut payload, SHOWN_OF_RESULT);
+            fit(&mut payload, MAX_SHOWN_RESULT_BYTES);
             Report::StreamFrame(key, payload)
         }
         Report::Ready(capabilities) => Report::Ready(bounded_capabilities(capabilities)),
         Report::Tools(mut tools) => {
-            tools.truncate(MOST_NAMED);
+            tools.truncate(MAX_LISTED_ENTRIES);
             for tool in &mut tools {
                 tool.name = line(std::mem::take(&mut tool.name));
                 tool.title = tool.title.take().map(line);
-                tool.description = tool.description.take().map(|text| cut(text, 10 * LINE));
+                tool.description = tool.description.take().map(|text| cut(text, 10 * MAX_REPORT_LINE_BYTES));
                 if let Some(schema) = &mut tool.input_schema {
-                    fit(schema, SHOWN_OF_RESULT);
+                    fit(schema, MAX_SHOWN_RESULT_BYTES);
                 }
             }
             Report::Tools(tools)
@@ -406,7 +405,7 @@ fn bounded_outcome(outcome: Outcome) -> Outcome {
 
 fn bounded_capabilities(capabilities: Capabilities) -> Capabilities {
     let named = |mut list: Vec<Named>| {
-        list.truncate(MOST_NAMED);
+        list.truncate(MAX_LISTED_ENTRIES);
         list.into_iter().map(|one| Named { id: line(one.id), title: line(one.title) }).collect()
     };
     Capabilities {

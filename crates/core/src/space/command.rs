@@ -1,4 +1,4 @@
-//! What a door asks of a space, and why it may be refused.
+//! Commands to a space and the reasons for refusing them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,240 +7,223 @@ use super::harness::Call;
 use super::item::Attachment;
 use super::name::{ItemId, ParticipantId, StreamId};
 use super::question::{Answer, WrongAnswer};
-use super::roster::Ask;
+use super::roster::AgentRequest;
 use crate::reason::Reason;
 use crate::receipt::Receipt;
 use crate::request::Decision;
 
-/// What a door asks of a space.
+/// Command to a space.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Command {
-    /// Say something; to the chat targets unless it names its own.
+pub enum ConversationCommand {
+    /// Sends a message; to the chat targets unless `to` is set.
     Say {
-        /// What.
         text: String,
-        /// To whom.
         to: Option<Vec<ParticipantId>>,
-        /// What goes with it.
         attachments: Vec<Attachment>,
-        /// Interrupt the agents that it is for, and hand it to them before what waits.
+        /// Interrupt the recipients, and deliver the message before queued ones.
         interrupt: bool,
-        /// Refuse it where an agent would interpret its first character instead of passing it to the model.
+        /// Refuse the message if an agent would interpret its first character instead of passing it to the model.
         literal: bool,
     },
-    /// Answer a question.
+    /// Answers a question.
     Answer {
-        /// Which.
         question: ItemId,
-        /// How.
         answer: Answer,
-        /// A plain yes or no instead of an option: the option that means it is chosen.
+        /// An approval or rejection instead of an option: the option with that meaning is chosen.
         decision: Option<Decision>,
     },
-    /// Stop whoever works, or this one.
+    /// Interrupts all working agents, or this one.
     Interrupt(Option<ParticipantId>),
-    /// Change or show whom chat goes to.
-    Target(Target),
-    /// Acknowledge messages that wait for it.
+    /// Changes or shows the chat targets.
+    Target(TargetCommand),
+    /// Acknowledges pending messages.
     Acknowledge {
-        /// Which.
         selector: Selector,
-        /// In a word.
+        /// Status text of the acknowledgement.
         status: Option<String>,
     },
-    /// Stop whoever reasons; or no longer wait for acknowledgements of one's own messages.
+    /// Interrupts reasoning agents, or cancels pending acknowledgements of the sender's own messages.
     Cancel {
-        /// Which.
         selector: Selector,
-        /// Why.
         reason: Option<String>,
     },
-    /// Something that only some agents can do; without a name the one that chat goes to is meant.
+    /// Calls a function that only some agents support; `None` addresses the default chat target.
     Call(Option<ParticipantId>, Call),
-    /// Close a stream.
     CloseStream(StreamId),
-    /// End an agent.
+    /// Shuts down an agent.
     Shutdown(ParticipantId, Option<String>),
-    /// Use another model; without one, list them.
+    /// Changes the model; without one, lists the models.
     Model(Option<ParticipantId>, Option<String>),
-    /// Work in another mode; without one, list them.
+    /// Changes the mode; without one, lists the modes.
     Mode(Option<ParticipantId>, Option<String>),
-    /// Have an agent use another model or mode, of which nothing is said in the conversation.
+    /// Changes the model or mode of an agent without a message in the conversation.
     Set(ParticipantId, Setting),
-    /// Something about an agent beside its conversation; without a name the one that chat goes to is meant.
-    Manage(Option<ParticipantId>, Ask),
-    /// Put an envelope into the space.
+    /// Manages an agent outside its conversation; `None` addresses the default chat target.
+    Manage(Option<ParticipantId>, AgentRequest),
+    /// Posts an envelope into the space.
     Post {
-        /// Its kind.
         kind: String,
-        /// What it says.
         payload: Value,
-        /// Whom it is for.
         to: Option<Vec<ParticipantId>>,
     },
-    /// A command that an agent may have.
-    OfAgent {
+    /// A slash command that an agent may support.
+    #[serde(rename = "OfAgent")]
+    AgentCommand {
         /// Its name, without the slash.
         name: String,
-        /// All of the line.
+        /// The complete line.
         line: String,
     },
-    /// A command of the terminal UI, which changes only what is shown and is run there.
-    OfUi,
-    /// Record that a slash command typed at the UI was refused, as the notice `system/refused`.
+    /// A command of the terminal UI, which runs there and changes only the display.
+    #[serde(rename = "OfUi")]
+    UiCommand,
+    /// Records the refusal of a slash command typed in the UI, as the notice `system/refused`.
     Refused {
-        /// The line as it was typed.
+        /// The line as typed.
         line: String,
-        /// Why it was refused.
         reason: String,
     },
-    /// List the commands.
+    /// Lists the commands.
     Help,
-    /// List who takes part.
+    /// Lists the participants.
     Participants,
 }
 
-/// What an agent is to use from now on.
+/// New setting of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Setting {
-    /// This model.
     Model(String),
-    /// This mode.
     Mode(String),
 }
 
-/// What to do about the chat targets.
+/// Operation on the chat targets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Target {
-    /// Say what they are.
+pub enum TargetCommand {
+    /// Shows the targets.
     Show,
-    /// Back to the defaults.
+    /// Resets the targets to the defaults.
     Default,
-    /// These.
+    /// Sets the targets.
     Only(Vec<ParticipantId>),
 }
 
-/// Which of those that wait.
+/// Selects messages or acknowledgements.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Selector {
-    /// All of them.
     All,
-    /// The one in this place from 1, whose id begins so, or whose sender contains this.
+    /// Position from 1, beginning of an id, or part of a sender's name.
     Named(String),
 }
 
-/// A command was carried out, or is under way.
+/// Answer to an accepted command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Done {
-    /// How far it is.
+pub struct CommandAccepted {
     pub receipt: Receipt,
-    /// What came of it, where something did: lines for people.
+    /// Result lines for people.
     pub lines: Vec<String>,
-    /// Whether this is the answer to an earlier command of the same id.
+    /// True if this answers a retry.
     pub duplicate: bool,
-    /// True if it is a message that waits for an agent.
+    /// True if the command is a message that is queued for an agent.
     pub queued: bool,
 }
 
-impl Command {
-    /// Something said to the agents, without attachments.
+impl ConversationCommand {
+    /// Returns a message to the agents without attachments.
     pub fn say(text: impl Into<String>, to: Option<Vec<ParticipantId>>) -> Self {
         Self::Say { text: text.into(), to, attachments: Vec::new(), interrupt: false, literal: false }
     }
 
-    /// True if it is a message for agents, which may have to wait for them.
+    /// True if the command is a message for agents, which may be queued for them.
     pub fn is_message(&self) -> bool {
-        matches!(self, Self::Say { .. } | Self::OfAgent { .. })
+        matches!(self, Self::Say { .. } | Self::AgentCommand { .. })
     }
 }
 
-/// Why a command was not carried out.
+/// Reason for which a command is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-pub enum Refusal {
-    /// There is nothing in it.
+pub enum SpaceRefusal {
     #[error("the message is empty")]
     Empty,
-    /// It is too long.
-    #[error("the message has {0} bytes; at most {1} are taken")]
+    #[error("the message has {0} bytes; at most {1} are accepted")]
     TooLong(usize, usize),
-    /// Nobody of this name takes part.
-    #[error("nobody here is called {0:?}; /participants lists who is")]
+    /// No participant has this name.
+    #[error("there is no participant {0:?}; list them with /participants")]
     NoSuchParticipant(String),
-    /// There is no agent of this id.
-    #[error("there is no agent {0:?}; /agent lists those that there are")]
+    /// No agent has this id.
+    #[error("there is no agent {0:?}; list them with /agent")]
     NoSuchAgent(String),
-    /// The agent keeps no conversation of this id.
-    #[error("{0} keeps no conversation {1:?}; list them again")]
+    /// The agent has no saved conversation with this id.
+    #[error("{0} has no saved conversation {1:?}; list them again with /sessions")]
     NoSuchConversation(String, String),
-    /// The agent cannot do that at all; what can be done instead.
+    /// The agent never supports this. The message names an alternative.
     #[error("{0}")]
     NotAvailable(String),
-    /// It is not an agent.
-    #[error("{0} is not an agent that can be told to do that")]
+    /// The participant is not an agent.
+    #[error("{0} is not an agent that supports this")]
     NotAnAgent(ParticipantId),
-    /// It is gone.
-    #[error("{0} is no longer there")]
+    /// The participant has left.
+    #[error("{0} has left")]
     Gone(ParticipantId),
-    /// Enough waits for it already.
-    #[error("{0} is busy, and enough waits for it already; try again when it is idle")]
+    /// The participant's queue is full.
+    #[error("{0} is busy and its queue is full; retry when it is idle")]
     Busy(ParticipantId),
-    /// It would interpret the text instead of passing it to the model.
+    /// The agent would interpret the text instead of passing it to the model.
     #[error(
-        "{0} interprets a leading {1:?} itself, so that the text would not reach the model as it is; put a word before it, or run it with POST /control/command"
+        "{0} interprets a leading {1:?}, so the text would not reach the model unchanged; put a word before it, or run it with POST /control/command"
     )]
     NotLiteral(ParticipantId, char),
-    /// No agent is there to take a message.
-    #[error("no agent is here any more to answer; /agent lists those that could be")]
-    NobodyThere,
-    /// It cannot do that.
+    /// No agent is present to receive the message.
+    #[error("there is no agent to answer; list the available agents with /agent")]
+    #[serde(rename = "NobodyThere")]
+    NoAgentPresent,
+    /// The participant does not support this.
     #[error("{0} cannot {1}")]
     NotSupported(ParticipantId, String),
-    /// It would not, or could not.
+    /// The participant failed to do this.
     #[error("{0}")]
     Failed(String),
-    /// There is no such question.
-    #[error("there is no question {0:?}; GET /control/questions lists those that are open")]
+    #[error("there is no question {0:?}; list the open questions with GET /control/questions")]
     NoSuchQuestion(String),
-    /// It was closed before.
-    #[error("question {0} is closed already: {1}")]
+    /// The question was closed before.
+    #[error("question {0} is already closed: {1}")]
     Closed(ItemId, String),
     /// The question does not have this answer.
     #[error(transparent)]
     WrongAnswer(#[from] WrongAnswer),
-    /// The question cannot be answered by a plain yes or no.
-    #[error("the question has no option that means a plain yes or no; choose one of its options")]
+    /// The question has no option for an approval or rejection.
+    #[error("the question has no option for a plain approve or reject; choose one of its options")]
     NoPlainAnswer,
-    /// There is no such stream.
     #[error("no stream {0:?} is open")]
     NoSuchStream(String),
-    /// Nothing is under way.
-    #[error("nothing is under way that could be interrupted")]
+    #[error("nothing is running that could be interrupted")]
     NothingToInterrupt,
-    /// Nothing waits that this would choose.
-    #[error("nothing waits for {0}")]
-    NothingChosen(String),
-    /// There is no such command.
+    /// The selector matches nothing.
+    #[error("nothing is waiting for {0}")]
+    #[serde(rename = "NothingChosen")]
+    NothingSelected(String),
     #[error("Unknown command: /{0};{hint} /help lists the commands", hint = suggestion(.0))]
     UnknownCommand(String),
-    /// The id belongs to another command, or to another sender.
-    #[error("this request_id was used for another command, for other words or by another sender; use a new one")]
+    /// The request id was used for another command or by another sender.
+    #[error("this request_id was used for a different command, content or sender; use a new one")]
     RequestIdReused,
-    /// The id is that of an older command.
-    #[error("this request_id was used more than ten minutes ago, or is one of wh's own; choose a new one")]
+    /// The request id belongs to an older command.
+    #[error("this request_id was used more than ten minutes ago, or is reserved by wh; use a new one")]
     UsedBefore,
-    /// No more ids can be kept.
-    #[error("too many request_ids are remembered already; try again later")]
+    /// The bound on stored request ids is reached.
+    #[error("too many request_ids are stored; retry later")]
     LedgerFull,
-    /// It could not be stored, and was not carried out.
-    #[error("it could not be stored, and nothing was done: {0}")]
+    /// The command could not be stored, and was not executed.
+    #[error("the command could not be stored and was not executed: {0}")]
     NotStored(String),
-    /// It was accepted, and that could not be stored.
-    #[error("it was accepted, but that could not be stored; read its receipt before it is sent again: {0}")]
+    /// The command was executed, and the result could not be stored.
+    #[error(
+        "the command was executed, but its result could not be stored; read its receipt before sending it again: {0}"
+    )]
     ResultNotStored(String),
 }
 
-impl Refusal {
-    /// The reason, for programs.
+impl SpaceRefusal {
+    /// Returns the stable code for programs.
     pub fn reason(&self) -> Reason {
         match self {
             Self::Empty => Reason::Empty,
@@ -249,7 +232,7 @@ impl Refusal {
             Self::NoSuchAgent(_) => Reason::NoAgent,
             Self::NoSuchConversation(..) => Reason::NoConversation,
             Self::NotAvailable(_) | Self::NotAnAgent(_) | Self::NotSupported(..) => Reason::NotSupported,
-            Self::Gone(_) | Self::NobodyThere => Reason::Ended,
+            Self::Gone(_) | Self::NoAgentPresent => Reason::Ended,
             Self::Busy(_) => Reason::Busy,
             Self::NotLiteral(..) => Reason::NotLiteral,
             Self::Failed(_) => Reason::Failed,
@@ -258,7 +241,7 @@ impl Refusal {
             Self::WrongAnswer(_) | Self::NoPlainAnswer => Reason::WrongAnswer,
             Self::NoSuchStream(_) => Reason::NoStream,
             Self::NothingToInterrupt => Reason::NothingToInterrupt,
-            Self::NothingChosen(_) => Reason::NothingChosen,
+            Self::NothingSelected(_) => Reason::NothingChosen,
             Self::UnknownCommand(_) => Reason::UnknownCommand,
             Self::RequestIdReused | Self::UsedBefore => Reason::RequestIdReused,
             Self::LedgerFull => Reason::TooManyRequests,
@@ -268,7 +251,7 @@ impl Refusal {
     }
 }
 
-/// The command that is most like an unknown one, as a question.
+/// Suggests the known command most similar to an unknown one.
 fn suggestion(name: &str) -> String {
-    crate::slash::meant(name).map(|meant| format!(" did you mean {meant}?")).unwrap_or_default()
+    crate::slash::suggest_command(name).map(|meant| format!(" did you mean {meant}?")).unwrap_or_default()
 }

@@ -1,12 +1,12 @@
-//! Items as the MEW protocol (v0.4) shows them. A projection by one table: nothing is stored as an envelope, except when
-//! each was listed ([`Item::listed`]).
+//! Projection of items to envelopes of the MEW protocol (v0.4). Envelopes are not stored, except the time at which each
+//! was listed ([`Item::listed`]).
 //!
 //! | item | envelopes |
 //! |---|---|
 //! | text | `chat`, when complete |
-//! | thought | `reasoning/start`; then `reasoning/thought` and `reasoning/conclusion`, or `reasoning/cancel` if it was cut |
+//! | thought | `reasoning/start`; then `reasoning/thought` and `reasoning/conclusion`, or `reasoning/cancel` if cut |
 //! | tool call | `mcp/request`, when it runs; then `mcp/response` |
-//! | question | `mcp/proposal`; then `mcp/request` (a permission was given), `mcp/reject`, `mcp/response` or `mcp/withdraw` |
+//! | question | `mcp/proposal`; then `mcp/request` (permission granted), `mcp/reject`, `mcp/response` or `mcp/withdraw` |
 //! | notice | `system/…` |
 //! | act | its own kind |
 
@@ -15,36 +15,33 @@ use std::time::SystemTime;
 use serde_json::{Value, json};
 
 use super::extent::Extent;
-use super::item::{Attachment, Body, Item, Output, Progress, ToolCall, ToolStatus};
+use super::item::{Attachment, Body, Item, Progress, ToolCall, ToolResultPart, ToolStatus};
 use super::name::ParticipantId;
 use super::question::{Answer, Closing, Detail, Question, QuestionKind};
 
-/// The protocol that envelopes are of.
+/// Protocol version of the envelopes.
 pub const PROTOCOL: &str = "mew/v0.4";
 
-/// One envelope.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Envelope {
-    /// Its id: that of its item, with a suffix for all but the first of an item.
+    /// Id of its item, with a suffix for all but the first envelope of an item.
     pub id: String,
-    /// Its kind.
     pub kind: String,
-    /// Whose it is; wh's own notices are nobody's.
+    /// Sender; `None` for notices of `wh`.
     pub from: Option<ParticipantId>,
-    /// Whom it is for; `None` is everybody.
+    /// Recipients; `None` for all participants.
     pub to: Option<Vec<ParticipantId>>,
-    /// What it says.
     pub payload: Value,
-    /// The ids of the envelopes that it answers or is about.
+    /// Ids of the envelopes that it answers or refers to.
     pub correlation_id: Vec<String>,
-    /// The id of the `reasoning/start` that it is a part of.
+    /// Id of the `reasoning/start` envelope that it belongs to.
     pub context: Option<String>,
-    /// When it was listed.
+    /// Time at which it was listed.
     pub at: SystemTime,
 }
 
-/// The most envelopes that an item may be at present.
-pub fn most(item: &Item) -> usize {
+/// Returns the maximum number of envelopes that an item may have in its present state.
+pub fn max_count(item: &Item) -> usize {
     match (&item.body, item.progress) {
         (_, Progress::Retracted) => 0,
         (Body::Text { .. }, Progress::Growing) => 0,
@@ -57,28 +54,28 @@ pub fn most(item: &Item) -> usize {
     }
 }
 
-/// The envelopes of an item that are to be listed without delay. When a call that is not over is listed depends on whether
-/// its agent asks for permission: the machine decides it.
-pub fn due(item: &Item) -> usize {
+/// Returns the number of envelopes of an item that are listed without delay. A running tool call is listed later: the
+/// machine decides when, because its agent may ask for permission.
+pub fn due_count(item: &Item) -> usize {
     match &item.body {
         Body::Tool(call) if !call.status.is_over() => 0,
-        _ => most(item),
+        _ => max_count(item),
     }
 }
 
-/// How many envelopes of an item are listed.
-pub fn count(item: &Item) -> usize {
-    item.listed.len().min(most(item))
+/// Returns the number of listed envelopes of an item.
+pub fn listed_count(item: &Item) -> usize {
+    item.listed.len().min(max_count(item))
 }
 
-/// The envelopes of an item that are listed.
+/// Returns the listed envelopes of an item.
 pub fn project(item: &Item) -> Vec<Envelope> {
-    (0..count(item)).filter_map(|place| at(item, place)).collect()
+    (0..listed_count(item)).filter_map(|place| at(item, place)).collect()
 }
 
-/// The envelope at this place of an item, if it is listed.
+/// Returns the envelope at this position, if it is listed.
 pub fn at(item: &Item, place: usize) -> Option<Envelope> {
-    let at = *item.listed.get(place).filter(|_| place < most(item))?;
+    let at = *item.listed.get(place).filter(|_| place < max_count(item))?;
     let first = |kind: &str, payload: Value| Envelope {
         id: item.id.to_string(),
         kind: kind.to_owned(),
@@ -102,7 +99,7 @@ pub fn at(item: &Item, place: usize) -> Option<Envelope> {
     Some(match (&item.body, place) {
         (Body::Text { text, attachments }, _) => first("chat", chat(text, attachments, item.extent)),
         (Body::Thought { action, .. }, 0) => first("reasoning/start", json!({ "message": action })),
-        (Body::Thought { .. }, last) if item.progress == Progress::Cut && last + 1 == most(item) => {
+        (Body::Thought { .. }, last) if item.progress == Progress::Cut && last + 1 == max_count(item) => {
             of_reasoning("end", "reasoning/cancel", json!({ "reason": "interrupted" }))
         }
         (Body::Thought { text, action, tokens }, 1) => {
@@ -155,8 +152,10 @@ fn response(call: &ToolCall, extent: Option<Extent>) -> Value {
         .output
         .iter()
         .map(|piece| match piece {
-            Output::Text(text) => json!({ "type": "text", "text": text }),
-            Output::Diff { path, old, new } => json!({ "type": "diff", "path": path, "oldText": old, "newText": new }),
+            ToolResultPart::Text(text) => json!({ "type": "text", "text": text }),
+            ToolResultPart::Diff { path, old, new } => {
+                json!({ "type": "diff", "path": path, "oldText": old, "newText": new })
+            }
         })
         .collect();
     let status = match call.status {
@@ -180,7 +179,8 @@ fn proposal(question: &Question) -> Value {
     json!({ "method": "tools/call", "params": parameters(question), "question": question.title, "options": options })
 }
 
-/// The tool call that a question is about: what the agent gave of it, or a name for what is asked and its parts.
+/// Returns the tool call that a question is about: the agent's own description, or the kind and the parts of the
+/// question.
 fn parameters(question: &Question) -> Value {
     let given = question.details.iter().find_map(|detail| match detail {
         Detail::Input { tool, input } => Some(json!({ "name": tool, "arguments": input })),

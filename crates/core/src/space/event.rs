@@ -1,4 +1,4 @@
-//! What happened in a space. The fold of these is its [state](super::state).
+//! Events of a space. Their fold is its [state](super::state).
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -10,70 +10,65 @@ use super::item::Item;
 use super::name::{ItemId, ParticipantId, StreamId, TurnId};
 use crate::receipt::Receipt;
 
-/// Something that happened in a space.
+/// Event of a space.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Event {
-    /// Somebody takes part.
-    Joined(ParticipantId, Role),
-    /// Somebody no longer does.
+pub enum SpaceEvent {
+    /// A participant has joined.
+    Joined(ParticipantId, ParticipantRole),
+    /// A participant has left.
     Left(ParticipantId),
-    /// An item began, changed or is complete. That a text grew is a signal, not an event.
+    /// An item was created, changed or completed. Growth of a text is a signal, not an event.
     Item(Arc<Item>),
-    /// A turn began.
+    /// A turn has started.
     TurnStarted {
-        /// Which.
         turn: TurnId,
-        /// Whose.
         by: ParticipantId,
-        /// What it is about.
+        /// Message that the turn answers.
         prompt: ItemId,
     },
-    /// A turn is over: how, and what it came to.
-    TurnEnded(TurnId, Outcome, Tally),
-    /// A session is in another state.
-    Session(ParticipantId, Status),
-    /// An agent can do this.
+    /// A turn has ended, with its outcome and statistics.
+    TurnEnded(TurnId, Outcome, TurnStats),
+    /// The status of an agent's session has changed.
+    Session(ParticipantId, AgentStatus),
+    /// An agent reported its capabilities.
     Capabilities(ParticipantId, Arc<Capabilities>),
-    /// An agent has these tools.
+    /// An agent reported its tools.
     Tools(ParticipantId, Arc<[Tool]>),
-    /// What an agent has cost so far.
+    /// Total usage of an agent so far.
     Usage(ParticipantId, Usage),
-    /// A participant said how it is.
-    Said {
-        /// Who.
+    /// A participant reported its status.
+    #[serde(rename = "Said")]
+    StatusReported {
         by: ParticipantId,
-        /// In a word.
         status: String,
-        /// In a sentence.
+        /// Longer description of the status.
         summary: Option<String>,
     },
-    /// Somebody should acknowledge a message.
+    /// A message requests an acknowledgement.
     AcknowledgementWanted(Acknowledgement),
-    /// Somebody did. `false`: and will not act on it.
+    /// A message was acknowledged.
     Acknowledged {
-        /// Which message.
         item: ItemId,
-        /// Who.
         by: ParticipantId,
-        /// Whether they will act on it.
+        /// True if the participant will act on the message.
         granted: bool,
     },
-    /// Nobody needs to acknowledge this message any more.
+    /// An acknowledgement is no longer requested.
     AcknowledgementDropped(ItemId),
-    /// A stream is open.
+    /// A stream was opened.
     StreamOpened(StreamId, ParticipantId),
-    /// It is closed.
+    /// A stream was closed.
     StreamClosed(StreamId),
-    /// Somebody is paused, or, with `None`, no longer.
+    /// A participant was paused; with `None`, resumed.
     Paused(ParticipantId, Option<Pause>),
-    /// Chat goes elsewhere.
+    /// Chat targets have changed.
     Targets(Scope, Option<Vec<ParticipantId>>),
-    /// A command came further.
+    /// A command has progressed.
     Receipt(Receipt),
 }
 
-impl Event {
-    /// About how many bytes of memory it takes.
+impl SpaceEvent {
+    /// Returns the approximate size in bytes of memory.
     pub fn weight(&self) -> usize {
         match self {
             Self::Item(item) => item.weight(),
@@ -82,60 +77,54 @@ impl Event {
     }
 }
 
-/// What a turn came to.
+/// Statistics of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Tally {
-    /// How long it took.
+pub struct TurnStats {
     pub duration: Duration,
-    /// Tools that were called in it.
+    /// Number of tool calls in the turn.
     pub tool_calls: u64,
-    /// The model that was in use at its end, where that is known.
+    /// Model in use at the end of the turn, if known.
     pub model: Option<String>,
 }
 
-/// What a participant is.
+/// Kind of a participant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Role {
-    /// A person.
+pub enum ParticipantRole {
     Human,
-    /// An agent.
     Agent,
-    /// wh itself.
+    /// The `wh` program itself.
     System,
 }
 
-/// How a session fares, what says so, and since when.
+/// Status of a session, with its source and time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Status {
-    /// How.
+pub struct AgentStatus {
     pub activity: Activity,
-    /// What says so.
+    /// Source of the information.
     pub evidence: Evidence,
-    /// Since when.
     pub since: SystemTime,
 }
 
-/// How a session fares.
+/// Activity of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Activity {
     /// The agent is being started.
     Starting,
-    /// It waits for the next prompt.
+    /// The agent waits for the next prompt.
     Idle,
-    /// It works on this turn.
+    /// The agent works on this turn.
     Working(TurnId),
-    /// It waits for an answer to this question.
+    /// The agent waits for an answer to this question.
     Waiting(ItemId),
-    /// It is paused.
     Paused,
-    /// It is gone; why, if that was not asked for.
+    /// The agent has ended. Contains the reason, unless it was shut down.
     Gone(Option<String>),
-    /// Nothing says how it is.
+    /// No source reports the activity.
     Unknown,
 }
 
 impl Activity {
-    /// In a word.
+    /// Returns the name in the API.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Starting => "starting",
@@ -148,29 +137,25 @@ impl Activity {
         }
     }
 
-    /// Whether this word is the [name](Self::name) of an activity.
+    /// True if the text is the [name](Self::name) of an activity.
     pub fn is_name(word: &str) -> bool {
         matches!(word, "starting" | "idle" | "working" | "waiting" | "paused" | "gone" | "unknown")
     }
 }
 
-/// What says how a session fares, the most trusted first.
+/// Sources of a session's status, the most trusted first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Evidence {
     /// The agent's own protocol.
     Protocol,
-    /// Its transcript.
     Transcript,
-    /// A hook of it.
     Hook,
-    /// Its screen.
     Screen,
-    /// Its process.
     Process,
 }
 
 impl Evidence {
-    /// In a word.
+    /// Returns the name in the API.
     pub fn name(self) -> &'static str {
         match self {
             Self::Protocol => "protocol",
@@ -182,48 +167,43 @@ impl Evidence {
     }
 }
 
-/// A message that somebody should acknowledge.
+/// Request to acknowledge a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acknowledgement {
-    /// The message.
     pub item: ItemId,
-    /// Whose it is.
+    /// Sender of the message.
     pub from: ParticipantId,
-    /// Who should.
+    /// Participant that should acknowledge it.
     pub to: ParticipantId,
-    /// Since when.
+    /// Time of the request.
     pub at: SystemTime,
 }
 
-/// A pause.
+/// Pause of a participant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pause {
-    /// Who asked for it.
+    /// Participant that requested it.
     pub by: ParticipantId,
-    /// Until when.
+    /// End of the pause; `None` if it has none.
     pub until: Option<SystemTime>,
-    /// Why.
     pub reason: Option<String>,
 }
 
-/// Which chat targets: the first of these that is set holds.
+/// Scopes of chat targets. The first scope that is set applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Scope {
-    /// Chosen for now.
+    /// Current choice of the user.
     Override,
-    /// The participant's own default.
+    /// Default of the participant.
     Participant,
-    /// The space's default.
+    /// Default of the space.
     Global,
 }
 
-/// Something that came through a stream.
+/// Data received through a stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StreamFrame {
-    /// Which stream.
     pub stream: StreamId,
-    /// What.
     pub payload: serde_json::Value,
-    /// When.
     pub at: SystemTime,
 }

@@ -1,23 +1,22 @@
-//! How much of an item is here, and how much there is of it in all; and an item as one text, so that a part of it can be
-//! named by where it begins.
+//! Shown and total size of items, and items as one text, so that a part of an item is addressed by its byte offset.
 
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::item::{Body, Item, Output};
+use super::item::{Body, Item, ToolResultPart};
 use super::question::Detail;
 
-/// Lines around a change that a [`patch`] shows.
-const CONTEXT: usize = 3;
+/// Lines of context in a [`patch`].
+const PATCH_CONTEXT_LINES: usize = 3;
 
-/// How much of an item is shown, of how much. Only items that are not shown whole have one.
+/// Shown and total size of an item that is not shown completely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
     /// Bytes that the item holds.
     pub shown: u64,
-    /// Bytes that there are, or were.
+    /// Total bytes of the content, including parts that are no longer stored.
     pub whole: u64,
 }
 
@@ -27,37 +26,36 @@ impl std::fmt::Display for Extent {
     }
 }
 
-/// A part of an item as text.
+/// Part of an item as text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Piece {
-    /// Where it begins, in bytes.
+pub struct TextPiece {
+    /// Offset in bytes.
     pub offset: u64,
-    /// The text.
     pub text: String,
-    /// Where the next part begins; `None` at the end.
+    /// Offset of the next part; `None` at the end.
     pub next: Option<u64>,
-    /// How much there is, and how much of it the item itself holds.
+    /// Shown and total size of the item.
     pub extent: Extent,
 }
 
-/// Why a part of an item cannot be had.
+/// Reason for which a part of an item is not available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-pub enum NoPiece {
-    /// There is no such item.
-    #[error("there is no item of this id")]
+pub enum PieceError {
+    #[error("there is no item with this id")]
     NoSuchItem,
-    /// It is not made of text.
-    #[error("this item is neither a text, a thought, a tool call nor a question, and has no output")]
+    /// The item has no text.
+    #[error("this item has no output: it is neither a text, a thought, a tool call nor a question")]
     NoOutput,
-    /// It is shorter than that.
-    #[error("it ends at {0}")]
+    /// The offset is after the end of the item.
+    #[error("the offset is beyond the end of the item at {0}")]
     BeyondTheEnd(u64),
-    /// What was beyond what the item shows is not kept any more.
-    #[error("that part is not kept any more: of each agent the newest are, and only while it runs")]
-    NotKept,
+    /// The part beyond the shown content is no longer stored.
+    #[error("this part is no longer stored; wh stores only the newest output of each running agent")]
+    #[serde(rename = "NotKept")]
+    NoLongerStored,
 }
 
-/// A size for people: `812 B`, `1.5 KB`, `12 MB`.
+/// Formats a size for people: `812 B`, `1.5 KB`, `12 MB`.
 pub fn size(bytes: u64) -> String {
     let (mut unit, mut divisor) = ("B", 1u128);
     for larger in ["KB", "MB", "GB", "TB"] {
@@ -73,7 +71,7 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
-/// Where a text may be cut so that at most so many bytes stay.
+/// Returns the last character boundary at or before `most` bytes.
 pub fn boundary(text: &str, most: usize) -> usize {
     let mut end = most.min(text.len());
     while !text.is_char_boundary(end) {
@@ -82,41 +80,46 @@ pub fn boundary(text: &str, most: usize) -> usize {
     end
 }
 
-/// Pieces of what came of a tool call as one text: changes as patches, each piece on lines of its own.
-pub fn words(output: &[Output]) -> String {
+/// Joins the results of a tool call into one text: changes as patches, each part on its own lines.
+pub fn output_text(output: &[ToolResultPart]) -> String {
     let mut all = String::new();
     for piece in output {
         if !all.is_empty() && !all.ends_with('\n') {
             all.push('\n');
         }
         match piece {
-            Output::Text(text) => all.push_str(text),
-            Output::Diff { path, old, new } => all.push_str(&patch(path, old.as_deref(), new)),
+            ToolResultPart::Text(text) => all.push_str(text),
+            ToolResultPart::Diff { path, old, new } => all.push_str(&patch(path, old.as_deref(), new)),
         }
     }
     all
 }
 
 impl Item {
-    /// The item as one text; `None` where it is not made of text.
-    pub fn words(&self) -> Option<String> {
+    /// Returns the item as one text; `None` if it has none.
+    pub fn text(&self) -> Option<String> {
         match &self.body {
             Body::Text { text, .. } | Body::Thought { text, .. } => Some(text.clone()),
-            Body::Tool(call) => Some(words(&call.output)),
-            Body::Question { question, .. } => Some(question.words()),
+            Body::Tool(call) => Some(output_text(&call.output)),
+            Body::Question { question, .. } => Some(question.full_text()),
             Body::Notice { .. } | Body::Act { .. } => None,
         }
     }
 
-    /// A part of it, at most about so many bytes. What is beyond what it shows is `read`; of a question that is not shown
-    /// whole, all of it is, because its parts are shown in another form than the text has.
-    pub fn piece(&self, offset: u64, most: usize, read: impl FnOnce(u64) -> Option<String>) -> Result<Piece, NoPiece> {
-        let words = self.words().ok_or(NoPiece::NoOutput)?;
+    /// Returns a part of the item of at most about `most` bytes. `read` supplies the content beyond the shown part. For
+    /// a shortened question it supplies all of it, because the shown parts have another form.
+    pub fn piece(
+        &self,
+        offset: u64,
+        most: usize,
+        read: impl FnOnce(u64) -> Option<String>,
+    ) -> Result<TextPiece, PieceError> {
+        let words = self.text().ok_or(PieceError::NoOutput)?;
         let elsewhere = matches!(self.body, Body::Question { .. }) && self.extent.is_some();
         let held = if elsewhere { 0 } else { words.len() as u64 };
         let extent = self.extent.unwrap_or(Extent { shown: held, whole: held });
         if offset > extent.whole {
-            return Err(NoPiece::BeyondTheEnd(extent.whole));
+            return Err(PieceError::BeyondTheEnd(extent.whole));
         }
         let text = match usize::try_from(offset).ok().filter(|_| offset < held) {
             Some(offset) => {
@@ -124,19 +127,19 @@ impl Item {
                 words[begin..begin + boundary(&words[begin..], most)].to_owned()
             }
             None if offset == extent.whole => String::new(),
-            None => read(offset).ok_or(NoPiece::NotKept)?,
+            None => read(offset).ok_or(PieceError::NoLongerStored)?,
         };
         let next = offset + text.len() as u64;
-        Ok(Piece { offset, text, next: (next < extent.whole).then_some(next), extent })
+        Ok(TextPiece { offset, text, next: (next < extent.whole).then_some(next), extent })
     }
 
-    /// About how many bytes of memory it takes.
+    /// Returns the approximate size in bytes of memory.
     pub fn weight(&self) -> usize {
-        /// What an item takes that holds nothing.
+        /// Size of an empty item.
         const BARE: usize = 256;
-        let output = |piece: &Output| match piece {
-            Output::Text(text) => text.len(),
-            Output::Diff { path, old, new } => path.len() + old.as_ref().map_or(0, String::len) + new.len(),
+        let output = |piece: &ToolResultPart| match piece {
+            ToolResultPart::Text(text) => text.len(),
+            ToolResultPart::Diff { path, old, new } => path.len() + old.as_ref().map_or(0, String::len) + new.len(),
         };
         let detail = |detail: &Detail| match detail {
             Detail::Input { input, .. } => value_weight(input),
@@ -151,15 +154,15 @@ impl Item {
         }
     }
 
-    /// How much of it there is.
+    /// Returns the shown and total size.
     pub fn extent(&self) -> Option<Extent> {
-        let held = || self.words().map(|words| words.len() as u64);
+        let held = || self.text().map(|words| words.len() as u64);
         self.extent.or_else(|| held().map(|held| Extent { shown: held, whole: held }))
     }
 }
 
 fn value_weight(value: &Value) -> usize {
-    /// What a value takes beside its text.
+    /// Size of a value without its text.
     const BARE: usize = 32;
     BARE + match value {
         Value::String(text) => text.len(),
@@ -169,28 +172,28 @@ fn value_weight(value: &Value) -> usize {
     }
 }
 
-/// A change to a file in the unified format, in one piece: from the first line that differs to the last, and a few lines
-/// around them.
+/// Formats a change to a file as a unified diff with a single hunk, from the first differing line to the last, with a
+/// few lines of context.
 pub fn patch(path: &str, old: Option<&str>, new: &str) -> String {
     let (before, after): (Vec<&str>, Vec<&str>) = (lines(old.unwrap_or_default()), lines(new));
     let same = before.iter().zip(&after).take_while(|(one, other)| one == other).count();
     let most = before.len().min(after.len()) - same;
     let ends = before.iter().rev().zip(after.iter().rev()).take(most).take_while(|(one, other)| one == other).count();
-    let begin = same.saturating_sub(CONTEXT);
-    let tail = ends.min(CONTEXT);
-    let (gone, come) = (&before[same..before.len() - ends], &after[same..after.len() - ends]);
+    let begin = same.saturating_sub(PATCH_CONTEXT_LINES);
+    let tail = ends.min(PATCH_CONTEXT_LINES);
+    let (removed, added) = (&before[same..before.len() - ends], &after[same..after.len() - ends]);
 
     let mut patch = match old {
         Some(_) => format!("--- {path}\n+++ {path}\n"),
         None => format!("--- /dev/null\n+++ {path}\n"),
     };
-    let counts = (same - begin + gone.len() + tail, same - begin + come.len() + tail);
+    let counts = (same - begin + removed.len() + tail, same - begin + added.len() + tail);
     let _ = writeln!(patch, "@@ -{},{} +{},{} @@", begin + 1, counts.0, begin + 1, counts.1);
     let after_the_change = before.len() - ends;
     let parts = [
         (' ', &before[begin..same]),
-        ('-', gone),
-        ('+', come),
+        ('-', removed),
+        ('+', added),
         (' ', &before[after_the_change..after_the_change + tail]),
     ];
     for (sign, lines) in parts {
@@ -215,7 +218,7 @@ mod tests {
 
     #[test]
     fn sizes_are_for_people() {
-        let said = [
+        let expected = [
             (0, "0 B"),
             (812, "812 B"),
             (1_000, "1 KB"),
@@ -226,8 +229,8 @@ mod tests {
             (12_000_000, "12 MB"),
             (u64::MAX, "18446744 TB"),
         ];
-        for (bytes, said) in said {
-            assert_eq!(size(bytes), said);
+        for (bytes, expected) in expected {
+            assert_eq!(size(bytes), expected);
         }
         assert_eq!(Extent { shown: 50_000, whole: 3_240_000 }.to_string(), "50 KB of 3.2 MB shown");
     }
@@ -268,37 +271,37 @@ mod tests {
         Body::Text { text: words.to_owned(), attachments: Vec::new() }
     }
 
-    fn tool(output: Vec<Output>) -> Body {
+    fn tool(output: Vec<ToolResultPart>) -> Body {
         use crate::space::item::{ToolCall, ToolKind, ToolStatus};
         let (name, title, input) = ("t".to_owned(), "T".to_owned(), serde_json::json!({"a": ["b", 1]}));
         Body::Tool(ToolCall { name, title, kind: ToolKind::Other, input, status: ToolStatus::Completed, output })
     }
 
     #[test]
-    fn a_part_is_what_the_item_holds_or_what_is_read() {
+    fn a_piece_comes_from_the_item_or_the_stored_overflow() {
         let whole = item(text("hé"), None);
         let part = whole.piece(0, 2, |_| None).unwrap();
         assert_eq!((part.text.as_str(), part.next), ("h", Some(1)), "no character is cut");
         assert_eq!(whole.piece(1, 9, |_| None).unwrap().next, None);
         assert_eq!(whole.piece(3, 9, |_| None).unwrap().text, "");
-        assert_eq!(whole.piece(4, 9, |_| None), Err(NoPiece::BeyondTheEnd(3)));
+        assert_eq!(whole.piece(4, 9, |_| None), Err(PieceError::BeyondTheEnd(3)));
         let extent = Extent { shown: 2, whole: 9 };
-        let cut = item(tool(vec![Output::Text("ab".to_owned())]), Some(extent));
+        let cut = item(tool(vec![ToolResultPart::Text("ab".to_owned())]), Some(extent));
         assert_eq!(cut.piece(0, 9, |_| None).unwrap().next, Some(2));
         let read = cut.piece(2, 9, |offset| (offset == 2).then(|| "cdefghi".to_owned())).unwrap();
         assert_eq!((read.text.as_str(), read.next, read.extent), ("cdefghi", None, extent));
-        assert_eq!(cut.piece(2, 9, |_| None), Err(NoPiece::NotKept));
+        assert_eq!(cut.piece(2, 9, |_| None), Err(PieceError::NoLongerStored));
         assert_eq!((cut.extent(), whole.extent()), (Some(extent), Some(Extent { shown: 3, whole: 3 })));
         let act = item(Body::Act { kind: "a".to_owned(), payload: Value::Null, about: Vec::new() }, None);
-        assert_eq!((act.piece(0, 9, |_| None), act.extent()), (Err(NoPiece::NoOutput), None));
+        assert_eq!((act.piece(0, 9, |_| None), act.extent()), (Err(PieceError::NoOutput), None));
     }
 
     #[test]
-    fn what_is_longer_weighs_more() {
+    fn a_longer_item_has_more_weight() {
         use crate::space::item::Level;
         use crate::space::question::{Question, QuestionKind};
         let long = || "x".repeat(1000);
-        let diff = Output::Diff { path: long(), old: Some(long()), new: long() };
+        let diff = ToolResultPart::Diff { path: long(), old: Some(long()), new: long() };
         let details = vec![
             Detail::Command(long()),
             Detail::Diff { path: "a".to_owned(), old: None, new: long() },
@@ -309,7 +312,7 @@ mod tests {
         let bodies = [
             (text(&long()), 1000),
             (Body::Thought { text: long(), action: None, tokens: None }, 1000),
-            (tool(vec![diff, Output::Text(long())]), 4000),
+            (tool(vec![diff, ToolResultPart::Text(long())]), 4000),
             (Body::Question { question, closing: None }, 3000),
             (Body::Notice { level: Level::Info, topic: "t".to_owned(), lines: vec![long(), long()] }, 2000),
             (Body::Act { kind: "a".to_owned(), payload: serde_json::json!([long()]), about: Vec::new() }, 1000),
@@ -322,8 +325,8 @@ mod tests {
 
     #[test]
     fn pieces_of_output_stand_on_lines_of_their_own() {
-        let text = |text: &str| Output::Text(text.to_owned());
-        assert_eq!(words(&[text("a"), text("b\n"), text("c")]), "a\nb\nc");
-        assert_eq!(words(&[]), "");
+        let text = |text: &str| ToolResultPart::Text(text.to_owned());
+        assert_eq!(output_text(&[text("a"), text("b\n"), text("c")]), "a\nb\nc");
+        assert_eq!(output_text(&[]), "");
     }
 }

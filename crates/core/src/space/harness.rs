@@ -1,5 +1,5 @@
-//! What passes between a space and the harness of one agent: orders there, reports back. Shaped so that any protocol
-//! fits: one with replies, one with notifications only, or a bare terminal.
+//! Protocol between a space and the harness of an agent: orders and reports. The agent's own protocol may
+//! have replies, only notifications, or be a plain terminal.
 
 use std::time::Duration;
 
@@ -11,280 +11,243 @@ use super::item::{Attachment, Body, Level};
 use super::name::{ItemId, TurnId};
 use super::question::{Answer, Question};
 
-/// What a harness calls one of its own things: unique within the session, and known to nobody else. The space gives it a
-/// name of ours.
-pub type Key = String;
+/// Identifier that a harness assigns, unique within the session and unknown outside it. The space assigns its own ids.
+pub type HarnessKey = String;
 
-/// What a harness is told.
+/// Order to a harness.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Order {
-    /// Here is a prompt. Its turn is the one named.
+    /// Starts a turn with a prompt.
     Prompt {
-        /// The turn.
         turn: TurnId,
-        /// The message that it is, so that it can be acknowledged.
+        /// Item of the message, so that the agent can acknowledge it.
         item: ItemId,
-        /// What to do.
         text: String,
-        /// What goes with it.
         attachments: Vec<Attachment>,
     },
-    /// A question of yours was answered.
-    Answer {
-        /// Which.
-        question: Key,
-        /// How.
-        answer: Answer,
-    },
-    /// Stop what you are doing.
+    /// Delivers the answer to a question of the agent.
+    Answer { question: HarnessKey, answer: Answer },
+    /// Interrupts the running turn.
     Interrupt,
-    /// Use another model.
+    /// Changes the model.
     SetModel(String),
-    /// Work in another mode.
+    /// Changes the mode.
     SetMode(String),
-    /// Something that only some agents can do. `id` is in the report that answers it.
-    Call {
-        /// Which call this is.
-        id: u64,
-        /// What to do.
-        call: Call,
-    },
-    /// End.
+    /// Calls a function that only some agents support. The report with the same `id` answers it.
+    Call { id: u64, call: Call },
+    /// Ends the agent.
     End,
 }
 
-/// An order whose outcome is reported by what it was, see [`Report::Did`].
+/// Order whose outcome the harness acknowledges with [`Report::Acked`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Deed {
-    /// The agent was told to stop; or there was nothing left to stop.
+pub enum AckedOrder {
+    /// The agent was interrupted, or no turn was running.
     Interrupt,
-    /// The agent has the answer to this question; or it is kept until those that belong to it are answered, too.
-    Answer(Key),
-    /// The agent uses this model, from its next turn on at the latest.
+    /// The agent has received the answer to this question, or the harness holds it until related questions are
+    /// answered.
+    Answer(HarnessKey),
+    /// The agent uses this model, starting with its next turn at the latest.
     Model(String),
-    /// The agent works in this mode, from its next turn on at the latest.
+    /// The agent works in this mode, starting with its next turn at the latest.
     Mode(String),
 }
 
-/// Something that only some agents can do.
+/// Function that only some agents support.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Call {
-    /// Do nothing until told otherwise.
+    /// Pauses the agent.
     Pause {
-        /// For how long.
+        /// Maximum duration; `None` until resumed.
         timeout: Option<Duration>,
-        /// Why.
         reason: Option<String>,
     },
-    /// Go on.
+    /// Resumes the agent.
     Resume,
-    /// Say how you are.
+    /// Requests a status report.
     ReportStatus,
-    /// Forget some of the conversation: the `newest` or the oldest so many entries.
+    /// Removes entries from the conversation.
     Forget {
-        /// From the end instead of the beginning.
+        /// Removes the newest entries instead of the oldest.
         newest: bool,
-        /// How many.
+        /// Number of entries; the agent decides if `None`.
         count: Option<u64>,
     },
-    /// Forget all of the conversation.
+    /// Clears the conversation.
     Clear,
-    /// Make the conversation shorter.
+    /// Compacts the conversation.
     Compact {
-        /// To this many tokens.
+        /// Target number of tokens.
         tokens: Option<u64>,
     },
-    /// Begin anew.
+    /// Restarts the agent's conversation.
     Restart,
-    /// Open a stream.
+    /// Opens a stream.
     OpenStream {
-        /// What for.
+        /// Purpose of the stream.
         description: Option<String>,
     },
-    /// Close a stream of yours.
-    CloseStream(Key),
-    /// Use this tool of yours.
+    /// Closes a stream of the agent.
+    CloseStream(HarnessKey),
+    /// Calls a tool of the agent.
     UseTool {
-        /// Its name.
         name: String,
-        /// Its input.
+        /// Arguments of the tool.
         arguments: Value,
     },
-    /// What has no word here.
-    Other {
-        /// Its name.
-        name: String,
-        /// Its parameters.
-        parameters: Value,
-    },
+    /// Any other function.
+    Other { name: String, parameters: Value },
 }
 
-/// What an agent can do, as the running one says.
+/// Capabilities that a running agent reports.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Capabilities {
     /// Turns can be interrupted.
     pub interrupts: bool,
-    /// Messages are acknowledged.
+    /// The agent acknowledges messages.
     pub acknowledges: bool,
-    /// The models that can be chosen.
     pub models: Vec<Named>,
-    /// The one in use.
+    /// Model in use.
     pub model: Option<String>,
-    /// The modes that can be chosen.
     pub modes: Vec<Named>,
-    /// The one in use.
+    /// Mode in use.
     pub mode: Option<String>,
-    /// Commands of its own, without the slash.
+    /// Commands of the agent, without the slash.
     pub commands: Vec<Named>,
-    /// The [`Call`]s that it understands, by their kind: `pause`, `clear`, ….
+    /// Supported [`Call`]s by name: `pause`, `clear`, ….
     pub calls: Vec<String>,
 }
 
-/// Something that can be chosen.
+/// An available choice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named {
-    /// Its id.
     pub id: String,
-    /// Its name for people, or what it is.
+    /// Name or description for people.
     pub title: String,
 }
 
-/// What something has cost.
+/// Token usage and cost.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Usage {
-    /// Tokens in context.
+    /// Tokens in the context.
     pub context_tokens: Option<u64>,
-    /// How many fit.
+    /// Size of the context window in tokens.
     pub context_limit: Option<u64>,
-    /// Tokens read.
     pub input_tokens: u64,
-    /// Tokens written.
     pub output_tokens: u64,
-    /// In dollars, where the agent says.
+    /// Cost in dollars, if the agent reports it.
     pub cost: Option<f64>,
 }
 
-/// How a turn ended.
+/// Outcome of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
-    /// As it should.
+    /// The turn has completed.
     Completed,
-    /// Somebody interrupted it.
+    /// The turn was interrupted.
     Cancelled,
-    /// It did not.
+    /// The turn has failed, with a message.
     Failed(String),
 }
 
-/// A tool that an agent has.
+/// Tool of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
-    /// Its name.
     pub name: String,
-    /// Its name for people.
+    /// Name for people.
     pub title: Option<String>,
-    /// What it does.
     pub description: Option<String>,
-    /// What it takes, as JSON Schema.
+    /// JSON Schema of the arguments.
     pub input_schema: Option<Value>,
 }
 
-/// What a harness says.
+/// Report of a harness to its space.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Report {
-    /// The agent can be used, and can do this. May come again when that changes.
+    /// The agent is ready and has these capabilities. Sent again when they change.
     Ready(Capabilities),
-    /// The tools that it has.
+    /// Tools of the agent.
     Tools(Vec<Tool>),
-    /// It was given the prompt of this turn.
+    /// The prompt of this turn was written to the agent.
     Delivered(TurnId),
-    /// It took it as a prompt.
+    /// The agent has accepted the prompt of this turn.
     Submitted(TurnId),
-    /// It works on it.
+    /// The agent works on this turn.
     Started(TurnId),
-    /// It works on it under a restriction, which the receipt states.
+    /// The agent works on this turn under a restriction, which the receipt states.
     Warned(TurnId, String),
-    /// It is done with it.
+    /// This turn has ended.
     Ended(TurnId, Outcome),
-    /// It has begun to work by itself, without a prompt. Nothing while a turn is under way.
-    Began,
-    /// It is done with what it began by itself.
-    Rested(Outcome),
-    /// The person said this before, in a conversation that goes on.
-    Recalled(String),
-    /// An item began, changed, or is done.
+    /// The agent has started a turn without a prompt. Ignored while a turn is running.
+    SelfStarted,
+    /// A turn that was started without a prompt has ended.
+    SelfEnded(Outcome),
+    /// Earlier message of the user in a resumed conversation.
+    EarlierPrompt(String),
+    /// An item was created, changed or completed.
     Item {
-        /// Its key.
-        key: Key,
-        /// All of it.
+        key: HarnessKey,
+        /// The complete content.
         body: Body,
-        /// Whether it is complete.
+        /// True if the item is complete.
         done: bool,
     },
-    /// An item has more text at its end.
+    /// Text was appended to an item.
     Grew {
-        /// Its key.
-        key: Key,
-        /// What was added.
+        key: HarnessKey,
+        /// The appended text.
         text: String,
-        /// What it has cost so far, for a thought.
+        /// Tokens so far, for a thought.
         tokens: Option<u64>,
     },
-    /// An item is complete, as it has grown.
-    Finished(Key),
-    /// An item, or its growth, of which not all is here.
+    /// An item is complete with its present content.
+    Finished(HarnessKey),
+    /// A report about an item whose content was shortened to this extent.
     Shortened(Box<Report>, Extent),
-    /// An item was taken back.
-    Retracted(Key),
-    /// It asks something and waits.
-    Asked {
-        /// The question's key.
-        key: Key,
-        /// What it asks.
-        question: Question,
-    },
-    /// It no longer wants to know.
-    Withdrew(Key),
-    /// It has seen a message. `false`: and will not act on it.
+    /// An item was retracted.
+    Retracted(HarnessKey),
+    /// The agent asks a question and waits.
+    Asked { key: HarnessKey, question: Question },
+    /// The agent has withdrawn a question.
+    Withdrew(HarnessKey),
+    /// The agent has seen a message. The flag is true if it will act on it.
     Acknowledged(ItemId, bool),
-    /// It would like to know that this item of its own was seen.
-    WantsAcknowledgement(Key),
-    /// It says how it is.
+    /// The agent requests an acknowledgement of this item.
+    WantsAcknowledgement(HarnessKey),
+    /// Status of the agent.
     Status {
-        /// In a word.
         status: String,
-        /// In a sentence.
+        /// Longer description of the status.
         summary: Option<String>,
     },
-    /// It is paused, or no longer.
+    /// The agent was paused; with `None`, resumed.
     Paused(Option<PauseReport>),
-    /// A stream of its own is open.
-    StreamOpened(Key),
-    /// Something came through it.
-    StreamFrame(Key, Value),
-    /// It is closed.
-    StreamClosed(Key),
-    /// What it has cost so far.
+    /// The agent has opened a stream.
+    StreamOpened(HarnessKey),
+    /// Data of a stream.
+    StreamFrame(HarnessKey, Value),
+    /// A stream was closed.
+    StreamClosed(HarnessKey),
+    /// Total usage so far.
     Usage(Usage),
-    /// An order was carried out, or not and why not. Every order that is a [`Deed`] is reported once; of two that are the
-    /// same, the earlier is meant.
-    Did(Deed, Result<(), String>),
-    /// A call was carried out, or not and why not.
+    /// Outcome of an order. Each [`AckedOrder`] is acknowledged once; for two equal orders, the first acknowledgement
+    /// belongs to the earlier one.
+    Acked(AckedOrder, Result<(), String>),
+    /// Result of a call.
     Called(u64, Result<Value, String>),
-    /// What the agent itself calls the conversation that it is in, so that a later one can go on with it. `None`: the one
-    /// that it is in now cannot be gone on with, or not yet. Told as soon as it is known, and again when it changes. It is
-    /// for whoever keeps sessions, and for nobody else: nothing of it becomes part of the space.
-    Kept(Option<String>),
-    /// wh has something to say about it.
+    /// Identifier by which the agent can resume its present conversation later; `None` if it cannot be resumed, or not
+    /// yet. Sent when it is known and when it changes. Only the store of sessions uses it: it does not become part of
+    /// the space.
+    ResumeId(Option<String>),
+    /// A notice of `wh` about the agent.
     Notice(Level, String),
-    /// The agent is gone, and why if that was not asked for.
+    /// The agent has ended. Contains the reason, unless it was shut down.
     Gone(Option<String>),
 }
 
-/// A pause that an agent takes.
+/// Pause reported by an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PauseReport {
-    /// For how long.
     pub timeout: Option<Duration>,
-    /// Why.
     pub reason: Option<String>,
 }

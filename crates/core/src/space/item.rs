@@ -1,5 +1,5 @@
-//! One thing in a conversation: a text, a thought, a tool call, a question, a notice. Items are put whole by id, so that
-//! the same report twice is the same item once.
+//! Items of a conversation: texts, thoughts, tool calls, questions and notices. An item is always stored completely
+//! under its id, so that a repeated report has no effect.
 
 use std::time::SystemTime;
 
@@ -10,223 +10,200 @@ use super::extent::Extent;
 use super::name::{ItemId, ParticipantId, TurnId};
 use super::question::{Closing, Question};
 
-/// One thing in a conversation.
+/// An item of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Item {
-    /// Its id.
     pub id: ItemId,
-    /// Whose it is.
+    /// Author of the item.
     pub from: ParticipantId,
-    /// Whom it is for; `None` is everybody.
+    /// Recipients; `None` for all participants.
     #[serde(default)]
     pub to: Option<Vec<ParticipantId>>,
-    /// The turn that it belongs to.
+    /// Turn that the item belongs to.
     #[serde(default)]
     pub turn: Option<TurnId>,
-    /// When it began.
-    #[serde(with = "super::kept::nanoseconds")]
+    /// Time at which it was created.
+    #[serde(with = "super::stored_item::nanoseconds")]
     pub at: SystemTime,
-    /// What it is.
     pub body: Body,
-    /// How far it is.
     pub progress: Progress,
-    /// How much of it is here, where that is not all of it.
+    /// Size of the shortened content; `None` if the item is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extent: Option<Extent>,
-    /// When each of its [envelopes](super::envelope) was added to the list of messages. [`Items`](super::Items) fills it.
-    #[serde(default, with = "super::kept::moments", skip_serializing_if = "Vec::is_empty")]
+    /// Times at which its [envelopes](super::envelope) were added to the list of messages. Set by
+    /// [`Items`](super::Items).
+    #[serde(default, with = "super::stored_item::timestamps", skip_serializing_if = "Vec::is_empty")]
     pub listed: Vec<SystemTime>,
-    /// Turns that a message starts, one for each agent that it is for.
+    /// Turns that a message starts, one for each recipient agent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub starts: Vec<TurnId>,
 }
 
 impl Item {
-    /// An item that is complete at once, for everybody and outside a turn.
+    /// Returns an item that is complete, for all participants and outside a turn.
     pub fn complete(id: ItemId, from: ParticipantId, at: SystemTime, body: Body) -> Self {
         let (listed, starts) = (Vec::new(), Vec::new());
         Self { id, from, to: None, turn: None, at, body, progress: Progress::Done, extent: None, listed, starts }
     }
 }
 
-/// How far an item is. It only ever moves downwards in this list.
+/// Progress of an item. It only moves forward, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Progress {
-    /// A message that no agent was given yet.
+    /// A message that was not delivered to an agent yet.
     Queued,
-    /// More of it may come.
+    /// More content may follow.
     Growing,
-    /// It is complete.
     Done,
-    /// Its turn ended before it was complete; or a message that no agent was given, and that none will be.
+    /// The turn ended before the item was complete, or a message will not be delivered to any agent.
     Cut,
-    /// It was taken back, and is no longer shown.
+    /// The item was retracted and is no longer shown.
     Retracted,
 }
 
-/// What an item is.
+/// Content of an item.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Body {
-    /// Said to others, in Markdown.
+    /// A message in Markdown.
     Text {
-        /// What is said.
         text: String,
-        /// What goes with it.
         #[serde(default)]
         attachments: Vec<Attachment>,
     },
-    /// Thought aloud.
+    /// A thought of a reasoning agent.
     Thought {
-        /// What is thought so far.
+        /// The thought so far.
         text: String,
-        /// What it is about to do, in a few words.
+        /// Short description of the next action.
         #[serde(default)]
         action: Option<String>,
-        /// What it has cost so far.
+        /// Number of tokens so far.
         #[serde(default)]
         tokens: Option<u64>,
     },
-    /// Something done with a tool.
     Tool(ToolCall),
-    /// Something that waits for an answer, or no longer does.
+    /// A question, open or closed.
     Question {
-        /// What is asked.
         question: Question,
-        /// How it was closed; open while there is none.
+        /// Reason for which it was closed; `None` while it is open.
         #[serde(default)]
         closing: Option<Closing>,
     },
-    /// Said by wh itself.
+    /// A message of `wh` itself.
     Notice {
-        /// How serious it is.
         level: Level,
-        /// What about, for programs: the part after `system/`.
+        /// Machine-readable topic: the part after `system/`.
         topic: String,
-        /// Line by line.
+        /// Text, line by line.
         #[serde(default)]
         lines: Vec<String>,
     },
-    /// Something that only the protocol of spaces has a word for.
+    /// An act that only the MEW protocol defines.
     Act {
-        /// The envelope's kind, as `participant/pause`.
+        /// Kind of the envelope, such as `participant/pause`.
         kind: String,
-        /// What it says.
         #[serde(default)]
         payload: Value,
-        /// What it is about.
+        /// Items that it refers to.
         #[serde(default)]
         about: Vec<ItemId>,
     },
 }
 
-/// What goes with a text.
+/// File attached to a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
-    /// Its name.
     pub name: String,
-    /// Its kind, as `text/plain`.
+    /// MIME type, such as `text/plain`.
     pub media_type: String,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub size: u64,
 }
 
-/// How serious a notice is.
+/// Severity of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// Good to know.
     Info,
-    /// Something is not as it should be.
     Warning,
-    /// Something has failed.
     Error,
 }
 
-/// Something done with a tool.
+/// A call of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// The tool's name.
     pub name: String,
-    /// What it does, in a few words for people.
+    /// Short description for people.
     pub title: String,
-    /// What kind of thing that is.
     pub kind: ToolKind,
-    /// What it was given.
+    /// Arguments of the call.
     #[serde(default)]
     pub input: Value,
-    /// How it fares.
     pub status: ToolStatus,
-    /// What came of it.
+    /// Result of the call.
     #[serde(default)]
-    pub output: Vec<Output>,
+    pub output: Vec<ToolResultPart>,
 }
 
-/// What kind of thing a tool does.
+/// Category of a tool's effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolKind {
-    /// Reads something.
+    /// Reads a file or other data.
     Read,
     /// Changes a file.
     Edit,
     /// Runs a command.
     Execute,
-    /// Looks for something.
+    /// Searches files or other data.
     Search,
-    /// Gets something from elsewhere.
+    /// Fetches data from the network.
     Fetch,
-    /// Anything else.
+    /// Any other effect.
     #[serde(other)]
     Other,
 }
 
-/// How a tool call fares.
+/// Status of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolStatus {
-    /// It waits, for its turn or for permission.
+    /// Waiting for its turn or for permission.
     Pending,
-    /// It runs.
     Running,
-    /// It has worked.
     Completed,
-    /// It has failed.
     Failed,
-    /// It was not allowed.
     Denied,
-    /// It was interrupted.
     Cancelled,
 }
 
 impl ToolStatus {
-    /// Whether nothing more will come of it.
+    /// True if the status is final.
     pub fn is_over(self) -> bool {
         !matches!(self, Self::Pending | Self::Running)
     }
 }
 
-/// A piece of what came of a tool call.
+/// Part of the result of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Output {
-    /// Text, as it was written.
+pub enum ToolResultPart {
+    /// Text as written by the tool.
     Text(String),
-    /// A file that was changed.
+    /// A changed file.
     Diff {
-        /// Its path.
         path: String,
-        /// What it held; `None` if it is new.
+        /// Former contents; `None` if the file is new.
         #[serde(default)]
         old: Option<String>,
-        /// What it holds.
         new: String,
     },
 }
 
 impl Item {
-    /// The question, if it is one and it is open.
+    /// Returns the question if the item is an open question.
     pub fn open_question(&self) -> Option<&Question> {
         match &self.body {
             Body::Question { question, closing: None } if self.progress == Progress::Growing => Some(question),
@@ -234,7 +211,7 @@ impl Item {
         }
     }
 
-    /// Whether it is a thought that is being thought.
+    /// True if the item is a thought in progress.
     pub fn is_reasoning(&self) -> bool {
         self.progress == Progress::Growing && matches!(self.body, Body::Thought { .. })
     }

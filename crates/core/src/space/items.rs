@@ -1,5 +1,5 @@
-//! The conversation's items in the order in which they began, found by id, with those that still grow at hand; and their
-//! envelopes in the order in which they were added to the list of messages.
+//! Items of a conversation in their order of creation, with indexes by id, of growing items, and of envelopes in their
+//! order of listing.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ops::Bound;
@@ -12,36 +12,36 @@ use super::envelope;
 use super::item::{Item, Progress};
 use super::name::ItemId;
 
-/// Items that are kept in memory. Beyond that the oldest go.
-pub const MOST_ITEMS: usize = 200_000;
+/// Maximum number of items in memory. Above it, the oldest are dropped.
+pub const MAX_ITEMS: usize = 200_000;
 
-/// The same in bytes, about.
-pub const MOST_BYTES: usize = 256 * 1024 * 1024;
+/// Approximate bound in bytes.
+pub const MAX_ITEM_BYTES: usize = 256 * 1024 * 1024;
 
-/// Resolution of the times at which envelopes are listed: that of the times that the HTTP API writes.
-const LISTING_STEP: Duration = Duration::from_millis(1);
+/// Resolution of listing times, equal to that of the times in the HTTP API.
+const LISTING_TIME_INTERVAL: Duration = Duration::from_millis(1);
 
-/// The items of a conversation. Serialised as a list; the indexes are made again.
+/// Items of a conversation. Serialised as a list; the indexes are rebuilt.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(from = "Listed", into = "Listed")]
+#[serde(from = "SerializedItems", into = "SerializedItems")]
 pub struct Items {
-    kept: VecDeque<Arc<Item>>,
-    /// How many went: the number of the first that is kept.
+    stored: VecDeque<Arc<Item>>,
+    /// Number of dropped items, which is the number of the first stored one.
     dropped: u64,
     numbers: HashMap<ItemId, u64>,
     growing: BTreeSet<u64>,
-    /// What all of them weigh.
+    /// Total weight of the stored items.
     bytes: usize,
-    /// Envelopes by the time at which they were listed: time, number of the item, place within the item.
+    /// Envelopes by listing time: time, number of the item, index within the item.
     envelopes: BTreeSet<(SystemTime, u64, usize)>,
-    /// When the newest envelope was listed.
+    /// Listing time of the newest envelope.
     newest: SystemTime,
 }
 
 impl Default for Items {
     fn default() -> Self {
         Self {
-            kept: VecDeque::new(),
+            stored: VecDeque::new(),
             dropped: 0,
             numbers: HashMap::new(),
             growing: BTreeSet::new(),
@@ -53,17 +53,17 @@ impl Default for Items {
 }
 
 impl Items {
-    /// Puts an item in the place of the one of the same id, and gives that one back, if any. `None`: what is there is
-    /// further already, and stays. At least `least` envelopes of it, and all that are [due](envelope::due), are listed at
-    /// this time, or later than the newest that is listed.
+    /// Stores an item and returns the replaced one, if any. Returns `None` if the stored one has a later progress and is
+    /// not replaced. At least `least` of its envelopes, and all that are [due](envelope::due_count), are listed at this
+    /// time, or just after the newest listed one.
     pub fn put(&mut self, mut item: Arc<Item>, at: SystemTime, least: usize) -> Option<Option<Arc<Item>>> {
         if let Some(number) = self.numbers.get(&item.id).copied() {
-            let place = self.kept.get_mut(usize::try_from(number.checked_sub(self.dropped)?).ok()?)?;
-            let lists = item.listed.len() < least.min(envelope::most(&item));
+            let place = self.stored.get_mut(usize::try_from(number.checked_sub(self.dropped)?).ok()?)?;
+            let lists = item.listed.len() < least.min(envelope::max_count(&item));
             if place.progress > item.progress || (place.progress == item.progress && *place == item && !lists) {
                 return None;
             }
-            // What was retracted stays so; what is complete changes only by being taken back.
+            // A retracted item does not change. A complete item can only be retracted.
             if place.progress >= Progress::Done && item.progress != Progress::Retracted {
                 return None;
             }
@@ -72,35 +72,36 @@ impl Items {
             }
             self.bytes = (self.bytes + item.weight()).saturating_sub(place.weight());
             let before = Arc::clone(place);
-            list(&mut item, &mut self.newest, at, least);
-            let count = envelope::count(&item);
-            if before.listed != item.listed || envelope::count(&before) != count {
+            assign_listing_times(&mut item, &mut self.newest, at, least);
+            let count = envelope::listed_count(&item);
+            if before.listed != item.listed || envelope::listed_count(&before) != count {
                 self.unindex(&before, number);
                 self.index(&item, number);
             }
-            if let Some(place) = usize::try_from(number - self.dropped).ok().and_then(|place| self.kept.get_mut(place))
+            if let Some(place) =
+                usize::try_from(number - self.dropped).ok().and_then(|place| self.stored.get_mut(place))
             {
                 *place = item;
             }
-            self.make_room(0, self.kept.len());
+            self.make_room(0, self.stored.len());
             return Some(Some(before));
         }
         let weight = item.weight();
-        self.make_room(weight, MOST_ITEMS - 1);
+        self.make_room(weight, MAX_ITEMS - 1);
         self.bytes += weight;
-        let number = self.dropped + self.kept.len() as u64;
-        list(&mut item, &mut self.newest, at, least);
+        let number = self.dropped + self.stored.len() as u64;
+        assign_listing_times(&mut item, &mut self.newest, at, least);
         self.index(&item, number);
         self.numbers.insert(item.id.clone(), number);
         if item.progress == Progress::Growing {
             self.growing.insert(number);
         }
-        self.kept.push_back(item);
+        self.stored.push_back(item);
         Some(None)
     }
 
     fn index(&mut self, item: &Item, number: u64) {
-        let times = item.listed.iter().take(envelope::count(item)).enumerate();
+        let times = item.listed.iter().take(envelope::listed_count(item)).enumerate();
         self.envelopes.extend(times.map(|(place, at)| (*at, number, place)));
     }
 
@@ -110,39 +111,39 @@ impl Items {
         }
     }
 
-    /// Envelopes in the order in which they were listed, each as its item and its place within it: those that were listed
-    /// after this time, or all.
+    /// Returns the envelopes in the order of listing, each as its item and its index within it; only those listed after
+    /// `after`, if given.
     pub fn envelopes(
         &self,
         after: Option<SystemTime>,
     ) -> impl DoubleEndedIterator<Item = (&Arc<Item>, usize)> + use<'_> {
         let begin = after.map_or(Bound::Unbounded, |after| Bound::Excluded((after, u64::MAX, usize::MAX)));
         self.envelopes.range((begin, Bound::Unbounded)).filter_map(|(_, number, place)| {
-            let item = self.kept.get(usize::try_from(number.checked_sub(self.dropped)?).ok()?)?;
+            let item = self.stored.get(usize::try_from(number.checked_sub(self.dropped)?).ok()?)?;
             Some((item, *place))
         })
     }
 
-    /// Lists what comes from now on after this time.
+    /// Sets a lower bound for later listing times.
     pub(super) fn list_after(&mut self, newest: SystemTime) {
         self.newest = self.newest.max(newest);
     }
 
-    /// How many envelopes are listed.
+    /// Returns the number of listed envelopes.
     pub fn envelope_count(&self) -> usize {
         self.envelopes.len()
     }
 
-    /// Lets the oldest go until there is room for so many bytes more, and at most so many items are left. The newest
-    /// stays in any case.
+    /// Drops the oldest items until `bytes` more fit and at most `most` items are left. The newest item is never
+    /// dropped.
     fn make_room(&mut self, bytes: usize, most: usize) {
-        while self.kept.len() > most || (self.bytes + bytes > MOST_BYTES && self.kept.len() > 1) {
+        while self.stored.len() > most || (self.bytes + bytes > MAX_ITEM_BYTES && self.stored.len() > 1) {
             self.drop_oldest();
         }
     }
 
     pub(super) fn drop_oldest(&mut self) {
-        if let Some(oldest) = self.kept.pop_front() {
+        if let Some(oldest) = self.stored.pop_front() {
             self.bytes = self.bytes.saturating_sub(oldest.weight());
             self.numbers.remove(&oldest.id);
             self.unindex(&oldest, self.dropped);
@@ -151,78 +152,82 @@ impl Items {
         }
     }
 
-    /// The item of this id.
+    /// Returns the item with this id.
     pub fn get(&self, id: &ItemId) -> Option<&Arc<Item>> {
         let number = self.numbers.get(id)?;
-        self.kept.get(usize::try_from(number.checked_sub(self.dropped)?).ok()?)
+        self.stored.get(usize::try_from(number.checked_sub(self.dropped)?).ok()?)
     }
 
-    /// The item at this place, from 0.
+    /// Returns the item at this index.
     pub fn at(&self, place: usize) -> Option<&Arc<Item>> {
-        self.kept.get(place)
+        self.stored.get(place)
     }
 
-    /// All of them, oldest first.
+    /// Returns all items, oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<Item>> + ExactSizeIterator {
-        self.kept.iter()
+        self.stored.iter()
     }
 
-    /// Those that still grow, oldest first.
+    /// Returns the growing items, oldest first.
     pub fn growing(&self) -> impl DoubleEndedIterator<Item = &Arc<Item>> {
-        self.growing.iter().filter_map(|number| self.kept.get(usize::try_from(number - self.dropped).ok()?))
+        self.growing.iter().filter_map(|number| self.stored.get(usize::try_from(number - self.dropped).ok()?))
     }
 
-    /// How many there are.
+    /// Returns the number of items.
     pub fn len(&self) -> usize {
-        self.kept.len()
+        self.stored.len()
     }
 
-    /// Whether there are none.
+    /// True if there are no items.
     pub fn is_empty(&self) -> bool {
-        self.kept.is_empty()
+        self.stored.is_empty()
     }
 
-    /// How many went because there were too many.
+    /// Returns the number of items that were dropped.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
 
     pub(super) fn check(&self) -> Result<(), String> {
-        for (place, item) in self.kept.iter().enumerate() {
+        for (place, item) in self.stored.iter().enumerate() {
             let number = self.dropped + place as u64;
             if self.numbers.get(&item.id) != Some(&number) {
-                return Err(format!("item {} is not found by its id", item.id));
+                return Err(format!("the id index does not find item {}", item.id));
             }
             if self.growing.contains(&number) != (item.progress == Progress::Growing) {
-                return Err(format!("item {} is counted as growing, or is not", item.id));
+                return Err(format!("the index of growing items is wrong about item {}", item.id));
             }
         }
-        if self.bytes != self.kept.iter().map(|item| item.weight()).sum::<usize>() {
-            return Err("what they weigh was counted wrongly".to_owned());
+        if self.bytes != self.stored.iter().map(|item| item.weight()).sum::<usize>() {
+            return Err("the total weight is wrong".to_owned());
         }
-        if self.envelopes.len() != self.kept.iter().map(|item| envelope::count(item)).sum::<usize>() {
-            return Err("an envelope is not listed, or is left over".to_owned());
+        if self.envelopes.len() != self.stored.iter().map(|item| envelope::listed_count(item)).sum::<usize>() {
+            return Err("the envelope index does not match the items".to_owned());
         }
-        if self.numbers.len() == self.kept.len() { Ok(()) } else { Err("an id is left over".to_owned()) }
+        if self.numbers.len() == self.stored.len() {
+            Ok(())
+        } else {
+            Err("the id index contains a dropped item".to_owned())
+        }
     }
 }
 
-/// The serialised form of [`Items`].
+/// Serialised form of [`Items`].
 #[derive(Serialize, Deserialize)]
-struct Listed {
+struct SerializedItems {
     dropped: u64,
     newest: SystemTime,
     items: Vec<Arc<Item>>,
 }
 
-impl From<Items> for Listed {
+impl From<Items> for SerializedItems {
     fn from(items: Items) -> Self {
-        Self { dropped: items.dropped, newest: items.newest, items: items.kept.into() }
+        Self { dropped: items.dropped, newest: items.newest, items: items.stored.into() }
     }
 }
 
-impl From<Listed> for Items {
-    fn from(listed: Listed) -> Self {
+impl From<SerializedItems> for Items {
+    fn from(listed: SerializedItems) -> Self {
         let mut items = Self { dropped: listed.dropped, newest: listed.newest, ..Self::default() };
         for item in listed.items {
             let at = item.at;
@@ -232,20 +237,21 @@ impl From<Listed> for Items {
     }
 }
 
-/// Gives the item's envelopes that are due their times: strictly increasing after the `newest`, whatever the clock does.
-pub(super) fn list(item: &mut Arc<Item>, newest: &mut SystemTime, at: SystemTime, least: usize) {
+/// Assigns listing times to the due envelopes of an item. Times increase strictly from `newest`, even if the clock does
+/// not.
+pub(super) fn assign_listing_times(item: &mut Arc<Item>, newest: &mut SystemTime, at: SystemTime, least: usize) {
     *newest = item.listed.iter().copied().fold(*newest, SystemTime::max);
-    let due = envelope::due(item).max(least.min(envelope::most(item)));
+    let due = envelope::due_count(item).max(least.min(envelope::max_count(item)));
     for _ in item.listed.len()..due {
-        let next = newest.checked_add(LISTING_STEP).unwrap_or(*newest);
+        let next = newest.checked_add(LISTING_TIME_INTERVAL).unwrap_or(*newest);
         *newest = whole_steps(at).max(next);
         Arc::make_mut(item).listed.push(*newest);
     }
 }
 
-/// The time without what is below [`LISTING_STEP`], so that the time that is written is the time that is compared.
+/// Truncates the time to [`LISTING_TIME_INTERVAL`], so that the written time equals the compared one.
 fn whole_steps(at: SystemTime) -> SystemTime {
     let Ok(since) = at.duration_since(UNIX_EPOCH) else { return UNIX_EPOCH };
-    let rest = since.as_nanos() % LISTING_STEP.as_nanos();
+    let rest = since.as_nanos() % LISTING_TIME_INTERVAL.as_nanos();
     at - Duration::from_nanos(u64::try_from(rest).unwrap_or(0))
 }

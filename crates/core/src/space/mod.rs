@@ -1,5 +1,5 @@
-//! A conversation with participants, as a machine: commands and reports go in, events and orders come out. Its state is
-//! the fold of those events, so that everybody who hears them knows the same.
+//! State machine of a conversation with participants. It takes commands and reports, and returns events and orders. Its
+//! state is the fold of the events, so that every subscriber can rebuild it.
 
 pub mod bounds;
 pub mod command;
@@ -9,7 +9,6 @@ pub mod extent;
 pub mod harness;
 pub mod item;
 mod items;
-pub mod kept;
 pub mod machine;
 mod name;
 #[cfg(test)]
@@ -19,8 +18,9 @@ pub mod question;
 pub mod roster;
 mod session;
 pub mod state;
+pub mod stored_item;
 #[cfg(test)]
 mod tests;
 
-pub use items::{Items, MOST_BYTES, MOST_ITEMS};
+pub use items::{Items, MAX_ITEM_BYTES, MAX_ITEMS};
 pub use name::{ItemId, ParticipantId, StreamId, TurnId};

@@ -1,4 +1,4 @@
-//! Names of things in a space. All of them are ours: what a provider calls its own things stays in its harness.
+//! Ids of participants, items, turns and streams. All are assigned by the space; ids of a provider stay in its harness.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ macro_rules! name {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// The name as text.
+            /// Returns the id as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -46,18 +46,18 @@ macro_rules! name {
 }
 
 name! {
-    /// A human, an agent or the system.
+    /// Id of a participant: a user, an agent or the system.
     ParticipantId
 }
 name! {
-    /// One thing in the conversation. A question is known by the id of its item.
+    /// Id of an item of the conversation. A question has the id of its item.
     ItemId
 }
 name! {
-    /// One prompt and all that the agent does about it.
+    /// Id of a turn: one prompt and the agent's work on it.
     TurnId
 }
 name! {
-    /// A stream of data beside the conversation.
+    /// Id of a stream of data outside the conversation.
     StreamId
 }

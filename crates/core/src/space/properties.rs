@@ -1,20 +1,20 @@
-//! Whatever comes, in whatever order: the state stays valid, and whoever folds the same events knows the same.
+//! Properties: the state stays valid for any input in any order, and equals the fold of the published events.
 
 use std::time::SystemTime;
 
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::command::{Command, Selector, Target};
-use super::event::Event;
+use super::command::{ConversationCommand, Selector, TargetCommand};
+use super::event::SpaceEvent;
 use super::harness::{Call, Outcome, PauseReport, Report};
-use super::item::{Body, Item, Level, Output, Progress, ToolCall, ToolKind, ToolStatus};
-use super::machine::{Effect, Input, Signal};
+use super::item::{Body, Item, Level, Progress, ToolCall, ToolKind, ToolResultPart, ToolStatus};
+use super::machine::{Signal, SpaceEffect, SpaceInput};
 use super::question::{Answer, Closing};
 use super::state::State;
 use super::tests::{Bench, capable, permission};
 use super::{ItemId, ParticipantId, TurnId};
-use super::{envelope, kept};
+use super::{envelope, stored_item};
 
 fn key() -> impl Strategy<Value = String> {
     (0..4u8).prop_map(|number| format!("k{number}"))
@@ -34,7 +34,7 @@ fn body() -> impl Strategy<Value = Body> {
     let status =
         prop_oneof![Just(Pending), Just(ToolStatus::Running), Just(ToolStatus::Completed), Just(ToolStatus::Failed)];
     let tool = status.prop_map(|status| {
-        let (name, title, output) = ("t".to_owned(), "T".to_owned(), vec![Output::Text("o".to_owned())]);
+        let (name, title, output) = ("t".to_owned(), "T".to_owned(), vec![ToolResultPart::Text("o".to_owned())]);
         Body::Tool(ToolCall { name, title, kind: ToolKind::Other, input: json!({}), status, output })
     });
     prop_oneof![
@@ -53,10 +53,10 @@ fn report() -> impl Strategy<Value = Report> {
         1 => turn().prop_map(Report::Delivered),
         1 => turn().prop_map(Report::Started),
         6 => (turn(), outcome).prop_map(|(turn, outcome)| Report::Ended(turn, outcome)),
-        1 => Just(Report::Recalled("before".to_owned())),
-        1 => Just(Report::Kept(Some("their-own-name".to_owned()))),
-        1 => Just(Report::Began),
-        1 => Just(Report::Rested(Outcome::Completed)),
+        1 => Just(Report::EarlierPrompt("before".to_owned())),
+        1 => Just(Report::ResumeId(Some("their-own-name".to_owned()))),
+        1 => Just(Report::SelfStarted),
+        1 => Just(Report::SelfEnded(Outcome::Completed)),
         6 => (key(), body(), any::<bool>()).prop_map(|(key, body, done)| Report::Item { key, body, done }),
         6 => key().prop_map(|key| Report::Grew { key, text: "more".to_owned(), tokens: None }),
         1 => key().prop_map(Report::Retracted),
@@ -74,30 +74,30 @@ fn report() -> impl Strategy<Value = Report> {
     ]
 }
 
-fn command() -> impl Strategy<Value = Command> {
+fn command() -> impl Strategy<Value = ConversationCommand> {
     let agent = || ParticipantId::from("demo");
     prop_oneof![
-        4 => Just(Command::Say { text: "hello".to_owned(), to: None, attachments: vec![], interrupt: false, literal: false }),
-        4 => item().prop_map(|question| Command::Answer {
+        4 => Just(ConversationCommand::Say { text: "hello".to_owned(), to: None, attachments: vec![], interrupt: false, literal: false }),
+        4 => item().prop_map(|question| ConversationCommand::Answer {
             question,
             answer: Answer { option: Some("yes".to_owned()), text: None },
             decision: None,
         }),
-        1 => Just(Command::Interrupt(None)),
-        1 => Just(Command::Target(Target::Only(vec![agent()]))),
-        1 => Just(Command::Target(Target::Default)),
-        1 => Just(Command::Acknowledge { selector: Selector::All, status: None }),
-        1 => Just(Command::Cancel { selector: Selector::All, reason: None }),
-        1 => Just(Command::Call(Some(agent()), Call::ReportStatus)),
-        1 => Just(Command::CloseStream("stream-1".into())),
-        1 => Just(Command::Participants),
+        1 => Just(ConversationCommand::Interrupt(None)),
+        1 => Just(ConversationCommand::Target(TargetCommand::Only(vec![agent()]))),
+        1 => Just(ConversationCommand::Target(TargetCommand::Default)),
+        1 => Just(ConversationCommand::Acknowledge { selector: Selector::All, status: None }),
+        1 => Just(ConversationCommand::Cancel { selector: Selector::All, reason: None }),
+        1 => Just(ConversationCommand::Call(Some(agent()), Call::ReportStatus)),
+        1 => Just(ConversationCommand::CloseStream("stream-1".into())),
+        1 => Just(ConversationCommand::Participants),
     ]
 }
 
 #[derive(Debug, Clone)]
 enum Step {
     Report(Report),
-    Command(Option<String>, Command),
+    Command(Option<String>, ConversationCommand),
     Tick,
 }
 
@@ -110,13 +110,13 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn mirror(state: &mut State, effects: &[Effect]) {
+fn mirror(state: &mut State, effects: &[SpaceEffect]) {
     for effect in effects {
         match effect {
-            Effect::Publish(event) => state.apply(event, SystemTime::UNIX_EPOCH),
-            Effect::Signal(Signal::Item(item)) => state.put(std::sync::Arc::clone(item)),
-            Effect::Signal(Signal::Frame(frame)) => state.frame(frame.clone()),
-            Effect::Tell(..) | Effect::Manage { .. } | Effect::Answer(..) => {}
+            SpaceEffect::Publish(event) => state.apply(event, SystemTime::UNIX_EPOCH),
+            SpaceEffect::Signal(Signal::Item(item)) => state.put(std::sync::Arc::clone(item)),
+            SpaceEffect::Signal(Signal::Frame(frame)) => state.frame(frame.clone()),
+            SpaceEffect::SendOrder(..) | SpaceEffect::Manage { .. } | SpaceEffect::Answer(..) => {}
         }
     }
 }
@@ -125,7 +125,7 @@ fn envelopes(state: &State) -> Vec<envelope::Envelope> {
     state.items.envelopes(None).filter_map(|(item, place)| envelope::at(item, place)).collect()
 }
 
-/// A program that polls the list of messages and asks for those after the last that it has seen.
+/// Client that polls the list of messages for those after the last one that it has seen.
 #[derive(Default)]
 struct Poller {
     since: Option<SystemTime>,
@@ -133,7 +133,7 @@ struct Poller {
 }
 
 impl Poller {
-    /// Takes at most so many.
+    /// Reads at most `most` envelopes.
     fn poll(&mut self, state: &State, most: usize) {
         for (item, place) in state.items.envelopes(self.since).take(most) {
             let envelope = envelope::at(item, place).unwrap();
@@ -149,12 +149,12 @@ proptest! {
     fn any_reports_and_commands_leave_a_valid_state_that_a_mirror_shares(steps in proptest::collection::vec(step(), 0..80)) {
         let mut bench = Bench::new();
         let mut copy = bench.space.state().clone();
-        mirror(&mut copy, &bench.handle(Input::Enrol(ParticipantId::from("demo"), &[])));
+        mirror(&mut copy, &bench.handle(SpaceInput::Enrol(ParticipantId::from("demo"), &[])));
         for step in steps {
             let effects = match step {
                 Step::Report(report) => bench.report(report),
                 Step::Command(id, command) => bench.command(id.as_deref(), command).0,
-                Step::Tick => bench.handle(Input::Tick),
+                Step::Tick => bench.handle(SpaceInput::Tick),
             };
             mirror(&mut copy, &effects);
         }
@@ -165,7 +165,7 @@ proptest! {
         prop_assert_eq!(&state.acknowledgements, &copy.acknowledgements);
         prop_assert_eq!(&state.participants, &copy.participants);
         prop_assert_eq!(&state.frames, &copy.frames);
-        // A copy in another process begins with the serialised state, without the receipts.
+        // A copy in another process starts with the serialised state, without the receipts.
         let read: State = serde_json::from_str(&serde_json::to_string(state).unwrap()).unwrap();
         read.check().map_err(TestCaseError::fail)?;
         prop_assert_eq!(serde_json::to_value(&read).unwrap(), serde_json::to_value(state).unwrap());
@@ -178,17 +178,17 @@ proptest! {
         order in proptest::collection::vec(any::<proptest::sample::Index>(), 0..200),
     ) {
         let mut bench = Bench::new();
-        let mut events: Vec<Event> = Vec::new();
-        let mut gather = |effects: Vec<Effect>| events.extend(effects.into_iter().filter_map(|effect| match effect {
-            Effect::Publish(event) => Some(event),
+        let mut events: Vec<SpaceEvent> = Vec::new();
+        let mut gather = |effects: Vec<SpaceEffect>| events.extend(effects.into_iter().filter_map(|effect| match effect {
+            SpaceEffect::Publish(event) => Some(event),
             _ => None,
         }));
-        gather(bench.handle(Input::Enrol(ParticipantId::from("demo"), &[])));
+        gather(bench.handle(SpaceInput::Enrol(ParticipantId::from("demo"), &[])));
         for step in steps {
             gather(match step {
                 Step::Report(report) => bench.report(report),
                 Step::Command(id, command) => bench.command(id.as_deref(), command).0,
-                Step::Tick => bench.handle(Input::Tick),
+                Step::Tick => bench.handle(SpaceInput::Tick),
             });
         }
         let mut state = State::new("test", ParticipantId::from("human"));
@@ -206,17 +206,17 @@ proptest! {
         let (mut bench, mut poller) = (Bench::new(), Poller::default());
         for (restart, steps) in [(false, before), (true, after)] {
             if restart {
-                // The wall clock goes back to its beginning, too.
-                let items = bench.space.state().items.iter().map(|item| kept::read(&kept::write(item).unwrap()).unwrap());
+                // The wall clock is reset as well.
+                let items = bench.space.state().items.iter().map(|item| stored_item::read(&stored_item::write(item).unwrap()).unwrap());
                 bench = Bench::restored(items.collect());
             }
-            bench.handle(Input::Enrol(ParticipantId::from("demo"), &[]));
+            bench.handle(SpaceInput::Enrol(ParticipantId::from("demo"), &[]));
             for (step, milliseconds, poll) in steps {
                 bench.pass(milliseconds);
                 match step {
                     Step::Report(report) => drop(bench.report(report)),
                     Step::Command(id, command) => drop(bench.command(id.as_deref(), command)),
-                    Step::Tick => drop(bench.handle(Input::Tick)),
+                    Step::Tick => drop(bench.handle(SpaceInput::Tick)),
                 }
                 poll.into_iter().for_each(|most| poller.poll(bench.space.state(), most));
             }
@@ -226,7 +226,7 @@ proptest! {
         for pair in all.windows(2) {
             prop_assert!(pair[0].at < pair[1].at, "{pair:?}");
         }
-        // What was taken back may have been seen before.
+        // Retracted envelopes may have been seen before.
         let listed: Vec<&String> = all.iter().map(|one| &one.id).collect();
         let seen: Vec<&String> = poller.seen.iter().filter(|id| listed.contains(id)).collect();
         prop_assert_eq!(seen, listed);
@@ -266,41 +266,41 @@ proptest! {
     }
 
     #[test]
-    fn what_was_left_at_any_moment_is_gone_on_with_and_stays_as_it_was(
+    fn a_space_restored_at_any_moment_continues_with_its_items_unchanged(
         before in proptest::collection::vec(step(), 0..60),
         after in proptest::collection::vec(step(), 0..60),
     ) {
         let mut bench = Bench::new();
-        bench.handle(Input::Enrol(ParticipantId::from("demo"), &[]));
+        bench.handle(SpaceInput::Enrol(ParticipantId::from("demo"), &[]));
         let go = |bench: &mut Bench, steps: Vec<Step>| steps.into_iter().for_each(|step| drop(match step {
             Step::Report(report) => bench.report(report),
             Step::Command(id, command) => bench.command(id.as_deref(), command).0,
-            Step::Tick => bench.handle(Input::Tick),
+            Step::Tick => bench.handle(SpaceInput::Tick),
         }));
         go(&mut bench, before);
-        let left: Vec<_> = bench.space.state().items.iter().map(|item| kept::write(item).unwrap()).collect();
-        let read = left.iter().map(|text| kept::read(text).unwrap()).collect::<Vec<_>>();
+        let left: Vec<_> = bench.space.state().items.iter().map(|item| stored_item::write(item).unwrap()).collect();
+        let read = left.iter().map(|text| stored_item::read(text).unwrap()).collect::<Vec<_>>();
         let mut next = Bench::restored(read.clone());
         let state = next.space.state();
         state.check().map_err(TestCaseError::fail)?;
         prop_assert_eq!(state.items.growing().count(), 0);
         prop_assert_eq!(state.questions().count(), 0);
-        prop_assert_eq!(state.items.len(), read.len() + 1, "each of them, and the notice");
+        prop_assert_eq!(state.items.len(), read.len() + 1, "all items and the notice");
         let begun: Vec<_> = state.items.iter().cloned().collect();
         for (old, new) in read.iter().zip(&begun) {
             prop_assert_eq!(&old.id, &new.id);
-            prop_assert!(old.progress <= Progress::Growing || *old == **new, "what was over is as it was");
+            prop_assert!(old.progress <= Progress::Growing || *old == **new, "finished items do not change");
         }
-        next.handle(Input::Enrol(ParticipantId::from("demo"), &[]));
+        next.handle(SpaceInput::Enrol(ParticipantId::from("demo"), &[]));
         go(&mut next, after);
         let state = next.space.state();
         state.check().map_err(TestCaseError::fail)?;
         for (old, now) in begun.iter().zip(state.items.iter()) {
-            prop_assert_eq!(old, now, "nothing new is taken for something old");
+            prop_assert_eq!(old, now, "old items do not change");
         }
         for item in state.items.iter().skip(begun.len()) {
             let fresh = |turn: &TurnId| !begun.iter().any(|old| old.turn.as_ref() == Some(turn));
-            prop_assert!(item.turn.as_ref().is_none_or(fresh), "a turn of before has something new: {item:?}");
+            prop_assert!(item.turn.as_ref().is_none_or(fresh), "an old turn has a new item: {item:?}");
         }
     }
 }

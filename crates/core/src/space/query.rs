@@ -1,110 +1,99 @@
-//! Questions about a space's state that are answered in one step. Both the questions and the answers can be serialised, so
-//! that whoever asks may be in another process.
+//! Queries of a space's state, each answered in one step. Queries and answers are serialisable, so that the caller may
+//! be in another process.
 
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use super::event::{Role, Status};
+use super::event::{AgentStatus, ParticipantRole};
 use super::item::{Body, Item, Progress};
 use super::name::ParticipantId;
 use super::state::State;
 
-/// A question about a space's state.
+/// Query of a space's state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Query {
-    /// The number of the state and the start of the thought under way: enough to know whether anything has changed.
+    /// Returns the revision of the state and the start of the running thought: enough to detect changes.
     Revision,
-    /// The status and the choices of a participant.
+    /// Returns the status and settings of a participant.
     Participant(ParticipantId),
-    /// The open questions, oldest first.
+    /// Returns the open questions, oldest first.
     Questions,
-    /// Envelopes, by this filter.
+    /// Returns envelopes by this filter.
     Envelopes(EnvelopeFilter),
-    /// The state without its history, and envelopes by this filter, of one moment.
+    /// Returns the state without its history, and envelopes by this filter, of the same moment.
     Outline(EnvelopeFilter),
-    /// The newest texts of people and agents, at most this many.
+    /// Returns the newest texts of users and agents, at most this many.
     History(usize),
 }
 
-/// The answer to a [`Query`], by the same name.
+/// Answer to the [`Query`] of the same name.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum QueryAnswer {
-    /// See [`Query::Revision`].
     Revision(Revision),
-    /// See [`Query::Participant`]; `None` if nobody has this name.
+    /// `None` if there is no such participant.
     Participant(Option<ParticipantView>),
-    /// See [`Query::Questions`].
     Questions(Vec<Arc<Item>>),
-    /// See [`Query::Envelopes`].
     Envelopes(Envelopes),
-    /// See [`Query::Outline`].
     Outline(Box<State>, Envelopes),
-    /// See [`Query::History`], oldest first.
-    History(Vec<Said>),
+    /// Messages, oldest first.
+    History(Vec<HistoryMessage>),
 }
 
-/// The number of a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revision {
     /// Changes with every change of the state.
     pub number: u64,
-    /// Start of the thought under way, whose duration changes by itself.
+    /// Start of the running thought, whose duration changes without a revision.
     pub reasoning_since: Option<SystemTime>,
 }
 
-/// A participant as a list of sessions shows it.
+/// Participant as shown in a list of sessions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParticipantView {
-    /// The status of its session, if it has one.
-    pub status: Option<Status>,
-    /// The model in use.
+    /// Status of its session, if it has one.
+    pub status: Option<AgentStatus>,
     pub model: Option<String>,
-    /// The mode in use.
     pub mode: Option<String>,
-    /// Questions of the space that are open, whoever asks them.
+    /// Number of open questions in the space, of all participants.
     pub open_questions: usize,
 }
 
-/// A selection of envelopes.
+/// Selection of envelopes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct EnvelopeFilter {
-    /// At most this many: the newest, or the first after `since`. Envelopes that `kind` or `from` leave out count too
-    /// unless both are `None`.
+    /// Maximum number: the newest, or the first after `since`. If `kind` or `from` is set, the bound is applied later,
+    /// after these filters.
     pub limit: Option<usize>,
-    /// Only those that were listed after this time.
+    /// Only envelopes listed after this time.
     pub since: Option<SystemTime>,
-    /// Only of this kind.
+    /// Only envelopes of this kind.
     pub kind: Option<String>,
-    /// Only from this sender.
+    /// Only envelopes from this sender.
     pub from: Option<String>,
 }
 
-/// Envelopes, each as its item and its place within the item.
+/// Envelopes, each as its item and its index within the item.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Envelopes {
-    /// In the order in which they were listed. `kind` and `from` of the filter are not applied yet.
+    /// Envelopes in the order of listing. `kind` and `from` of the filter are not applied yet.
     pub listed: Vec<(Arc<Item>, usize)>,
     /// Number of envelopes in the space.
     pub total: usize,
 }
 
-/// A text that was said, and the side that said it.
+/// Message of a conversation's history.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Said {
-    /// The side.
+pub struct HistoryMessage {
     pub speaker: Speaker,
-    /// The text.
     pub item: Arc<Item>,
 }
 
-/// The side that said something.
+/// Side that sent a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Speaker {
-    /// A person.
     Human,
-    /// An agent.
     Agent,
 }
 
@@ -121,7 +110,7 @@ impl State {
         }
     }
 
-    /// The number of the state.
+    /// Returns the revision of the state.
     pub fn revision(&self) -> Revision {
         Revision { number: self.revision, reasoning_since: self.reasoning().map(|item| item.at) }
     }
@@ -139,7 +128,7 @@ impl State {
     fn envelopes(&self, filter: &EnvelopeFilter) -> Envelopes {
         let envelopes = self.items.envelopes(filter.since).map(|(item, place)| (Arc::clone(item), place));
         let listed = match filter.limit {
-            // `kind` and `from` decide later which count.
+            // `kind` and `from` are applied later and decide which envelopes count.
             Some(limit) if filter.kind.is_none() && filter.from.is_none() && filter.since.is_some() => {
                 envelopes.take(limit).collect()
             }
@@ -153,7 +142,7 @@ impl State {
         Envelopes { listed, total: self.items.envelope_count() }
     }
 
-    /// The state with the items that still grow and the newest turns only.
+    /// Returns the state with only the growing items and the newest turns.
     fn outline(&self) -> Self {
         let mut outline = Self::new(&self.name, self.me.clone());
         outline.participants.clone_from(&self.participants);
@@ -162,7 +151,7 @@ impl State {
         }
         let newest = self.participants.keys().filter_map(|id| self.last_turn(id));
         let open = self.turns.iter().filter(|(_, turn)| turn.end.is_none());
-        outline.keep_turns(newest.chain(open).map(|(id, turn)| (id.clone(), turn.clone())));
+        outline.copy_turns(newest.chain(open).map(|(id, turn)| (id.clone(), turn.clone())));
         outline.acknowledgements.clone_from(&self.acknowledgements);
         outline.streams.clone_from(&self.streams);
         outline.frames.clone_from(&self.frames);
@@ -171,23 +160,23 @@ impl State {
         outline
     }
 
-    fn history(&self, most: usize) -> Vec<Said> {
-        let said = |item: &Arc<Item>| {
+    fn history(&self, most: usize) -> Vec<HistoryMessage> {
+        let message = |item: &Arc<Item>| {
             let Body::Text { text, .. } = &item.body else { return None };
             let speaker = match self.participants.get(&item.from).map(|one| one.role) {
-                Some(Role::Human) => Speaker::Human,
-                Some(Role::Agent) => Speaker::Agent,
-                Some(Role::System) => return None,
-                // Not here, or no longer: what belongs to a turn was an agent's.
+                Some(ParticipantRole::Human) => Speaker::Human,
+                Some(ParticipantRole::Agent) => Speaker::Agent,
+                Some(ParticipantRole::System) => return None,
+                // Unknown participant: an item in a turn was written by an agent.
                 None if item.turn.is_some() => Speaker::Agent,
                 None => Speaker::Human,
             };
-            // A message of a person that no agent was given, or not yet, was not said to it.
+            // A message of a user that was not delivered is not part of the history.
             let unsent = speaker == Speaker::Human && matches!(item.progress, Progress::Queued | Progress::Cut);
             let left_out = unsent || item.progress == Progress::Retracted || text.is_empty();
-            (!left_out).then(|| Said { speaker, item: Arc::clone(item) })
+            (!left_out).then(|| HistoryMessage { speaker, item: Arc::clone(item) })
         };
-        let mut newest: Vec<Said> = self.items.iter().rev().filter_map(said).take(most).collect();
+        let mut newest: Vec<HistoryMessage> = self.items.iter().rev().filter_map(message).take(most).collect();
         newest.reverse();
         newest
     }
@@ -196,7 +185,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::space::event::{Activity, Event, Evidence};
+    use crate::space::event::{Activity, Evidence, SpaceEvent};
     use crate::space::question::{Question, QuestionKind};
 
     const AT: SystemTime = SystemTime::UNIX_EPOCH;
@@ -234,10 +223,10 @@ mod tests {
 
     fn state() -> State {
         let mut state = State::new("test", "human".into());
-        state.apply(&Event::Joined("human".into(), Role::Human), AT);
-        state.apply(&Event::Joined("agent".into(), Role::Agent), AT);
-        let status = Status { activity: Activity::Idle, evidence: Evidence::Protocol, since: AT };
-        state.apply(&Event::Session("agent".into(), status), AT);
+        state.apply(&SpaceEvent::Joined("human".into(), ParticipantRole::Human), AT);
+        state.apply(&SpaceEvent::Joined("agent".into(), ParticipantRole::Agent), AT);
+        let status = AgentStatus { activity: Activity::Idle, evidence: Evidence::Protocol, since: AT };
+        state.apply(&SpaceEvent::Session("agent".into(), status), AT);
         for (id, progress) in [
             ("one", Progress::Done),
             ("queued", Progress::Queued),
@@ -251,17 +240,17 @@ mod tests {
     }
 
     #[test]
-    fn the_history_has_the_newest_texts_that_were_handed_over() {
-        let QueryAnswer::History(said) = state().answer(&Query::History(usize::MAX)) else { panic!() };
-        let ids: Vec<&str> = said.iter().map(|one| one.item.id.as_str()).collect();
+    fn the_history_has_the_newest_delivered_texts() {
+        let QueryAnswer::History(messages) = state().answer(&Query::History(usize::MAX)) else { panic!() };
+        let ids: Vec<&str> = messages.iter().map(|one| one.item.id.as_str()).collect();
         assert_eq!(ids, ["one", "two"]);
-        let QueryAnswer::History(said) = state().answer(&Query::History(1)) else { panic!() };
-        assert_eq!(said.len(), 1);
-        assert_eq!((said[0].item.id.as_str(), said[0].speaker), ("two", Speaker::Human));
+        let QueryAnswer::History(messages) = state().answer(&Query::History(1)) else { panic!() };
+        assert_eq!(messages.len(), 1);
+        assert_eq!((messages[0].item.id.as_str(), messages[0].speaker), ("two", Speaker::Human));
     }
 
     #[test]
-    fn an_outline_has_everything_but_what_is_complete() {
+    fn an_outline_has_everything_except_complete_items() {
         let whole = state();
         let filter = EnvelopeFilter { limit: Some(1), ..EnvelopeFilter::default() };
         let QueryAnswer::Outline(outline, envelopes) = whole.answer(&Query::Outline(filter)) else { panic!() };
@@ -284,7 +273,7 @@ mod tests {
         let first = ids(EnvelopeFilter { limit, since: Some(AT), ..EnvelopeFilter::default() });
         assert_ne!(newest, first);
         let filtered = ids(EnvelopeFilter { limit, kind: Some("chat".to_owned()), ..EnvelopeFilter::default() });
-        assert_eq!(filtered.len(), whole.items.envelope_count(), "the kind is looked at later");
+        assert_eq!(filtered.len(), whole.items.envelope_count(), "the kind is applied later");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Something that waits for an answer: what is asked, which answers there are, and how it was closed.
+//! Questions of agents, their options, and their answers.
 
 use std::borrow::Cow;
 
@@ -8,73 +8,67 @@ use serde_json::Value;
 use super::extent::patch;
 use super::name::ParticipantId;
 
-/// Something that waits for an answer.
+/// A question that waits for an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Question {
-    /// What kind of question.
     pub kind: QuestionKind,
-    /// What is asked, in one line.
+    /// Title of one line.
     pub title: String,
-    /// What it is about, in full.
+    /// Complete description of the request.
     #[serde(default)]
     pub details: Vec<Detail>,
-    /// The answers to choose from. None: any text is an answer.
+    /// Options to choose from. If empty, any text is an answer.
     #[serde(default)]
     pub options: Vec<Choice>,
-    /// Whether words of one's own are an answer too.
+    /// True if a free-text answer is accepted too.
     #[serde(default)]
     pub accepts_text: bool,
-    /// Whether an answer may be chosen to begin with. Not where a hasty Enter could do harm.
+    /// True if an option may be preselected. False where an accidental Enter could do harm.
     #[serde(default)]
     pub preselects: bool,
 }
 
-/// What kind of question it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionKind {
-    /// May I?
+    /// Asks for permission.
     Permission,
-    /// Which of these?
+    /// Asks to choose an option.
     Choice,
-    /// What?
+    /// Asks for a text.
     Text,
-    /// What? Words that answer it are neither shown nor kept.
+    /// Asks for a secret text. The answer is neither shown nor stored.
     Secret,
 }
 
-/// A part of what a question is about.
+/// Part of a question's description.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Detail {
-    /// Explained in words.
     Text(String),
-    /// A command that would be run.
+    /// Command that would be run.
     Command(String),
     /// A file or folder.
     Path(String),
     /// A change to a file.
     Diff {
-        /// Its path.
         path: String,
-        /// What it holds; `None` if it is new.
+        /// Present contents; `None` if the file is new.
         #[serde(default)]
         old: Option<String>,
-        /// What it would hold.
+        /// Contents after the change.
         new: String,
     },
-    /// What a tool would be given.
+    /// Arguments for a tool.
     Input {
-        /// The tool.
         tool: String,
-        /// Its input.
         input: Value,
     },
 }
 
 impl Detail {
-    /// The part as text.
-    pub fn words(&self) -> Cow<'_, str> {
+    /// Returns the part as text.
+    pub fn as_text(&self) -> Cow<'_, str> {
         match self {
             Self::Text(text) | Self::Path(text) => Cow::Borrowed(text),
             Self::Command(command) => Cow::Owned(format!("$ {command}")),
@@ -83,7 +77,7 @@ impl Detail {
         }
     }
 
-    /// Bytes that it holds.
+    /// Returns the size in bytes.
     pub fn weight(&self) -> usize {
         match self {
             Self::Text(text) | Self::Command(text) | Self::Path(text) => text.len(),
@@ -93,30 +87,25 @@ impl Detail {
     }
 }
 
-/// An answer to choose.
+/// An option of a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
-    /// Its id within the question.
+    /// Id within the question.
     pub id: String,
-    /// What it says.
     pub label: String,
-    /// What choosing it means.
+    /// Effect of choosing it.
     pub meaning: Meaning,
 }
 
-/// What choosing an answer means, whatever it is called.
+/// Effect of choosing an option, independent of its label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Meaning {
-    /// This once.
     AllowOnce,
-    /// From now on.
     AllowAlways,
-    /// Not this time.
     RejectOnce,
-    /// Never.
     RejectAlways,
-    /// Neither yes nor no.
+    /// Neither an approval nor a rejection, or unknown.
     #[serde(other)]
     Other,
 }
@@ -127,74 +116,65 @@ impl Meaning {
         !self.rejects()
     }
 
-    /// Whether it says yes.
+    /// True if the option approves.
     pub fn allows(self) -> bool {
         matches!(self, Self::AllowOnce | Self::AllowAlways)
     }
 
-    /// Whether it says no.
+    /// True if the option rejects.
     pub fn rejects(self) -> bool {
         matches!(self, Self::RejectOnce | Self::RejectAlways)
     }
 }
 
-/// What somebody answers.
+/// Answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Answer {
-    /// The option chosen.
     pub option: Option<String>,
-    /// Words of one's own: the answer itself, or a reason.
+    /// Free text: the answer itself, or a reason.
     pub text: Option<String>,
 }
 
-/// How a question was closed.
+/// Reason for which a question was closed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Closing {
-    /// Somebody answered.
-    Answered {
-        /// Who.
-        by: ParticipantId,
-        /// What.
-        answer: Answer,
-    },
-    /// Who asked no longer wants to know.
+    /// It was answered.
+    Answered { by: ParticipantId, answer: Answer },
+    /// The agent has withdrawn it.
     Withdrawn,
     /// Its turn was interrupted.
     Cancelled,
 }
 
-/// An answer that the question does not have.
+/// Error of an answer that does not fit the question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum WrongAnswer {
-    /// There is no such option.
     #[error("the question has no option {given:?}; it has {known}")]
     NoSuchOption {
-        /// What was given.
         given: String,
-        /// What there is.
+        /// Ids of the options.
         known: String,
     },
-    /// Neither an option nor a text.
-    #[error("give an option, or a text that says something")]
+    /// The answer has neither an option nor a text.
+    #[error("give an option or a text that is not blank")]
     Empty,
-    /// Words of one's own are no answer here.
-    #[error("the question takes one of its options: {known}")]
+    /// A free-text answer is not accepted.
+    #[error("the question accepts only one of its options: {known}")]
     OptionsOnly {
-        /// What there is.
+        /// Ids of the options.
         known: String,
     },
 }
 
 impl Question {
-    /// The option of this id.
     pub fn option(&self, id: &str) -> Option<&Choice> {
         self.options.iter().find(|option| option.id == id)
     }
 
-    /// Decides which answers grant what is asked, for everybody who must show the question first. An option grants unless
-    /// it rejects; words of one's own reject a permission, and answer every other question.
+    /// True if the answer grants the request. An interface must show the question completely before it sends such an
+    /// answer. An option grants unless it rejects. A free text rejects a permission, and answers any other question.
     pub fn grants(&self, answer: &Answer) -> bool {
         match &answer.option {
             Some(id) => self.option(id).is_none_or(|option| option.meaning.grants()),
@@ -202,25 +182,25 @@ impl Question {
         }
     }
 
-    /// Everything that the question is about as one text: each part on lines of its own, changes as patches.
-    pub fn words(&self) -> String {
+    /// Returns the complete description as text: each part on its own lines, changes as patches.
+    pub fn full_text(&self) -> String {
         let mut all = String::new();
         for detail in &self.details {
             if !all.is_empty() && !all.ends_with('\n') {
                 all.push('\n');
             }
-            all.push_str(&detail.words());
+            all.push_str(&detail.as_text());
         }
         all
     }
 
-    /// What may be kept of an answer.
-    pub fn kept(&self, answer: &Answer) -> Answer {
+    /// Returns the part of an answer that may be stored.
+    pub fn storable(&self, answer: &Answer) -> Answer {
         let text = answer.text.clone().filter(|_| self.kind != QuestionKind::Secret);
         Answer { option: answer.option.clone(), text }
     }
 
-    /// Whether this can be an answer.
+    /// Checks that this is a valid answer.
     pub fn check(&self, answer: &Answer) -> Result<(), WrongAnswer> {
         let known = || self.options.iter().map(|option| option.id.as_str()).collect::<Vec<_>>().join(", ");
         match (&answer.option, &answer.text) {
@@ -261,15 +241,15 @@ mod tests {
             assert_eq!(question.grants(&answer), grants, "{meaning:?}");
         }
         let words = Answer { option: None, text: Some("do something else".to_owned()) };
-        assert!(!question.grants(&words), "words are a reason to reject");
+        assert!(!question.grants(&words), "a text is a reason to reject");
         for kind in [QuestionKind::Choice, QuestionKind::Text, QuestionKind::Secret] {
             question.kind = kind;
-            assert!(question.grants(&words), "words are what is asked for");
+            assert!(question.grants(&words), "a text is what is asked for");
         }
     }
 
     #[test]
-    fn what_is_asked_can_be_read_as_one_text() {
+    fn a_question_can_be_read_as_one_text() {
         let details = vec![
             Detail::Command("ls\n".to_owned()),
             Detail::Diff { path: "a".to_owned(), old: Some("x\n".to_owned()), new: "y\n".to_owned() },
@@ -284,6 +264,6 @@ mod tests {
             preselects: false,
         };
         let expected = "$ ls\n--- a\n+++ a\n@@ -1,1 +1,1 @@\n-x\n+y\nt\n{\n  \"b\": 1\n}";
-        assert_eq!(question.words(), expected);
+        assert_eq!(question.full_text(), expected);
     }
 }

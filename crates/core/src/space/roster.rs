@@ -1,5 +1,4 @@
-//! Who could take part: the agents that there are, whether they can be used now, and the conversations that each of them
-//! keeps.
+//! Agents that are available to a space, their installation and login, and their saved conversations.
 
 mod lines;
 
@@ -8,52 +7,51 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-/// An agent that could take part, or does.
+/// An available or joined agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentCard {
-    /// What it is chosen by, and its name as a participant.
+    /// Id by which it is chosen, and its name as a participant.
     pub id: String,
-    /// Its name for people.
+    /// Name for people.
     pub title: String,
-    /// Whether it is there.
+    /// True if the agent is installed.
     pub installed: bool,
-    /// Which version, if it says.
+    /// Installed version, if the agent reports it.
     pub version: Option<String>,
-    /// Whether somebody is logged in with it.
     pub login: LoginState,
-    /// What to do in order to use it; `None` when nothing is missing, as far as is known.
+    /// Step that is needed to use the agent; `None` if nothing is known to be missing.
     pub hint: Option<String>,
-    /// Whether it takes part in this space now.
-    pub taking_part: bool,
-    /// What it can do.
+    /// True if the agent has joined this space.
+    #[serde(rename = "taking_part")]
+    pub joined: bool,
     pub abilities: Abilities,
 }
 
-/// What an agent can do, as far as that is known without starting one. `None`: only the running one tells.
+/// Abilities of an agent that are known without starting it. `None` if only the running agent reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Abilities {
-    /// What it says comes while it is said.
+    /// Sends text while it is generated.
     pub streaming: Option<bool>,
-    /// It goes on with a conversation that it keeps.
+    /// Resumes a saved conversation.
     pub resume: Option<bool>,
-    /// It works in several modes.
+    /// Has several modes.
     pub modes: Option<bool>,
-    /// Its model can be chosen.
+    /// Lets the user choose the model.
     pub models: Option<bool>,
-    /// It shows what it thinks.
+    /// Shows its thoughts.
     pub thinking: Option<bool>,
-    /// It lists its MCP servers.
+    /// Lists its MCP servers.
     pub mcp: Option<bool>,
-    /// It switches them on and off by a command.
+    /// Enables and disables MCP servers by a command.
     pub mcp_switching: Option<bool>,
-    /// It has a mode that skips permissions.
+    /// Has a mode that skips permissions.
     pub skips_permissions: Option<bool>,
-    /// It lists the conversations that it keeps.
+    /// Lists its saved conversations.
     pub conversations: Option<bool>,
 }
 
 impl Abilities {
-    /// All of them, but to switch MCP servers by a command.
+    /// All abilities except switching MCP servers by a command.
     pub const ALL: Self = Self {
         streaming: Some(true),
         resume: Some(true),
@@ -67,182 +65,166 @@ impl Abilities {
     };
 }
 
-/// Whether somebody is logged in with an agent.
+/// Login state of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoginState {
-    /// It needs no login.
+    /// The agent needs no login.
     NotNeeded,
-    /// Yes.
     Yes {
-        /// As whom or by what, where that is known.
+        /// Account name or credential, if known.
         account: Option<String>,
     },
-    /// No.
+    /// Not logged in.
     No,
-    /// Nothing says.
+    /// Login state is unknown.
     Unknown,
 }
 
-/// A conversation that an agent keeps, and that can be gone on with.
+/// Saved conversation of an agent, which can be resumed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConversationCard {
-    /// Its id: ours. What the agent calls it stays with whoever asked the agent.
+    /// Id assigned by `wh`, see [`conversation_id`]. The agent's own id is not part of the card.
     pub id: String,
-    /// What it is about, in a line.
+    /// Summary in one line.
     pub title: String,
-    /// When something was last said in it, where that is known.
+    /// Time of the last message, if known.
     pub at: Option<SystemTime>,
-    /// Where it was held, where that is known.
+    /// Working directory of the conversation, if known.
     pub directory: Option<PathBuf>,
 }
 
-/// What can be asked about an agent beside its conversation.
+/// Request about agents outside a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Ask {
-    /// Which agents there are; about none in particular.
+pub enum AgentRequest {
+    /// Lists all agents.
     Agents,
-    /// How it is: installed, which version, who is logged in, its MCP servers.
+    /// Returns the installation, version, login and MCP servers.
     Status,
-    /// Which models it offers.
+    /// Lists the models.
     Models,
-    /// Which MCP servers it has.
+    /// Lists the MCP servers.
     Mcp,
-    /// Switch an MCP server on or off.
+    /// Enables or disables an MCP server.
     SwitchMcp {
-        /// Which.
         server: String,
-        /// On.
+        /// True to enable it.
         on: bool,
     },
-    /// Which conversations it keeps.
+    /// Lists the saved conversations.
     Conversations,
-    /// Log in.
     LogIn,
-    /// Give a login that is under way what it asks for, as the code that a web page showed.
-    TellLogin(String),
-    /// Stop the login that is under way.
-    StopLogin,
-    /// Log out.
+    /// Submits the code that a running login asks for, such as one shown on a web page.
+    #[serde(rename = "TellLogin")]
+    SubmitLoginCode(String),
+    /// Cancels the running login.
+    #[serde(rename = "StopLogin")]
+    CancelLogin,
     LogOut,
-    /// Have it take part, and chat go to it.
+    /// Adds the agent to the space and makes it the chat target.
     Invite,
 }
 
-/// What came of an [`Ask`].
+/// Answer to an [`AgentRequest`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Told {
-    /// The agents.
+pub enum AgentReply {
     Agents(Vec<AgentCard>),
-    /// How it is.
     Status(Box<StatusCard>),
-    /// Its models.
+    /// Models of an agent.
     Models {
-        /// Whose.
         agent: String,
-        /// Which.
         models: Vec<ModelCard>,
     },
-    /// Its MCP servers.
+    /// MCP servers of an agent.
     Mcp {
-        /// Whose.
         agent: String,
-        /// Which.
         servers: Vec<McpServer>,
-        /// They can be switched by a command.
+        /// True if they can be enabled and disabled by a command.
         switching: bool,
     },
-    /// Its conversations.
+    /// Saved conversations of an agent.
     Conversations {
-        /// Whose.
         agent: String,
-        /// Which.
         conversations: Vec<ConversationCard>,
     },
-    /// How far the login came.
+    /// Progress of a login.
     LoggedIn {
-        /// Whose.
         agent: String,
-        /// How far.
-        done: LoginDone,
+        done: LoginProgress,
     },
-    /// What the logout came to.
+    /// Result of a logout.
     LoggedOut {
-        /// Whose.
         agent: String,
-        /// To what.
-        done: LogoutDone,
+        done: LogoutResult,
     },
-    /// It takes part, by this id.
-    TakesPart(String),
-    /// It was done; in a sentence.
+    /// The agent has joined under this id.
+    #[serde(rename = "TakesPart")]
+    Joined(String),
+    /// Success, with a message.
     Done(String),
 }
 
-/// How an agent is.
+/// Status of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusCard {
-    /// What is known of it.
     pub card: AgentCard,
-    /// What else there is to say, a name and a value each: what it runs on, its model.
+    /// Further facts as pairs of name and value, such as the platform and the model.
     pub about: Vec<(String, String)>,
-    /// Its MCP servers, or why they are not known.
+    /// MCP servers, or the reason for which they are unknown.
     pub mcp: Result<Vec<McpServer>, String>,
-    /// How the one is that takes part.
+    /// State of the joined agent, if it has joined.
     pub running: Option<RunningCard>,
 }
 
-/// How an agent is that takes part.
+/// State of a joined agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RunningCard {
-    /// The model in use, where it is known.
+    /// Model in use, if known.
     pub model: Option<String>,
-    /// The mode in use, where it is known.
+    /// Mode in use, if known.
     pub mode: Option<String>,
-    /// Our id for the conversation that it is in, once that can be gone on with.
+    /// Id assigned by `wh` to its conversation, once it can be resumed.
     pub conversation: Option<String>,
-    /// Its turns in this space.
+    /// Number of its turns in this space.
     pub turns: u64,
 }
 
-/// A model that an agent offers.
+/// Model of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelCard {
-    /// What it is chosen by.
     pub id: String,
-    /// Its name for people.
+    /// Name for people.
     pub title: String,
-    /// It is used when nothing is said.
+    /// True if the model is used unless another is chosen.
     pub is_default: bool,
-    /// It was chosen last.
+    /// True if the model was chosen last.
     pub is_current: bool,
 }
 
 /// An MCP server of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpServer {
-    /// Its name.
     pub name: String,
-    /// How it is, in the agent's words: `connected`, `not loaded`, `disabled`, ….
+    /// Status as reported by the agent: `connected`, `not loaded`, `disabled`, ….
     pub status: String,
-    /// Why.
+    /// Reason for the status.
     pub reason: Option<String>,
 }
 
-/// How somebody logs in.
+/// Method of a login.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoginMethod {
     /// On a web page.
     Browser,
-    /// With a key that the agent keeps.
+    /// With an API key that the agent stores.
     ApiKey,
-    /// With a variable of the environment.
+    /// With an environment variable.
     Variable,
-    /// On a terminal of the agent's own.
+    /// On a terminal of the agent.
     Terminal,
 }
 
 impl LoginMethod {
-    /// In a word.
+    /// Returns the name in the API.
     pub fn name(self) -> &'static str {
         match self {
             Self::Browser => "browser",
@@ -253,37 +235,35 @@ impl LoginMethod {
     }
 }
 
-/// How far a login came.
+/// Progress of a login.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct LoginDone {
-    /// Somebody is logged in.
+pub struct LoginProgress {
     pub success: bool,
-    /// It goes on, and its end will be told in the space.
+    /// True if the login is still running; the space will report its end.
     pub pending: bool,
-    /// As whom or by what.
+    /// Account name or credential.
     pub account: Option<String>,
-    /// How.
     pub method: Option<LoginMethod>,
-    /// What the agent said.
+    /// Message of the agent.
     pub message: Option<String>,
-    /// What the person has to do, where something is left to them.
+    /// Instructions for the user, if a step is left.
     pub instructions: Option<String>,
 }
 
-/// What a logout came to.
+/// Result of a logout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LogoutDone {
-    /// Nobody is logged in any more, as far as the agent's own login goes.
+pub struct LogoutResult {
+    /// True if the agent's own login was removed.
     pub success: bool,
-    /// Whether the agent has a logout at all.
+    /// True if the agent supports logging out.
     pub supported: bool,
-    /// In a sentence or two.
+    /// Message for people.
     pub message: String,
 }
 
-/// Our id for what this agent calls so: short, and the same each time.
+/// Derives a short, stable id from an agent's own conversation id.
 pub fn conversation_id(agent: &str, own: &str) -> String {
-    // FNV-1a, written out because a hash of the library may be another one in its next version.
+    // FNV-1a, implemented here because a hash of the standard library may change between versions.
     let bytes = agent.bytes().chain([0]).chain(own.bytes());
     let hash = bytes
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
@@ -299,7 +279,7 @@ mod tests {
         let id = conversation_id("claude", "0f5b");
         assert_eq!(id, conversation_id("claude", "0f5b"));
         assert_eq!(id.len(), 13);
-        assert_eq!(conversation_id("a", "b"), "c9919042666b2", "it stays what it is in the next version too");
+        assert_eq!(conversation_id("a", "b"), "c9919042666b2", "the id is stable across versions");
         assert_ne!(id, conversation_id("codex", "0f5b"), "two agents may have the same id");
         assert_ne!(conversation_id("ab", "c"), conversation_id("a", "bc"));
     }

@@ -1,19 +1,19 @@
-//! One agent's session within a space: which turn is under way, what waits for the next, and how the harness's own keys
-//! are called outside.
+//! An agent's session within a space: the running turn, the queued prompts, and the mapping of the harness's keys to
+//! ids.
 
 use std::collections::{HashMap, VecDeque};
 
-use super::harness::{Key, Order};
+use super::harness::{HarnessKey, Order};
 use super::item::Attachment;
 use super::name::{ItemId, StreamId, TurnId};
 
-/// Prompts that may wait for an agent that is busy. Beyond that a message is refused.
-const MOST_WAITING: usize = 32;
+/// Maximum number of prompts queued for a busy agent. Above it, a message is refused.
+const MAX_QUEUED_PROMPTS: usize = 32;
 
-/// Keys of items that are remembered. Beyond that all are forgotten: they are of turns long over.
-const MOST_KEYS: usize = 50_000;
+/// Maximum number of stored item keys. Above it, all are dropped: they belong to turns that ended long ago.
+const MAX_ITEM_KEYS: usize = 50_000;
 
-/// A prompt that is to become a turn.
+/// A prompt that will start a turn.
 #[derive(Debug, Clone)]
 pub(super) struct Prompt {
     pub turn: TurnId,
@@ -22,37 +22,38 @@ pub(super) struct Prompt {
     pub attachments: Vec<Attachment>,
 }
 
-/// How far the agent is.
+/// Life cycle of the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Life {
+pub(super) enum Lifecycle {
     Starting,
     Ready,
     Gone(Option<String>),
 }
 
 #[derive(Debug)]
-pub(super) struct Session {
-    pub life: Life,
-    /// The turn that is under way.
+pub(super) struct AgentState {
+    pub lifecycle: Lifecycle,
+    /// The running turn.
     pub turn: Option<TurnId>,
-    /// Whether it began that turn by itself.
-    pub own: bool,
+    /// True if the agent started the running turn without a prompt.
+    pub self_started: bool,
     waiting: VecDeque<Prompt>,
-    /// What the harness calls its items. Those of ended turns stay: reports may come late.
-    pub items: HashMap<Key, ItemId>,
-    pub streams: HashMap<Key, StreamId>,
-    /// The questions that are open.
-    pub questions: HashMap<ItemId, Key>,
-    /// First characters of a prompt that the agent interprets itself: such a text does not reach the model as it is.
+    /// Item ids by the harness's keys. Those of ended turns are retained, because reports may arrive late.
+    pub items: HashMap<HarnessKey, ItemId>,
+    pub streams: HashMap<HarnessKey, StreamId>,
+    /// Keys of the open questions.
+    pub questions: HashMap<ItemId, HarnessKey>,
+    /// First characters of a prompt that the agent interprets itself, so that the text does not reach the model
+    /// unchanged.
     pub interprets: &'static [char],
 }
 
-impl Session {
+impl AgentState {
     pub fn new(interprets: &'static [char]) -> Self {
         Self {
-            life: Life::Starting,
+            lifecycle: Lifecycle::Starting,
             turn: None,
-            own: false,
+            self_started: false,
             waiting: VecDeque::new(),
             items: HashMap::new(),
             streams: HashMap::new(),
@@ -62,15 +63,15 @@ impl Session {
     }
 
     pub fn has_room(&self) -> bool {
-        self.waiting.len() < MOST_WAITING
+        self.waiting.len() < MAX_QUEUED_PROMPTS
     }
 
-    /// Whether a prompt would be given to the agent at once.
+    /// True if a prompt would be delivered immediately.
     pub fn is_free(&self) -> bool {
-        self.life == Life::Ready && self.turn.is_none() && self.waiting.is_empty()
+        self.lifecycle == Lifecycle::Ready && self.turn.is_none() && self.waiting.is_empty()
     }
 
-    /// Has a prompt wait for the agent, `first` before all others.
+    /// Queues a prompt, before all others if `first`.
     pub fn queue(&mut self, prompt: Prompt, first: bool) {
         if first {
             self.waiting.push_front(prompt);
@@ -79,23 +80,23 @@ impl Session {
         }
     }
 
-    /// True if the prompt of this turn waits.
+    /// True if the prompt of this turn is queued.
     pub fn is_waiting(&self, turn: &TurnId) -> bool {
         self.waiting.iter().any(|prompt| prompt.turn == *turn)
     }
 
-    /// True if a prompt of this item waits.
+    /// True if a prompt of this item is queued.
     pub fn waits_for(&self, item: &ItemId) -> bool {
         self.waiting.iter().any(|prompt| prompt.item == *item)
     }
 
-    /// The next prompt, if the agent can take one: its turn has begun.
+    /// Returns the next prompt if the agent can take one, and marks its turn as running.
     pub fn next(&mut self) -> Option<(Prompt, Order)> {
-        if self.life != Life::Ready || self.turn.is_some() {
+        if self.lifecycle != Lifecycle::Ready || self.turn.is_some() {
             return None;
         }
         let prompt = self.waiting.pop_front()?;
-        self.own = false;
+        self.self_started = false;
         self.turn = Some(prompt.turn.clone());
         let order = Order::Prompt {
             turn: prompt.turn.clone(),
@@ -106,15 +107,15 @@ impl Session {
         Some((prompt, order))
     }
 
-    /// The agent is gone: what waited, and the turn that was under way.
+    /// Marks the agent as ended. Returns the turn that was running and the queued prompts.
     pub fn abandon(&mut self, reason: Option<String>) -> (Option<TurnId>, Vec<Prompt>) {
-        self.life = Life::Gone(reason);
+        self.lifecycle = Lifecycle::Gone(reason);
         (self.turn.take(), self.waiting.drain(..).collect())
     }
 
-    /// Remembers what the harness calls an item.
-    pub fn learn(&mut self, key: Key, id: ItemId) {
-        if self.items.len() == MOST_KEYS {
+    /// Stores the id of an item under the harness's key.
+    pub fn insert_key(&mut self, key: HarnessKey, id: ItemId) {
+        if self.items.len() == MAX_ITEM_KEYS {
             self.items.clear();
         }
         self.items.insert(key, id);

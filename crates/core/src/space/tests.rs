@@ -1,22 +1,22 @@
-mod deeds;
+mod acks;
 mod envelopes;
 mod managing;
 mod queue;
 
 use std::time::{Duration, Instant, SystemTime};
 
-use super::command::{Command, Done, Refusal, Selector, Setting};
+use super::command::{CommandAccepted, ConversationCommand, Selector, Setting, SpaceRefusal};
 use super::envelope;
-use super::event::{Activity, Event, Tally};
-use super::harness::{Call, Capabilities, Deed, Named, Order, Outcome, PauseReport, Report};
+use super::event::{Activity, SpaceEvent, TurnStats};
+use super::harness::{AckedOrder, Call, Capabilities, Named, Order, Outcome, PauseReport, Report};
 use super::item::{Body, Progress, ToolCall, ToolKind, ToolStatus};
-use super::machine::{Effect, Input, Left, Now, Space, Ticket};
+use super::machine::{Now, RestoredSpace, Space, SpaceEffect, SpaceInput, Ticket};
 use super::question::{Answer, Choice, Meaning, Question, QuestionKind};
 use super::{ItemId, ParticipantId, TurnId};
 use crate::receipt::{Failure, Stage};
 use crate::request::{Content, Request, RequestId};
 use crate::slash::{self, PaneName, Slash, UiCommand, Visibility};
-use deeds::answered;
+use acks::answered;
 
 pub(super) struct Bench {
     pub space: Space,
@@ -63,63 +63,73 @@ impl Bench {
         Self { space, start, elapsed: Duration::ZERO, ticket: 0 }
     }
 
-    /// One that begins with what another has left.
+    /// Returns a bench whose space was restored from these items.
     pub fn restored(items: Vec<super::item::Item>) -> Self {
         let start = Instant::now();
         let now = Now { steady: start, time: SystemTime::UNIX_EPOCH };
-        let (space, _) =
-            Space::restore("test", me(), Left { items, ..Left::default() }, Some("It was restarted."), now);
+        let (space, _) = Space::restore(
+            "test",
+            me(),
+            RestoredSpace { items, ..RestoredSpace::default() },
+            Some("It was restarted."),
+            now,
+        );
         Self { space, start, elapsed: Duration::ZERO, ticket: 0 }
     }
 
     fn ready() -> Self {
         let mut bench = Self::new();
-        bench.handle(Input::Enrol(agent(), &[]));
+        bench.handle(SpaceInput::Enrol(agent(), &[]));
         bench.report(Report::Ready(capable()));
         bench
     }
 
-    pub fn handle(&mut self, input: Input) -> Vec<Effect> {
+    pub fn handle(&mut self, input: SpaceInput) -> Vec<SpaceEffect> {
         let time = SystemTime::UNIX_EPOCH + self.elapsed;
         let effects = self.space.handle(input, Now { steady: self.start + self.elapsed, time });
         self.space.state().check().unwrap();
         effects
     }
 
-    /// Sets the clocks forward.
+    /// Advances the clocks.
     pub fn pass(&mut self, milliseconds: u64) {
         self.elapsed += Duration::from_millis(milliseconds);
     }
 
-    pub fn report(&mut self, report: Report) -> Vec<Effect> {
-        self.handle(Input::Report(agent(), report))
+    pub fn report(&mut self, report: Report) -> Vec<SpaceEffect> {
+        self.handle(SpaceInput::Report(agent(), report))
     }
 
     pub fn command(
         &mut self,
         request_id: Option<&str>,
-        command: Command,
-    ) -> (Vec<Effect>, Option<Result<Done, Refusal>>) {
+        command: ConversationCommand,
+    ) -> (Vec<SpaceEffect>, Option<Result<CommandAccepted, SpaceRefusal>>) {
         self.ticket += 1;
         let ticket = Ticket(self.ticket);
         let words = format!("{command:?}");
         let request = |id| Request::new(RequestId::new(id).unwrap(), "human", &Content::Line(&words));
         let request = request_id.map(request);
-        let effects = self.handle(Input::Command { ticket, by: me(), request, command });
+        let effects = self.handle(SpaceInput::Command { ticket, by: me(), request, command });
         let answer = effects.iter().find_map(|effect| match effect {
-            Effect::Answer(to, answer) if *to == ticket => Some(answer.clone()),
+            SpaceEffect::Answer(to, answer) if *to == ticket => Some(answer.clone()),
             _ => None,
         });
         (effects, answer)
     }
 
-    fn say(&mut self, request_id: &str, text: &str) -> Done {
-        let command =
-            Command::Say { text: text.to_owned(), to: None, attachments: vec![], interrupt: false, literal: false };
+    fn say(&mut self, request_id: &str, text: &str) -> CommandAccepted {
+        let command = ConversationCommand::Say {
+            text: text.to_owned(),
+            to: None,
+            attachments: vec![],
+            interrupt: false,
+            literal: false,
+        };
         self.command(Some(request_id), command).1.unwrap().unwrap()
     }
 
-    fn refused(&mut self, command: Command) -> Refusal {
+    fn refused(&mut self, command: ConversationCommand) -> SpaceRefusal {
         self.command(None, command).1.unwrap().unwrap_err()
     }
 
@@ -141,10 +151,10 @@ impl Bench {
     }
 }
 
-fn told(effects: &[Effect]) -> Vec<Order> {
+fn orders(effects: &[SpaceEffect]) -> Vec<Order> {
     effects
         .iter()
-        .filter_map(|effect| if let Effect::Tell(_, order) = effect { Some(order.clone()) } else { None })
+        .filter_map(|effect| if let SpaceEffect::SendOrder(_, order) = effect { Some(order.clone()) } else { None })
         .collect()
 }
 
@@ -185,7 +195,7 @@ fn a_warning_about_a_turn_stays_on_its_receipt() {
 }
 
 #[test]
-fn the_same_request_is_said_once_and_hears_how_far_it_is() {
+fn a_retried_message_is_sent_once_and_returns_its_progress() {
     let mut bench = Bench::ready();
     let first = bench.say("r1", "hello");
     bench.report(Report::Started(first.receipt.turn.clone().unwrap()));
@@ -193,28 +203,28 @@ fn the_same_request_is_said_once_and_hears_how_far_it_is() {
     assert!(again.duplicate && !first.duplicate);
     assert_eq!((again.receipt.turn, again.receipt.stage), (first.receipt.turn, Stage::Started));
     assert_eq!(bench.kinds().iter().filter(|kind| *kind == "chat").count(), 1);
-    let (_, other) = bench.command(Some("r1"), Command::Help);
-    assert_eq!(other, Some(Err(Refusal::RequestIdReused)));
+    let (_, other) = bench.command(Some("r1"), ConversationCommand::Help);
+    assert_eq!(other, Some(Err(SpaceRefusal::RequestIdReused)));
 }
 
 #[test]
 fn a_prompt_waits_until_the_agent_is_ready_and_then_until_it_is_idle() {
     let mut bench = Bench::new();
-    bench.handle(Input::Enrol(agent(), &[]));
+    bench.handle(SpaceInput::Enrol(agent(), &[]));
     bench.say("r1", "one");
     assert_eq!(bench.activity(), Activity::Starting);
-    let told_first = told(&bench.report(Report::Ready(capable())));
+    let told_first = orders(&bench.report(Report::Ready(capable())));
     assert!(matches!(&told_first[..], [Order::Prompt { text, .. }] if text == "one"));
     bench.say("r2", "two");
     let Activity::Working(turn) = bench.activity() else { panic!("it works") };
-    let told_second = told(&bench.report(Report::Ended(turn, Outcome::Completed)));
+    let told_second = orders(&bench.report(Report::Ended(turn, Outcome::Completed)));
     assert!(matches!(&told_second[..], [Order::Prompt { text, .. }] if text == "two"));
 }
 
 #[test]
-fn a_busy_agent_takes_so_much_and_no_more() {
+fn a_busy_agent_has_a_bounded_queue() {
     let mut bench = Bench::ready();
-    let say = |text: &str| Command::Say {
+    let say = |text: &str| ConversationCommand::Say {
         text: text.to_owned(),
         to: None,
         attachments: vec![],
@@ -224,8 +234,8 @@ fn a_busy_agent_takes_so_much_and_no_more() {
     for number in 0..33 {
         bench.say(&format!("r{number}"), "more");
     }
-    assert_eq!(bench.refused(say("too much")), Refusal::Busy(agent()));
-    assert_eq!(bench.refused(say("  ")), Refusal::Empty);
+    assert_eq!(bench.refused(say("too much")), SpaceRefusal::Busy(agent()));
+    assert_eq!(bench.refused(say("  ")), SpaceRefusal::Empty);
 }
 
 #[test]
@@ -235,28 +245,34 @@ fn a_question_is_answered_once_by_its_id() {
     bench.report(Report::Asked { key: "provider-7".into(), question: permission() });
     let question = bench.question();
     assert_eq!(bench.activity(), Activity::Waiting(question.clone()));
-    let with = |option: &str| Command::Answer { question: question.clone(), answer: answer(option), decision: None };
-    assert!(matches!(bench.refused(with("maybe")), Refusal::WrongAnswer(_)));
+    let with = |option: &str| ConversationCommand::Answer {
+        question: question.clone(),
+        answer: answer(option),
+        decision: None,
+    };
+    assert!(matches!(bench.refused(with("maybe")), SpaceRefusal::WrongAnswer(_)));
     let (effects, done) = bench.command(Some("a1"), with("yes"));
-    assert_eq!(told(&effects), [Order::Answer { question: "provider-7".into(), answer: answer("yes") }]);
+    assert_eq!(orders(&effects), [Order::Answer { question: "provider-7".into(), answer: answer("yes") }]);
     assert_eq!(done.unwrap().unwrap().receipt.stage, Stage::Accepted);
-    bench.report(Report::Did(Deed::Answer("provider-7".into()), Ok(())));
+    bench.report(Report::Acked(AckedOrder::Answer("provider-7".into()), Ok(())));
     assert_eq!(bench.stage("a1"), Stage::Finished);
-    assert!(matches!(bench.refused(with("yes")), Refusal::Closed(..)));
-    let unknown = Command::Answer { question: ItemId::from("q99"), answer: answer("yes"), decision: None };
-    assert!(matches!(bench.refused(unknown), Refusal::NoSuchQuestion(_)));
+    assert!(matches!(bench.refused(with("yes")), SpaceRefusal::Closed(..)));
+    let unknown = ConversationCommand::Answer { question: ItemId::from("q99"), answer: answer("yes"), decision: None };
+    assert!(matches!(bench.refused(unknown), SpaceRefusal::NoSuchQuestion(_)));
 }
 
 #[test]
-fn a_secret_is_told_to_who_asked_and_kept_nowhere() {
+fn a_secret_is_sent_to_the_agent_and_not_stored() {
     let mut bench = Bench::ready();
     bench.say("r1", "do it");
     let secret = Question { kind: QuestionKind::Secret, options: Vec::new(), accepts_text: true, ..permission() };
     bench.report(Report::Asked { key: "k".into(), question: secret });
     let answer = Answer { option: None, text: Some("hunter2".to_owned()) };
-    let (effects, _) = bench
-        .command(Some("a1"), Command::Answer { question: bench.question(), answer: answer.clone(), decision: None });
-    assert_eq!(told(&effects), [Order::Answer { question: "k".into(), answer }]);
+    let (effects, _) = bench.command(
+        Some("a1"),
+        ConversationCommand::Answer { question: bench.question(), answer: answer.clone(), decision: None },
+    );
+    assert_eq!(orders(&effects), [Order::Answer { question: "k".into(), answer }]);
     let items: Vec<String> = bench.space.state().items.iter().map(|item| format!("{item:?}")).collect();
     assert!(items.iter().any(|item| item.contains("Answered")), "{items:?}");
     assert!(!items.iter().any(|item| item.contains("hunter2")), "{items:?}");
@@ -268,25 +284,25 @@ fn an_interrupt_closes_the_open_question_and_the_turn_ends_as_cancelled() {
     let turn = bench.say("r1", "do it").receipt.turn.unwrap();
     bench.report(Report::Asked { key: "k".into(), question: permission() });
     let question = bench.question();
-    let (effects, _) = bench.command(None, Command::Interrupt(None));
-    assert_eq!(told(&effects), [Order::Interrupt]);
+    let (effects, _) = bench.command(None, ConversationCommand::Interrupt(None));
+    assert_eq!(orders(&effects), [Order::Interrupt]);
     bench.report(Report::Ended(turn, Outcome::Cancelled));
     assert_eq!(bench.space.state().questions().count(), 0);
     assert_eq!((bench.stage("r1"), bench.activity()), (Stage::Failed(Failure::cancelled()), Activity::Idle));
     assert!(bench.kinds().contains(&"system/interrupted".to_owned()));
-    let late = Command::Answer { question, answer: answer("yes"), decision: None };
-    assert!(matches!(bench.refused(late), Refusal::Closed(..)));
-    assert_eq!(bench.refused(Command::Interrupt(None)), Refusal::NothingToInterrupt);
+    let late = ConversationCommand::Answer { question, answer: answer("yes"), decision: None };
+    assert!(matches!(bench.refused(late), SpaceRefusal::Closed(..)));
+    assert_eq!(bench.refused(ConversationCommand::Interrupt(None)), SpaceRefusal::NothingToInterrupt);
 }
 
 #[test]
-fn what_comes_after_the_end_of_its_turn_changes_nothing() {
+fn reports_after_the_end_of_their_turn_change_nothing() {
     let mut bench = Bench::ready();
     let turn = bench.say("r1", "go").receipt.turn.unwrap();
     bench.report(Report::Grew { key: "a".into(), text: "half".into(), tokens: None });
     bench.report(Report::Ended(turn.clone(), Outcome::Cancelled));
     let before = bench.kinds();
-    assert_eq!(before.last().unwrap(), "chat", "what was cut is marked itself");
+    assert_eq!(before.last().unwrap(), "chat", "the cut item is marked itself");
     bench.report(Report::Grew { key: "a".into(), text: " late".into(), tokens: None });
     bench.report(Report::Ended(turn, Outcome::Completed));
     assert_eq!(bench.kinds(), before);
@@ -294,27 +310,27 @@ fn what_comes_after_the_end_of_its_turn_changes_nothing() {
 }
 
 #[test]
-fn an_agent_that_goes_away_fails_all_that_waited_for_it() {
+fn an_agent_that_ends_fails_its_queued_commands() {
     let mut bench = Bench::ready();
     bench.say("r1", "one");
     bench.say("r2", "two");
-    let (_, open) = bench.command(Some("c1"), Command::Call(Some(agent()), Call::ReportStatus));
+    let (_, open) = bench.command(Some("c1"), ConversationCommand::Call(Some(agent()), Call::ReportStatus));
     assert_eq!(open, None);
     let effects = bench.report(Report::Gone(Some("it crashed".into())));
-    let failed = effects.iter().any(|effect| matches!(effect, Effect::Answer(_, Err(Refusal::Failed(_)))));
+    let failed = effects.iter().any(|effect| matches!(effect, SpaceEffect::Answer(_, Err(SpaceRefusal::Failed(_)))));
     assert!(failed);
     for id in ["r1", "r2", "c1"] {
         assert_eq!(bench.stage(id), Stage::Failed("it crashed".into()), "{id}");
     }
     assert_eq!(bench.activity(), Activity::Gone(Some("it crashed".into())));
-    let say = Command::Say {
+    let say = ConversationCommand::Say {
         text: "hello?".into(),
         to: Some(vec![agent()]),
         attachments: vec![],
         interrupt: false,
         literal: false,
     };
-    assert_eq!(bench.refused(say), Refusal::Gone(agent()));
+    assert_eq!(bench.refused(say), SpaceRefusal::Gone(agent()));
 }
 
 #[test]
@@ -327,11 +343,11 @@ fn acknowledgements_are_wanted_given_and_dropped() {
     let body = Body::Text { text: "seen?".into(), attachments: vec![] };
     bench.report(Report::Item { key: "a".into(), body, done: true });
     bench.report(Report::WantsAcknowledgement("a".into()));
-    let all = Command::Acknowledge { selector: Selector::All, status: None };
+    let all = ConversationCommand::Acknowledge { selector: Selector::All, status: None };
     assert!(bench.command(None, all.clone()).1.unwrap().is_ok());
-    assert_eq!(bench.refused(all).to_string(), "nothing waits for your acknowledgement");
-    let refused = bench.refused(Command::Cancel { selector: Selector::All, reason: None });
-    assert!(refused.to_string().starts_with("nothing waits for being cancelled: nobody reasons"), "{refused}");
+    assert_eq!(bench.refused(all).to_string(), "nothing is waiting for your acknowledgement");
+    let refused = bench.refused(ConversationCommand::Cancel { selector: Selector::All, reason: None });
+    assert!(refused.to_string().starts_with("nothing is waiting for cancellation: no agent is reasoning"), "{refused}");
     assert!(bench.space.state().acknowledgements.is_empty());
 }
 
@@ -345,14 +361,14 @@ fn a_pause_ends_when_its_time_is_up() {
     assert_eq!(bench.activity(), Activity::Paused);
     bench.elapsed = Duration::from_secs(60);
     assert_eq!(bench.space.wake_at(), Some(SystemTime::UNIX_EPOCH + bench.elapsed));
-    let effects = bench.handle(Input::Tick);
-    assert!(matches!(&told(&effects)[..], [Order::Prompt { .. }]));
+    let effects = bench.handle(SpaceInput::Tick);
+    assert!(matches!(&orders(&effects)[..], [Order::Prompt { .. }]));
 }
 
 #[test]
-fn chat_goes_to_the_override_first_and_to_everybody_last() {
+fn chat_targets_apply_by_scope() {
     let mut bench = Bench::ready();
-    bench.handle(Input::Enrol(ParticipantId::from("other"), &[]));
+    bench.handle(SpaceInput::Enrol(ParticipantId::from("other"), &[]));
     let Ok(Slash::Space(target)) = slash::parse("/target other") else { panic!("it is for the space") };
     bench.command(None, target);
     let effective: Vec<String> =
@@ -362,7 +378,7 @@ fn chat_goes_to_the_override_first_and_to_everybody_last() {
     assert_eq!(bench.activity(), Activity::Idle);
     assert!(done.receipt.turn.is_some());
     let Ok(Slash::Space(unknown)) = slash::parse("/target nobody") else { panic!("it is for the space") };
-    assert_eq!(bench.refused(unknown), Refusal::NoSuchParticipant("nobody".into()));
+    assert_eq!(bench.refused(unknown), SpaceRefusal::NoSuchParticipant("nobody".into()));
 }
 
 #[test]
@@ -370,15 +386,15 @@ fn a_command_of_the_agents_own_is_a_prompt_and_others_are_unknown() {
     let mut bench = Bench::ready();
     let Ok(Slash::Space(demo)) = slash::parse("/demo edit") else { panic!("it is for the space") };
     let (effects, _) = bench.command(None, demo);
-    assert!(matches!(&told(&effects)[..], [Order::Prompt { text, .. }] if text == "/demo edit"));
+    assert!(matches!(&orders(&effects)[..], [Order::Prompt { text, .. }] if text == "/demo edit"));
     let Ok(Slash::Space(unknown)) = slash::parse("/frobnicate") else { panic!("it may be the agent's") };
-    assert_eq!(bench.refused(unknown), Refusal::UnknownCommand("frobnicate".into()));
+    assert_eq!(bench.refused(unknown), SpaceRefusal::UnknownCommand("frobnicate".into()));
 }
 
 #[test]
 fn the_help_begins_with_its_title_and_names_the_agents_commands() {
     let mut bench = Bench::ready();
-    let lines = bench.command(None, Command::Help).1.unwrap().unwrap().lines;
+    let lines = bench.command(None, ConversationCommand::Help).1.unwrap().unwrap().lines;
     assert_eq!(lines[0], "Available Commands");
     assert!(lines.iter().any(|line| line.contains("/demo")));
     let columns: std::collections::BTreeSet<_> = slash::help_lines()
@@ -389,10 +405,10 @@ fn the_help_begins_with_its_title_and_names_the_agents_commands() {
 }
 
 #[test]
-fn a_turn_that_nobody_knows_is_nobodys() {
+fn the_end_of_an_unknown_turn_is_ignored() {
     let mut bench = Bench::ready();
     let effects = bench.report(Report::Ended(TurnId::from("turn-77"), Outcome::Completed));
-    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Publish(Event::TurnEnded(..)))));
+    assert!(!effects.iter().any(|effect| matches!(effect, SpaceEffect::Publish(SpaceEvent::TurnEnded(..)))));
 }
 
 #[test]
@@ -417,90 +433,96 @@ fn a_turn_that_ends_tells_how_long_it_took_which_tools_it_used_and_with_which_mo
     }
     bench.elapsed += Duration::from_secs(5);
     let effects = bench.report(Report::Ended(turn.clone(), Outcome::Completed));
-    let tally = Tally { duration: Duration::from_secs(5), tool_calls: 2, model: Some("big".into()) };
-    let ended = Effect::Publish(Event::TurnEnded(turn.clone(), Outcome::Completed, tally.clone()));
+    let tally = TurnStats { duration: Duration::from_secs(5), tool_calls: 2, model: Some("big".into()) };
+    let ended = SpaceEffect::Publish(SpaceEvent::TurnEnded(turn.clone(), Outcome::Completed, tally.clone()));
     assert!(effects.contains(&ended), "{effects:?}");
     let (last, known) = bench.space.state().last_turn(&agent()).unwrap();
-    assert_eq!((last, known.tally.as_ref()), (&turn, Some(&tally)));
+    assert_eq!((last, known.stats.as_ref()), (&turn, Some(&tally)));
 }
 
 #[test]
 fn a_retried_call_is_answered_as_the_first_was() {
     let mut bench = Bench::ready();
-    let call = || Command::Call(Some(agent()), Call::ReportStatus);
+    let call = || ConversationCommand::Call(Some(agent()), Call::ReportStatus);
     bench.command(Some("c1"), call());
     bench.report(Report::Called(1, Ok("well".into())));
-    bench.handle(Input::Managed(2, Err(Refusal::NoSuchAgent("demo".into()))));
+    bench.handle(SpaceInput::Managed(2, Err(SpaceRefusal::NoSuchAgent("demo".into()))));
     let again = bench.command(Some("c1"), call()).1.unwrap().unwrap();
     assert_eq!((again.lines, again.duplicate, again.receipt.stage), (vec!["well".to_owned()], true, Stage::Finished));
     bench.command(Some("c2"), call());
     bench.report(Report::Called(3, Err("no".into())));
-    assert_eq!(bench.command(Some("c2"), call()).1.unwrap(), Err(Refusal::Failed("no".into())));
+    assert_eq!(bench.command(Some("c2"), call()).1.unwrap(), Err(SpaceRefusal::Failed("no".into())));
 }
 
 #[test]
-fn an_id_of_long_ago_is_refused_and_not_taken_for_a_new_command() {
+fn an_expired_request_id_is_refused() {
     let mut bench = Bench::ready();
     let turn = bench.say("r1", "hello").receipt.turn.unwrap();
     bench.report(Report::Ended(turn, Outcome::Completed));
     bench.elapsed = Duration::from_secs(700);
-    let say = Command::Say { text: "hello".into(), to: None, attachments: vec![], interrupt: false, literal: false };
-    assert_eq!(bench.command(Some("r1"), say).1.unwrap(), Err(Refusal::UsedBefore));
+    let say = ConversationCommand::Say {
+        text: "hello".into(),
+        to: None,
+        attachments: vec![],
+        interrupt: false,
+        literal: false,
+    };
+    assert_eq!(bench.command(Some("r1"), say).1.unwrap(), Err(SpaceRefusal::UsedBefore));
 }
 
 #[test]
-fn a_message_to_two_fails_if_one_of_them_does_whoever_is_last() {
+fn a_message_to_two_agents_fails_if_either_fails() {
     let mut bench = Bench::ready();
     let other = ParticipantId::from("other");
-    bench.handle(Input::Enrol(other.clone(), &[]));
-    bench.handle(Input::Report(other.clone(), Report::Ready(capable())));
+    bench.handle(SpaceInput::Enrol(other.clone(), &[]));
+    bench.handle(SpaceInput::Report(other.clone(), Report::Ready(capable())));
     bench.say("r1", "both of you");
     let Activity::Working(first) = bench.activity() else { panic!("it works") };
     let Some(Activity::Working(second)) = bench.space.state().activity(&other).cloned() else { panic!("it works") };
     bench.report(Report::Ended(first, Outcome::Failed("no".into())));
     assert_eq!(bench.stage("r1"), Stage::Accepted);
-    bench.handle(Input::Report(other, Report::Ended(second, Outcome::Completed)));
+    bench.handle(SpaceInput::Report(other, Report::Ended(second, Outcome::Completed)));
     assert_eq!(bench.stage("r1"), Stage::Failed("no".into()));
 }
 
 #[test]
-fn what_was_of_no_turn_ends_with_its_agent() {
+fn items_outside_a_turn_end_with_their_agent() {
     let mut bench = Bench::ready();
     let body = Body::Thought { text: "hm".into(), action: None, tokens: None };
     bench.report(Report::Item { key: "t".into(), body, done: false });
     bench.report(Report::Asked { key: "q".into(), question: permission() });
     let turn = bench.say("r1", "go").receipt.turn.unwrap();
     bench.report(Report::Ended(turn, Outcome::Completed));
-    assert_eq!(bench.space.state().questions().count(), 1, "it is of no turn");
+    assert_eq!(bench.space.state().questions().count(), 1, "it belongs to no turn");
     bench.report(Report::Gone(None));
     assert!(bench.space.state().items.growing().next().is_none());
 }
 
 #[test]
-fn a_setting_is_told_to_the_agent_and_not_said_in_the_conversation() {
+fn a_setting_is_sent_to_the_agent_without_a_notice() {
     let mut bench = Bench::ready();
     let named = |id: &str| Named { id: id.into(), title: id.into() };
     bench.report(Report::Ready(Capabilities { modes: vec![named("ask"), named("plan")], ..capable() }));
     let said = bench.space.state().items.len();
-    let set = |mode: &str| Command::Set(agent(), Setting::Mode(mode.into()));
+    let set = |mode: &str| ConversationCommand::Set(agent(), Setting::Mode(mode.into()));
     let (effects, answer) = bench.command(None, set("plan"));
-    assert_eq!((told(&effects), answer), (vec![Order::SetMode("plan".into())], None));
-    let effects = bench.report(Report::Did(Deed::Mode("plan".into()), Ok(())));
+    assert_eq!((orders(&effects), answer), (vec![Order::SetMode("plan".into())], None));
+    let effects = bench.report(Report::Acked(AckedOrder::Mode("plan".into()), Ok(())));
     assert_eq!(answered(&effects).unwrap().unwrap().lines, ["demo: mode plan."]);
     assert_eq!(bench.space.state().items.len(), said);
     assert_eq!(bench.refused(set("never")).to_string(), "demo has no mode \"never\"; it has ask, plan");
 }
 
 #[test]
-fn what_is_chosen_from_a_list_is_for_whoever_shows_it() {
-    let pane = |name, wish| Ok(Slash::Ui(UiCommand::Pane(PaneName(name), wish)));
+fn list_commands_are_ui_commands() {
+    let pane = |name, visibility| Ok(Slash::Ui(UiCommand::Pane(PaneName(name), visibility)));
     for (line, list) in [("/agent", "agents"), ("/sessions", "conversations")] {
         assert_eq!(slash::parse(line), pane(list, None), "{line}");
     }
-    let invited = Command::Manage(Some(agent()), crate::space::roster::Ask::Invite);
+    let invited = ConversationCommand::Manage(Some(agent()), crate::space::roster::AgentRequest::Invite);
     assert_eq!(slash::parse("/agent demo"), Ok(Slash::Space(invited)));
-    assert_eq!(slash::parse("/resume"), Ok(Slash::Space(Command::Call(None, Call::Resume))));
-    assert_eq!(slash::parse("/resume demo"), Ok(Slash::Space(Command::Call(Some(agent()), Call::Resume))));
+    assert_eq!(slash::parse("/resume"), Ok(Slash::Space(ConversationCommand::Call(None, Call::Resume))));
+    assert_eq!(slash::parse("/resume demo"), Ok(Slash::Space(ConversationCommand::Call(Some(agent()), Call::Resume))));
     assert_eq!(slash::parse("/tools auto"), pane("tools", Some(Visibility::Auto)));
     assert_eq!(slash::parse("/ui tools"), pane("tools", None));
     assert!(slash::parse("/tools sometimes").is_err());

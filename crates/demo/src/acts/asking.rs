@@ -1,20 +1,20 @@
-//! Tricks of asking: permissions, choices, questions that take any text, and several at once.
+//! Tricks that ask questions: permissions, choices, free text, and several at once.
 
 use wh_core::space::question::{Answer, Choice, Detail, Meaning, Question, QuestionKind};
 
-use crate::character::Mode;
-use crate::stage::{Act, Permit, Stage};
+use crate::character::DemoMode;
+use crate::stage::{DemoStage, Permit, TrickResult};
 
-/// What came of asking for a permission.
+/// Outcome of a permission request.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// Yes, and nobody had to be asked.
+pub(crate) enum PermissionOutcome {
+    /// Allowed without asking, by the mode or an earlier answer.
     Standing,
-    /// Yes.
+    /// Allowed by the answer.
     Allowed,
-    /// No, and why if that was said.
+    /// Rejected, with a reason if one was given.
     Rejected(Option<String>),
-    /// Nobody answered in time.
+    /// There was no answer in time.
     Unanswered,
 }
 
@@ -46,7 +46,7 @@ fn colour() -> Question {
     let options = [("red", "Red lead"), ("green", "Bottle green"), ("blue", "Deep blue")];
     Question {
         kind: QuestionKind::Choice,
-        title: "Which colour shall the boat have?".to_owned(),
+        title: "What colour should the boat be?".to_owned(),
         details: vec![Detail::Text("The paint is mixed either way.".to_owned())],
         options: options.map(|(id, label)| choice(id, label, Meaning::Other)).to_vec(),
         accepts_text: true,
@@ -57,7 +57,7 @@ fn colour() -> Question {
 fn name() -> Question {
     Question {
         kind: QuestionKind::Text,
-        title: "What shall the boat be called?".to_owned(),
+        title: "What should the boat be called?".to_owned(),
         details: Vec::new(),
         options: Vec::new(),
         accepts_text: true,
@@ -65,18 +65,18 @@ fn name() -> Question {
     }
 }
 
-/// What an answer to a choice or a text question says.
+/// Text of an answer to a choice or a text question.
 fn said(question: &Question, answer: &Answer) -> Option<String> {
     let chosen = answer.option.as_deref().and_then(|id| question.option(id));
     chosen.map(|choice| choice.label.clone()).or_else(|| answer.text.clone()).filter(|words| !words.trim().is_empty())
 }
 
-fn verdict(question: &Question, answer: &Answer) -> (Verdict, bool) {
+fn verdict(question: &Question, answer: &Answer) -> (PermissionOutcome, bool) {
     let chosen = answer.option.as_deref().and_then(|id| question.option(id));
     match chosen.map(|choice| choice.meaning) {
-        Some(meaning) if meaning.allows() => (Verdict::Allowed, meaning == Meaning::AllowAlways),
-        // Words without a choice are what to do instead: a no.
-        _ => (Verdict::Rejected(answer.text.clone().filter(|words| !words.trim().is_empty())), false),
+        Some(meaning) if meaning.allows() => (PermissionOutcome::Allowed, meaning == Meaning::AllowAlways),
+        // A text without a choice is an instruction to do something else, and counts as a rejection.
+        _ => (PermissionOutcome::Rejected(answer.text.clone().filter(|words| !words.trim().is_empty())), false),
     }
 }
 
@@ -87,30 +87,29 @@ fn rejected(reason: Option<&str>) -> String {
     }
 }
 
-impl Stage {
-    /// Asks for a permission, unless the mode or an earlier answer decides. With a patience it waits no longer than so
-    /// many words take.
+impl DemoStage {
+    /// Asks for a permission, unless the mode or an earlier answer decides. `timeout_words` limits the wait.
     pub async fn permit(
         &mut self,
         permit: Permit,
         title: &str,
         details: Vec<Detail>,
-        patience: Option<u32>,
-    ) -> Act<Verdict> {
+        timeout_words: Option<u32>,
+    ) -> TrickResult<PermissionOutcome> {
         match (self.character.mode, permit) {
-            (Mode::Plan, Permit::Edit | Permit::Run) => {
-                return Ok(Verdict::Rejected(Some("in the mode plan nothing is changed".to_owned())));
+            (DemoMode::Plan, Permit::Edit | Permit::Run) => {
+                return Ok(PermissionOutcome::Rejected(Some("nothing is changed in plan mode".to_owned())));
             }
-            (Mode::Edit, Permit::Edit) => return Ok(Verdict::Standing),
-            _ if self.allowed.contains(&permit) => return Ok(Verdict::Standing),
+            (DemoMode::Edit, Permit::Edit) => return Ok(PermissionOutcome::Standing),
+            _ if self.allowed.contains(&permit) => return Ok(PermissionOutcome::Standing),
             _ => {}
         }
         let question = permission(title, details);
-        let answer = match patience {
+        let answer = match timeout_words {
             Some(words) => self.ask_within(words, question.clone()).await?,
             None => Some(self.ask(question.clone()).await?),
         };
-        let Some(answer) = answer else { return Ok(Verdict::Unanswered) };
+        let Some(answer) = answer else { return Ok(PermissionOutcome::Unanswered) };
         let (verdict, always) = verdict(&question, &answer);
         if always {
             self.allowed.insert(permit);
@@ -118,39 +117,39 @@ impl Stage {
         Ok(verdict)
     }
 
-    pub async fn ask_permission(&mut self) -> Act {
+    pub async fn ask_permission(&mut self) -> TrickResult {
         let question = bell();
         let words = match self.permit(Permit::Bell, &question.title, question.details, None).await? {
-            Verdict::Standing => "*Ding!* You allowed that for good, so I did not ask.".to_owned(),
-            Verdict::Allowed if self.allowed.contains(&Permit::Bell) => {
-                "*Ding!* You allowed it, and always: next time I do not ask.".to_owned()
+            PermissionOutcome::Standing => "*Ding!* You chose to always allow that, so I did not ask.".to_owned(),
+            PermissionOutcome::Allowed if self.allowed.contains(&Permit::Bell) => {
+                "*Ding!* You chose to always allow it, so I will not ask again.".to_owned()
             }
-            Verdict::Allowed => "*Ding!* You allowed it, this once.".to_owned(),
-            Verdict::Rejected(reason) => rejected(reason.as_deref()),
-            Verdict::Unanswered => "Nobody answered.".to_owned(),
+            PermissionOutcome::Allowed => "*Ding!* You allowed it, this once.".to_owned(),
+            PermissionOutcome::Rejected(reason) => rejected(reason.as_deref()),
+            PermissionOutcome::Unanswered => "There was no answer.".to_owned(),
         };
         self.speak(&words).await.map(drop)
     }
 
-    pub async fn choose(&mut self) -> Act {
+    pub async fn choose(&mut self) -> TrickResult {
         let words = self.chosen(None).await?;
         self.speak(&words).await.map(drop)
     }
 
-    /// Asks for a choice, and returns what to say about it.
-    pub async fn chosen(&mut self, patience: Option<u32>) -> Act<String> {
+    /// Asks for a choice, and returns the reply to it.
+    pub async fn chosen(&mut self, timeout_words: Option<u32>) -> TrickResult<String> {
         let question = colour();
-        let answer = match patience {
+        let answer = match timeout_words {
             Some(words) => self.ask_within(words, question.clone()).await?,
             None => Some(self.ask(question.clone()).await?),
         };
         Ok(match answer.and_then(|answer| said(&question, &answer)) {
-            Some(colour) => format!("You chose **{colour}**. The boat will look well."),
+            Some(colour) => format!("You chose **{colour}**. The boat will look good."),
             None => "No colour, then: bare wood is fine too.".to_owned(),
         })
     }
 
-    pub async fn ask_for_text(&mut self) -> Act {
+    pub async fn ask_for_text(&mut self) -> TrickResult {
         let question = name();
         let answer = self.ask(question.clone()).await?;
         let words = match said(&question, &answer) {
@@ -160,7 +159,7 @@ impl Stage {
         self.speak(&words).await.map(drop)
     }
 
-    pub async fn ask_many(&mut self) -> Act {
+    pub async fn ask_many(&mut self) -> TrickResult {
         self.speak("Three questions at once; answer them in any order.").await?;
         let questions = vec![bell(), colour(), name()];
         let answers = self.ask_all(questions.clone()).await?;
@@ -168,7 +167,7 @@ impl Stage {
         for (question, answer) in questions.iter().zip(&answers) {
             let words = match question.kind {
                 QuestionKind::Permission => match verdict(question, answer).0 {
-                    Verdict::Rejected(reason) => rejected(reason.as_deref()),
+                    PermissionOutcome::Rejected(reason) => rejected(reason.as_deref()),
                     _ => "Yes.".to_owned(),
                 },
                 QuestionKind::Choice | QuestionKind::Text | QuestionKind::Secret => {

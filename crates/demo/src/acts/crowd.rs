@@ -1,20 +1,20 @@
-//! A conversation as long as it is wanted, at once: very many short messages, all different, none slower than the other.
+//! Trick that sends any number of short, distinct messages at once.
 
 use serde_json::json;
 use wh_core::space::harness::Report;
-use wh_core::space::item::{Body, Output, ToolCall, ToolKind, ToolStatus};
+use wh_core::space::item::{Body, ToolCall, ToolKind, ToolResultPart, ToolStatus};
 
 use crate::memory::tokens;
-use crate::stage::{Act, Stage};
+use crate::stage::{DemoStage, TrickResult};
 use crate::tools::card;
 
 const SIGHTS: [&str; 6] = ["a gull", "a buoy", "two sails far off", "a seal", "nothing but water", "a drifting barrel"];
 
 const WEATHER: [&str; 4] = ["calm", "a light breeze", "rain from the west", "fog"];
 
-impl Stage {
-    /// Says so many messages, each whole from the start; every tenth is a tool call.
-    pub async fn crowd(&mut self, messages: u32) -> Act {
+impl DemoStage {
+    /// Sends this many complete messages. Every tenth is a tool call.
+    pub async fn crowd(&mut self, messages: u32) -> TrickResult {
         for number in 1..=messages {
             let (sight, weather) = (self.chance.pick(&SIGHTS), self.chance.pick(&WEATHER));
             let (kind, body) = match number % 10 {
@@ -44,7 +44,7 @@ fn look_out(number: u32, sight: &str) -> ToolCall {
     let title = format!("Look out at mark {number}");
     ToolCall {
         status: ToolStatus::Completed,
-        output: vec![Output::Text(format!("{sight}\n"))],
+        output: vec![ToolResultPart::Text(format!("{sight}\n"))],
         ..card("search", &title, ToolKind::Search, json!({ "text": sight }))
     }
 }

@@ -1,4 +1,4 @@
-//! The tricks themselves, by what they show.
+//! Implementations of the tricks.
 
 mod asking;
 mod crowd;

@@ -1,13 +1,13 @@
-//! Tricks of working: reading, searching, running and editing, each on a card of its own.
+//! Tricks that use tools: reading, searching, running and editing.
 
 use serde_json::json;
 use wh_core::space::harness::Report;
-use wh_core::space::item::{Output, ToolKind, ToolStatus};
+use wh_core::space::item::{ToolKind, ToolResultPart, ToolStatus};
 use wh_core::space::question::Detail;
 
-use super::asking::Verdict;
+use super::asking::PermissionOutcome;
 use crate::folder::GREETING;
-use crate::stage::{Act, Permit, Stage};
+use crate::stage::{DemoStage, Permit, TrickResult};
 use crate::tools::{self, card};
 
 const COMMAND: &str = "make check";
@@ -22,65 +22,64 @@ const CHECKS: [&str; 5] = [
 
 const GREETINGS: [&str; 4] = ["Hello", "Ahoy", "Welcome aboard", "Good day"];
 
-impl Stage {
-    pub async fn look_around(&mut self) -> Act {
-        self.think("looking around in my folder", "I read what the project is about, then look where it greets.")
-            .await?;
+impl DemoStage {
+    pub async fn look_around(&mut self) -> TrickResult {
+        self.think("looking around in my folder", "I read about the project, then search for the greeting.").await?;
         self.read_a_file("README.md").await?;
         self.search("greet").await?;
-        self.speak("A small project: it greets whoever comes in, in `src/greeting.rs`.").await.map(drop)
+        self.speak("A small project that greets visitors, in `src/greeting.rs`.").await.map(drop)
     }
 
-    async fn read_a_file(&mut self, name: &str) -> Act {
+    async fn read_a_file(&mut self, name: &str) -> TrickResult {
         let call = card("read", &format!("Read {name}"), ToolKind::Read, json!({ "path": name }));
         let mut shown = self.show(call).await?;
-        self.fare(&mut shown, ToolStatus::Running).await?;
-        self.rest(20).await?;
+        self.set_status(&mut shown, ToolStatus::Running).await?;
+        self.wait_words(20).await?;
         match self.folder.read(name) {
-            Ok(content) => self.finish(shown, ToolStatus::Completed, Some(Output::Text(content))).await,
-            Err(reason) => self.finish(shown, ToolStatus::Failed, Some(Output::Text(reason))).await,
+            Ok(content) => self.finish(shown, ToolStatus::Completed, Some(ToolResultPart::Text(content))).await,
+            Err(reason) => self.finish(shown, ToolStatus::Failed, Some(ToolResultPart::Text(reason))).await,
         }
     }
 
-    async fn search(&mut self, wanted: &str) -> Act {
+    async fn search(&mut self, wanted: &str) -> TrickResult {
         let call = card("search", &format!("Search for {wanted:?}"), ToolKind::Search, json!({ "text": wanted }));
         let mut shown = self.show(call).await?;
-        self.fare(&mut shown, ToolStatus::Running).await?;
-        self.rest(20).await?;
-        match tools::found(&mut self.folder, wanted) {
-            Ok(lines) => self.finish(shown, ToolStatus::Completed, Some(Output::Text(lines))).await,
-            Err(reason) => self.finish(shown, ToolStatus::Failed, Some(Output::Text(reason))).await,
+        self.set_status(&mut shown, ToolStatus::Running).await?;
+        self.wait_words(20).await?;
+        match tools::search(&mut self.folder, wanted) {
+            Ok(lines) => self.finish(shown, ToolStatus::Completed, Some(ToolResultPart::Text(lines))).await,
+            Err(reason) => self.finish(shown, ToolStatus::Failed, Some(ToolResultPart::Text(reason))).await,
         }
     }
 
-    pub async fn run_a_command(&mut self) -> Act {
+    pub async fn run_a_command(&mut self) -> TrickResult {
         self.think("checking the boat", "Before we go anywhere, everything is checked. That runs a command, so I ask.")
             .await?;
         let call = card("run", &format!("Run {COMMAND}"), ToolKind::Execute, json!({ "command": COMMAND }));
         let mut shown = self.show(call).await?;
         let details = vec![
             Detail::Command(COMMAND.to_owned()),
-            Detail::Text("It is only pretended: I start no programs.".to_owned()),
+            Detail::Text("This is simulated: I start no programs.".to_owned()),
         ];
         match self.permit(Permit::Run, &format!("Run {COMMAND}?"), details, None).await? {
-            Verdict::Standing | Verdict::Allowed => {}
+            PermissionOutcome::Standing | PermissionOutcome::Allowed => {}
             refused => {
                 let words = refusal(&refused);
-                self.finish(shown, ToolStatus::Denied, Some(Output::Text(words.clone()))).await?;
+                self.finish(shown, ToolStatus::Denied, Some(ToolResultPart::Text(words.clone()))).await?;
                 return self.speak(&format!("{words} Nothing was run.")).await.map(drop);
             }
         }
-        self.fare(&mut shown, ToolStatus::Running).await?;
+        self.set_status(&mut shown, ToolStatus::Running).await?;
         for line in CHECKS {
-            self.rest(15).await?;
+            self.wait_words(15).await?;
             self.print(&mut shown, line).await?;
         }
         self.finish(shown, ToolStatus::Completed, None).await?;
         self.speak("All four checks passed. (No program was started; the output is made up.)").await.map(drop)
     }
 
-    /// Changes the word of greeting in a file of its own. With a patience it waits no longer for the permission.
-    pub async fn edit_a_file(&mut self, patience: Option<u32>) -> Act {
+    /// Changes the greeting in a file of its directory. `timeout_words` limits the wait for the permission.
+    pub async fn edit_a_file(&mut self, timeout_words: Option<u32>) -> TrickResult {
         let (old, new, word) = match self.folder.read(GREETING) {
             Ok(old) => {
                 let (new, word) = self.reworded(&old);
@@ -98,32 +97,32 @@ impl Stage {
         let mut shown = self.show(call).await?;
         let details = vec![
             Detail::Diff { path: GREETING.to_owned(), old: Some(old.clone()), new: new.clone() },
-            Detail::Text("The file is in a temporary folder of mine, which goes when I go.".to_owned()),
+            Detail::Text("The file is in a temporary directory that I delete on exit.".to_owned()),
         ];
-        match self.permit(Permit::Edit, &format!("Change {GREETING}?"), details, patience).await? {
-            Verdict::Standing | Verdict::Allowed => {}
+        match self.permit(Permit::Edit, &format!("Change {GREETING}?"), details, timeout_words).await? {
+            PermissionOutcome::Standing | PermissionOutcome::Allowed => {}
             refused => {
                 let words = refusal(&refused);
-                self.finish(shown, ToolStatus::Denied, Some(Output::Text(words.clone()))).await?;
-                return self.speak(&format!("{words} `{GREETING}` is as it was.")).await.map(drop);
+                self.finish(shown, ToolStatus::Denied, Some(ToolResultPart::Text(words.clone()))).await?;
+                return self.speak(&format!("{words} `{GREETING}` is unchanged.")).await.map(drop);
             }
         }
-        self.fare(&mut shown, ToolStatus::Running).await?;
-        self.rest(10).await?;
+        self.set_status(&mut shown, ToolStatus::Running).await?;
+        self.wait_words(10).await?;
         match self.folder.write(GREETING, &new) {
             Ok(old) => {
-                let diff = Output::Diff { path: GREETING.to_owned(), old, new };
+                let diff = ToolResultPart::Diff { path: GREETING.to_owned(), old, new };
                 self.finish(shown, ToolStatus::Completed, Some(diff)).await?;
                 self.speak(&format!("Done: `{GREETING}` now says **{word}**.")).await.map(drop)
             }
             Err(reason) => {
-                self.finish(shown, ToolStatus::Failed, Some(Output::Text(reason.clone()))).await?;
+                self.finish(shown, ToolStatus::Failed, Some(ToolResultPart::Text(reason.clone()))).await?;
                 self.speak(&format!("That did not work: {reason}.")).await.map(drop)
             }
         }
     }
 
-    /// The file with another word of greeting than it has.
+    /// Returns the content of the file with another greeting, and the new greeting.
     fn reworded(&mut self, old: &str) -> (String, &'static str) {
         let quoted = |word: &str| format!("let word = {word:?};");
         let current = GREETINGS.into_iter().find(|word| old.contains(&quoted(word)));
@@ -131,12 +130,12 @@ impl Stage {
         let word = self.chance.pick(&others);
         match current {
             Some(current) => (old.replace(&quoted(current), &quoted(word)), word),
-            // Somebody changed the file by hand: then a line is added.
+            // The file was edited by hand, so a line is appended.
             None => (format!("{old}// {word}\n"), word),
         }
     }
 
-    pub async fn list_tools(&mut self) -> Act {
+    pub async fn list_tools(&mut self) -> TrickResult {
         let catalogue = tools::catalogue();
         self.say(Report::Tools(catalogue.clone())).await?;
         let rows: Vec<String> = catalogue
@@ -148,10 +147,10 @@ impl Stage {
     }
 }
 
-fn refusal(verdict: &Verdict) -> String {
+fn refusal(verdict: &PermissionOutcome) -> String {
     match verdict {
-        Verdict::Rejected(Some(reason)) => format!("Not allowed: “{reason}”."),
-        Verdict::Unanswered => "Nobody answered in time.".to_owned(),
+        PermissionOutcome::Rejected(Some(reason)) => format!("Not allowed: “{reason}”."),
+        PermissionOutcome::Unanswered => "There was no answer in time.".to_owned(),
         _ => "Not allowed.".to_owned(),
     }
 }

@@ -1,12 +1,12 @@
-//! Tricks of writing: Markdown, code, tables, long and wide text, thoughts, and slowness.
+//! Tricks that write: Markdown, code, tables, long and wide text, reasoning, and a slow answer.
 
-use crate::stage::{Act, Stage};
+use crate::stage::{DemoStage, TrickResult};
 
-/// Lines of the long answer.
-const LINES: usize = 80;
+/// Number of lines of the long answer.
+const LONG_ANSWER_LINES: usize = 80;
 
-/// How much longer than usual a word takes in the slow answer.
-const SLOW: u32 = 20;
+/// Slowdown factor of the slow answer.
+const SLOW_ANSWER_FACTOR: u32 = 20;
 
 const MARKDOWN: &str = "\
 # The harbour log
@@ -39,7 +39,7 @@ const CODE: &str = "\
 The same thing three times. In Rust:
 
 ```rust
-/// Greets whoever comes in.
+/// Greets a visitor.
 fn greet(name: &str) -> String {
     let word = if name.is_empty() { \"Hello\" } else { \"Welcome\" };
     format!(\"{word}, {name}!\") // 1 of 3
@@ -50,7 +50,7 @@ in Python:
 
 ```python
 def greet(name: str) -> str:
-    \"\"\"Greets whoever comes in.\"\"\"
+    \"\"\"Greets a visitor.\"\"\"
     word = \"Welcome\" if name else \"Hello\"
     return f\"{word}, {name}!\"  # 2 of 3
 ```
@@ -100,29 +100,29 @@ Wide characters take two columns each:
 const SLOW_TEXT: &str = "\
 I am taking my time with this one. Every word comes by itself, so that you can watch it grow, scroll up while it does, \
 type the next message, or press **Esc** and be done with it. What I have said so far stays where it is; the turn ends as \
-cancelled, and the next message finds me well. Still here? Then you have patience, and this is the last sentence.";
+cancelled, and I accept the next message. Still here? Then you have patience, and this is the last sentence.";
 
-impl Stage {
-    pub async fn markdown(&mut self) -> Act {
+impl DemoStage {
+    pub async fn markdown(&mut self) -> TrickResult {
         self.speak(MARKDOWN).await.map(drop)
     }
 
-    pub async fn code(&mut self) -> Act {
+    pub async fn code(&mut self) -> TrickResult {
         self.speak(CODE).await.map(drop)
     }
 
-    pub async fn table(&mut self) -> Act {
+    pub async fn table(&mut self) -> TrickResult {
         self.speak(TABLE).await.map(drop)
     }
 
-    pub async fn wide(&mut self) -> Act {
+    pub async fn wide(&mut self) -> TrickResult {
         self.speak(WIDE).await.map(drop)
     }
 
-    pub async fn long(&mut self) -> Act {
+    pub async fn long(&mut self) -> TrickResult {
         let sights = ["a gull", "a buoy", "two sails far off", "a seal", "nothing but water", "a drifting barrel"];
-        let mut text = format!("A log of {LINES} lines:\n\n");
-        for number in 1..=LINES {
+        let mut text = format!("A log of {LONG_ANSWER_LINES} lines:\n\n");
+        for number in 1..=LONG_ANSWER_LINES {
             let sight = self.chance.pick(&sights);
             text.push_str(&format!("{number}. At mark {number} we saw {sight}, and went on.\n"));
         }
@@ -130,11 +130,11 @@ impl Stage {
         self.speak_in(text.split_inclusive('\n'), 3, Vec::new()).await.map(drop)
     }
 
-    pub async fn slow(&mut self) -> Act {
-        self.speak_in(SLOW_TEXT.split_inclusive(' '), SLOW, Vec::new()).await.map(drop)
+    pub async fn slow(&mut self) -> TrickResult {
+        self.speak_in(SLOW_TEXT.split_inclusive(' '), SLOW_ANSWER_FACTOR, Vec::new()).await.map(drop)
     }
 
-    pub async fn ponder(&mut self) -> Act {
+    pub async fn ponder(&mut self) -> TrickResult {
         let start = self.chance.pick(&["Suppose", "Let us say", "Imagine"]);
         let thought = format!(
             "{start} that a ship needs three days to the island and two days back. Then the wind helps on the way back, or \

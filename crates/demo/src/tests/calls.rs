@@ -1,4 +1,4 @@
-//! What it does when it is called.
+//! Tests of the demo agent's calls.
 
 use serde_json::json;
 use tokio::time::Instant;
@@ -12,7 +12,7 @@ fn pause(timeout: Option<Duration>) -> Call {
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_paused_it_says_nothing_until_it_may_go_on() {
+async fn while_paused_it_reports_nothing_until_it_is_resumed() {
     let mut rig = Rig::new(timeless());
     let (reports, result) = rig.call(pause(None)).await;
     assert_eq!(
@@ -24,10 +24,10 @@ async fn while_paused_it_says_nothing_until_it_may_go_on() {
     let taken = rig.until(|report| matches!(report, Report::Acknowledged(..))).await;
     assert_eq!(taken.len(), 3);
     let (reports, result) = rig.call(Call::Resume).await;
-    assert_eq!((reports, result), (vec![Report::Paused(None)], Ok("Going on.".to_owned())));
+    assert_eq!((reports, result), (vec![Report::Paused(None)], Ok("Resumed.".to_owned())));
     let all = rig.until(|report| matches!(report, Report::Ended(..))).await;
     assert_eq!(*outcome(&all), Outcome::Completed);
-    assert_eq!(rig.call(Call::Resume).await.1, Ok("It was not paused.".to_owned()));
+    assert_eq!(rig.call(Call::Resume).await.1, Ok("The agent is not paused.".to_owned()));
 }
 
 #[tokio::test(start_paused = true)]
@@ -39,7 +39,7 @@ async fn a_pause_in_mid_sentence_ends_when_its_time_is_over() {
     let all = rig.turn("hello", agreeable).await;
     assert!(start.elapsed() >= Duration::from_secs(90));
     assert!(all.contains(&Report::Paused(None)));
-    // So long that no clock can tell it: until somebody says so.
+    // Too long to represent, so it only ends when resumed.
     rig.call(pause(Some(Duration::MAX))).await.1.unwrap();
     rig.call(Call::Resume).await.1.unwrap();
     assert_eq!(*outcome(&rig.turn("hello", agreeable).await), Outcome::Completed);
@@ -53,11 +53,11 @@ async fn a_paused_turn_can_be_interrupted() {
     rig.order(Order::Interrupt).await;
     let all = rig.until(|report| matches!(report, Report::Ended(..))).await;
     assert_eq!(*outcome(&all), Outcome::Cancelled);
-    assert!(!all.contains(&Report::Paused(None)), "who was told to pause stays so");
+    assert!(!all.contains(&Report::Paused(None)), "a requested pause outlasts the turn");
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_says_how_it_is() {
+async fn it_reports_its_status() {
     let mut rig = Rig::new(timeless());
     let (reports, _) = rig.call(Call::ReportStatus).await;
     assert!(matches!(reports.last(), Some(Report::Status { status, .. }) if status == "idle"));
@@ -104,7 +104,7 @@ async fn a_restart_ends_the_turn_and_forgets_everything() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_was_asked_for_tells_of_turns_until_it_is_closed() {
+async fn a_requested_stream_reports_turns_until_it_is_closed() {
     let mut rig = Rig::new(timeless());
     let (reports, result) = rig.call(Call::OpenStream { description: Some("progress".to_owned()) }).await;
     assert!(result.is_ok());
@@ -145,7 +145,7 @@ async fn its_tools_can_be_used_by_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_it_does_not_know_is_refused_in_words() {
+async fn unknown_calls_models_and_modes_are_refused_with_a_reason() {
     let mut rig = Rig::new(timeless());
     let other = Call::Other { name: "rewind".to_owned(), parameters: json!({}) };
     assert!(rig.call(other).await.1.unwrap_err().contains("pause, resume"));
@@ -154,13 +154,13 @@ async fn what_it_does_not_know_is_refused_in_words() {
     for word in ["model", "mode"] {
         let Some(Report::Notice(_, text)) = rig.next().await else { panic!("it says so") };
         assert!(text.contains(&format!("no {word}")), "{text}");
-        let Some(Report::Did(_, Err(why))) = rig.next().await else { panic!("it was not done") };
+        let Some(Report::Acked(_, Err(why))) = rig.next().await else { panic!("it was not done") };
         assert_eq!(why, text);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_acknowledgement_is_wanted_for_a_message_that_is_there() {
+async fn an_acknowledgement_is_requested_for_an_existing_message() {
     let mut rig = Rig::new(timeless());
     let all = rig.turn("/demo ack", agreeable).await;
     let wanted = all.iter().find_map(|report| match report {

@@ -1,4 +1,4 @@
-//! What it really writes, and that nothing of it stays.
+//! Tests of the files that the demo agent writes and deletes.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::folder::GREETING;
 
 fn rig() -> (TempDir, Rig) {
     let place = tempfile::tempdir().unwrap();
-    let options = DemoOptions { place: Some(place.path().to_owned()), ..timeless() };
+    let options = DemoOptions { parent: Some(place.path().to_owned()), ..timeless() };
     (place, Rig::new(options))
 }
 
@@ -22,7 +22,7 @@ async fn an_allowed_edit_is_in_the_file_and_on_the_card() {
     let (place, mut rig) = rig();
     for _ in 0..4 {
         let all = rig.turn("/demo edit", agreeable).await;
-        let [Output::Diff { path, old: Some(old), new }] = &cards(&all).last().unwrap().output[..] else {
+        let [ToolResultPart::Diff { path, old: Some(old), new }] = &cards(&all).last().unwrap().output[..] else {
             panic!("the card shows a diff")
         };
         assert_eq!(path, GREETING);
@@ -53,7 +53,7 @@ async fn nothing_is_written_while_the_question_is_open() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_folder_goes_with_the_agent() {
+async fn the_directory_is_deleted_with_the_agent() {
     let (place, mut rig) = rig();
     rig.turn("/demo edit", agreeable).await;
     assert!(folder_in(place.path()).is_some());
@@ -78,11 +78,11 @@ async fn dropping_the_orders_ends_it_in_the_middle_of_a_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_ends_when_nobody_hears_it() {
+async fn it_ends_when_its_reports_are_dropped() {
     let (place, mut rig) = rig();
     rig.turn("/demo edit", agreeable).await;
     let Harness { orders, reports, .. } = rig.harness;
     drop(reports);
-    tokio::time::timeout(FOREVER, orders.closed()).await.expect("the agent hangs");
+    tokio::time::timeout(HANG_TIMEOUT, orders.closed()).await.expect("the agent hangs");
     assert_eq!(folder_in(place.path()), None);
 }

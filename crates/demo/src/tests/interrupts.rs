@@ -1,9 +1,9 @@
-//! Interrupting at any point of any trick.
+//! Tests of interrupts at any point of any trick.
 
 use super::*;
 use crate::tricks::TRICKS;
 
-/// Reads so many reports of a trick, answering what is asked, then interrupts. What came in all.
+/// Reads up to `after` reports of a trick and answers its questions, then interrupts it. Returns all reports.
 async fn interrupted(rig: &mut Rig, text: &str, after: usize) -> Vec<Report> {
     rig.until(|report| matches!(report, Report::Tools(_))).await;
     let turn = rig.prompt(text).await;
@@ -30,14 +30,14 @@ async fn an_interrupt_ends_any_trick_anywhere_as_cancelled() {
     for (_, name, _) in TRICKS {
         let text = format!("/demo {name}");
         let length = Rig::new(timeless()).turn(&text, agreeable).await.len();
-        // Every place of the short ones, and places all over the long ones.
+        // Every position of short tricks, and a sample for long ones.
         let step = (length / 60).max(1);
         for after in (0..length).step_by(step) {
-            // With room for one report the agent is never far ahead.
+            // With room for a single report the agent is never far ahead.
             let mut rig = Rig::with_depths(timeless(), 8, 1);
             let all = interrupted(&mut rig, &text, after).await;
             check(&all);
-            // What was said last may be under way already when the interrupt comes.
+            // The last reports may already be on their way when the interrupt arrives.
             let late = after + 5 >= length;
             assert!(*outcome(&all) == Outcome::Cancelled || late, "{name} after {after} of {length}");
             let next = rig.turn("hello", agreeable).await;
@@ -99,7 +99,7 @@ async fn an_interrupted_pause_of_its_own_is_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_prompt_that_comes_too_early_is_refused_and_the_first_goes_on() {
+async fn an_early_prompt_is_refused_and_the_first_continues() {
     let mut rig = Rig::new(DemoOptions::default());
     let first = rig.prompt("/demo markdown").await;
     rig.until(|report| matches!(report, Report::Started(_))).await;

@@ -1,15 +1,15 @@
-//! What is left when it goes, and that it goes on with that.
+//! Tests of saved conversations.
 
 use std::fs;
 use std::path::Path;
 
 use tempfile::TempDir;
-use wh_agents::port::{Agent, Resume, StartError};
+use wh_agents::interface::{Agent, Resume, StartError};
 
 use super::*;
 
 fn start(state: &Path) -> Start {
-    let mut start = Start { keeps: true, ..Start::new(".") };
+    let mut start = Start { may_store_state: true, ..Start::new(".") };
     start.environment.insert("XDG_STATE_HOME".into(), Some(state.into()));
     start
 }
@@ -19,15 +19,15 @@ fn going_on(state: &Path, name: &str) -> Start {
 }
 
 fn rig(start: &Start) -> Rig {
-    let (harness, inside) = Harness::with_depths(64, 256);
+    let (harness, inside) = Harness::with_capacities(64, 256);
     Demo::new(timeless()).perform(start, inside).unwrap();
     Rig { harness, early: VecDeque::new(), turns: 0, calls: 0 }
 }
 
 async fn name(rig: &mut Rig) -> String {
-    let said = rig.until(|report| matches!(report, Report::Kept(_))).await;
+    let said = rig.until(|report| matches!(report, Report::ResumeId(_))).await;
     match said.last() {
-        Some(Report::Kept(Some(name))) => name.clone(),
+        Some(Report::ResumeId(Some(name))) => name.clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -36,7 +36,7 @@ async fn remembered(rig: &mut Rig) -> String {
     rig.call(Call::ReportStatus).await.1.unwrap()
 }
 
-/// Gone as with the process: without a word, at whatever it does.
+/// Drops the agent at once, as if its process were killed.
 fn kill(rig: Rig) {
     drop(rig);
 }
@@ -48,7 +48,7 @@ fn files(state: &TempDir) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_goes_on_with_what_it_remembered() {
+async fn a_conversation_is_resumed_with_its_memory() {
     let state = tempfile::tempdir().unwrap();
     let mut first = rig(&start(state.path()));
     let own = name(&mut first).await;
@@ -58,10 +58,10 @@ async fn it_goes_on_with_what_it_remembered() {
     let before = remembered(&mut first).await;
     assert!(before.contains("brief") && before.contains("4 entries"), "{before}");
     kill(first);
-    let mut second = rig(&Start { recalls: false, ..going_on(state.path(), &own) });
-    let said = second.until(|report| matches!(report, Report::Kept(_))).await;
-    assert_eq!(said.last(), Some(&Report::Kept(Some(own.clone()))), "it has the same name");
-    assert!(!said.iter().any(|report| matches!(report, Report::Recalled(_))));
+    let mut second = rig(&Start { reports_history: false, ..going_on(state.path(), &own) });
+    let said = second.until(|report| matches!(report, Report::ResumeId(_))).await;
+    assert_eq!(said.last(), Some(&Report::ResumeId(Some(own.clone()))), "it has the same name");
+    assert!(!said.iter().any(|report| matches!(report, Report::EarlierPrompt(_))));
     assert_eq!(remembered(&mut second).await, before);
     let next = second.turn("hello there", agreeable).await;
     let used = |all: &[Report]| match &all[all.len() - 2] {
@@ -72,12 +72,12 @@ async fn it_goes_on_with_what_it_remembered() {
     kill(second);
     let mut third = rig(&going_on(state.path(), &own));
     let said = third.until(|report| matches!(report, Report::Ready(_))).await;
-    let recalled = ["hello there", "and again", "hello there"].map(|text| Report::Recalled(text.to_owned()));
+    let recalled = ["hello there", "and again", "hello there"].map(|text| Report::EarlierPrompt(text.to_owned()));
     assert_eq!(said[..3], recalled);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_prompt_that_has_arrived_is_known_whatever_becomes_of_it() {
+async fn a_received_prompt_is_logged_at_once() {
     let state = tempfile::tempdir().unwrap();
     let mut one = rig(&start(state.path()));
     let own = name(&mut one).await;
@@ -91,21 +91,21 @@ async fn a_prompt_that_has_arrived_is_known_whatever_becomes_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_begins_anew_is_in_another_conversation_and_who_clears_is_not() {
+async fn a_restart_begins_another_conversation_and_clear_does_not() {
     let state = tempfile::tempdir().unwrap();
     let mut one = rig(&start(state.path()));
     let first = name(&mut one).await;
     one.turn("hello", agreeable).await;
     let (said, _) = one.call(Call::Restart).await;
     let told = said.iter().find_map(|report| match report {
-        Report::Kept(name) => name.clone(),
+        Report::ResumeId(name) => name.clone(),
         _ => None,
     });
     let second = told.expect("it has another name");
     assert_ne!(first, second);
     one.turn("hello", agreeable).await;
     let (said, _) = one.call(Call::Clear).await;
-    assert!(!said.iter().any(|report| matches!(report, Report::Kept(_))));
+    assert!(!said.iter().any(|report| matches!(report, Report::ResumeId(_))));
     kill(one);
     let status = |name: &str| {
         let start = going_on(state.path(), name);
@@ -116,19 +116,19 @@ async fn who_begins_anew_is_in_another_conversation_and_who_clears_is_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_being_asked_to_it_leaves_nothing_behind() {
+async fn without_being_asked_it_saves_nothing() {
     let state = tempfile::tempdir().unwrap();
-    let mut one = rig(&Start { keeps: false, ..start(state.path()) });
+    let mut one = rig(&Start { may_store_state: false, ..start(state.path()) });
     let all = one.turn("hello", agreeable).await;
-    assert!(!all.iter().any(|report| matches!(report, Report::Kept(_))));
+    assert!(!all.iter().any(|report| matches!(report, Report::ResumeId(_))));
     one.order(Order::End).await;
     let said = one.until(|report| matches!(report, Report::Gone(_))).await;
-    assert!(!said.iter().any(|report| matches!(report, Report::Kept(_))));
+    assert!(!said.iter().any(|report| matches!(report, Report::ResumeId(_))));
     assert_eq!(files(&state), [""; 0]);
 }
 
 #[tokio::test]
-async fn what_is_not_kept_is_not_gone_on_with() {
+async fn a_conversation_that_is_not_saved_cannot_be_resumed() {
     let state = tempfile::tempdir().unwrap();
     let error = Demo::default().start(going_on(state.path(), "0f0f")).await.unwrap_err();
     assert!(matches!(&error, StartError::Unknown { what: "conversation", given, .. } if given == "0f0f"), "{error}");

@@ -1,4 +1,4 @@
-//! The demo agent, held as its owner holds it: orders in, reports out.
+//! Tests of the demo agent through its channels: orders in, reports out.
 
 mod calls;
 mod files;
@@ -12,21 +12,21 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use wh_agents::port::{Harness, Start};
-use wh_core::space::harness::{Call, Capabilities, Key, Order, Outcome, Report};
-use wh_core::space::item::{Body, Output, ToolCall};
+use wh_agents::interface::{Harness, Start};
+use wh_core::space::harness::{Call, Capabilities, HarnessKey, Order, Outcome, Report};
+use wh_core::space::item::{Body, ToolCall, ToolResultPart};
 use wh_core::space::question::{Answer, Question};
 use wh_core::space::{ItemId, TurnId};
 
 use super::{Demo, DemoOptions};
 
-/// Longer than anything takes: with a clock that only moves when everybody waits, this is how a hang shows.
-const FOREVER: Duration = Duration::from_secs(1_000_000);
+/// Timeout for a hang. Longer than anything takes on a paused clock, which only advances when all tasks wait.
+const HANG_TIMEOUT: Duration = Duration::from_secs(1_000_000);
 
-/// The owner of a demo agent.
+/// Client of a demo agent.
 struct Rig {
     harness: Harness,
-    /// Reports that came while an order waited for room.
+    /// Reports that arrived while an order waited for room.
     early: VecDeque<Report>,
     turns: u64,
     calls: u64,
@@ -44,7 +44,7 @@ fn words(text: &str) -> Answer {
     Answer { option: None, text: Some(text.to_owned()) }
 }
 
-/// Says yes, takes the first choice, or writes something.
+/// Allows, takes the first choice, or writes something.
 fn agreeable(question: &Question) -> Answer {
     question.options.first().map_or_else(|| words("Tern"), |first| option(&first.id))
 }
@@ -55,7 +55,7 @@ impl Rig {
     }
 
     fn with_depths(options: DemoOptions, orders: usize, reports: usize) -> Self {
-        let (harness, inside) = Harness::with_depths(orders, reports);
+        let (harness, inside) = Harness::with_capacities(orders, reports);
         Demo::new(options).perform(&Start::new("."), inside).unwrap();
         Self { harness, early: VecDeque::new(), turns: 0, calls: 0 }
     }
@@ -65,7 +65,7 @@ impl Rig {
             tokio::select! {
                 biased;
                 room = self.harness.orders.reserve() => {
-                    // Who has ended takes no orders.
+                    // An agent that has ended takes no orders.
                     if let Ok(room) = room {
                         room.send(order);
                     }
@@ -80,7 +80,7 @@ impl Rig {
         if let Some(report) = self.early.pop_front() {
             return Some(report);
         }
-        tokio::time::timeout(FOREVER, self.harness.reports.recv()).await.expect("the agent hangs")
+        tokio::time::timeout(HANG_TIMEOUT, self.harness.reports.recv()).await.expect("the agent hangs")
     }
 
     async fn until(&mut self, last: impl Fn(&Report) -> bool) -> Vec<Report> {
@@ -102,7 +102,7 @@ impl Rig {
         turn
     }
 
-    /// What it says to a prompt, from first to last, when questions are answered like this.
+    /// All reports of a turn, with questions answered by this function.
     async fn turn(&mut self, text: &str, answer: impl Fn(&Question) -> Answer) -> Vec<Report> {
         let turn = self.prompt(text).await;
         let mut all = Vec::new();
@@ -112,7 +112,7 @@ impl Rig {
                 let (question, answer) = (key.clone(), answer(question));
                 self.order(Order::Answer { question, answer }).await;
             }
-            // What it says before it is asked anything is not about the prompt.
+            // Reports before the turn are not related to it.
             if !all.is_empty() || report == Report::Delivered(turn.clone()) {
                 all.push(report.clone());
             }
@@ -123,7 +123,7 @@ impl Rig {
         }
     }
 
-    /// What it says to a call, and what came of it.
+    /// The reports during a call, and its result.
     async fn call(&mut self, call: Call) -> (Vec<Report>, Result<String, String>) {
         self.calls += 1;
         let id = self.calls;
@@ -142,7 +142,7 @@ fn outcome(all: &[Report]) -> &Outcome {
     }
 }
 
-/// All that was said in full.
+/// The text of all complete messages.
 fn texts(all: &[Report]) -> String {
     let said = all.iter().filter_map(|report| match report {
         Report::Item { body: Body::Text { text, .. }, done: true, .. } => Some(text.as_str()),
@@ -159,7 +159,7 @@ fn questions(all: &[Report]) -> Vec<&Question> {
     asked.collect()
 }
 
-/// The cards as they were when they were done.
+/// The completed tool calls.
 fn cards(all: &[Report]) -> Vec<&ToolCall> {
     let done = all.iter().filter_map(|report| match report {
         Report::Item { body: Body::Tool(call), done: true, .. } => Some(call),
@@ -168,7 +168,7 @@ fn cards(all: &[Report]) -> Vec<&ToolCall> {
     done.collect()
 }
 
-/// What holds of every turn, however it ends.
+/// Checks the invariants of every turn.
 fn check(all: &[Report]) {
     let [Report::Delivered(turn), Report::Submitted(submitted), Report::Acknowledged(_, true), rest @ ..] = all else {
         panic!("it begins otherwise: {:?}", &all[..all.len().min(4)])
@@ -178,9 +178,9 @@ fn check(all: &[Report]) {
         panic!("it ends otherwise: {:?}", all.last())
     };
     assert_eq!(ended, turn);
-    let mut growing: BTreeMap<&Key, String> = BTreeMap::new();
-    let mut done: BTreeSet<&Key> = BTreeSet::new();
-    let mut streams: BTreeSet<&Key> = BTreeSet::new();
+    let mut growing: BTreeMap<&HarnessKey, String> = BTreeMap::new();
+    let mut done: BTreeSet<&HarnessKey> = BTreeSet::new();
+    let mut streams: BTreeSet<&HarnessKey> = BTreeSet::new();
     let mut started = false;
     for report in middle {
         match report {
@@ -217,8 +217,8 @@ fn whole(body: &Body) -> String {
         Body::Text { text, .. } | Body::Thought { text, .. } => text.clone(),
         Body::Tool(call) => {
             let pieces = call.output.iter().map(|piece| match piece {
-                Output::Text(text) => text.clone(),
-                Output::Diff { new, .. } => new.clone(),
+                ToolResultPart::Text(text) => text.clone(),
+                ToolResultPart::Diff { new, .. } => new.clone(),
             });
             pieces.collect()
         }
@@ -234,7 +234,7 @@ fn ready(all: &[Report]) -> &Capabilities {
     found.expect("it says what it can do")
 }
 
-/// The one folder that was made there, if it is still there.
+/// The one directory created in `place`, if it still exists.
 fn folder_in(place: &std::path::Path) -> Option<PathBuf> {
     let mut entries = std::fs::read_dir(place).unwrap();
     let found = entries.next().map(|entry| entry.unwrap().path());

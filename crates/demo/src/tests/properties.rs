@@ -1,4 +1,4 @@
-//! What is true whatever it is told, and in whatever order.
+//! Property tests: invariants under any sequence of orders.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 use crate::tricks::TRICKS;
 
-/// What its owner does.
+/// Action of the client.
 #[derive(Debug, Clone)]
 enum Move {
     Prompt(String),
@@ -18,9 +18,9 @@ enum Move {
     Mode(String),
     Call(Call),
     End,
-    /// Reads at most so many reports.
+    /// Reads at most this many reports.
     Read(usize),
-    /// Waits so many milliseconds.
+    /// Waits this many milliseconds.
     Wait(u64),
 }
 
@@ -72,14 +72,14 @@ fn any_move() -> impl Strategy<Value = Move> {
     ]
 }
 
-/// What came of it.
+/// Result of a sequence of actions.
 struct Played {
     prompts: u64,
-    /// It was told to end before the last of them.
+    /// An order ended the agent before the last action.
     cut_short: bool,
     all: Vec<Report>,
-    /// Questions that an answer was given to, open or not.
-    answered: BTreeSet<Key>,
+    /// Questions that were answered, whether open or not.
+    answered: BTreeSet<HarnessKey>,
 }
 
 async fn play(moves: Vec<Move>, options: DemoOptions, depth: usize) -> Played {
@@ -116,7 +116,7 @@ async fn play(moves: Vec<Move>, options: DemoOptions, depth: usize) -> Played {
                         None => tokio::time::timeout(wait, rig.harness.reports.recv()).await.ok().flatten(),
                     };
                     let Some(report) = report else { break };
-                    // Some answers go to questions that are open.
+                    // Some answers match open questions.
                     if let Report::Asked { key, question } = &report
                         && most % 2 == 0
                     {
@@ -147,7 +147,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_it_is_told_every_prompt_ends_once(
+    fn every_prompt_ends_exactly_once(
         mut moves in proptest::collection::vec(any_move(), 0..40),
         end in proptest::option::of(0usize..40),
         pace in proptest::sample::select(vec![0u64, 4]),
@@ -158,7 +158,7 @@ proptest! {
             moves.insert(end.min(moves.len()), Move::End);
         }
         let place = tempfile::tempdir().unwrap();
-        let options = DemoOptions { seed, pace: Duration::from_millis(pace), place: Some(place.path().to_owned()) };
+        let options = DemoOptions { seed, pace: Duration::from_millis(pace), parent: Some(place.path().to_owned()) };
         let Played { prompts, cut_short, all, answered } = runtime().block_on(play(moves, options, depth));
         let mut ended = BTreeSet::new();
         let mut open = BTreeSet::new();
@@ -170,7 +170,7 @@ proptest! {
                 _ => {}
             }
         }
-        let waiting: Vec<&Key> = open.iter().filter(|key| !answered.contains(*key)).collect();
+        let waiting: Vec<&HarnessKey> = open.iter().filter(|key| !answered.contains(*key)).collect();
         if !cut_short {
             prop_assert_eq!(ended.len() as u64, prompts);
             prop_assert!(waiting.is_empty(), "{:?} stay open", waiting);

@@ -1,4 +1,4 @@
-//! What it asks, and what it makes of the answers.
+//! Tests of the demo agent's questions.
 
 use wh_core::space::item::ToolStatus;
 use wh_core::space::question::{Detail, Meaning, QuestionKind};
@@ -18,7 +18,7 @@ async fn a_permission_offers_once_always_and_no() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_allowed_once_is_asked_again_and_what_is_allowed_always_is_not() {
+async fn an_answer_for_once_is_asked_again_and_a_permanent_one_is_not() {
     for trick in ["/demo ask", "/demo run", "/demo edit"] {
         let mut rig = Rig::new(timeless());
         assert_eq!(questions(&rig.turn(trick, |_| option("allow_once")).await).len(), 1);
@@ -41,7 +41,7 @@ async fn a_reason_for_a_no_is_repeated() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn words_without_a_choice_and_answers_that_do_not_fit_are_a_no() {
+async fn text_without_a_choice_and_invalid_answers_are_rejections() {
     for answer in [words("use another file"), option("maybe"), Answer::default()] {
         let mut rig = Rig::new(timeless());
         let all = rig.turn("/demo run", |_| answer.clone()).await;

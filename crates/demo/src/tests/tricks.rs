@@ -1,7 +1,7 @@
-//! Every trick, performed to its end.
+//! Tests of each trick from beginning to end.
 
 use tokio::time::Instant;
-use wh_agents::port::{Agent, Resume, Surroundings};
+use wh_agents::interface::{Agent, QueryContext, Resume};
 use wh_core::space::harness::{Report, Usage};
 use wh_core::space::item::{Attachment, ToolStatus};
 
@@ -22,7 +22,7 @@ async fn every_trick_ends_once_and_finishes_what_it_began() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_says_what_it_can_do_before_anything_else() {
+async fn it_reports_its_capabilities_first() {
     let mut rig = Rig::new(timeless());
     let first = rig.until(|report| matches!(report, Report::Tools(_))).await;
     let capabilities = ready(&first);
@@ -32,7 +32,7 @@ async fn it_says_what_it_can_do_before_anything_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_plain_prompt_is_answered_with_its_own_words_first() {
+async fn a_plain_prompt_is_repeated_first() {
     for seed in 0..20 {
         let mut rig = Rig::new(DemoOptions { seed, ..timeless() });
         let all = rig.turn("what is the weather like?", agreeable).await;
@@ -55,7 +55,7 @@ async fn odd_prompts_are_answered_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_list_names_every_trick_and_an_unknown_one_is_said_to_be() {
+async fn the_list_has_every_trick_and_an_unknown_one_is_reported() {
     let mut rig = Rig::new(timeless());
     let listed = texts(&rig.turn("/demo", agreeable).await);
     for (_, name, _) in TRICKS {
@@ -65,7 +65,7 @@ async fn the_list_names_every_trick_and_an_unknown_one_is_said_to_be() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_comes_with_a_prompt_is_seen() {
+async fn attachments_of_a_prompt_are_reported() {
     let mut rig = Rig::new(timeless());
     let attachments = vec![Attachment { name: "a.txt".to_owned(), media_type: "text/plain".to_owned(), size: 12 }];
     let (turn, item) = (TurnId::from("t"), ItemId::from("m"));
@@ -75,7 +75,7 @@ async fn what_comes_with_a_prompt_is_seen() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_same_seed_says_the_same_and_another_something_else() {
+async fn output_depends_on_the_seed() {
     let mut logs = Vec::new();
     for seed in [5, 5, 6] {
         let mut rig = Rig::new(DemoOptions { seed, ..timeless() });
@@ -90,7 +90,7 @@ async fn the_same_seed_says_the_same_and_another_something_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_pace_changes_the_time_and_not_the_words() {
+async fn the_pace_changes_the_time_and_not_the_text() {
     let mut logs = Vec::new();
     for pace in [0, 12] {
         let mut rig = Rig::new(DemoOptions { pace: Duration::from_millis(pace), ..timeless() });
@@ -100,7 +100,7 @@ async fn the_pace_changes_the_time_and_not_the_words() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_crowd_is_as_large_as_was_asked_all_different_and_there_at_once() {
+async fn a_crowd_has_the_requested_size_is_distinct_and_immediate() {
     let mut rig = Rig::new(DemoOptions::default());
     let start = Instant::now();
     let all = rig.turn("/demo crowd 250", agreeable).await;
@@ -156,7 +156,7 @@ async fn the_model_decides_how_much_is_thought() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_said_counts() {
+async fn tokens_are_counted() {
     let mut rig = Rig::new(timeless());
     let used = |all: &[Report]| {
         let found = all.iter().rev().find_map(|report| match report {
@@ -174,10 +174,10 @@ async fn what_was_said_counts() {
 }
 
 #[tokio::test]
-async fn it_is_always_there_and_says_what_it_does_not_have() {
+async fn it_is_always_available_and_rejects_unknown_options() {
     let demo = Demo::default();
-    assert!(demo.check(&Surroundings::new("/")).await.installation.is_present());
-    assert_eq!(demo.models(&Surroundings::new("/")).await.unwrap().len(), 3);
+    assert!(demo.check(&QueryContext::new("/")).await.installation.is_present());
+    assert_eq!(demo.models(&QueryContext::new("/")).await.unwrap().len(), 3);
     let wrong = [
         Start { model: Some("huge".to_owned()), ..Start::new(".") },
         Start { mode: Some("yolo".to_owned()), ..Start::new(".") },

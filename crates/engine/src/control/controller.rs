@@ -1,75 +1,74 @@
-//! Receives control messages, in this order and no other: shape and version (the codec's) → age and skew → authorisation →
-//! the text behind a reference → the session, which stores, carries out and recognises retries → the acknowledgement. A
-//! message to a session that has ended is looked up in the store.
+//! Processes control messages in a fixed order: age and clock skew, authorisation, content behind a reference, then the
+//! session, which stores and executes the message and recognises retries. Shape and version were checked by the codec.
+//! Messages to an ended session are answered from the store.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use tracing::{Instrument, info_span, warn};
-use wh_client::{BoxFuture, Caller, Controller as Port, Daemon, Session};
+use wh_client::{Caller, Controller as Port, Daemon, DaemonFuture, SessionHandle};
 use wh_core::caller::CallerRefusal;
-use wh_core::gate::{Admitted, Gate, Limits, Principal, Refused, Target, Times};
+use wh_core::gate::{Admitted, AgeLimits, Gate, GateRefusal, Principal, Target, TextLimits};
 use wh_core::reason::Reason;
 use wh_core::request::{Request, RequestId};
 use wh_core::time::iso;
 use wh_wire::socket::{
-    AuditAction, AuditRecord, COMMANDS, CONTROL_VERSION, Capabilities, ControlAck, ControlAction, ControlCapabilities,
+    AuditAction, AuditRecord, CONTROL_VERSION, Capabilities, ControlAck, ControlAction, ControlCapabilities,
     ControlContent, ControlKey, ControlKind, ControlProblem, ControlRequest, ControlResult, ControlStdin, Credential,
-    Failure, LONGEST_LINE, Limits as SaidLimits, VERSION,
+    Failure, Limits as SaidLimits, MAX_SOCKET_LINE_BYTES, SOCKET_COMMANDS, SOCKET_VERSION,
 };
 
 use super::audit::Audit;
 use super::content_ref::References;
-use super::execute::{self, Order};
+use super::execute::{self, ResolvedAction};
+use super::outcome::ControlOutcome;
 use super::teams::{DEFAULT_TEAM, Teams};
 use super::translate;
-use super::verdict::Verdict;
 use crate::ledger::SessionLedger;
 use crate::store::Store;
 
-/// Longest time to an acknowledgement: less than a sender waits.
-const LONGEST_EXECUTION: Duration = Duration::from_millis(1500);
+/// Time limit for an acknowledgement, shorter than a sender waits.
+const EXECUTION_TIMEOUT: Duration = Duration::from_millis(1500);
 
-/// What a controller is made of.
-pub struct Parts {
-    /// The sessions.
+/// Components of a [`Controller`].
+pub struct ControllerParts {
+    /// Daemon with the sessions.
     pub daemon: Arc<dyn Daemon>,
-    /// Where it is kept what was heard.
+    /// Store of received messages.
     pub store: Store,
-    /// Who is who.
+    /// Teams and their credentials.
     pub teams: Teams,
-    /// Where it is written down what happened.
     pub audit: Audit,
-    /// Texts behind references.
+    /// Reader of content references.
     pub references: References,
-    /// How old a message may be.
-    pub times: Times,
-    /// How long.
-    pub limits: Limits,
+    /// Limits for the age of messages.
+    pub times: AgeLimits,
+    /// Limits for the length of texts.
+    pub limits: TextLimits,
 }
 
-/// Carries control messages out.
-pub struct Controller(Arc<Inner>);
+/// Processes control messages.
+pub struct Controller(Arc<ControllerState>);
 
-struct Inner {
+struct ControllerState {
     daemon: Arc<dyn Daemon>,
     store: Store,
     teams: Mutex<Teams>,
     audit: Audit,
     references: References,
-    times: Times,
-    limits: Limits,
+    times: AgeLimits,
+    limits: TextLimits,
 }
 
 impl Controller {
-    /// From these parts.
-    pub fn new(parts: Parts) -> Self {
-        let Parts { daemon, store, teams, audit, references, times, limits } = parts;
+    /// Creates a controller from its components.
+    pub fn new(parts: ControllerParts) -> Self {
+        let ControllerParts { daemon, store, teams, audit, references, times, limits } = parts;
         for problem in teams.problems() {
-            warn!(problem, "a team is left out");
+            warn!(problem, "ignoring an invalid team");
         }
-        Self(Arc::new(Inner { daemon, store, teams: Mutex::new(teams), audit, references, times, limits }))
+        Self(Arc::new(ControllerState { daemon, store, teams: Mutex::new(teams), audit, references, times, limits }))
     }
 }
 
@@ -78,20 +77,20 @@ impl Port for Controller {
         &self,
         request: Result<Box<ControlRequest>, Box<ControlProblem>>,
         caller: Caller,
-    ) -> BoxFuture<'_, Result<ControlAck, Failure>> {
-        let inner = Arc::clone(&self.0);
-        // Once it is under way it goes on, whether or not the sender still waits: half of it would be worse than all.
+    ) -> DaemonFuture<'_, Result<ControlAck, Failure>> {
+        let state = Arc::clone(&self.0);
+        // Runs to completion even if the sender gives up, so that a message is never half processed.
         Box::pin(async move {
             let work =
-                tokio::spawn(async move { inner.control(request, caller).await }.instrument(info_span!("control")));
+                tokio::spawn(async move { state.control(request, caller).await }.instrument(info_span!("control")));
             work.await.unwrap_or_else(|_| {
-                let message = "wh failed while it carried this out; whether it arrived is not known";
+                let message = "internal error while executing the message; it is unknown whether it arrived";
                 Err(Failure::new(wh_wire::socket::ErrorCode::InternalError, message))
             })
         })
     }
 
-    fn refused_at_the_door(&self, error: &str, detail: &str) {
+    fn audit_rejected(&self, error: &str, detail: &str) {
         let mut record = AuditRecord::new(AuditAction::Failure, None, &ControlKey::default(), SystemTime::now());
         record.result = Some(ControlResult::Rejected);
         record.duplicate = Some(false);
@@ -100,7 +99,7 @@ impl Port for Controller {
         self.0.audit.record(record);
     }
 
-    fn refused_caller(&self, session: &Session, action: ControlKind, refusal: &CallerRefusal) {
+    fn audit_refused_caller(&self, session: &SessionHandle, action: ControlKind, refusal: &CallerRefusal) {
         let key = ControlKey {
             team: session.team.clone(),
             session_id: session.id.clone(),
@@ -115,13 +114,13 @@ impl Port for Controller {
         self.0.audit.record(record);
     }
 
-    fn teams_shown(&self, credentials: Vec<Credential>) -> BoxFuture<'_, BTreeSet<String>> {
-        let inner = Arc::clone(&self.0);
+    fn visible_teams(&self, credentials: Vec<Credential>) -> DaemonFuture<'_, BTreeSet<String>> {
+        let state = Arc::clone(&self.0);
         Box::pin(async move {
             let mut shown = BTreeSet::from([DEFAULT_TEAM.to_owned()]);
             if !credentials.is_empty() {
-                // Files are looked at.
-                let look = tokio::task::spawn_blocking(move || inner.teams_of(&credentials)).await;
+                // Reads files, so it runs on a blocking thread.
+                let look = tokio::task::spawn_blocking(move || state.teams_of(&credentials)).await;
                 shown.extend(look.unwrap_or_default());
             }
             shown
@@ -129,11 +128,11 @@ impl Port for Controller {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let Inner { times, limits, references, .. } = &*self.0;
+        let ControllerState { times, limits, references, .. } = &*self.0;
         Capabilities {
             server: format!("wh {}", env!("CARGO_PKG_VERSION")),
-            protocol_versions: vec![VERSION],
-            commands: COMMANDS.map(str::to_owned).to_vec(),
+            protocol_versions: vec![SOCKET_VERSION],
+            commands: SOCKET_COMMANDS.map(str::to_owned).to_vec(),
             control: ControlCapabilities {
                 v: vec![CONTROL_VERSION],
                 actions: ControlKind::ALL.map(|kind| kind.as_str().to_owned()).to_vec(),
@@ -144,10 +143,10 @@ impl Port for Controller {
                 soft_bytes: limits.soft as u64,
                 hard_bytes: limits.hard as u64,
                 content_ref_bytes: limits.reference,
-                line_bytes: LONGEST_LINE as u64,
+                line_bytes: MAX_SOCKET_LINE_BYTES as u64,
                 max_age_secs: times.max_age.as_secs(),
                 max_skew_secs: times.max_skew.as_secs(),
-                dedupe_secs: times.remembered().as_secs(),
+                dedupe_secs: times.dedupe_window().as_secs(),
                 dedupe_capacity: self.0.store.limits().requests,
             },
             features: ["durable_dedupe", "content_ref", "audit", "subscribe_resume", "attach"]
@@ -162,17 +161,17 @@ impl Port for Controller {
     }
 }
 
-/// With a warning about the text, if it is carried out and there is one.
-fn warned(mut verdict: Verdict, admitted: &Admitted) -> Verdict {
-    let carried_out = verdict.result == ControlResult::Ok && !verdict.duplicate;
-    if let (true, Some(warning), Some(detail)) = (carried_out, &admitted.warning, &mut verdict.detail) {
+/// Appends the warning about the text if the message was executed.
+fn with_warning(mut outcome: ControlOutcome, admitted: &Admitted) -> ControlOutcome {
+    let carried_out = outcome.result == ControlResult::Ok && !outcome.duplicate;
+    if let (true, Some(warning), Some(detail)) = (carried_out, &admitted.warning, &mut outcome.detail) {
         detail.push_str("; ");
         detail.push_str(warning);
     }
-    verdict
+    outcome
 }
 
-impl Inner {
+impl ControllerState {
     async fn control(
         self: Arc<Self>,
         request: Result<Box<ControlRequest>, Box<ControlProblem>>,
@@ -180,23 +179,23 @@ impl Inner {
     ) -> Result<ControlAck, Failure> {
         let request = match request {
             Ok(request) => request,
-            Err(problem) => return self.misshapen(&problem),
+            Err(problem) => return self.reject_malformed(&problem),
         };
-        let inner = Arc::clone(&self);
-        // Files are looked at.
-        let looked = tokio::task::spawn_blocking(move || inner.look(&caller)).await;
-        let (principal, gate) = looked.map_err(|error| {
-            let message = format!("wh failed before it did anything: {error}");
+        let state = Arc::clone(&self);
+        // Reads files, so it runs on a blocking thread.
+        let authenticated = tokio::task::spawn_blocking(move || state.authenticate(&caller)).await;
+        let (principal, gate) = authenticated.map_err(|error| {
+            let message = format!("internal error before anything was done: {error}");
             Failure::new(wh_wire::socket::ErrorCode::InternalError, message)
         })?;
         self.audit_request(&request, &principal);
-        let verdict = self.decide(&request, &principal, &gate).await;
+        let outcome = self.decide(&request, &principal, &gate).await;
         let kind = request.action.kind();
-        self.audit_verdict(&request, &principal, &verdict);
-        Ok(verdict.ack(kind, &request.key, iso(SystemTime::now())))
+        self.audit_outcome(&request, &principal, &outcome);
+        Ok(outcome.ack(kind, &request.key, iso(SystemTime::now())))
     }
 
-    fn misshapen(&self, problem: &ControlProblem) -> Result<ControlAck, Failure> {
+    fn reject_malformed(&self, problem: &ControlProblem) -> Result<ControlAck, Failure> {
         let now = SystemTime::now();
         let mut record = AuditRecord::new(AuditAction::Request, problem.kind, &problem.key, now);
         record.sender.clone_from(&problem.sender);
@@ -210,11 +209,11 @@ impl Inner {
         problem.ack(iso(now)).ok_or_else(|| problem.failure())
     }
 
-    /// The teams, as their files are now.
+    /// Returns the teams, and reloads them first if their files have changed.
     fn teams(&self) -> MutexGuard<'_, Teams> {
         let mut teams = self.teams.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = teams.refresh() {
-            warn!(%error, "the teams cannot be read anew");
+            warn!(%error, "cannot reload the teams");
         }
         teams
     }
@@ -224,98 +223,98 @@ impl Inner {
         credentials.iter().filter_map(|credential| teams.verify(&credential.0)).map(|member| member.team).collect()
     }
 
-    /// The proven sender and the gate, both from the teams' files as they are now.
-    fn look(&self, caller: &Caller) -> (Principal, Gate) {
+    /// Returns the authenticated sender and the gate, both from the same version of the teams.
+    fn authenticate(&self, caller: &Caller) -> (Principal, Gate) {
         let teams = self.teams();
         let member = caller.credential.as_ref().and_then(|credential| teams.verify(&credential.0));
         let origin = caller.opener.origin();
         let principal = Principal { member, origin: self.daemon.resolve(origin) };
-        (principal, Gate { times: self.times, limits: self.limits, policy: teams.policy().clone() })
+        (principal, Gate { age_limits: self.times, text_limits: self.limits, policy: teams.policy().clone() })
     }
 
-    async fn decide(self: &Arc<Self>, request: &ControlRequest, principal: &Principal, gate: &Gate) -> Verdict {
-        // Asked first: one that comes back in between is then there.
+    async fn decide(self: &Arc<Self>, request: &ControlRequest, principal: &Principal, gate: &Gate) -> ControlOutcome {
+        // Checked before the sessions, so that a session restored in between is found.
         let key = &request.key;
         let own_team = BTreeSet::from([key.team.clone()]);
-        let returning = self.daemon.returning_of(&own_team).iter().any(|(id, _)| *id == key.session_id);
-        // One of another team is answered like one that does not exist.
+        let is_restoring = self.daemon.restoring_of(&own_team).iter().any(|(id, _)| *id == key.session_id);
+        // A session of another team is treated as unknown.
         let session = self.daemon.session_by_id(&key.session_id).filter(|session| session.team == key.team);
         let target = session.as_deref().map(target);
         let admitted = match gate.admit(&translate::message(request), principal, target.as_ref(), SystemTime::now()) {
             Ok(admitted) => admitted,
-            Err(refused) => return Verdict::from(&refused),
+            Err(refused) => return ControlOutcome::from(&refused),
         };
         let Ok(id) = RequestId::new(key.request_id.as_str()) else {
-            return Verdict::refused(Reason::InvalidField, "request_id cannot be one");
+            return ControlOutcome::refused(Reason::InvalidField, "request_id is not valid");
         };
         let command = Request { id, fingerprint: admitted.fingerprint.clone() };
         let Some(session) = session.filter(|session| session.ended().is_none()) else {
-            // The result of a message is known also when its session has ended since.
-            return match self.known(key, &command).await {
-                Some(verdict) => verdict,
-                None if returning => Verdict::refused(Reason::Busy, "the session is being restored"),
-                None if target.is_some() => Verdict::refused(Reason::Ended, "the session has ended"),
-                None => Verdict::from(&Refused::no_session(&translate::key(key))),
+            // The result of a known message is available after its session has ended.
+            return match self.stored_outcome(key, &command).await {
+                Some(outcome) => outcome,
+                None if is_restoring => ControlOutcome::refused(Reason::Busy, "the session is being restored"),
+                None if target.is_some() => ControlOutcome::refused(Reason::Ended, "the session has ended"),
+                None => ControlOutcome::from(&GateRefusal::no_session(&translate::key(key))),
             };
         };
         let is_reference =
             matches!(&request.action, ControlAction::Stdin(ControlStdin { content: ControlContent::Reference(_), .. }));
-        // The file of one that was carried out may be gone by now.
-        if is_reference && let Some(verdict) = self.known(key, &command).await {
-            return verdict;
+        // The file of a message that was executed before may be gone.
+        if is_reference && let Some(outcome) = self.stored_outcome(key, &command).await {
+            return outcome;
         }
-        let order = match self.order(request).await {
-            Ok(order) => order,
-            Err(verdict) => return verdict,
+        let action = match self.resolve_action(request).await {
+            Ok(action) => action,
+            Err(outcome) => return outcome,
         };
-        if let (Order::Text { text, .. }, Some(target)) = (&order, &target)
+        if let (ResolvedAction::Text { text, .. }, Some(target)) = (&action, &target)
             && let Err(refused) = gate.check_referenced_text(text, principal, target)
         {
-            return Verdict::from(&refused);
+            return ControlOutcome::from(&refused);
         }
-        let verdict = execute::execute(&session, order, &admitted.by.member, command, LONGEST_EXECUTION).await;
-        warned(verdict, &admitted)
+        let outcome = execute::execute(&session, action, &admitted.by.member, command, EXECUTION_TIMEOUT).await;
+        with_warning(outcome, &admitted)
     }
 
-    /// The answer to a message that was received before, if it was, from the store alone.
-    async fn known(&self, key: &ControlKey, command: &Request) -> Option<Verdict> {
+    /// Returns the stored outcome if the message was received before.
+    async fn stored_outcome(&self, key: &ControlKey, command: &Request) -> Option<ControlOutcome> {
         let ledger = SessionLedger::new(self.store.clone(), &key.team, &key.session_id, &key.agent_id);
         match ledger.find(command).await {
             Ok(known) => Some(match known? {
-                Ok(receipt) => Verdict::repeated(&receipt, "the session had it"),
-                Err(reason) => Verdict::refused(
+                Ok(receipt) => ControlOutcome::repeated(&receipt, "delivered to the session"),
+                Err(reason) => ControlOutcome::refused(
                     reason,
-                    "another message was sent under this request_id; nothing was done. Use a new one",
+                    "this request_id was used for another message; nothing was done. Use a new request_id",
                 ),
             }),
             Err(error) => {
-                let words = format!("earlier messages cannot be read; nothing was done: {error}");
-                Some(Verdict::refused(Reason::Store, words))
+                let message = format!("cannot read earlier messages; nothing was done: {error}");
+                Some(ControlOutcome::refused(Reason::Store, message))
             }
         }
     }
 
-    /// What to do. A text behind a reference is read here, and these very bytes are used.
-    async fn order(self: &Arc<Self>, request: &ControlRequest) -> Result<Order, Verdict> {
+    /// Resolves the action. Referenced content is read once, here, so that a later change of the file has no effect.
+    async fn resolve_action(self: &Arc<Self>, request: &ControlRequest) -> Result<ResolvedAction, ControlOutcome> {
         match &request.action {
-            ControlAction::Interrupt => Ok(Order::Interrupt),
-            ControlAction::Answer(answer) => Ok(Order::Answer(answer.clone())),
+            ControlAction::Interrupt => Ok(ResolvedAction::Interrupt),
+            ControlAction::Answer(answer) => Ok(ResolvedAction::Answer(answer.clone())),
             ControlAction::Stdin(stdin) => {
                 let text = match &stdin.content {
                     ControlContent::Inline(text) => text.clone(),
                     ControlContent::Reference(reference) => {
-                        let (inner, team, reference) = (Arc::clone(self), request.key.team.clone(), reference.clone());
-                        let read = move || inner.references.read(&team, &reference, SystemTime::now());
+                        let (state, team, reference) = (Arc::clone(self), request.key.team.clone(), reference.clone());
+                        let read = move || state.references.read(&team, &reference, SystemTime::now());
                         match tokio::task::spawn_blocking(read).await {
-                            Ok(text) => text.map_err(|problem| Verdict::from(&problem))?,
+                            Ok(text) => text.map_err(|problem| ControlOutcome::from(&problem))?,
                             Err(error) => {
-                                let words = format!("the text could not be read; nothing was done: {error}");
-                                return Err(Verdict::refused(Reason::RefUnreadable, words));
+                                let message = format!("cannot read the text; nothing was done: {error}");
+                                return Err(ControlOutcome::refused(Reason::RefUnreadable, message));
                             }
                         }
                     }
                 };
-                Ok(Order::Text { text, interrupt: stdin.interrupt })
+                Ok(ResolvedAction::Text { text, interrupt: stdin.interrupt })
             }
         }
     }
@@ -329,12 +328,12 @@ impl Inner {
         self.audit.record(record);
     }
 
-    fn audit_verdict(&self, request: &ControlRequest, principal: &Principal, verdict: &Verdict) {
+    fn audit_outcome(&self, request: &ControlRequest, principal: &Principal, outcome: &ControlOutcome) {
         let mut record = self.audit_record(AuditAction::Ack, request, principal);
-        record.result = Some(verdict.result);
-        record.duplicate = Some(verdict.duplicate);
-        record.error = verdict.reason.map(|reason| reason.code().to_owned());
-        record.detail.clone_from(&verdict.detail);
+        record.result = Some(outcome.result);
+        record.duplicate = Some(outcome.duplicate);
+        record.error = outcome.reason.map(|reason| reason.code().to_owned());
+        record.detail.clone_from(&outcome.detail);
         record.with_outcome().for_each(|record| self.audit.record(record));
     }
 
@@ -346,13 +345,13 @@ impl Inner {
     }
 }
 
-fn target(session: &Session) -> Target {
+fn target(session: &SessionHandle) -> Target {
     Target {
         session_id: session.id.clone(),
         agent_id: session.agent_id(),
         name: session.name(),
         team: session.team.clone(),
         terminal: session.conversation.is_none(),
-        standing: session.standing(),
+        lineage: session.standing(),
     }
 }

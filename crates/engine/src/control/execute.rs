@@ -1,114 +1,126 @@
-//! Carries admitted control messages out: one request to the session, which decides, stores and recognises retries. Waits for
-//! its answer no longer than the sender does.
+//! Executes admitted control messages. Each is one request to the session, which decides, stores and recognises
+//! retries. The wait for its answer is limited.
 
 use std::time::Duration;
 
-use wh_client::{Conversation, Session, Surface, Unanswered};
-use wh_core::input::{Gesture, Key, KeyPress, Modifiers};
+use wh_client::{Conversation, SessionHandle, Surface, Unanswered};
+use wh_core::input::{Gesture, KeyCode, KeyPress, Modifiers};
 use wh_core::reason::Reason;
 use wh_core::request::Request;
 use wh_core::session::AnswerAt;
-use wh_core::space::command::Command;
+use wh_core::space::command::ConversationCommand;
 use wh_core::space::question::Answer;
 use wh_core::space::{ItemId, ParticipantId};
 use wh_wire::socket::ControlAnswer;
 
+use super::outcome::ControlOutcome;
 use super::translate::decision;
-use super::verdict::Verdict;
 
 /// An action with its text resolved (inline or `content_ref`).
 #[derive(Debug, Clone)]
-pub(super) enum Order {
+pub(super) enum ResolvedAction {
     Text { text: String, interrupt: bool },
     Interrupt,
     Answer(ControlAnswer),
 }
 
-impl Order {
-    /// Words for a message that arrived.
-    fn done(&self, to_agent: bool) -> &'static str {
+impl ResolvedAction {
+    /// Detail of the acknowledgement of a delivered message.
+    fn delivered_detail(&self, to_agent: bool) -> &'static str {
         match (self, to_agent) {
-            (Self::Text { .. }, true) => "the agent has it",
-            (Self::Interrupt, true) => "the agent was told to stop",
-            (Self::Answer(_), _) => "the agent has the answer",
-            (Self::Text { .. }, false) => "it was typed; what the program made of it is on its screen",
+            (Self::Text { .. }, true) => "delivered to the agent",
+            (Self::Interrupt, true) => "the agent was interrupted",
+            (Self::Answer(_), _) => "the answer was delivered to the agent",
+            (Self::Text { .. }, false) => "typed into the terminal; see the screen for the effect",
             (Self::Interrupt, false) => "the program was interrupted",
         }
     }
 }
 
-/// Gives a message to its session. What takes longer than `patience` goes on, and is asked for under the same id.
+/// Passes a message to its session. After `timeout` the execution continues in the background; the sender gets the
+/// result by retrying with the same id.
 pub(super) async fn execute(
-    session: &Session,
-    order: Order,
+    session: &SessionHandle,
+    action: ResolvedAction,
     by: &str,
     request: Request,
-    patience: Duration,
-) -> Verdict {
+    timeout: Duration,
+) -> ControlOutcome {
     match (&session.conversation, &session.surface) {
         (Some(conversation), _) => {
-            let words =
-                "it is on its way to the agent, which has not taken it yet; ask again under the same request_id";
-            let given = agent(session, conversation, order, by, request);
-            tokio::time::timeout(patience, given).await.unwrap_or_else(|_| Verdict::timeout(Reason::UnderWay, words))
+            let detail = "the agent has not accepted the message yet; retry with the same request_id";
+            let given = send_to_agent(session, conversation, action, by, request);
+            tokio::time::timeout(timeout, given)
+                .await
+                .unwrap_or_else(|_| ControlOutcome::timeout(Reason::UnderWay, detail))
         }
         (None, Some(surface)) => {
-            let words = "it waits for a program that does not read now; ask again under the same request_id";
-            let typed = terminal(surface, order, request);
-            tokio::time::timeout(patience, typed).await.unwrap_or_else(|_| Verdict::timeout(Reason::Unread, words))
+            let detail = "the program is not reading its input; retry with the same request_id";
+            let typed = send_to_terminal(surface, action, request);
+            tokio::time::timeout(timeout, typed)
+                .await
+                .unwrap_or_else(|_| ControlOutcome::timeout(Reason::Unread, detail))
         }
-        (None, None) => Verdict::refused(Reason::Ended, "the session has ended"),
+        (None, None) => ControlOutcome::refused(Reason::Ended, "the session has ended"),
     }
 }
 
-async fn agent(session: &Session, conversation: &Conversation, order: Order, by: &str, request: Request) -> Verdict {
+async fn send_to_agent(
+    session: &SessionHandle,
+    conversation: &Conversation,
+    action: ResolvedAction,
+    by: &str,
+    request: Request,
+) -> ControlOutcome {
     let agent = ParticipantId::from(session.agent().unwrap_or_default());
-    let words = order.done(true);
-    let command = match order {
-        Order::Text { text, interrupt } => {
-            Command::Say { text, to: Some(vec![agent]), attachments: Vec::new(), interrupt, literal: true }
+    let detail = action.delivered_detail(true);
+    let command = match action {
+        ResolvedAction::Text { text, interrupt } => {
+            ConversationCommand::Say { text, to: Some(vec![agent]), attachments: Vec::new(), interrupt, literal: true }
         }
-        Order::Interrupt => Command::Interrupt(Some(agent)),
-        Order::Answer(ControlAnswer { question_id, option, decision: plain, text }) => Command::Answer {
-            question: ItemId::from(question_id),
-            answer: Answer { option, text },
-            decision: plain.map(decision),
-        },
+        ResolvedAction::Interrupt => ConversationCommand::Interrupt(Some(agent)),
+        ResolvedAction::Answer(ControlAnswer { question_id, option, decision: plain, text }) => {
+            ConversationCommand::Answer {
+                question: ItemId::from(question_id),
+                answer: Answer { option, text },
+                decision: plain.map(decision),
+            }
+        }
     };
     match conversation.space.deliver(ParticipantId::from(by), Some(request), command).await {
-        Ok(Ok(done)) => Verdict::accepted(&done, words),
-        Ok(Err(refusal)) => Verdict::from(&refusal),
-        Err(_) => Verdict::refused(Reason::Ended, "the session's agent is gone"),
+        Ok(Ok(done)) => ControlOutcome::accepted(&done, detail),
+        Ok(Err(refusal)) => ControlOutcome::from(&refusal),
+        Err(_) => ControlOutcome::refused(Reason::Ended, "the session's agent has ended"),
     }
 }
 
-/// A line break is Enter, as it is at a keyboard.
-async fn terminal(surface: &Surface, order: Order, request: Request) -> Verdict {
-    let words = order.done(false);
-    let (gestures, interrupt) = match order {
-        Order::Answer(_) => {
-            let words = "a terminal program asks on its screen; its questions have no ids";
-            return Verdict::refused(Reason::NotSupported, words);
+/// Types the text; each line break becomes the Enter key.
+async fn send_to_terminal(surface: &Surface, action: ResolvedAction, request: Request) -> ControlOutcome {
+    let detail = action.delivered_detail(false);
+    let (gestures, interrupt) = match action {
+        ResolvedAction::Answer(_) => {
+            let detail = "a terminal program shows its questions on its screen; answer by sending text";
+            return ControlOutcome::refused(Reason::NotSupported, detail);
         }
-        Order::Interrupt => (Vec::new(), true),
-        Order::Text { text, interrupt } => (typed(&text), interrupt),
+        ResolvedAction::Interrupt => (Vec::new(), true),
+        ResolvedAction::Text { text, interrupt } => (gestures_of(&text), interrupt),
     };
     let answer = match interrupt {
         true => surface.interrupt(gestures, Some(request)).await,
         false => surface.type_in(gestures, Some(request), AnswerAt::Settled).await,
     };
     match answer {
-        Ok(done) => Verdict::typed(done.fate, done.duplicate, words),
-        Err(Unanswered::Refused(refusal)) => Verdict::from(&refusal),
-        Err(Unanswered::Gone(_)) => Verdict::refused(Reason::Ended, "the session's program has ended"),
+        Ok(done) => ControlOutcome::typed(done.delivery, done.duplicate, detail),
+        Err(Unanswered::Refused(refusal)) => ControlOutcome::from(&refusal),
+        Err(Unanswered::Gone(_)) => ControlOutcome::refused(Reason::Ended, "the session's program has ended"),
     }
 }
 
-fn typed(text: &str) -> Vec<Gesture> {
+fn gestures_of(text: &str) -> Vec<Gesture> {
     let mut gestures = Vec::new();
     for (index, line) in text.split('\n').enumerate() {
         if index > 0 {
-            gestures.push(Gesture::Key(KeyPress { key: Key::Enter, modifiers: Modifiers::NONE }));
+            gestures.push(Gesture::Key(KeyPress { key: KeyCode::Enter, modifiers: Modifiers::NONE }));
         }
         let line = line.strip_suffix('\r').unwrap_or(line);
         gestures.extend((!line.is_empty()).then(|| Gesture::Text(line.to_owned())));

@@ -1,13 +1,14 @@
-//! What control of sessions needs from the system: texts behind references, the audit log, teams with their credentials. What is decided
-//! with it is [`wh_core::gate`]'s. All of it blocks: in an async task it belongs into `spawn_blocking`, except [`audit::Audit::record`].
+//! Control of sessions by other programs: receiving messages, content references, the audit log, and teams with their
+//! credentials. Admission is decided in [`wh_core::gate`]. Except for [`Controller`] and [`audit::Audit::record`]
+//! everything here blocks; call it through `spawn_blocking`.
 
 pub mod audit;
 pub mod content_ref;
 mod controller;
 mod execute;
+mod outcome;
 mod private;
 pub mod teams;
 mod translate;
-mod verdict;
 
-pub use controller::{Controller, Parts};
+pub use controller::{Controller, ControllerParts};

@@ -1,4 +1,4 @@
-//! Files and folders that are ours alone.
+//! Files and folders that only the current user may use.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -8,39 +8,41 @@ use std::path::Path;
 use nix::libc;
 use nix::unistd::geteuid;
 
-/// Makes a folder that only we can enter, with those above it. One that is there must be ours, and nobody else may write to it.
+/// Creates a folder with mode 0700, and its parents. An existing one must belong to the current user and not be
+/// writable by others.
 pub(super) fn folder(path: &Path) -> io::Result<()> {
     match DirBuilder::new().recursive(true).mode(0o700).create(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(about(path, &error)),
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(with_path(path, &error)),
         _ => {}
     }
-    let metadata = fs::symlink_metadata(path).map_err(|error| about(path, &error))?;
+    let metadata = fs::symlink_metadata(path).map_err(|error| with_path(path, &error))?;
     if !metadata.is_dir() {
-        return Err(told(path, "it is no folder"));
+        return Err(problem_with(path, "not a folder"));
     }
-    guarded(path, &metadata, 0o022)
+    check_permissions(path, &metadata, 0o022)
 }
 
-/// The text of a file that only we can write, and, where `secret`, only we can read. It is no link, and not longer than `longest`.
-pub(super) fn read(path: &Path, secret: bool, longest: u64) -> io::Result<String> {
+/// Reads a text file of the current user that others cannot write, nor read if `secret` is set. Links and files over
+/// `max_bytes` are refused.
+pub(super) fn read(path: &Path, secret: bool, max_bytes: u64) -> io::Result<String> {
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(|error| about(path, &error))?;
-    let metadata = file.metadata().map_err(|error| about(path, &error))?;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(|error| with_path(path, &error))?;
+    let metadata = file.metadata().map_err(|error| with_path(path, &error))?;
     if !metadata.is_file() {
-        return Err(told(path, "it is no file"));
+        return Err(problem_with(path, "not a regular file"));
     }
-    guarded(path, &metadata, if secret { 0o077 } else { 0o022 })?;
+    check_permissions(path, &metadata, if secret { 0o077 } else { 0o022 })?;
     let mut text = String::new();
-    let read = file.take(longest + 1).read_to_string(&mut text).map_err(|error| about(path, &error))?;
-    if read as u64 > longest {
-        return Err(told(path, &format!("it has more than {longest} bytes")));
+    let read = file.take(max_bytes + 1).read_to_string(&mut text).map_err(|error| with_path(path, &error))?;
+    if read as u64 > max_bytes {
+        return Err(problem_with(path, &format!("larger than {max_bytes} bytes")));
     }
     Ok(text)
 }
 
-/// Puts a file in the place of another in one step, and on the disk before it returns. Only we can read it.
+/// Replaces a file atomically, with mode 0600, and syncs it to disk.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().ok_or_else(|| told(path, "it has no folder"))?;
+    let folder = path.parent().ok_or_else(|| problem_with(path, "the path has no parent folder"))?;
     let write = || {
         let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
         file.write_all(bytes)?;
@@ -48,24 +50,24 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
         file.persist(path).map_err(|error| error.error)?;
         File::open(folder)?.sync_all()
     };
-    write().map_err(|error| about(path, &error))
+    write().map_err(|error| with_path(path, &error))
 }
 
-fn guarded(path: &Path, metadata: &fs::Metadata, forbidden: u32) -> io::Result<()> {
+fn check_permissions(path: &Path, metadata: &fs::Metadata, forbidden: u32) -> io::Result<()> {
     if metadata.uid() != geteuid().as_raw() {
-        return Err(told(path, "it belongs to another user"));
+        return Err(problem_with(path, "it belongs to another user"));
     }
     if metadata.mode() & forbidden != 0 {
         let wanted = if metadata.is_dir() { "700" } else { "600" };
-        return Err(told(path, &format!("others may use it; run: chmod {wanted} {}", path.display())));
+        return Err(problem_with(path, &format!("other users have access; run: chmod {wanted} {}", path.display())));
     }
     Ok(())
 }
 
-fn about(path: &Path, error: &io::Error) -> io::Error {
+fn with_path(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-fn told(path: &Path, problem: &str) -> io::Error {
+fn problem_with(path: &Path, problem: &str) -> io::Error {
     io::Error::other(format!("{}: {problem}", path.display()))
 }

@@ -1,8 +1,8 @@
-//! Control messages from the wire in the terms of [`wh_core::gate`].
+//! Converts control messages from their wire form to the types of [`wh_core::gate`].
 
 use wh_core::gate::{ControlMessage, ControlPayload, TextSource};
-use wh_core::request::{self, Key};
-use wh_wire::socket::{ControlAction, ControlContent, ControlKey, ControlRequest, Decision};
+use wh_core::request::{self, RequestKey};
+use wh_wire::socket::{AnswerDecision, ControlAction, ControlContent, ControlKey, ControlRequest};
 
 pub(super) fn message(request: &ControlRequest) -> ControlMessage<'_> {
     let payload = match &request.action {
@@ -24,8 +24,8 @@ pub(super) fn message(request: &ControlRequest) -> ControlMessage<'_> {
     ControlMessage { key: key(&request.key), sender: &request.sender, sent_at: &request.sent_at, payload }
 }
 
-pub(super) fn key(key: &ControlKey) -> Key {
-    Key {
+pub(super) fn key(key: &ControlKey) -> RequestKey {
+    RequestKey {
         team: key.team.clone(),
         session: key.session_id.clone(),
         agent: key.agent_id.clone(),
@@ -33,9 +33,9 @@ pub(super) fn key(key: &ControlKey) -> Key {
     }
 }
 
-pub(super) fn decision(decision: Decision) -> request::Decision {
+pub(super) fn decision(decision: AnswerDecision) -> request::Decision {
     match decision {
-        Decision::Approve => request::Decision::Approve,
-        Decision::Reject => request::Decision::Reject,
+        AnswerDecision::Approve => request::Decision::Approve,
+        AnswerDecision::Reject => request::Decision::Reject,
     }
 }

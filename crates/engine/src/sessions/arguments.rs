@@ -1,24 +1,24 @@
-//! Checks that a command line and an environment can be given to a program, before anything is started.
+//! Checks the size and content of a command line and an environment before anything is started.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 use nix::sys::resource::{Resource, getrlimit};
-use wh_client::{NewSession, What};
+use wh_client::{NewSession, Workload};
 
-/// Bytes of one argument or variable, with its end: the system's `MAX_ARG_STRLEN`.
+/// Bytes of one argument or variable including its terminator: Linux's `MAX_ARG_STRLEN`.
 const MAX_ARGUMENT_BYTES: usize = 128 << 10;
-/// Bytes of a pointer to each of them, which count too.
+/// Bytes of the pointer to each argument or variable, which count too.
 const POINTER_BYTES: usize = size_of::<usize>();
-/// Bytes for what wh adds: its own words before the program, and variables.
-const OWN_BYTES: usize = 16 << 10;
+/// Bytes reserved for the arguments and variables that wh adds.
+const RESERVED_BYTES: usize = 16 << 10;
 
-/// The reason why this cannot be started, whatever the program.
+/// Returns the reason why no program can be started with these arguments.
 pub(super) fn check(wanted: &NewSession) -> Result<(), String> {
-    let mut bytes = OWN_BYTES;
-    let arguments = match &wanted.what {
-        What::Program(command) => command,
-        What::Agent { model, mode, arguments, .. } => {
+    let mut bytes = RESERVED_BYTES;
+    let arguments = match &wanted.workload {
+        Workload::Program(command) => command,
+        Workload::Agent { model, mode, arguments, .. } => {
             for (name, chosen) in [("the model", model), ("the mode", mode)] {
                 bytes += chosen.as_ref().map_or(Ok(0), |chosen| argument_bytes(chosen.as_ref(), || name.to_owned()))?;
             }
@@ -31,7 +31,8 @@ pub(super) fn check(wanted: &NewSession) -> Result<(), String> {
     match &wanted.environment {
         Some(environment) => {
             for (name, value) in environment {
-                bytes += counted(name.len() + 1 + value.len(), || format!("variable {}", name.to_string_lossy()))?;
+                bytes +=
+                    counted_bytes(name.len() + 1 + value.len(), || format!("variable {}", name.to_string_lossy()))?;
             }
         }
         None => {
@@ -39,34 +40,32 @@ pub(super) fn check(wanted: &NewSession) -> Result<(), String> {
                 std::env::vars_os().map(|(name, value)| name.len() + value.len() + 2 + POINTER_BYTES).sum::<usize>()
         }
     }
-    let most = most_bytes();
+    let most = max_total_bytes();
     if bytes > most {
-        return Err(format!(
-            "the arguments and the environment have {bytes} bytes together; at most {most} can be given"
-        ));
+        return Err(format!("the arguments and the environment have {bytes} bytes together; the limit is {most}"));
     }
     Ok(())
 }
 
-/// The bytes that an argument counts for.
+/// Bytes that an argument counts for.
 fn argument_bytes(argument: &OsStr, name: impl Fn() -> String) -> Result<usize, String> {
     if argument.as_bytes().contains(&0) {
-        return Err(format!("{} contains a NUL character; no program can be given one", name()));
+        return Err(format!("{} contains a NUL character, which no argument may contain", name()));
     }
-    counted(argument.len(), name)
+    counted_bytes(argument.len(), name)
 }
 
-/// The bytes that an argument or a variable of this length counts for.
-fn counted(length: usize, name: impl FnOnce() -> String) -> Result<usize, String> {
+/// Bytes that an argument or variable of this length counts for.
+fn counted_bytes(length: usize, name: impl FnOnce() -> String) -> Result<usize, String> {
     if length >= MAX_ARGUMENT_BYTES {
         let most = MAX_ARGUMENT_BYTES - 1;
-        return Err(format!("{} has {length} bytes; at most {most} can be given", name()));
+        return Err(format!("{} has {length} bytes; the limit is {most}", name()));
     }
     Ok(length + 1 + POINTER_BYTES)
 }
 
-/// Bytes of all of them, as the system has it: a quarter of the stack, between 128 KiB and 6 MiB.
-fn most_bytes() -> usize {
+/// Limit for all arguments and variables, as in Linux: a quarter of the stack, between 128 KiB and 6 MiB.
+fn max_total_bytes() -> usize {
     let stack = getrlimit(Resource::RLIMIT_STACK).map_or(8 << 20, |(soft, _)| soft);
     usize::try_from(stack / 4).unwrap_or(usize::MAX).clamp(128 << 10, 6 << 20)
 }
@@ -82,20 +81,20 @@ mod tests {
 
     fn program(words: &[&str], environment: &[(&str, &str)]) -> NewSession {
         NewSession {
-            what: What::Program(words.iter().map(OsString::from).collect()),
+            workload: Workload::Program(words.iter().map(OsString::from).collect()),
             name: None,
             team: None,
             directory: PathBuf::from("/"),
             size: Size { columns: 80, rows: 24 },
             environment: Some(environment.iter().map(|(name, value)| (name.into(), value.into())).collect()),
-            wish: None,
+            idempotency_key: None,
             creators: Vec::new(),
             person: false,
         }
     }
 
     #[test]
-    fn what_no_program_can_be_given_is_refused_with_its_place() {
+    fn invalid_arguments_are_refused_with_their_position() {
         let long = "x".repeat(MAX_ARGUMENT_BYTES);
         let fits = &long[1..];
         assert_eq!(check(&program(&["true", fits], &[("A", "b")])), Ok(()));
@@ -103,7 +102,7 @@ mod tests {
         assert!(check(&program(&["true", &long], &[])).unwrap_err().starts_with("argument 1 has 131072 bytes"));
         assert!(check(&program(&["true"], &[("A", fits)])).unwrap_err().starts_with("variable A has"));
         let agent = |mode: &str, argument: &str| NewSession {
-            what: What::Agent {
+            workload: Workload::Agent {
                 agent: "demo".to_owned(),
                 model: None,
                 mode: Some(mode.to_owned()),
@@ -114,7 +113,7 @@ mod tests {
         };
         assert!(check(&agent("a\0b", "x")).unwrap_err().starts_with("the mode contains a NUL"));
         assert!(check(&agent("x", "a\0b")).unwrap_err().starts_with("argument 0 contains a NUL"));
-        let many = vec![fits; most_bytes() / fits.len() + 1];
+        let many = vec![fits; max_total_bytes() / fits.len() + 1];
         assert!(check(&program(&many, &[])).unwrap_err().contains("together"));
     }
 }

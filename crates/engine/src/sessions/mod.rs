@@ -1,14 +1,14 @@
-//! The sessions of a daemon: who they are, how they come to be and how they end. Each is a terminal of its own: a program's,
-//! or that of wh's own UI, which shows an agent's conversation.
+//! Sessions of a daemon: creating, listing, renaming, ending and restoring them. Each session has a terminal, either
+//! its program's or that of wh's UI, which shows an agent's conversation.
 
 mod arguments;
-mod keep;
-mod made;
-mod make;
+mod create_requests;
 mod name;
-mod outlook;
+mod persist;
 mod record;
 mod restore;
+mod restore_preview;
+mod start;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -24,118 +24,118 @@ use tokio::task::JoinHandle;
 use tracing::{info, warn};
 use wh_agents::Catalog;
 use wh_client::{
-    BoxFuture, CreateError, Created, Daemon, EndOutcome, Ending, Lineage, NewSession, Session, SessionState, Space,
-    Surface, UiPort, What,
+    CreateError, Created, Daemon, DaemonFuture, EndOutcome, Ending, Lineage, NewSession, SessionHandle, SessionState,
+    Space, Surface, UiPort, Workload,
 };
 use wh_core::receipt::Receipt;
 use wh_core::request::RequestId;
 use wh_core::space::ParticipantId;
 use wh_core::terminal::Exit;
-use wh_pipe::{Left, reaper};
+use wh_pipe::{Survivors, reaper};
 
-pub use outlook::Outlook;
-pub use restore::{Recalled, Restored};
+pub use restore::{PendingRestore, RestoreCounts};
+pub use restore_preview::RestorePreview;
 
 use crate::control::teams::DEFAULT_TEAM;
 use crate::ledger::SessionLedger;
 use crate::space::RunningSpace;
 use crate::store::Store;
 use crate::terminal::{Host, ScreenSpec};
-use keep::{Subject, Written};
-use made::Made;
+use create_requests::CreateRequests;
+use persist::{PersistedContent, PersistedItems};
 
-/// Sessions that may live at once.
-pub const MOST_SESSIONS: usize = 1024;
+/// Sessions that may run at once.
+pub const MAX_LIVE_SESSIONS: usize = 1024;
 
-/// Sessions that have ended and are still listed. Beyond that the oldest go.
-const MOST_ENDED: usize = 1024;
+/// Ended sessions that are still listed; beyond that the oldest are dropped.
+const MAX_LISTED_ENDED_SESSIONS: usize = 1024;
 
-/// Longest wait for a session to report its end. Terminal programs and agents are killed well before.
-const LONGEST_END: Duration = Duration::from_secs(20);
+/// Time to wait for a session to report its end. Terminal programs and agents are killed well before.
+const SESSION_END_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Limit for storing the end of a session and its last screen.
-const LAST_WORDS: Duration = Duration::from_secs(6);
+/// Time limit for storing the end of a session and its last screen.
+const STORE_END_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// A space to be shown on a terminal of ours.
+/// Describes a UI to run on a hosted terminal.
 #[derive(Debug)]
 pub struct UiSpec {
-    /// The terminal.
+    /// Terminal to draw on.
     pub host: Host,
-    /// The space.
+    /// Space to show.
     pub space: Space,
-    /// Where the UI hears from outside.
+    /// Connects the UI to its commands and facts.
     pub port: UiPort,
-    /// To whom it is shown.
+    /// Participant that the UI acts for.
     pub me: ParticipantId,
-    /// What the agent is called by people.
+    /// Title of the agent.
     pub title: String,
-    /// Where `@` looks for files.
+    /// Directory in which `@` completes files.
     pub directory: PathBuf,
-    /// Where it says that the person wants to leave. The UI stays.
+    /// Receives the user's requests to detach. The UI keeps running.
     pub leave: mpsc::Sender<()>,
 }
 
-/// Shows a space: the UI is another room's, and is handed in.
+/// Starts the UI of a space. Passed in, because the UI is in another crate.
 pub type ShowUi = dyn Fn(UiSpec) -> JoinHandle<()> + Send + Sync;
 
-/// Which agents there are for who works in a directory, as of now; or why that cannot be said.
-pub type KnownAgents = dyn Fn(&Path) -> Result<Catalog, String> + Send + Sync;
+/// Returns the agents available in a directory, or the reason why they cannot be listed.
+pub type AgentCatalogSource = dyn Fn(&Path) -> Result<Catalog, String> + Send + Sync;
 
-/// What sessions are made with.
-pub struct Means {
-    /// The agents that there are.
-    pub catalog: Box<KnownAgents>,
-    /// Who shows conversations.
+/// Services that sessions are created with.
+pub struct SessionServices {
+    /// Source of the available agents.
+    pub catalog: Box<AgentCatalogSource>,
+    /// Starts the UI of a conversation.
     pub show: Box<ShowUi>,
     /// Time after the last use of its screen at which the UI of an agent's session is ended.
     pub unused_ui_after: Duration,
-    /// How much of a screen is kept.
+    /// Amount of screen state to retain.
     pub screen: ScreenSpec,
-    /// Variables that no session may see.
+    /// Variables removed from the environment of all sessions.
     pub withheld: Vec<std::ffi::OsString>,
-    /// Where sessions are kept beyond the daemon's life; without it they end with it.
+    /// Store for sessions; without one they end with the daemon.
     pub store: Option<Store>,
-    /// Whether there is a team of this name.
+    /// Returns true if the team exists.
     pub is_team: Box<dyn Fn(&str) -> bool + Send + Sync>,
 }
 
-/// The sessions of a daemon.
+/// Sessions of a daemon.
 pub struct Sessions {
-    /// For what goes on when whoever asked for it is gone.
+    /// Used by tasks that outlive their callers.
     me: Weak<Self>,
-    means: Arc<Means>,
-    /// Names of those that are being made, or are to come back.
+    services: Arc<SessionServices>,
+    /// Names of sessions that are being created or restored.
     reserved: Arc<Mutex<Vec<String>>>,
-    all: RwLock<BTreeMap<u64, Arc<Kept>>>,
+    all: RwLock<BTreeMap<u64, Arc<ManagedSession>>>,
     next: std::sync::atomic::AtomicU64,
     stopping: AtomicBool,
-    /// Sessions of an earlier daemon that are not here yet: names and teams by ids.
+    /// Stored sessions that are not restored yet: names and teams by id.
     returning: watch::Sender<HashMap<String, (String, String)>>,
-    /// Which wish has made which.
-    made: Made,
-    /// Where each session comes from, listed or not.
-    lineages: Mutex<HashMap<String, Relative>>,
+    /// Idempotent create requests.
+    create_requests: CreateRequests,
+    /// Lineage of every session, listed or not.
+    lineages: Mutex<HashMap<String, LineageEntry>>,
 }
 
-/// Origin and state of a session, listed or not.
-struct Relative {
+/// Lineage and state of a session.
+struct LineageEntry {
     lineage: Weak<Lineage>,
     state: Weak<dyn SessionState>,
 }
 
-/// A session, and what is needed in order to end it.
-struct Kept {
-    session: Arc<Session>,
-    live: Option<Live>,
-    /// Outcome of storing its end; `None` if it is not kept in a store.
-    written: Option<watch::Receiver<keep::Stored>>,
+/// A session with the means to end it.
+struct ManagedSession {
+    session: Arc<SessionHandle>,
+    live: Option<LiveBackend>,
+    /// Outcome of storing its end; `None` without a store.
+    written: Option<watch::Receiver<persist::EndStored>>,
 }
 
-/// While there is one, nobody else gets the name.
+/// Reserves a name until it is dropped.
 #[derive(Debug)]
-struct Reserved(Arc<Mutex<Vec<String>>>, String);
+struct ReservedName(Arc<Mutex<Vec<String>>>, String);
 
-impl Drop for Reserved {
+impl Drop for ReservedName {
     fn drop(&mut self) {
         let mut reserved = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = reserved.iter().position(|name| *name == self.1) {
@@ -144,24 +144,24 @@ impl Drop for Reserved {
     }
 }
 
-enum Live {
+enum LiveBackend {
     Program { surface: Surface },
     Agent { space: Space },
 }
 
-impl Kept {
-    /// One that is over.
-    fn past(session: Session) -> Self {
+impl ManagedSession {
+    /// Creates the entry of an ended session.
+    fn ended(session: SessionHandle) -> Self {
         Self { session: Arc::new(session), live: None, written: None }
     }
 
-    /// Ends it, in steps or at once; returns when nothing of it is left, or what could not be ended.
-    async fn end(&self, now: bool) -> Left {
-        let Some(live) = &self.live else { return Left::default() };
+    /// Ends the session, in steps or at once. Returns the processes that could not be ended.
+    async fn end(&self, now: bool) -> Survivors {
+        let Some(live) = &self.live else { return Survivors::default() };
         let ordered = async {
             match live {
-                Live::Program { surface } => drop(surface.end(now).await),
-                Live::Agent { space } => {
+                LiveBackend::Program { surface } => drop(surface.end(now).await),
+                LiveBackend::Agent { space } => {
                     if matches!(self.session.ended(), Some((Ending::Suspended, _))) {
                         space.suspend().await;
                     }
@@ -170,27 +170,27 @@ impl Kept {
             }
             self.session.until_ended().await;
         };
-        let ended = tokio::time::timeout(LONGEST_END, ordered).await.is_ok();
-        // Also what could not be ended by then, or was left when the session ended: it may be gone by now.
+        let ended = tokio::time::timeout(SESSION_END_TIMEOUT, ordered).await.is_ok();
+        // Includes processes left by an earlier attempt: they may be gone by now.
         let left = reaper::end_session(&self.session.id).await;
         if !ended {
-            warn!(id = self.session.id, "a session did not report that it has ended");
+            warn!(id = self.session.id, "a session did not report its end in time");
             let ending = if left.is_empty() { Ending::Exited(Exit::Unknown) } else { Ending::Left(left.0.clone()) };
             self.session.end(ending, SystemTime::now());
         }
         left
     }
 
-    /// Waits until the end of the session is in the store. The error says why it is not.
+    /// Waits until the end of the session is stored, or returns the reason why it is not.
     async fn until_stored(&self) -> Result<(), String> {
         let Some(mut written) = self.written.clone() else { return Ok(()) };
-        match tokio::time::timeout(LAST_WORDS, written.wait_for(Option::is_some)).await {
+        match tokio::time::timeout(STORE_END_TIMEOUT, written.wait_for(Option::is_some)).await {
             Ok(Ok(written)) => match &*written {
                 Some(Err(error)) => Err(error.to_string()),
                 _ => Ok(()),
             },
-            Ok(Err(_)) => Err("the task that stores it has failed".to_owned()),
-            Err(_) => Err("the store does not answer".to_owned()),
+            Ok(Err(_)) => Err("the task that writes to the store failed".to_owned()),
+            Err(_) => Err("the store did not respond in time".to_owned()),
         }
     }
 }
@@ -202,66 +202,66 @@ impl std::fmt::Debug for Sessions {
 }
 
 impl Sessions {
-    /// No sessions yet.
-    pub fn new(means: Means) -> Arc<Self> {
+    /// Creates the manager without sessions.
+    pub fn new(services: SessionServices) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
             me: Weak::clone(me),
-            means: Arc::new(means),
+            services: Arc::new(services),
             reserved: Arc::default(),
             all: RwLock::default(),
             next: std::sync::atomic::AtomicU64::new(0),
             stopping: AtomicBool::new(false),
             returning: watch::Sender::default(),
-            made: Made::default(),
+            create_requests: CreateRequests::default(),
             lineages: Mutex::default(),
         })
     }
 
-    /// Where the commands of a session are stored, if anything is.
-    fn ledger(&self, session: &Session) -> Option<SessionLedger> {
-        let store = self.means.store.clone()?;
+    /// Ledger of a session's commands; `None` without a store.
+    fn ledger(&self, session: &SessionHandle) -> Option<SessionLedger> {
+        let store = self.services.store.clone()?;
         Some(SessionLedger::new(store, &session.team, &session.id, &session.agent_id()))
     }
 
-    fn kept(&self) -> Vec<Arc<Kept>> {
+    fn entries(&self) -> Vec<Arc<ManagedSession>> {
         self.all.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
-    /// Keeps one, unless the daemon is about to end: then it is given back, to be ended.
-    fn keep(&self, kept: Kept) -> Result<Arc<Session>, Kept> {
-        self.keep_at(self.next.fetch_add(1, Ordering::Relaxed), kept)
+    /// Adds a session. Returns it if the daemon is stopping, so that the caller ends it.
+    fn add(&self, entry: ManagedSession) -> Result<Arc<SessionHandle>, ManagedSession> {
+        self.add_at(self.next.fetch_add(1, Ordering::Relaxed), entry)
     }
 
-    fn keep_at(&self, number: u64, kept: Kept) -> Result<Arc<Session>, Kept> {
-        let session = Arc::clone(&kept.session);
+    fn add_at(&self, number: u64, entry: ManagedSession) -> Result<Arc<SessionHandle>, ManagedSession> {
+        let session = Arc::clone(&entry.session);
         let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
-        // Under the lock: whoever stops says so first, and then looks who is here.
+        // Checked under the lock: `stop` sets the flag first, and then lists the sessions.
         if self.stopping.load(Ordering::Acquire) {
-            return Err(kept);
+            return Err(entry);
         }
-        all.insert(number, Arc::new(kept));
+        all.insert(number, Arc::new(entry));
         let ended: Vec<u64> =
-            all.iter().filter(|(_, kept)| kept.session.ended().is_some()).map(|(number, _)| *number).collect();
-        for number in ended.iter().take(ended.len().saturating_sub(MOST_ENDED)) {
+            all.iter().filter(|(_, entry)| entry.session.ended().is_some()).map(|(number, _)| *number).collect();
+        for number in ended.iter().take(ended.len().saturating_sub(MAX_LISTED_ENDED_SESSIONS)) {
             all.remove(number);
         }
         Ok(session)
     }
 
-    /// Enters a session's lineage and marks its creators. Called before anything of the session runs: from then on a message to a creator may be
-    /// an order to answer for it.
-    fn enter_lineage(&self, session: &Session) {
+    /// Enters a session's lineage and marks its creators. Called before the session starts, because a running session
+    /// may have questions, and a message to a creator could instruct it to answer them.
+    fn enter_lineage(&self, session: &SessionHandle) {
         let mut lineages = self.lineages.lock().unwrap_or_else(PoisonError::into_inner);
-        lineages.retain(|_, relative| relative.lineage.strong_count() > 0);
+        lineages.retain(|_, entry| entry.lineage.strong_count() > 0);
         for creator in session.lineage.creators.iter().filter_map(|id| lineages.get(id)?.state.upgrade()) {
             creator.set_has_created();
         }
-        let relative = Relative { lineage: Arc::downgrade(&session.lineage), state: Arc::downgrade(&session.state) };
-        lineages.insert(session.id.clone(), relative);
+        let entry = LineageEntry { lineage: Arc::downgrade(&session.lineage), state: Arc::downgrade(&session.state) };
+        lineages.insert(session.id.clone(), entry);
     }
 
-    /// A name that nobody who lives has: the wanted one, or one made from what runs. Nobody else gets it meanwhile.
-    fn name(&self, wanted: &NewSession) -> Result<Reserved, CreateError> {
+    /// Reserves a name that no running session has: the requested one, or one derived from the program or agent.
+    fn name(&self, wanted: &NewSession) -> Result<ReservedName, CreateError> {
         let mut reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
         let mut taken: Vec<String> =
             self.sessions().iter().filter(|one| one.ended().is_none()).map(|one| one.name()).collect();
@@ -270,148 +270,153 @@ impl Sessions {
             Some(name) if !name::is_valid(name) => return Err(CreateError::BadName(name.clone())),
             Some(name) if taken.contains(name) => return Err(CreateError::NameTaken(name.clone())),
             Some(name) => name.clone(),
-            None => name::find(&wanted.what, &taken),
+            None => name::find(&wanted.workload, &taken),
         };
         reserved.push(name.clone());
-        Ok(Reserved(Arc::clone(&self.reserved), name))
+        Ok(ReservedName(Arc::clone(&self.reserved), name))
     }
 
     /// Reserves a name that is known to be free.
-    fn reserve(&self, name: &str) -> Reserved {
+    fn reserve(&self, name: &str) -> ReservedName {
         self.reserved.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
-        Reserved(Arc::clone(&self.reserved), name.to_owned())
+        ReservedName(Arc::clone(&self.reserved), name.to_owned())
     }
 
-    /// Starts what is wanted, and writes down that it is there.
-    async fn make(&self, session: Session, wanted: &NewSession) -> Result<Kept, CreateError> {
-        let (mut kept, running) = match &wanted.what {
-            What::Program(_) => {
+    /// Starts a session and stores it.
+    async fn start_and_store(
+        &self,
+        session: SessionHandle,
+        wanted: &NewSession,
+    ) -> Result<ManagedSession, CreateError> {
+        let (mut entry, running) = match &wanted.workload {
+            Workload::Program(_) => {
                 let ledger = self.ledger(&session);
-                (make::program(&self.means, session, wanted, ledger).await?, None)
+                (start::start_program(&self.services, session, wanted, ledger).await?, None)
             }
-            What::Agent { .. } => {
-                let harness = make::harness(&self.means, &session, wanted, None).await?;
-                let (name, person) = (session.name(), make::person());
+            Workload::Agent { .. } => {
+                let harness = start::start_agent(&self.services, &session, wanted, None).await?;
+                let (name, person) = (session.name(), start::user());
                 let ledger = self.ledger(&session);
                 let running = match ledger.clone() {
                     Some(ledger) => RunningSpace::stored(&name, person, ledger),
                     None => RunningSpace::start(&name, person),
                 };
-                (make::agent(&self.means, session, wanted, harness, &running, ledger).await?, Some(running))
+                (start::attach_agent(&self.services, session, wanted, harness, &running, ledger).await?, Some(running))
             }
         };
-        if let Some(store) = &self.means.store {
-            if let Err(error) = keep::enter(store, &kept.session, wanted, &self.sessions()).await {
-                kept.end(true).await;
+        if let Some(store) = &self.services.store {
+            if let Err(error) = persist::store_new(store, &entry.session, wanted, &self.sessions()).await {
+                entry.end(true).await;
                 return Err(CreateError::Store(error.to_string()));
             }
             let subject = match running {
-                Some(RunningSpace { space, kept, .. }) => {
-                    Some(Subject::Conversation { space, kept, written: Written::default() })
+                Some(RunningSpace { space, resume_ids, .. }) => {
+                    Some(PersistedContent::Conversation { space, resume_ids, stored: PersistedItems::default() })
                 }
-                None => kept.session.surface.clone().map(Subject::Terminal),
+                None => entry.session.surface.clone().map(PersistedContent::Terminal),
             };
-            kept.written = subject.map(|subject| keep::follow(store.clone(), Arc::clone(&kept.session), subject));
+            entry.written =
+                subject.map(|subject| persist::spawn_writer(store.clone(), Arc::clone(&entry.session), subject));
         }
-        Ok(kept)
+        Ok(entry)
     }
 
-    /// Makes one, whatever was made before.
-    async fn create_anew(&self, wanted: NewSession) -> Result<Arc<Session>, CreateError> {
+    /// Creates a session regardless of its idempotency key.
+    async fn create_new(&self, wanted: NewSession) -> Result<Arc<SessionHandle>, CreateError> {
         if self.stopping.load(Ordering::Acquire) {
             return Err(CreateError::Stopping);
         }
         arguments::check(&wanted).map_err(CreateError::Arguments)?;
         let living = self.sessions().iter().filter(|one| one.ended().is_none()).count();
-        if living >= MOST_SESSIONS {
+        if living >= MAX_LIVE_SESSIONS {
             return Err(CreateError::TooMany(living));
         }
         let name = self.name(&wanted)?;
         let team = team(&wanted).to_owned();
-        if !(self.means.is_team)(&team) {
+        if !(self.services.is_team)(&team) {
             return Err(CreateError::NoSuchTeam(team));
         }
-        let session = Session::new(name::id(), &wanted, team, SystemTime::now(), state::new(name.1.clone()));
+        let session = SessionHandle::new(name::id(), &wanted, team, SystemTime::now(), state::new(name.1.clone()));
         self.enter_lineage(&session);
-        let kept = self.make(session, &wanted).await?;
-        let session = match self.keep(kept) {
+        let entry = self.start_and_store(session, &wanted).await?;
+        let session = match self.add(entry) {
             Ok(session) => session,
-            Err(kept) => {
-                kept.end(true).await;
+            Err(entry) => {
+                entry.end(true).await;
                 return Err(CreateError::Stopping);
             }
         };
-        info!(id = session.id, name = session.name(), "a session was made");
+        info!(id = session.id, name = session.name(), "session created");
         Ok(session)
     }
 
-    /// The one of this id; one that is to come back is waited for.
-    async fn back(&self, id: &str) -> Option<Arc<Session>> {
+    /// Returns the session with this id, after waiting for it to be restored.
+    async fn wait_until_restored(&self, id: &str) -> Option<Arc<SessionHandle>> {
         let _ = self.returning.subscribe().wait_for(|returning| !returning.contains_key(id)).await;
         self.session_by_id(id)
     }
 
     async fn create_once(&self, wanted: NewSession) -> Result<Created, CreateError> {
-        let Some(wish) = wanted.wish.clone() else {
-            return Ok(Created { session: self.create_anew(wanted).await?, duplicate: false });
+        let Some(key) = wanted.idempotency_key.clone() else {
+            return Ok(Created { session: self.create_new(wanted).await?, duplicate: false });
         };
-        RequestId::new(wish.as_str()).map_err(|error| CreateError::BadWish(error.to_string()))?;
-        let place = self.made.place(team(&wanted), &wish, &made::terms(&wanted))?;
+        RequestId::new(key.as_str()).map_err(|error| CreateError::InvalidIdempotencyKey(error.to_string()))?;
+        let cell = self.create_requests.cell(team(&wanted), &key, &create_requests::terms(&wanted))?;
         let mut duplicate = true;
         let making = async {
             duplicate = false;
-            self.create_anew(wanted).await.map(|session| session.id.clone())
+            self.create_new(wanted).await.map(|session| session.id.clone())
         };
-        let id = place.get_or_try_init(|| making).await?;
-        let session = self.back(id).await.ok_or_else(|| CreateError::NoSuchSession(id.clone()))?;
+        let id = cell.get_or_try_init(|| making).await?;
+        let session = self.wait_until_restored(id).await.ok_or_else(|| CreateError::NoSuchSession(id.clone()))?;
         Ok(Created { session, duplicate })
     }
 
-    /// Ends every process, and makes no more sessions. Terminal programs end for good. Sessions of agents stay in the
-    /// store as they are, to be restored by the next daemon; with `end_sessions` they end, too.
+    /// Ends all processes and refuses new sessions. Terminal programs end permanently. Agent sessions stay in the store
+    /// for the next daemon to restore, unless `end_sessions` is set.
     pub async fn stop(&self, end_sessions: bool) {
         self.stopping.store(true, Ordering::Release);
-        let kept = self.kept();
-        let live: Vec<&Arc<Kept>> = kept.iter().filter(|one| one.session.ended().is_none()).collect();
-        if !end_sessions && self.means.store.is_some() {
+        let all = self.entries();
+        let live: Vec<&Arc<ManagedSession>> = all.iter().filter(|one| one.session.ended().is_none()).collect();
+        if !end_sessions && self.services.store.is_some() {
             let now = SystemTime::now();
-            // First of all: what an agent says while it is ended is not part of the conversation.
+            // First, because reports of an agent that is ending are not part of the conversation.
             live.iter()
                 .filter(|one| one.session.agent().is_some())
                 .for_each(|one| one.session.end(Ending::Suspended, now));
         }
         futures_util::future::join_all(live.iter().map(|one| one.end(false))).await;
         if end_sessions {
-            self.give_up_returning().await;
+            self.end_unrestored().await;
         }
-        let stored = futures_util::future::join_all(kept.iter().map(|one| one.until_stored())).await;
+        let stored = futures_util::future::join_all(all.iter().map(|one| one.until_stored())).await;
         if stored.iter().any(Result::is_err) {
-            warn!("the end of some sessions is not written down");
+            warn!("the end of some sessions was not stored");
         }
     }
 }
 
-/// The team that a session is to belong to.
+/// Team of a session to be created.
 fn team(wanted: &NewSession) -> &str {
     wanted.team.as_deref().unwrap_or(DEFAULT_TEAM)
 }
 
 impl Daemon for Sessions {
-    fn sessions(&self) -> Vec<Arc<Session>> {
-        self.kept().into_iter().map(|kept| Arc::clone(&kept.session)).collect()
+    fn sessions(&self) -> Vec<Arc<SessionHandle>> {
+        self.entries().into_iter().map(|entry| Arc::clone(&entry.session)).collect()
     }
 
-    fn returning(&self) -> Vec<String> {
+    fn restoring(&self) -> Vec<String> {
         let mut names: Vec<String> = self.returning.borrow().values().map(|(name, _)| name.clone()).collect();
         names.sort_unstable();
         names
     }
 
-    fn is_returning(&self, wanted: &str) -> bool {
+    fn is_restoring(&self, wanted: &str) -> bool {
         self.returning.borrow().iter().any(|(id, (name, _))| id == wanted || name == wanted)
     }
 
-    fn returning_of(&self, teams: &BTreeSet<String>) -> Vec<(String, String)> {
+    fn restoring_of(&self, teams: &BTreeSet<String>) -> Vec<(String, String)> {
         let returning = self.returning.borrow();
         let own = returning.iter().filter(|(_, (_, team))| teams.contains(team));
         own.map(|(id, (name, _))| (id.clone(), name.clone())).collect()
@@ -421,11 +426,11 @@ impl Daemon for Sessions {
         self.lineages.lock().unwrap_or_else(PoisonError::into_inner).get(id)?.lineage.upgrade()
     }
 
-    fn create(&self, wanted: NewSession) -> BoxFuture<'_, Result<Created, CreateError>> {
+    fn create(&self, wanted: NewSession) -> DaemonFuture<'_, Result<Created, CreateError>> {
         let me = self.me.upgrade();
         Box::pin(async move {
             let me = me.ok_or(CreateError::Stopping)?;
-            // Once it is under way it goes on, whether or not the caller still waits: what runs must be known.
+            // Runs to completion even if the caller gives up, so that a started session is always listed.
             let making = tokio::spawn(async move { me.create_once(wanted).await });
             let failed = |error| CreateError::Failed { message: format!("wh failed: {error}"), hint: None };
             making.await.unwrap_or_else(|error| Err(failed(error)))
@@ -437,63 +442,64 @@ impl Daemon for Sessions {
             return Err(CreateError::BadName(name.to_owned()));
         }
         let session = self.session(id).ok_or_else(|| CreateError::NoSuchSession(id.to_owned()))?;
-        let another = |one: &Arc<Session>| one.id != session.id && one.ended().is_none() && one.name() == name;
+        let another = |one: &Arc<SessionHandle>| one.id != session.id && one.ended().is_none() && one.name() == name;
         {
-            // Held until it has the name: nobody else gets it meanwhile.
+            // Held until the session has the name, so that no other session gets it.
             let reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
             if reserved.iter().any(|one| one == name) || self.sessions().iter().any(another) {
                 return Err(CreateError::NameTaken(name.to_owned()));
             }
             session.rename(name);
         }
-        if let Some(store) = self.means.store.clone() {
+        if let Some(store) = self.services.store.clone() {
             let all = self.sessions();
             tokio::spawn(async move {
-                if let Err(error) = keep::rename(&store, Arc::clone(&session), &all).await {
-                    warn!(id = session.id, %error, "a session's name could not be kept");
+                if let Err(error) = persist::store_name(&store, Arc::clone(&session), &all).await {
+                    warn!(id = session.id, %error, "cannot store the name of a session");
                 }
             });
         }
         Ok(())
     }
 
-    fn end(&self, id: &str, now: bool) -> BoxFuture<'_, EndOutcome> {
-        let kept = self.session(id).and_then(|one| self.kept().into_iter().find(|kept| kept.session.id == one.id));
+    fn end(&self, id: &str, now: bool) -> DaemonFuture<'_, EndOutcome> {
+        let entry =
+            self.session(id).and_then(|one| self.entries().into_iter().find(|entry| entry.session.id == one.id));
         Box::pin(async move {
-            let Some(kept) = kept else { return EndOutcome::NoSuchSession };
-            let left = kept.end(now).await;
+            let Some(entry) = entry else { return EndOutcome::NoSuchSession };
+            let left = entry.end(now).await;
             if !left.is_empty() {
                 return EndOutcome::Left(left.0);
             }
             // A daemon that is killed right after the answer must not restore the session.
-            match kept.until_stored().await {
+            match entry.until_stored().await {
                 Ok(()) => EndOutcome::Ended,
                 Err(why) => EndOutcome::NotStored(why),
             }
         })
     }
 
-    fn receipt(&self, session: &Session, id: RequestId) -> BoxFuture<'_, Option<Receipt>> {
+    fn receipt(&self, session: &SessionHandle, id: RequestId) -> DaemonFuture<'_, Option<Receipt>> {
         let ledger = self.ledger(session);
         Box::pin(async move { ledger?.stored_receipt(&id).await.ok().flatten() })
     }
 
-    fn forget(&self, id: &str) -> BoxFuture<'_, bool> {
+    fn forget(&self, id: &str) -> DaemonFuture<'_, bool> {
         let found = self.session(id).filter(|one| one.ended().is_some());
         Box::pin(async move {
             let Some(found) = found else { return false };
             let gone = {
                 let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
-                let number = all.iter().find(|(_, kept)| kept.session.id == found.id).map(|(number, _)| *number);
+                let number = all.iter().find(|(_, entry)| entry.session.id == found.id).map(|(number, _)| *number);
                 number.and_then(|number| all.remove(&number))
             };
-            if let Some(store) = &self.means.store {
-                // After its last words, which would be written again otherwise.
+            if let Some(store) = &self.services.store {
+                // After its end is stored, which would write it again otherwise.
                 if let Some(gone) = gone {
                     let _ = gone.until_stored().await;
                 }
                 if let Err(error) = store.remove_session(found.id.as_str()).await {
-                    warn!(id = found.id, %error, "a session could not be forgotten for good");
+                    warn!(id = found.id, %error, "cannot remove a session from the store");
                 }
             }
             true

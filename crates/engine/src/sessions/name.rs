@@ -3,37 +3,37 @@
 use std::io::Read;
 use std::path::Path;
 
-use wh_client::What;
+use wh_client::Workload;
 
-/// The longest name.
-const LONGEST: usize = 64;
+/// Maximum bytes of a session name.
+const MAX_NAME_BYTES: usize = 64;
 
-/// Letters of an id: no two that look alike.
-const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+/// Letters of a session id, without letters that look alike.
+const ID_ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
-/// Letters in an id.
+/// Letters in a session id.
 const ID_LENGTH: usize = 10;
 
-/// Whether a session may be called so: it must do as a word of a shell and as a part of a path.
+/// True if the name is valid: usable unquoted in a shell and as a path component.
 pub(super) fn is_valid(name: &str) -> bool {
     let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    name.len() <= LONGEST
+    name.len() <= MAX_NAME_BYTES
         && name.bytes().all(letters)
         && name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// A name for what runs that is not taken.
-pub(super) fn find(what: &What, taken: &[String]) -> String {
+/// Derives a free name from the program or agent.
+pub(super) fn find(what: &Workload, taken: &[String]) -> String {
     let base = match what {
-        What::Agent { agent, .. } => agent.clone(),
-        What::Program(command) => {
+        Workload::Agent { agent, .. } => agent.clone(),
+        Workload::Program(command) => {
             let word = command.first().map(Path::new).and_then(Path::file_name).unwrap_or_default();
             word.to_string_lossy().into_owned()
         }
     };
     let mut base: String =
         base.chars().filter(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(*letter)).collect();
-    base.truncate(LONGEST - 8);
+    base.truncate(MAX_NAME_BYTES - 8);
     if !is_valid(&base) {
         base = "session".to_owned();
     }
@@ -42,17 +42,17 @@ pub(super) fn find(what: &What, taken: &[String]) -> String {
     names.find(|name| !taken.contains(name)).unwrap_or(base)
 }
 
-/// An id that no other session has had or will have.
+/// Generates a random session id.
 pub(super) fn id() -> String {
     let mut bytes = [0; ID_LENGTH];
     let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
     if read.is_err() {
-        // No chance to be had: time and process tell sessions apart as well.
+        // Without random bytes, time and process id make it unique.
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_nanos();
         let mixed = now ^ (u128::from(std::process::id()) << 64);
         bytes.iter_mut().enumerate().for_each(|(index, byte)| *byte = (mixed >> (index * 5)) as u8);
     }
-    bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect()
+    bytes.iter().map(|byte| char::from(ID_ALPHABET[usize::from(byte % 32)])).collect()
 }
 
 #[cfg(test)]
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_name_is_found_that_nobody_has() {
-        let agent = |agent: &str| What::Agent {
+        let agent = |agent: &str| Workload::Agent {
             agent: agent.to_owned(),
             model: None,
             mode: None,
@@ -80,8 +80,8 @@ mod tests {
         };
         assert_eq!(find(&agent("demo"), &[]), "demo");
         assert_eq!(find(&agent("demo"), &["demo".to_owned(), "demo-2".to_owned()]), "demo-3");
-        assert_eq!(find(&What::Program(vec!["/usr/bin/vim".into()]), &[]), "vim");
-        assert_eq!(find(&What::Program(vec!["/".into()]), &[]), "session");
+        assert_eq!(find(&Workload::Program(vec!["/usr/bin/vim".into()]), &[]), "vim");
+        assert_eq!(find(&Workload::Program(vec!["/".into()]), &[]), "session");
     }
 
     #[test]

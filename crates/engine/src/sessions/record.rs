@@ -1,16 +1,16 @@
-//! Maps a session to its stored record and back: [`of`] when it is created, [`described`] when a later daemon reads it.
+//! Converts a session to its stored record ([`of`]) and back ([`described`]).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use wh_client::{NewSession, Session, What};
+use wh_client::{NewSession, SessionHandle, Workload};
 use wh_core::terminal::Size;
 
-use super::{made, state};
+use super::{create_requests, state};
 use crate::store::{SessionKind, SessionRecord};
 
-/// Variables of a session's own environment that are stored, so that an agent that is started again finds its program and
-/// its conversations. All others may be secrets, and are not stored.
+/// Environment variables that are stored, so that a restarted agent finds its program and its conversations. Others may
+/// be secrets and are not stored.
 const STORED_VARIABLES: [&str; 16] = [
     "PATH",
     "HOME",
@@ -30,8 +30,8 @@ const STORED_VARIABLES: [&str; 16] = [
     "OPENCODE_CONFIG_DIR",
 ];
 
-/// The record of a session that is being created.
-pub(super) fn of(session: &Session, wanted: &NewSession) -> SessionRecord {
+/// Creates the record of a new session.
+pub(super) fn of(session: &SessionHandle, wanted: &NewSession) -> SessionRecord {
     let texts = |words: &[OsString]| words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let environment = wanted
         .environment
@@ -55,14 +55,14 @@ pub(super) fn of(session: &Session, wanted: &NewSession) -> SessionRecord {
         environment,
         creators: wanted.creators.clone(),
         person: wanted.person,
-        idempotency: made::create_request(wanted),
+        idempotency: create_requests::create_request(wanted),
         created_at: session.created,
         ended: None,
         resume: None,
         resume_changed: None,
     };
-    match &wanted.what {
-        What::Agent { agent, model, mode, may_skip_permissions, arguments } => SessionRecord {
+    match &wanted.workload {
+        Workload::Agent { agent, model, mode, may_skip_permissions, arguments } => SessionRecord {
             kind: SessionKind::Agent,
             agent: Some(agent.clone()),
             command: texts(arguments),
@@ -71,37 +71,37 @@ pub(super) fn of(session: &Session, wanted: &NewSession) -> SessionRecord {
             may_skip_permissions: *may_skip_permissions,
             ..record
         },
-        What::Program(command) => SessionRecord { command: texts(command), ..record },
+        Workload::Program(command) => SessionRecord { command: texts(command), ..record },
     }
 }
 
-/// The session that a record describes, and the request that would create it again. `has_created`: it has created others,
-/// which is known from their records.
-pub(super) fn described(record: &SessionRecord, has_created: bool) -> (Session, NewSession) {
+/// Restores a session and its create request from a record. `has_created` is true if other records name it as their
+/// creator.
+pub(super) fn described(record: &SessionRecord, has_created: bool) -> (SessionHandle, NewSession) {
     let words = || record.command.iter().map(OsString::from).collect();
     let what = match record.kind {
-        SessionKind::Agent => What::Agent {
+        SessionKind::Agent => Workload::Agent {
             agent: record.agent.clone().unwrap_or_default(),
             model: record.model.clone(),
             mode: record.mode.clone(),
             may_skip_permissions: record.may_skip_permissions,
             arguments: words(),
         },
-        SessionKind::Terminal => What::Program(words()),
+        SessionKind::Terminal => Workload::Program(words()),
     };
     let (columns, rows) = record.size.unwrap_or((80, 24));
     let wanted = NewSession {
-        what,
+        workload: what,
         name: Some(record.name.clone()),
         team: Some(record.team.clone()),
         directory: record.directory.clone(),
         size: Size::nearest(columns, rows),
         environment: environment(&record.environment),
-        wish: None,
+        idempotency_key: None,
         creators: record.creators.clone(),
         person: record.person,
     };
-    let session = Session::new(
+    let session = SessionHandle::new(
         record.id.clone(),
         &wanted,
         record.team.clone(),
@@ -114,7 +114,7 @@ pub(super) fn described(record: &SessionRecord, has_created: bool) -> (Session, 
     (session, wanted)
 }
 
-/// The stored variables over the daemon's own environment; `None` if nothing is stored.
+/// Stored variables over the daemon's own environment; `None` if nothing is stored.
 fn environment(stored: &BTreeMap<String, String>) -> Option<Vec<(OsString, OsString)>> {
     if stored.is_empty() {
         return None;
@@ -130,38 +130,43 @@ mod tests {
 
     use super::*;
 
-    fn wanted(what: What) -> NewSession {
+    fn wanted(what: Workload) -> NewSession {
         NewSession {
-            what,
+            workload: what,
             name: Some("one".to_owned()),
             team: Some("crew".to_owned()),
             directory: PathBuf::from("/somewhere"),
             size: Size::nearest(100, 30),
             environment: None,
-            wish: None,
+            idempotency_key: None,
             creators: vec!["s0".to_owned()],
             person: true,
         }
     }
 
-    fn round_trip(wanted: &NewSession) -> (SessionRecord, Session, NewSession) {
-        let session =
-            Session::new("s1".to_owned(), wanted, "crew".to_owned(), SystemTime::now(), state::new("one".to_owned()));
+    fn round_trip(wanted: &NewSession) -> (SessionRecord, SessionHandle, NewSession) {
+        let session = SessionHandle::new(
+            "s1".to_owned(),
+            wanted,
+            "crew".to_owned(),
+            SystemTime::now(),
+            state::new("one".to_owned()),
+        );
         let record = of(&session, wanted);
         let (read, again) = described(&record, true);
         (record, read, again)
     }
 
     #[test]
-    fn what_a_record_describes_is_what_was_recorded() {
-        let agent = What::Agent {
+    fn a_record_round_trips() {
+        let agent = Workload::Agent {
             agent: "claude".to_owned(),
             model: Some("opus".to_owned()),
             mode: Some("plan".to_owned()),
             may_skip_permissions: true,
             arguments: vec!["--verbose".into()],
         };
-        for what in [agent, What::Program(vec!["vim".into(), "a file".into()])] {
+        for what in [agent, Workload::Program(vec!["vim".into(), "a file".into()])] {
             let before = wanted(what);
             let (_, session, after) = round_trip(&before);
             assert_eq!(format!("{after:?}"), format!("{before:?}"));
@@ -171,10 +176,11 @@ mod tests {
     }
 
     #[test]
-    fn only_variables_that_are_no_secrets_are_stored() {
+    fn only_listed_variables_are_stored() {
         let given = [("HOME", "/home/ada"), ("CODEX_HOME", "/codex"), ("API_KEY", "do-not-write-me")];
         let environment = Some(given.map(|(name, value)| (name.into(), value.into())).to_vec());
-        let (record, _, after) = round_trip(&NewSession { environment, ..wanted(What::Program(vec!["vim".into()])) });
+        let (record, _, after) =
+            round_trip(&NewSession { environment, ..wanted(Workload::Program(vec!["vim".into()])) });
         let stored: Vec<_> = record.environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         assert_eq!(stored, [("CODEX_HOME", "/codex"), ("HOME", "/home/ada")]);
         let after = after.environment.unwrap();
@@ -184,8 +190,10 @@ mod tests {
 
     #[test]
     fn the_idempotency_key_is_recorded_with_its_request() {
-        let (record, ..) =
-            round_trip(&NewSession { wish: Some("once".to_owned()), ..wanted(What::Program(vec!["vim".into()])) });
+        let (record, ..) = round_trip(&NewSession {
+            idempotency_key: Some("once".to_owned()),
+            ..wanted(Workload::Program(vec!["vim".into()]))
+        });
         let create = record.idempotency.unwrap();
         assert_eq!(create.key, "once");
         assert_eq!(create.terms["what"]["command"][0], "vim");

@@ -1,5 +1,5 @@
-//! What becomes of the sessions of a daemon that is gone. Agents that can go on do, by their own means and under the same
-//! ids; what cannot is listed as lost, with all that was said in it and the last that it showed.
+//! Restores the sessions of a previous daemon. Agents resume their conversations under the same session ids. Sessions
+//! that cannot be resumed are listed as lost, with their conversation and last screen.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,44 +11,46 @@ use serde_json::Value;
 use tracing::{info, warn};
 use wh_client::{CreateError, Daemon, Ending};
 use wh_core::space::item::{Body, Item, Level, Progress};
-use wh_core::space::machine::{Left, QueuedMessage};
-use wh_core::space::{ParticipantId, kept};
+use wh_core::space::machine::{QueuedMessage, RestoredSpace};
+use wh_core::space::{ParticipantId, stored_item};
 
-use super::keep::{self, SCREEN, Subject, Written};
-use super::{Kept, MOST_SESSIONS, Reserved, Sessions, make, record};
+use super::persist::{self, PersistedContent, PersistedItems, SCREEN_ITEM_ID};
+use super::{MAX_LIVE_SESSIONS, ManagedSession, ReservedName, Sessions, record, start};
 use crate::ledger::SessionLedger;
 use crate::space::RunningSpace;
-use crate::store::{Ended, KeptItem, MOST_READ, Place, SessionKind, SessionRecord, Store, StoreError, Which};
+use crate::store::{
+    ItemPosition, MAX_READ_ITEMS, SessionEnd, SessionFilter, SessionKind, SessionRecord, Store, StoreError, StoredItem,
+};
 
-/// Sessions of earlier lives that are listed: those that ended last.
-const MOST_PAST: usize = 200;
+/// Ended sessions of previous daemons that are listed, the latest first.
+const MAX_LISTED_PAST_SESSIONS: usize = 200;
 
-/// Agents that are started at once: each is a program that wants a processor for a second.
-const AT_ONCE: usize = 4;
+/// Agents that are started concurrently; each start occupies a processor for about a second.
+const MAX_CONCURRENT_STARTS: usize = 4;
 
-/// How long an agent may take before the next is started beside it.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Time that an agent may take to start before it stops holding up the next one.
+const AGENT_RESTORE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What people are told in a conversation that goes on.
-const RESTARTED: &str = "The daemon was restarted. What was under way was cut off.";
+/// Notice in a resumed conversation.
+const RESTARTED_NOTICE: &str = "The daemon was restarted. Work in progress was cut off.";
 
-/// What has become of the sessions of earlier lives.
+/// Number of restored sessions by outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Restored {
-    /// Those that go on.
+pub struct RestoreCounts {
+    /// Sessions that were resumed.
     pub resumed: usize,
-    /// Those that could not.
+    /// Sessions that could not be resumed.
     pub lost: usize,
-    /// Those that had ended before.
+    /// Sessions that had ended before.
     pub past: usize,
 }
 
-/// Those that are to come back, each with its place in the list and its name, which nobody else gets meanwhile.
+/// Stored sessions that have not been restored yet, with their position in the list and their reserved name.
 #[derive(Debug)]
-pub struct Recalled {
-    living: Vec<(u64, SessionRecord, Reserved)>,
+pub struct PendingRestore {
+    living: Vec<(u64, SessionRecord, ReservedName)>,
     past: usize,
-    /// The sessions that created others.
+    /// Sessions that created others.
     parents: Parents,
 }
 
@@ -56,76 +58,82 @@ pub struct Recalled {
 type Parents = HashSet<String>;
 
 impl Sessions {
-    /// Reads what earlier lives have left. To be called once, before anybody is let in: from then on everybody of an earlier life is found,
-    /// here or [returning](wh_client::Daemon::is_returning).
-    pub async fn recall(self: &Arc<Self>) -> Result<Recalled, StoreError> {
-        let mut recalled = Recalled { living: Vec::new(), past: 0, parents: Parents::new() };
-        let Some(store) = self.means.store.clone() else { return Ok(recalled) };
-        let mut records = store.sessions(Which::default()).await?;
+    /// Reads the stored sessions. Call it once, before clients are served: afterwards every stored session is either
+    /// listed or [being restored](wh_client::Daemon::is_restoring).
+    pub async fn begin_restore(self: &Arc<Self>) -> Result<PendingRestore, StoreError> {
+        let mut pending = PendingRestore { living: Vec::new(), past: 0, parents: Parents::new() };
+        let Some(store) = self.services.store.clone() else { return Ok(pending) };
+        let mut records = store.sessions(SessionFilter::default()).await?;
         for record in &records {
             if let Some(create) = &record.idempotency {
-                self.made.remember(&record.team, create, &record.id);
+                self.create_requests.add_stored(&record.team, create, &record.id);
             }
-            recalled.parents.extend(record.creators.iter().cloned());
+            pending.parents.extend(record.creators.iter().cloned());
         }
         let mut ends: Vec<SystemTime> = records.iter().filter_map(|one| Some(one.ended.as_ref()?.at)).collect();
         ends.sort_unstable_by(|one, other| other.cmp(one));
-        let oldest = ends.get(MOST_PAST - 1).copied();
+        let oldest = ends.get(MAX_LISTED_PAST_SESSIONS - 1).copied();
         records.retain(|one| one.ended.as_ref().is_none_or(|ended| oldest.is_none_or(|oldest| ended.at >= oldest)));
         let first = self.next.fetch_add(records.len() as u64, Ordering::Relaxed);
         for (number, record) in (first..).zip(records) {
             if record.ended.is_some() {
-                let _ = self.keep_at(number, self.past(&store, &record, &recalled.parents).await);
-                recalled.past += 1;
+                let _ = self.add_at(number, self.ended_session(&store, &record, &pending.parents).await);
+                pending.past += 1;
             } else {
                 let name = self.reserve(&record.name);
                 let returning = (record.name.clone(), record.team.clone());
                 self.returning.send_modify(|all| drop(all.insert(record.id.clone(), returning)));
-                recalled.living.push((number, record, name));
+                pending.living.push((number, record, name));
             }
         }
-        Ok(recalled)
+        Ok(pending)
     }
 
-    /// Brings those back that were recalled. Returns when every agent has answered, or was given up.
-    pub async fn bring_back(self: &Arc<Self>, recalled: Recalled) -> Restored {
-        let Recalled { living, past, parents } = recalled;
+    /// Restores the sessions. Returns when every agent has started or failed.
+    pub async fn finish_restore(self: &Arc<Self>, pending: PendingRestore) -> RestoreCounts {
+        let PendingRestore { living, past, parents } = pending;
         let parents = Arc::new(parents);
-        let mut restored = Restored { past, ..Restored::default() };
-        let Some(store) = self.means.store.clone() else { return restored };
+        let mut restored = RestoreCounts { past, ..RestoreCounts::default() };
+        let Some(store) = self.services.store.clone() else { return restored };
         let mut back = Vec::new();
         for (place, (number, record, name)) in living.into_iter().enumerate() {
             let (sessions, store, parents) = (Arc::clone(self), store.clone(), Arc::clone(&parents));
             back.push(Box::pin(async move {
-                let room = place < MOST_SESSIONS;
-                let lives = sessions.bring_one_back(&store, number, &record, &parents, room).await;
+                let has_capacity = place < MAX_LIVE_SESSIONS;
+                let lives = sessions.restore_session(&store, number, &record, &parents, has_capacity).await;
                 drop(name);
                 sessions.returning.send_modify(|returning| drop(returning.remove(&record.id)));
                 lives
             }));
         }
-        let outcomes: Vec<bool> = futures_util::stream::iter(back).buffer_unordered(AT_ONCE).collect().await;
+        let outcomes: Vec<bool> =
+            futures_util::stream::iter(back).buffer_unordered(MAX_CONCURRENT_STARTS).collect().await;
         restored.resumed = outcomes.iter().filter(|lives| **lives).count();
         restored.lost = outcomes.len() - restored.resumed;
-        info!(?restored, "the sessions of the daemon before are back");
+        info!(?restored, "restored the sessions of the previous daemon");
         restored
     }
 
-    /// Every session is to end: those that are not back yet have ended like all others.
-    pub(super) async fn give_up_returning(&self) {
-        let Some(store) = &self.means.store else { return };
+    /// Stores an end for sessions that were not restored before the daemon stopped with `end_sessions`.
+    pub(super) async fn end_unrestored(&self) {
+        let Some(store) = &self.services.store else { return };
         let ids: Vec<String> = self.returning.borrow().keys().cloned().collect();
         for id in ids.into_iter().filter(|id| self.session_by_id(id).is_none()) {
-            let ended = Ended { at: SystemTime::now(), how: Ending::Gone(None) };
+            let ended = SessionEnd { at: SystemTime::now(), how: Ending::Gone(None) };
             let change = move |record: &mut SessionRecord| record.ended = Some(ended.clone());
             if let Err(error) = store.change_session(id.as_str(), change).await {
-                warn!(id, %error, "the end of a session could not be written down");
+                warn!(id, %error, "cannot store the end of a session");
             }
         }
     }
 
-    /// One that ended in an earlier life. Nothing of it is read before somebody asks.
-    async fn past(self: &Arc<Self>, store: &Store, record: &SessionRecord, parents: &Parents) -> Kept {
+    /// Entry of a session that ended before. Its conversation is read on the first request.
+    async fn ended_session(
+        self: &Arc<Self>,
+        store: &Store,
+        record: &SessionRecord,
+        parents: &Parents,
+    ) -> ManagedSession {
         let (mut session, wanted) = record::described(record, parents.contains(&record.id));
         self.enter_lineage(&session);
         if let Some(ended) = &record.ended {
@@ -133,24 +141,24 @@ impl Sessions {
         }
         if record.kind == SessionKind::Terminal {
             session.last_screen = last_screen(store, &record.id).await;
-            return Kept::past(session);
+            return ManagedSession::ended(session);
         }
         let (store, id) = (store.clone(), record.id.clone());
         let read = async move { items(&store, &id).await.0 };
         let ledger = self.ledger(&session);
-        let space = RunningSpace::asleep(&record.name, make::person(), read, ledger.clone());
-        make::relic(&self.means, &mut session, &wanted, space, ledger);
-        Kept::past(session)
+        let space = RunningSpace::archived(&record.name, start::user(), read, ledger.clone());
+        start::attach_archived_conversation(&self.services, &mut session, &wanted, space, ledger);
+        ManagedSession::ended(session)
     }
 
-    /// One that had not ended. Whether it goes on.
-    async fn bring_one_back(
+    /// Restores a session that had not ended. Returns true if it was resumed.
+    async fn restore_session(
         self: &Arc<Self>,
         store: &Store,
         number: u64,
         record: &SessionRecord,
         parents: &Parents,
-        room: bool,
+        has_capacity: bool,
     ) -> bool {
         let described = || record::described(record, parents.contains(&record.id));
         let (mut session, wanted) = described();
@@ -158,7 +166,7 @@ impl Sessions {
         if record.kind == SessionKind::Terminal {
             session.last_screen = last_screen(store, &record.id).await;
             session.end(Ending::Lost, SystemTime::now());
-            self.entomb(store, number, Kept::past(session)).await;
+            self.add_lost(store, number, ManagedSession::ended(session)).await;
             return false;
         }
         let (mut items, mut written) = items(store, &record.id).await;
@@ -166,119 +174,134 @@ impl Sessions {
         let queued = queued(ledger.as_ref()).await;
         let epoch = store.opening().epoch;
         let resume = record.resume.as_ref().map(|resume| resume.reveal().to_owned());
-        // One that is shown as queued and does not wait any more was handed over.
+        // A message shown as queued that is not in the queue was handed over.
         let shown_queued = items.iter().filter(|item| item.progress == Progress::Queued).count();
-        let said = items.iter().any(was_said) || shown_queued > queued.len();
-        let anew = record.has_fresh_conversation() || !said;
+        let said = items.iter().any(is_content) || shown_queued > queued.len();
+        let starts_fresh = record.has_fresh_conversation() || !said;
         let agent = record.agent.clone().unwrap_or_default();
-        let (ending, why) = if !room {
-            (Ending::Lost, "there are too many sessions already".to_owned())
-        } else if resume.is_none() && !anew {
-            (Ending::Lost, format!("{agent} had not yet said by which name"))
+        let (ending, why) = if !has_capacity {
+            (Ending::Lost, "there are too many sessions".to_owned())
+        } else if resume.is_none() && !starts_fresh {
+            (Ending::Lost, format!("{agent} had not reported a resume id"))
         } else {
             let resumed = resume.clone().map(|name| (name, record.resume_changed));
-            let started = make::harness(&self.means, &session, &wanted, resumed).await;
+            let started = start::start_agent(&self.services, &session, &wanted, resumed).await;
             match started {
                 Ok(harness) => {
-                    let notice = said.then_some(RESTARTED);
-                    let left = Left { items, queued: queued.clone(), was_running: true, epoch };
-                    let running = RunningSpace::restore(&record.name, make::person(), left, notice, ledger.clone());
+                    let notice = said.then_some(RESTARTED_NOTICE);
+                    let left = RestoredSpace { items, queued: queued.clone(), was_running: true, epoch };
+                    let running = RunningSpace::restore(&record.name, start::user(), left, notice, ledger.clone());
                     let error =
-                        match make::agent(&self.means, session, &wanted, harness, &running, ledger.clone()).await {
-                            Ok(kept) => return self.go_on(store, number, kept, running, written).await,
+                        match start::attach_agent(&self.services, session, &wanted, harness, &running, ledger.clone())
+                            .await
+                        {
+                            Ok(kept) => return self.follow_resumed(store, number, kept, running, written).await,
                             Err(error) => error,
                         };
                     let _ = running.space.end(true).await;
-                    warn!(id = record.id, %error, "a session could not be shown again");
-                    // What it was to begin with went into the space that is over.
+                    warn!(id = record.id, %error, "cannot show a restored session");
+                    // The first read moved into the failed space.
                     (session, (items, written)) = (described().0, self::items(store, &record.id).await);
                     self.enter_lineage(&session);
                     let why = error.to_string();
                     (Ending::Gone(Some(why.clone())), why)
                 }
                 Err(error) => {
-                    let why = discreet(&error, resume.as_deref());
-                    warn!(id = record.id, why, "a session could not be gone on with");
+                    let why = redact_resume_id(&error, resume.as_deref());
+                    warn!(id = record.id, why, "cannot resume a session");
                     (Ending::Gone(Some(why.clone())), why)
                 }
             }
         };
-        let notice = format!("{RESTARTED} This conversation could not be gone on with: {why}.");
+        let notice = format!("{RESTARTED_NOTICE} This conversation cannot be resumed: {why}.");
         if let Some(ledger) = &ledger {
-            ledger.give_up(queued, &format!("the session could not be restored: {why}")).await;
+            ledger.fail_queued(queued, &format!("the session could not be restored: {why}")).await;
         }
-        let left = Left { items, queued: Vec::new(), was_running: true, epoch };
-        let running = RunningSpace::restore(&record.name, make::person(), left, Some(&notice), ledger.clone());
+        let left = RestoredSpace { items, queued: Vec::new(), was_running: true, epoch };
+        let running = RunningSpace::restore(&record.name, start::user(), left, Some(&notice), ledger.clone());
         session.end(ending, SystemTime::now());
-        make::relic(&self.means, &mut session, &wanted, running.space.clone(), ledger);
-        let mut kept = Kept::past(session);
-        let subject = Subject::Conversation { space: running.space, kept: running.kept, written };
-        kept.written = Some(keep::follow(store.clone(), Arc::clone(&kept.session), subject));
-        let _ = self.keep_at(number, kept);
+        start::attach_archived_conversation(&self.services, &mut session, &wanted, running.space.clone(), ledger);
+        let mut kept = ManagedSession::ended(session);
+        let subject =
+            PersistedContent::Conversation { space: running.space, resume_ids: running.resume_ids, stored: written };
+        kept.written = Some(persist::spawn_writer(store.clone(), Arc::clone(&kept.session), subject));
+        let _ = self.add_at(number, kept);
         false
     }
 
-    /// An agent that was started: kept, followed, and waited for.
-    async fn go_on(&self, store: &Store, number: u64, mut kept: Kept, running: RunningSpace, written: Written) -> bool {
+    /// Adds and persists the session of a started agent, and waits until the agent is ready. Returns true if the
+    /// session runs.
+    async fn follow_resumed(
+        &self,
+        store: &Store,
+        number: u64,
+        mut kept: ManagedSession,
+        running: RunningSpace,
+        written: PersistedItems,
+    ) -> bool {
         let session = Arc::clone(&kept.session);
-        let subject = Subject::Conversation { space: running.space.clone(), kept: running.kept.clone(), written };
-        kept.written = Some(keep::follow(store.clone(), Arc::clone(&session), subject));
-        if let Err(kept) = self.keep_at(number, kept) {
-            // The daemon is stopping. The next one restores it.
+        let subject = PersistedContent::Conversation {
+            space: running.space.clone(),
+            resume_ids: running.resume_ids.clone(),
+            stored: written,
+        };
+        kept.written = Some(persist::spawn_writer(store.clone(), Arc::clone(&session), subject));
+        if let Err(kept) = self.add_at(number, kept) {
+            // The daemon is stopping; the next one restores it.
             kept.session.end(Ending::Suspended, SystemTime::now());
             kept.end(true).await;
             return false;
         }
         let agent = ParticipantId::from(session.agent().unwrap_or_default());
-        let ready = tokio::time::timeout(PATIENCE, make::answered(&running.space, &agent)).await;
+        let ready = tokio::time::timeout(AGENT_RESTORE_TIMEOUT, start::until_started(&running.space, &agent)).await;
         if ready.is_err() {
-            warn!(id = session.id, "an agent takes long to come back");
+            warn!(id = session.id, "an agent is slow to start");
         }
-        info!(id = session.id, name = session.name(), "a session is back");
+        info!(id = session.id, name = session.name(), "session restored");
         session.ended().is_none()
     }
 
-    /// One that is over, and of which nothing more is to be followed.
-    async fn entomb(&self, store: &Store, number: u64, kept: Kept) {
+    /// Adds a session that cannot be resumed, and stores its end.
+    async fn add_lost(&self, store: &Store, number: u64, kept: ManagedSession) {
         let id = kept.session.id.clone();
         if let Some((how, at)) = kept.session.ended() {
-            let ended = Ended { at, how };
+            let ended = SessionEnd { at, how };
             if let Err(error) =
                 store.change_session(id.as_str(), move |record| record.ended = Some(ended.clone())).await
             {
-                warn!(id, %error, "the end of a session could not be written down");
+                warn!(id, %error, "cannot store the end of a session");
             }
         }
-        let _ = self.keep_at(number, kept);
+        let _ = self.add_at(number, kept);
     }
 }
 
-/// The messages that no agent was given in an earlier life.
+/// Returns the queued messages that were not delivered.
 async fn queued(ledger: Option<&SessionLedger>) -> Vec<QueuedMessage> {
     match ledger {
         Some(ledger) => ledger.queued().await.unwrap_or_else(|error| {
-            warn!(%error, "the messages that wait for a session could not be read");
+            warn!(%error, "cannot read the queued messages of a session");
             Vec::new()
         }),
         None => Vec::new(),
     }
 }
 
-/// All that was said, in order, and what of it is written as it is.
-async fn items(store: &Store, id: &str) -> (Vec<Item>, Written) {
-    let (mut all, mut written, mut place) = (Vec::new(), Written::default(), Some(Place::START));
+/// Reads the items of a conversation in order, and collects the ids of complete ones.
+async fn items(store: &Store, id: &str) -> (Vec<Item>, PersistedItems) {
+    let (mut all, mut written, mut place) = (Vec::new(), PersistedItems::default(), Some(ItemPosition::START));
     while let Some(from) = place {
-        let page = match store.items_from(id, from, MOST_READ).await {
+        let page = match store.items_from(id, from, MAX_READ_ITEMS).await {
             Ok(page) => page,
             Err(error) => {
-                warn!(id, %error, "what was said in a session could not be read");
+                warn!(id, %error, "cannot read the items of a session");
                 break;
             }
         };
         place = page.next;
         for row in page.items {
             written.next = written.next.max(row.seq + 1);
-            let item = kept::read(&row.json).unwrap_or_else(|error| unreadable(&row, &error.to_string()));
+            let item = stored_item::read(&row.json).unwrap_or_else(|error| unreadable(&row, &error.to_string()));
             if item.progress >= Progress::Done {
                 written.settled.insert(item.id.clone());
             }
@@ -288,30 +311,30 @@ async fn items(store: &Store, id: &str) -> (Vec<Item>, Written) {
     (all, written)
 }
 
-/// What stands in the place of an item that nobody can read: its id must not be given to another.
-fn unreadable(row: &KeptItem, why: &str) -> Item {
+/// Replacement for an unreadable item, so that its id is not reused.
+fn unreadable(row: &StoredItem, why: &str) -> Item {
     let lines = vec![format!("this part of the conversation cannot be shown: {why}")];
     let body = Body::Notice { level: Level::Warning, topic: "unreadable".to_owned(), lines };
     Item::complete(row.id.as_str().into(), wh_core::space::machine::system(), SystemTime::UNIX_EPOCH, body)
 }
 
-/// True if it is more than what happens when somebody comes or goes, and more than a message that no agent was given.
-pub(super) fn was_said(item: &Item) -> bool {
+/// True for conversation content, unlike notices, presence changes and queued messages.
+pub(super) fn is_content(item: &Item) -> bool {
     item.progress != Progress::Queued && !matches!(item.body, Body::Notice { .. } | Body::Act { .. })
 }
 
 async fn last_screen(store: &Store, id: &str) -> Option<String> {
-    let page = store.items_from(id, Place::START, 1).await.ok()?;
-    let screen = page.items.into_iter().find(|row| row.id == SCREEN)?;
+    let page = store.items_from(id, ItemPosition::START, 1).await.ok()?;
+    let screen = page.items.into_iter().find(|row| row.id == SCREEN_ITEM_ID)?;
     let screen: Value = serde_json::from_str(&screen.json).ok()?;
     screen["text"].as_str().map(str::to_owned)
 }
 
-/// Why it could not be started, without the name that it was to go on by.
-fn discreet(error: &CreateError, resume: Option<&str>) -> String {
-    let text = error.told();
+/// Error text without the resume id.
+fn redact_resume_id(error: &CreateError, resume: Option<&str>) -> String {
+    let text = error.message_with_hint();
     match resume.filter(|name| !name.is_empty()) {
-        Some(name) => text.replace(&format!("{name:?}"), "of that name").replace(name, "it"),
+        Some(name) => text.replace(&format!("{name:?}"), "with that id").replace(name, "it"),
         None => text,
     }
 }

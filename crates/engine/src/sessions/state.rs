@@ -1,30 +1,30 @@
-//! The part of a session that changes: its name, its end, and the terminals attached to it.
+//! Mutable state of a session: its name, its end, and the terminals attached to it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use tokio::sync::watch;
-use wh_client::{Audience, BoxFuture, Ending, SessionState};
+use wh_client::{Audience, DaemonFuture, Ending, SessionState};
 use wh_core::terminal::Size;
 
-/// Both parts of a new session of this name.
+/// Creates both parts of a new session with this name.
 pub(super) fn new(name: String) -> (Arc<dyn SessionState>, Arc<dyn Audience>) {
-    let changing = watch::Sender::new(Changing { name, ended: None, has_created: false });
-    (Arc::new(State(changing)), Arc::new(Terminals::default()))
+    let changing = watch::Sender::new(ChangingState { name, ended: None, has_created: false });
+    (Arc::new(LiveSessionState(changing)), Arc::new(AttachedTerminals::default()))
 }
 
 #[derive(Debug)]
-struct Changing {
+struct ChangingState {
     name: String,
     ended: Option<(Ending, SystemTime)>,
     has_created: bool,
 }
 
 #[derive(Debug)]
-struct State(watch::Sender<Changing>);
+struct LiveSessionState(watch::Sender<ChangingState>);
 
-impl SessionState for State {
+impl SessionState for LiveSessionState {
     fn name(&self) -> String {
         self.0.borrow().name.clone()
     }
@@ -43,7 +43,7 @@ impl SessionState for State {
         });
     }
 
-    fn until_ended(&self) -> BoxFuture<'_, ()> {
+    fn until_ended(&self) -> DaemonFuture<'_, ()> {
         Box::pin(async {
             let _ = self.0.subscribe().wait_for(|changing| changing.ended.is_some()).await;
         })
@@ -58,26 +58,26 @@ impl SessionState for State {
     }
 }
 
-/// The terminals that are attached to a session.
+/// Terminals attached to a session.
 #[derive(Debug, Default)]
-struct Terminals {
-    /// `None`: a terminal whose size does not count.
+struct AttachedTerminals {
+    /// Sizes by terminal number; `None` for a terminal whose size does not count.
     sizes: Mutex<Vec<(u64, Option<Size>)>>,
-    /// The number of the next one.
+    /// Number of the next terminal.
     numbers: AtomicU64,
-    /// Who typed last.
+    /// Number of the terminal that typed last.
     typed: AtomicU64,
-    /// Who was last asked to leave, plus one.
+    /// Number of the last dismissed terminal, plus one.
     dismissed: watch::Sender<u64>,
 }
 
-impl Terminals {
+impl AttachedTerminals {
     fn sizes(&self) -> MutexGuard<'_, Vec<(u64, Option<Size>)>> {
         self.sizes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Audience for Terminals {
+impl Audience for AttachedTerminals {
     fn enter(&self, size: Option<Size>) -> (u64, Option<Size>) {
         let mut sizes = self.sizes();
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
@@ -109,7 +109,7 @@ impl Audience for Terminals {
         self.dismissed.send_replace(self.typed.load(Ordering::Relaxed) + 1);
     }
 
-    fn dismissed(&self, number: u64) -> BoxFuture<'_, ()> {
+    fn dismissed(&self, number: u64) -> DaemonFuture<'_, ()> {
         Box::pin(async move {
             let mut dismissed = self.dismissed.subscribe();
             dismissed.mark_unchanged();
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn the_smallest_terminal_decides_the_size() {
         let size = |columns, rows| Some(Size { columns, rows });
-        let audience = Terminals::default();
+        let audience = AttachedTerminals::default();
         let (boundless, fits) = audience.enter(None);
         assert_eq!(fits, None, "a size that no terminal has does not count");
         let (first, fits) = audience.enter(size(120, 40));

@@ -1,4 +1,4 @@
-//! Sessions over several lives of a daemon that is never asked to end.
+//! Sessions across daemon restarts. The daemons are always killed, never stopped.
 
 mod mute;
 mod stop;
@@ -10,11 +10,11 @@ use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
 use wh_agents::Catalog;
-use wh_agents::port::Agent;
-use wh_client::{CreateError, Daemon, EndOutcome, Ending, NewSession, Session, What};
+use wh_agents::interface::Agent;
+use wh_client::{CreateError, Daemon, EndOutcome, Ending, NewSession, SessionHandle, Workload};
 use wh_core::receipt::Stage;
 use wh_core::space::ParticipantId;
-use wh_core::space::command::{Command, Done};
+use wh_core::space::command::{CommandAccepted, ConversationCommand};
 use wh_core::space::harness::Call;
 use wh_core::space::item::{Body, Item, Progress};
 use wh_core::space::question::Closing;
@@ -22,28 +22,28 @@ use wh_core::space::state::State;
 use wh_core::terminal::{Exit, Size};
 use wh_demo::{Demo, DemoOptions};
 
-use super::keep::{self, Subject};
-use super::{Kept, Means, Restored, Sessions, state};
+use super::persist::{self, PersistedContent};
+use super::{ManagedSession, RestoreCounts, SessionServices, Sessions, state};
 use crate::space::RunningSpace;
-use crate::store::{Place, Store, StoreError, Which};
+use crate::store::{ItemPosition, SessionFilter, Store, StoreError};
 use crate::terminal::{HostSpec, ScreenSpec, host};
 use mute::Mute;
 
 const SIZE: Size = Size { columns: 80, rows: 24 };
 
-/// Where the lives of a daemon leave what they leave.
-struct Home {
+/// State directory shared by successive daemons.
+struct DaemonHome {
     folder: TempDir,
 }
 
-/// One of them.
-struct Life {
+/// A run of a daemon.
+struct DaemonRun {
     sessions: Arc<Sessions>,
     store: Store,
-    restored: Restored,
+    restored: RestoreCounts,
 }
 
-impl Home {
+impl DaemonHome {
     fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
@@ -52,24 +52,24 @@ impl Home {
         self.folder.path()
     }
 
-    /// Lives until `live` is done, and is gone then without another word: every task is dropped where it stands.
-    fn live<T>(&self, live: impl AsyncFnOnce(&Life) -> T) -> T {
+    /// Runs a daemon until `live` returns, and then kills it: every task is dropped where it is.
+    fn live<T>(&self, live: impl AsyncFnOnce(&DaemonRun) -> T) -> T {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let store = Store::open(self.state().join("store")).unwrap();
         let kept = store.clone();
-        let came_to = runtime.block_on(async {
-            let sessions = Sessions::new(means(store.clone()));
-            let restored = sessions.bring_back(sessions.recall().await.unwrap()).await;
-            live(&Life { sessions, store, restored }).await
+        let result = runtime.block_on(async {
+            let sessions = Sessions::new(services(store.clone()));
+            let restored = sessions.finish_restore(sessions.begin_restore().await.unwrap()).await;
+            live(&DaemonRun { sessions, store, restored }).await
         });
         runtime.shutdown_timeout(Duration::from_secs(30));
         let closing = tokio::runtime::Builder::new_current_thread().build().unwrap();
         closing.block_on(kept.close()).unwrap();
-        came_to
+        result
     }
 
     fn wanted(&self, agent: &str, name: &str) -> NewSession {
-        let what = What::Agent {
+        let what = Workload::Agent {
             agent: agent.to_owned(),
             model: None,
             mode: None,
@@ -81,22 +81,22 @@ impl Home {
             ("SECRET_KEY".into(), "do-not-write-me".into()),
         ];
         NewSession {
-            what,
+            workload: what,
             name: Some(name.to_owned()),
             team: None,
             directory: self.state().to_owned(),
             size: SIZE,
             environment: Some(environment),
-            wish: None,
+            idempotency_key: None,
             creators: Vec::new(),
             person: false,
         }
     }
 }
 
-fn means(store: Store) -> Means {
+fn services(store: Store) -> SessionServices {
     let demo = Demo::new(DemoOptions { pace: Duration::ZERO, ..DemoOptions::default() });
-    Means {
+    SessionServices {
         catalog: {
             let (demo, mute): (Arc<dyn Agent>, Arc<dyn Agent>) = (Arc::new(demo), Arc::new(Mute));
             Box::new(move |_| Ok(Catalog::of(vec![Arc::clone(&demo), Arc::clone(&mute)])))
@@ -115,7 +115,7 @@ fn means(store: Store) -> Means {
     }
 }
 
-/// Waits for something that only shows in what is written.
+/// Waits for something that is only visible in the store.
 async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let waiting = async {
         while !holds().await {
@@ -125,30 +125,34 @@ async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     tokio::time::timeout(Duration::from_secs(60), waiting).await.unwrap_or_else(|_| panic!("never: {what}"));
 }
 
-impl Life {
-    fn session(&self, id: &str) -> Arc<Session> {
+impl DaemonRun {
+    fn session(&self, id: &str) -> Arc<SessionHandle> {
         self.sessions.session(id).expect("the session is there")
     }
 
-    async fn create(&self, wanted: NewSession) -> Arc<Session> {
+    async fn create(&self, wanted: NewSession) -> Arc<SessionHandle> {
         self.sessions.create(wanted).await.unwrap().session
     }
 
-    async fn look<T: Send + 'static>(&self, session: &Session, look: impl FnOnce(&State) -> T + Send + 'static) -> T {
+    async fn look<T: Send + 'static>(
+        &self,
+        session: &SessionHandle,
+        look: impl FnOnce(&State) -> T + Send + 'static,
+    ) -> T {
         look(&session.conversation.as_ref().unwrap().space.watch().await.unwrap().state)
     }
 
-    async fn command(&self, session: &Session, command: Command) -> Done {
+    async fn command(&self, session: &SessionHandle, command: ConversationCommand) -> CommandAccepted {
         let conversation = session.conversation.as_ref().unwrap();
         conversation.space.command(conversation.me.clone(), None, command).await.unwrap().unwrap()
     }
 
-    async fn say(&self, session: &Session, text: &str) -> Done {
-        self.command(session, Command::say(text.to_owned(), None)).await
+    async fn say(&self, session: &SessionHandle, text: &str) -> CommandAccepted {
+        self.command(session, ConversationCommand::say(text.to_owned(), None)).await
     }
 
-    /// Says something, and waits until the agent is done with it.
-    async fn turn(&self, session: &Session, text: &str) {
+    /// Sends a message and waits until its turn is finished.
+    async fn turn(&self, session: &SessionHandle, text: &str) {
         let id = self.say(session, text).await.receipt.request_id;
         eventually("the turn is over", async || {
             let id = id.clone();
@@ -158,13 +162,13 @@ impl Life {
         .await;
     }
 
-    /// What the demo says of itself.
-    async fn status(&self, session: &Session) -> String {
-        let call = Command::Call(Some(ParticipantId::from("demo")), Call::ReportStatus);
+    /// Status as reported by the demo agent.
+    async fn status(&self, session: &SessionHandle) -> String {
+        let call = ConversationCommand::Call(Some(ParticipantId::from("demo")), Call::ReportStatus);
         self.command(session, call).await.lines.join(" ")
     }
 
-    async fn items(&self, session: &Session) -> Vec<Item> {
+    async fn items(&self, session: &SessionHandle) -> Vec<Item> {
         self.look(session, |state| {
             state.check().unwrap();
             state.items.iter().map(|item| (**item).clone()).collect()
@@ -172,12 +176,13 @@ impl Life {
         .await
     }
 
-    /// Waits until all that was said is written, and the name to go on by; returns all that was said.
-    async fn written(&self, session: &Session, named: bool) -> Vec<Item> {
+    /// Waits until all items and the resume id are stored; returns the items.
+    async fn written(&self, session: &SessionHandle, named: bool) -> Vec<Item> {
         eventually("all is written", async || {
             let items = self.items(session).await;
-            let page = self.store.items_from(session.id.as_str(), Place::START, 2000).await.unwrap();
-            let read: Vec<Item> = page.items.iter().map(|row| wh_core::space::kept::read(&row.json).unwrap()).collect();
+            let page = self.store.items_from(session.id.as_str(), ItemPosition::START, 2000).await.unwrap();
+            let read: Vec<Item> =
+                page.items.iter().map(|row| wh_core::space::stored_item::read(&row.json).unwrap()).collect();
             let record = self.store.session(session.id.as_str()).await.unwrap().unwrap();
             read == items && record.resume.is_some() == named
         })
@@ -195,13 +200,13 @@ fn notices(items: &[Item]) -> Vec<String> {
 }
 
 #[test]
-fn an_agent_goes_on_under_the_same_id_and_remembers() {
-    let home = Home::new();
+fn an_agent_resumes_its_conversation_under_the_same_session_id() {
+    let home = DaemonHome::new();
     let (id, before) = home.live(async |life| {
-        assert_eq!(life.restored, Restored::default());
+        assert_eq!(life.restored, RestoreCounts::default());
         let session = life.create(NewSession { team: Some("crew".into()), ..home.wanted("demo", "one") }).await;
         life.turn(&session, "hello there").await;
-        life.command(&session, Command::Model(None, Some("brief".to_owned()))).await;
+        life.command(&session, ConversationCommand::Model(None, Some("brief".to_owned()))).await;
         let before = life.written(&session, true).await;
         eventually("the model is written", async || {
             let record = life.store.session(session.id.as_str()).await.unwrap().unwrap();
@@ -211,7 +216,7 @@ fn an_agent_goes_on_under_the_same_id_and_remembers() {
         (session.id.clone(), before)
     });
     let second = home.live(async |life| {
-        assert_eq!(life.restored, Restored { resumed: 1, lost: 0, past: 0 });
+        assert_eq!(life.restored, RestoreCounts { resumed: 1, lost: 0, past: 0 });
         let session = life.session("one");
         assert_eq!((&session.id, session.team.as_str(), session.ended()), (&id, "crew", None));
         let items = life.items(&session).await;
@@ -233,7 +238,7 @@ fn an_agent_goes_on_under_the_same_id_and_remembers() {
 
 #[test]
 fn creators_survive_a_restart_and_a_session_knows_that_it_has_created_others() {
-    let home = Home::new();
+    let home = DaemonHome::new();
     let (parent, child) = home.live(async |life| {
         let parent = life.create(home.wanted("demo", "parent")).await;
         assert!(!parent.standing().has_created);
@@ -250,8 +255,8 @@ fn creators_survive_a_restart_and_a_session_knows_that_it_has_created_others() {
 }
 
 #[test]
-fn what_was_under_way_is_cut_off_and_no_secret_is_told() {
-    let home = Home::new();
+fn work_in_progress_is_cut_off_and_no_secret_is_shown() {
+    let home = DaemonHome::new();
     let (id, name) = home.live(async |life| {
         let session = life.create(home.wanted("demo", "one")).await;
         life.say(&session, "/demo ask").await;
@@ -274,7 +279,7 @@ fn what_was_under_way_is_cut_off_and_no_secret_is_told() {
         life.turn(&session, "hello").await;
         let shown = life.look(&session, |state| format!("{state:?}")).await;
         assert!(shown.contains("hello") && !shown.contains(&name));
-        // What was cut is written so, too.
+        // Items that were cut off are stored as such.
         let all = life.written(&session, true).await;
         assert!(all.iter().any(|item| matches!(&item.body, Body::Question { closing: Some(_), .. })));
     });
@@ -283,8 +288,8 @@ fn what_was_under_way_is_cut_off_and_no_secret_is_told() {
 }
 
 #[test]
-fn what_cannot_be_gone_on_with_is_over_and_can_still_be_read() {
-    let home = Home::new();
+fn a_session_that_cannot_be_resumed_has_ended_and_can_still_be_read() {
+    let home = DaemonHome::new();
     let (id, before, name) = home.live(async |life| {
         let session = life.create(home.wanted("demo", "one")).await;
         life.turn(&session, "hello").await;
@@ -294,7 +299,7 @@ fn what_cannot_be_gone_on_with_is_over_and_can_still_be_read() {
     });
     std::fs::remove_dir_all(home.state().join("wheelhouse/demo")).unwrap();
     let (ending, after) = home.live(async |life| {
-        assert_eq!(life.restored, Restored { resumed: 0, lost: 1, past: 0 });
+        assert_eq!(life.restored, RestoreCounts { resumed: 0, lost: 1, past: 0 });
         let session = life.session(&id);
         let Some((Ending::Gone(Some(why)), _)) = session.ended() else { panic!("{:?}", session.ended()) };
         assert!(why.contains("Demo has no conversation"), "{why}");
@@ -302,9 +307,9 @@ fn what_cannot_be_gone_on_with_is_over_and_can_still_be_read() {
         let items = life.items(&session).await;
         assert_eq!(items[..before.len()], before[..]);
         assert!(notices(&items).last().unwrap().contains(&why));
-        assert!(session.surface.as_ref().unwrap().facts().await.is_ok(), "it can be looked at");
+        assert!(session.surface.as_ref().unwrap().facts().await.is_ok(), "its screen can be read");
         let said = session.conversation.as_ref().unwrap();
-        let refused = Command::say("hello?".to_owned(), None);
+        let refused = ConversationCommand::say("hello?".to_owned(), None);
         assert!(said.space.command(said.me.clone(), None, refused).await.unwrap().is_err());
         assert_eq!(life.create(home.wanted("demo", "one")).await.name(), "one", "its name is free");
         (session.ended().unwrap().0, life.written(&session, true).await)
@@ -313,15 +318,15 @@ fn what_cannot_be_gone_on_with_is_over_and_can_still_be_read() {
         assert_eq!((life.restored.past, life.restored.resumed), (1, 1));
         let session = life.session(&id);
         assert_eq!(session.ended().unwrap().0, ending);
-        assert_eq!(life.items(&session).await, after, "nothing is added to what is over");
+        assert_eq!(life.items(&session).await, after, "nothing is added to an ended session");
         assert!(session.surface.as_ref().unwrap().facts().await.is_ok());
-        assert_ne!(life.session("one").id, id, "names belong to the living first");
+        assert_ne!(life.session("one").id, id, "a running session comes first under its name");
     });
 }
 
 #[test]
-fn one_without_a_name_to_go_on_by_begins_anew_if_nothing_was_said_and_is_lost_otherwise() {
-    let home = Home::new();
+fn a_session_without_a_resume_id_restarts_if_empty_and_is_lost_otherwise() {
+    let home = DaemonHome::new();
     let (silent, spoken) = home.live(async |life| {
         let silent = life.create(home.wanted("mute", "silent")).await;
         let spoken = life.create(home.wanted("mute", "spoken")).await;
@@ -331,7 +336,7 @@ fn one_without_a_name_to_go_on_by_begins_anew_if_nothing_was_said_and_is_lost_ot
         (silent.id.clone(), spoken.id.clone())
     });
     home.live(async |life| {
-        assert_eq!(life.restored, Restored { resumed: 1, lost: 1, past: 0 });
+        assert_eq!(life.restored, RestoreCounts { resumed: 1, lost: 1, past: 0 });
         let (silent, spoken) = (life.session(&silent), life.session(&spoken));
         assert_eq!(silent.ended(), None);
         life.turn(&silent, "hello").await;
@@ -344,13 +349,13 @@ fn one_without_a_name_to_go_on_by_begins_anew_if_nothing_was_said_and_is_lost_ot
 }
 
 #[test]
-fn one_that_began_anew_has_nothing_to_lose() {
-    let home = Home::new();
+fn a_session_with_a_fresh_conversation_is_restarted() {
+    let home = DaemonHome::new();
     let id = home.live(async |life| {
         let session = life.create(home.wanted("mute", "one")).await;
         life.turn(&session, "call me secret").await;
         life.written(&session, true).await;
-        life.command(&session, Command::Call(None, Call::Restart)).await;
+        life.command(&session, ConversationCommand::Call(None, Call::Restart)).await;
         life.written(&session, false).await;
         session.id.clone()
     });
@@ -358,16 +363,16 @@ fn one_that_began_anew_has_nothing_to_lose() {
         assert_eq!(life.restored.resumed, 1);
         let session = life.session(&id);
         life.turn(&session, "hello").await;
-        assert!(life.items(&session).await.len() > 5, "what was said before is still shown");
+        assert!(life.items(&session).await.len() > 5, "earlier items are still shown");
     });
 }
 
 #[test]
-fn what_a_terminal_showed_last_outlives_it() {
-    let home = Home::new();
+fn the_last_screen_of_a_terminal_survives_a_restart() {
+    let home = DaemonHome::new();
     let (id, raw) = home.live(async |life| {
-        // A terminal of ours in the place of a program's: how it is followed is the same.
-        let wanted = NewSession { what: What::Program(vec!["sh".into()]), ..home.wanted("demo", "shell") };
+        // A hosted terminal in place of a program's; it is persisted the same way.
+        let wanted = NewSession { workload: Workload::Program(vec!["sh".into()]), ..home.wanted("demo", "shell") };
         let running = RunningSpace::start("test", "human".into());
         let spec = HostSpec {
             command: vec!["sh".into()],
@@ -380,17 +385,18 @@ fn what_a_terminal_showed_last_outlives_it() {
         };
         let (hosted, mut program) = host(spec).await.unwrap();
         let mut session =
-            Session::new("t1".into(), &wanted, "default".into(), SystemTime::now(), state::new("shell".into()));
+            SessionHandle::new("t1".into(), &wanted, "default".into(), SystemTime::now(), state::new("shell".into()));
         session.surface = Some(hosted.surface.clone());
-        keep::enter(&life.store, &session, &wanted, &[]).await.unwrap();
+        persist::store_new(&life.store, &session, &wanted, &[]).await.unwrap();
         let session = Arc::new(session);
-        let written = keep::follow(life.store.clone(), Arc::clone(&session), Subject::Terminal(hosted.surface));
-        assert!(life.sessions.keep(Kept { session, live: None, written: Some(written) }).is_ok());
+        let written =
+            persist::spawn_writer(life.store.clone(), Arc::clone(&session), PersistedContent::Terminal(hosted.surface));
+        assert!(life.sessions.add(ManagedSession { session, live: None, written: Some(written) }).is_ok());
         for line in ["one\r\n", "\x1b[31mtwo\x1b[m\r\n", "three"] {
             program.line.write_all(line.as_bytes()).await.unwrap();
             let word = line.trim_end().trim_start_matches("\x1b[31m").trim_end_matches("\x1b[m").to_owned();
             eventually("the screen is written", async || {
-                let page = life.store.items_from("t1", Place::START, 1).await.unwrap();
+                let page = life.store.items_from("t1", ItemPosition::START, 1).await.unwrap();
                 page.items.iter().any(|row| row.json.contains(&word))
             })
             .await;
@@ -411,13 +417,13 @@ fn what_a_terminal_showed_last_outlives_it() {
 }
 
 #[test]
-fn a_wish_makes_one_session_also_across_lives() {
-    let home = Home::new();
-    let wish = |name: &str| NewSession { wish: Some("wish-1".to_owned()), ..home.wanted("demo", name) };
+fn an_idempotency_key_creates_one_session_across_restarts() {
+    let home = DaemonHome::new();
+    let keyed = |name: &str| NewSession { idempotency_key: Some("wish-1".to_owned()), ..home.wanted("demo", name) };
     let id = home.live(async |life| {
-        let (one, other) = tokio::join!(life.sessions.create(wish("one")), life.sessions.create(wish("one")));
+        let (one, other) = tokio::join!(life.sessions.create(keyed("one")), life.sessions.create(keyed("one")));
         let (one, other) = (one.unwrap(), other.unwrap());
-        // Both are made at once; either may be first.
+        // Concurrent creates; either may be first.
         assert_eq!(one.session.id, other.session.id);
         assert_ne!(one.duplicate, other.duplicate);
         life.turn(&one.session, "hello").await;
@@ -425,31 +431,31 @@ fn a_wish_makes_one_session_also_across_lives() {
         one.session.id.clone()
     });
     home.live(async |life| {
-        let again = life.sessions.create(wish("one")).await.unwrap();
+        let again = life.sessions.create(keyed("one")).await.unwrap();
         assert_eq!((again.duplicate, &again.session.id), (true, &id));
         life.sessions.end(&id, false).await;
         life.written(&again.session, true).await;
     });
     home.live(async |life| {
-        let past = life.sessions.create(wish("one")).await.unwrap();
+        let past = life.sessions.create(keyed("one")).await.unwrap();
         assert!(past.duplicate && past.session.ended().is_some());
-        let wrong = NewSession { wish: Some("x".repeat(1000)), ..home.wanted("demo", "two") };
-        assert!(matches!(life.sessions.create(wrong).await, Err(CreateError::BadWish(_))));
-        assert!(matches!(life.sessions.create(wish("two")).await, Err(CreateError::WishReused(_))));
-        let crew = NewSession { team: Some("crew".to_owned()), ..wish("two") };
-        assert!(!life.sessions.create(crew).await.unwrap().duplicate, "each team has names of its own");
+        let wrong = NewSession { idempotency_key: Some("x".repeat(1000)), ..home.wanted("demo", "two") };
+        assert!(matches!(life.sessions.create(wrong).await, Err(CreateError::InvalidIdempotencyKey(_))));
+        assert!(matches!(life.sessions.create(keyed("two")).await, Err(CreateError::IdempotencyKeyReused(_))));
+        let crew = NewSession { team: Some("crew".to_owned()), ..keyed("two") };
+        assert!(!life.sessions.create(crew).await.unwrap().duplicate, "each team has its own keys");
         let nowhere = NewSession { team: Some("../nowhere".to_owned()), ..home.wanted("demo", "three") };
         assert!(matches!(life.sessions.create(nowhere).await, Err(CreateError::NoSuchTeam(_))));
     });
 }
 
 #[test]
-fn what_is_made_is_listed_though_nobody_waits_for_it() {
-    let home = Home::new();
+fn a_session_is_listed_even_if_its_creator_gave_up() {
+    let home = DaemonHome::new();
     home.live(async |life| {
         for number in 0..20 {
             let mut making = life.sessions.create(home.wanted("demo", &format!("s{number}")));
-            // Asked for, and then dropped at some moment.
+            // Started, and dropped at varying moments.
             let _ = tokio::time::timeout(Duration::from_micros(number * 300), &mut making).await;
             drop(making);
         }
@@ -458,8 +464,8 @@ fn what_is_made_is_listed_though_nobody_waits_for_it() {
 }
 
 #[test]
-fn what_is_forgotten_is_not_held_by_anybody() {
-    let home = Home::new();
+fn a_forgotten_session_is_dropped() {
+    let home = DaemonHome::new();
     home.live(async |life| {
         let session = life.create(home.wanted("demo", "one")).await;
         life.turn(&session, "hello").await;
@@ -473,7 +479,7 @@ fn what_is_forgotten_is_not_held_by_anybody() {
 
 #[test]
 fn an_end_that_cannot_be_stored_is_not_reported_as_ended() {
-    let home = Home::new();
+    let home = DaemonHome::new();
     home.live(async |life| {
         let session = life.create(home.wanted("demo", "one")).await;
         life.written(&session, true).await;
@@ -488,8 +494,8 @@ fn an_end_that_cannot_be_stored_is_not_reported_as_ended() {
 }
 
 #[test]
-fn names_and_ends_are_kept_and_what_is_forgotten_is_gone() {
-    let home = Home::new();
+fn names_and_ends_are_stored_and_forgotten_sessions_are_removed() {
+    let home = DaemonHome::new();
     let (renamed, ended) = home.live(async |life| {
         let (one, other) = tokio::join!(
             life.sessions.create(home.wanted("demo", "one")),
@@ -499,7 +505,7 @@ fn names_and_ends_are_kept_and_what_is_forgotten_is_gone() {
         assert_eq!(taken, 1, "one of two gets the name");
         let renamed = one.or(other).unwrap().session;
         life.sessions.rename(&renamed.id, "two").unwrap();
-        // A name that was let go is free at once, whatever is written by then.
+        // A released name is free at once, whatever the store knows by then.
         let mut ended = life.create(home.wanted("demo", "one")).await;
         for _ in 0..8 {
             assert_eq!(life.sessions.end(&ended.id, false).await, EndOutcome::Ended);
@@ -512,33 +518,29 @@ fn names_and_ends_are_kept_and_what_is_forgotten_is_gone() {
         assert_eq!(life.sessions.end(&another.id, false).await, EndOutcome::Ended);
         assert!(life.sessions.forget(&another.id).await);
         eventually("name and end are written", async || {
-            let all = life.store.sessions(Which::default()).await.unwrap();
+            let all = life.store.sessions(SessionFilter::default()).await.unwrap();
             all.iter().any(|one| one.name == "two" && one.resume.is_some()) && all.iter().any(|one| one.ended.is_some())
         })
         .await;
         (renamed.id.clone(), ended.id.clone())
     });
     home.live(async |life| {
-        assert_eq!(life.restored, Restored { resumed: 1, lost: 0, past: 1 });
+        assert_eq!(life.restored, RestoreCounts { resumed: 1, lost: 0, past: 1 });
         assert_eq!(life.session(&renamed).name(), "two");
         assert_eq!(life.session(&ended).ended().unwrap().0, Ending::Gone(None));
         assert!(life.sessions.forget(&ended).await);
         life.sessions.stop(true).await;
     });
     home.live(async |life| {
-        assert_eq!(
-            life.restored,
-            Restored { resumed: 0, lost: 0, past: 1 },
-            "what was asked to end does not come back"
-        );
+        assert_eq!(life.restored, RestoreCounts { resumed: 0, lost: 0, past: 1 }, "an ended session is not restored");
         assert!(life.sessions.session(&ended).is_none());
         assert!(!matches!(life.session(&renamed).ended().unwrap().0, Ending::Exited(Exit::Code(_)) | Ending::Lost));
     });
 }
 
 #[test]
-fn who_is_to_come_back_is_here_or_returning_from_the_moment_that_it_is_known() {
-    let home = Home::new();
+fn a_stored_session_is_always_either_listed_or_being_restored() {
+    let home = DaemonHome::new();
     let ids: Vec<String> = home.live(async |life| {
         let mut ids = Vec::new();
         for number in 0..6 {
@@ -549,27 +551,27 @@ fn who_is_to_come_back_is_here_or_returning_from_the_moment_that_it_is_known() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let store = Store::open(home.state().join("store")).unwrap();
     runtime.block_on(async {
-        let sessions = Sessions::new(means(store.clone()));
-        assert!(!sessions.is_returning(&ids[0]), "nobody knows of it yet");
-        let recalled = sessions.recall().await.unwrap();
-        assert_eq!(sessions.returning(), ["s0", "s1", "s2", "s3", "s4", "s5"]);
+        let sessions = Sessions::new(services(store.clone()));
+        assert!(!sessions.is_restoring(&ids[0]), "the store was not read yet");
+        let pending = sessions.begin_restore().await.unwrap();
+        assert_eq!(sessions.restoring(), ["s0", "s1", "s2", "s3", "s4", "s5"]);
         assert!(matches!(sessions.create(home.wanted("mute", "s1")).await, Err(CreateError::NameTaken(_))));
         let restoring = tokio::spawn({
             let sessions = Arc::clone(&sessions);
-            async move { sessions.bring_back(recalled).await }
+            async move { sessions.finish_restore(pending).await }
         });
         let mut looked = 0;
         while looked == 0 || !restoring.is_finished() {
             for id in &ids {
-                // In the order in which a message is looked at.
-                let returning = sessions.is_returning(id.as_str());
-                assert!(sessions.session_by_id(id).is_some() || returning, "{id} is nowhere");
+                // In the order in which a message is resolved.
+                let returning = sessions.is_restoring(id.as_str());
+                assert!(sessions.session_by_id(id).is_some() || returning, "{id} is neither listed nor being restored");
             }
-            assert!(!sessions.is_returning("another"));
+            assert!(!sessions.is_restoring("another"));
             looked += 1;
             tokio::task::yield_now().await;
         }
         assert_eq!(restoring.await.unwrap().resumed, ids.len());
-        assert!(ids.iter().all(|id| !sessions.is_returning(id) && sessions.session_by_id(id).is_some()));
+        assert!(ids.iter().all(|id| !sessions.is_restoring(id) && sessions.session_by_id(id).is_some()));
     });
 }

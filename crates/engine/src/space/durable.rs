@@ -1,5 +1,5 @@
-//! Commands of a space that are stored: begun before the machine has them, settled when it is known what came of them. A
-//! message is stored before it is acknowledged, and taken out of the queue before its agent is given it.
+//! Stored commands of a space: entered before the machine receives them, settled once their result is known. A message
+//! is stored before it is acknowledged, and removed from the queue before it is delivered to its agent.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::poll_fn;
@@ -9,135 +9,136 @@ use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::oneshot;
-use wh_client::Until;
+use wh_client::ReplyStage;
 use wh_core::receipt::{Receipt, Stage};
 use wh_core::request::{Content, Request, RequestId};
-use wh_core::space::command::{Command, Done, Refusal};
+use wh_core::space::command::{CommandAccepted, ConversationCommand, SpaceRefusal};
 use wh_core::space::harness::{Order, Outcome, Report};
-use wh_core::space::machine::{Input, QueuedMessage, Ticket};
+use wh_core::space::machine::{QueuedMessage, SpaceInput, Ticket};
 use wh_core::space::{ParticipantId, TurnId};
 
-use super::task::{Task, now};
-use crate::ledger::{Beginning, BegunCommand, SessionLedger};
+use super::task::{SpaceTask, now};
+use crate::ledger::{BeginQueue, BegunCommand, SessionLedger};
 use crate::store::{self, Begun, StoreError};
 
-pub(super) type Reply = oneshot::Sender<Result<Done, Refusal>>;
+pub(super) type CommandReply = oneshot::Sender<Result<CommandAccepted, SpaceRefusal>>;
 
 /// A command on its way to the machine.
-pub(super) struct Asked {
+pub(super) struct IncomingCommand {
     pub by: ParticipantId,
     pub request: Option<Request>,
-    pub command: Command,
-    pub until: Until,
-    pub reply: Reply,
+    pub command: ConversationCommand,
+    pub until: ReplyStage,
+    pub reply: CommandReply,
 }
 
-impl Asked {
-    /// True if a message that is queued is acknowledged before its delivery.
+impl IncomingCommand {
+    /// True if a queued message is acknowledged before its delivery.
     fn acknowledged_when_queued(&self) -> bool {
-        !matches!(self.command, Command::Say { interrupt: true, .. })
+        !matches!(self.command, ConversationCommand::Say { interrupt: true, .. })
     }
 }
 
-/// Whoever waits for the machine's answer.
-pub(super) struct Asking {
-    reply: Reply,
-    until: Until,
-    /// Its command is a message that waits for its turn, and so is the caller.
+/// Caller that waits for the machine's answer to its command.
+pub(super) struct CommandCaller {
+    reply: CommandReply,
+    until: ReplyStage,
+    /// True for a message that is acknowledged only once it leaves the queue.
     waits_in_queue: bool,
-    /// The id under which the command is stored.
+    /// Id under which the command is stored.
     stored: Option<RequestId>,
 }
 
-/// The commands of a space that are stored.
-pub(super) struct Stored {
+/// Stored commands of a space.
+pub(super) struct StoredSpaceCommands {
     ledger: SessionLedger,
-    beginning: Beginning<Entering>,
-    /// Retries of commands that are being begun.
-    repeated: HashMap<RequestId, Vec<Asked>>,
+    beginning: BeginQueue<BeginningCommand>,
+    /// Retries that arrived while their command was being entered.
+    retries: HashMap<RequestId, Vec<IncomingCommand>>,
     /// Commands without a final receipt.
-    open: HashMap<RequestId, Open>,
-    /// Orders that wait until it is stored that a message is handed over.
+    open: HashMap<RequestId, OpenCommand>,
+    /// Orders held back until the hand-over of a queued message is stored.
     held: HashMap<ParticipantId, VecDeque<Order>>,
-    /// The space is about to end: nothing more is handed over.
+    /// True if the space is about to end. No more messages are handed over.
     suspended: bool,
-    /// Messages that were being handed over then. Their receipts stay as they are.
-    kept: HashSet<RequestId>,
-    handing_over: FuturesUnordered<BoxFuture<'static, HandingOver>>,
+    /// Messages whose hand-over was in progress when the space was suspended. Their receipts stay unchanged.
+    kept_receipts: HashSet<RequestId>,
+    handing_over: FuturesUnordered<BoxFuture<'static, Handover>>,
 }
 
-/// A command that is being begun; or one that only waits for those before it.
-pub(super) struct Entering {
-    asked: Asked,
+/// Command that is being entered, or that waits for earlier commands to be entered.
+pub(super) struct BeginningCommand {
+    asked: IncomingCommand,
     message: Option<QueuedMessage>,
 }
 
-pub(super) struct HandingOver {
+pub(super) struct Handover {
     agent: ParticipantId,
     turn: TurnId,
     stored: Result<(), StoreError>,
 }
 
 /// Completed work of the store.
-pub(super) enum Progress {
-    Begun(Box<BegunCommand<Entering>>),
-    HandedOver(HandingOver),
+pub(super) enum StoreProgress {
+    Begun(Box<BegunCommand<BeginningCommand>>),
+    HandedOver(Handover),
 }
 
-/// The next of what is being stored. Cancel safe.
-pub(super) async fn next(stored: &mut Option<Stored>) -> Progress {
-    let Some(Stored { beginning, handing_over, .. }) = stored else { return std::future::pending().await };
+/// Waits for the next completed work of the store. Cancel safe.
+pub(super) async fn next(stored: &mut Option<StoredSpaceCommands>) -> StoreProgress {
+    let Some(StoredSpaceCommands { beginning, handing_over, .. }) = stored else { return std::future::pending().await };
     poll_fn(|context| {
         if let Poll::Ready(begun) = beginning.poll(context) {
-            return Poll::Ready(Progress::Begun(Box::new(begun)));
+            return Poll::Ready(StoreProgress::Begun(Box::new(begun)));
         }
         match handing_over.poll_next_unpin(context) {
-            Poll::Ready(Some(handed_over)) => Poll::Ready(Progress::HandedOver(handed_over)),
+            Poll::Ready(Some(handed_over)) => Poll::Ready(StoreProgress::HandedOver(handed_over)),
             _ => Poll::Pending,
         }
     })
     .await
 }
 
-struct Open {
+struct OpenCommand {
     message: Option<QueuedMessage>,
-    /// The message waits, and the store has it.
+    /// True if the message is queued and stored.
     is_queued: bool,
-    /// It has waited: its caller was told that it is queued.
+    /// True if the message was queued before and its caller was notified.
     was_queued: bool,
     settled: bool,
 }
 
-impl Stored {
+impl StoredSpaceCommands {
     pub fn new(ledger: SessionLedger) -> Self {
         Self {
             ledger,
-            beginning: Beginning::default(),
-            repeated: HashMap::new(),
+            beginning: BeginQueue::default(),
+            retries: HashMap::new(),
             open: HashMap::new(),
             held: HashMap::new(),
             suspended: false,
-            kept: HashSet::new(),
+            kept_receipts: HashSet::new(),
             handing_over: FuturesUnordered::new(),
         }
     }
 
-    /// An agent that is gone takes no orders.
+    /// Drops the held orders of an agent that has ended.
     pub fn forget(&mut self, agent: &ParticipantId) {
         self.held.remove(agent);
     }
 
-    /// Messages that an earlier life has stored and that wait from now on.
+    /// Enters messages that a previous daemon stored and that are queued again.
     pub fn requeued(&mut self, messages: &[QueuedMessage]) {
         for message in messages {
-            let open = Open { message: Some(message.clone()), is_queued: true, was_queued: true, settled: false };
+            let open =
+                OpenCommand { message: Some(message.clone()), is_queued: true, was_queued: true, settled: false };
             self.open.insert(message.request_id.clone(), open);
         }
     }
 }
 
-impl Task {
-    /// The space is about to end, and a later one goes on with it.
+impl SpaceTask {
+    /// Suspends the space: it is about to end, and a later one resumes it.
     pub(super) fn suspend(&mut self) {
         if let Some(stored) = &mut self.stored {
             stored.suspended = true;
@@ -145,30 +146,31 @@ impl Task {
                 Some(Order::Prompt { turn, .. }) => self.machine.command_of(turn).cloned(),
                 _ => None,
             });
-            stored.kept.extend(held);
+            stored.kept_receipts.extend(held);
         }
-        self.happens(Input::Suspend);
+        self.handle_input(SpaceInput::Suspend);
     }
 
     /// Handles completed work of the store.
-    pub(super) fn stored_more(&mut self, progress: Progress) {
+    pub(super) fn handle_store_progress(&mut self, progress: StoreProgress) {
         match progress {
-            Progress::Begun(begun) => self.entered(*begun),
-            Progress::HandedOver(handing_over) => self.handed_over(handing_over),
+            StoreProgress::Begun(begun) => self.command_begun(*begun),
+            StoreProgress::HandedOver(handing_over) => self.handed_over(handing_over),
         }
     }
 
-    /// Takes a command: it is stored first, where that is needed.
-    pub(super) fn ask(&mut self, mut asked: Asked) {
+    /// Accepts a command, and stores it first where needed.
+    pub(super) fn submit(&mut self, mut asked: IncomingCommand) {
         let is_message = asked.command.is_message();
-        let is_stored =
-            |stored: &&mut Stored| asked.request.is_some() || (is_message && stored.ledger.keeps_messages());
+        let is_stored = |stored: &&mut StoredSpaceCommands| {
+            asked.request.is_some() || (is_message && stored.ledger.stores_messages())
+        };
         let Some(stored) = self.stored.as_mut().filter(is_stored) else {
             return match &mut self.stored {
                 Some(stored) if !stored.beginning.is_empty() => {
-                    stored.beginning.push_unstored(Entering { asked, message: None });
+                    stored.beginning.push_unstored(BeginningCommand { asked, message: None });
                 }
-                _ => self.carry_out(asked, None),
+                _ => self.execute(asked, None),
             };
         };
         let machine = &mut self.machine;
@@ -176,62 +178,64 @@ impl Task {
             Some(request) => request.clone(),
             None => Request::new(machine.request_id(), "wh", &Content::text("")),
         };
-        if machine.knows(&request.id, now()) {
-            return self.carry_out(asked, None);
+        if machine.has_answer(&request.id, now()) {
+            return self.execute(asked, None);
         }
-        if let Some(repeated) = stored.repeated.get_mut(&request.id) {
-            return repeated.push(asked);
+        if let Some(retries) = stored.retries.get_mut(&request.id) {
+            return retries.push(asked);
         }
-        stored.repeated.insert(request.id.clone(), Vec::new());
+        stored.retries.insert(request.id.clone(), Vec::new());
         let message = is_message.then(|| queued_message(&asked, &request.id));
         let begin = stored.ledger.begin(&request);
         asked.request = Some(request);
-        stored.beginning.push(Entering { asked, message }, begin);
+        stored.beginning.push(BeginningCommand { asked, message }, begin);
     }
 
-    /// A command was stored, or is known.
-    fn entered(&mut self, (Entering { asked, message }, begun): BegunCommand<Entering>) {
+    /// Continues with a command that was entered, or that is known.
+    fn command_begun(&mut self, (BeginningCommand { asked, message }, begun): BegunCommand<BeginningCommand>) {
         let (Some(begun), Some(request), Some(stored)) = (begun, asked.request.clone(), self.stored.as_mut()) else {
-            return self.carry_out(asked, None);
+            return self.execute(asked, None);
         };
-        let repeated = stored.repeated.remove(&request.id).unwrap_or_default();
+        let retries = stored.retries.remove(&request.id).unwrap_or_default();
         match begun {
             Ok(Begun::New) => {
-                stored
-                    .open
-                    .insert(request.id.clone(), Open { message, is_queued: false, was_queued: false, settled: false });
-                self.carry_out(asked, Some(request.id));
+                stored.open.insert(
+                    request.id.clone(),
+                    OpenCommand { message, is_queued: false, was_queued: false, settled: false },
+                );
+                self.execute(asked, Some(request.id));
             }
             Ok(Begun::Known(entry)) => {
-                let answer = self.repeated(&request, &entry);
+                let answer = self.repeated_answer(&request, &entry);
                 let _ = asked.reply.send(answer);
             }
-            Err(StoreError::Full { .. }) => drop(asked.reply.send(Err(Refusal::LedgerFull))),
-            Err(error) => drop(asked.reply.send(Err(Refusal::NotStored(error.to_string())))),
+            Err(StoreError::Full { .. }) => drop(asked.reply.send(Err(SpaceRefusal::LedgerFull))),
+            Err(error) => drop(asked.reply.send(Err(SpaceRefusal::NotStored(error.to_string())))),
         }
-        repeated.into_iter().for_each(|asked| self.ask(asked));
+        retries.into_iter().for_each(|asked| self.submit(asked));
     }
 
-    /// The answer to a command that was begun before.
-    fn repeated(&self, request: &Request, entry: &store::Entry) -> Result<Done, Refusal> {
+    /// Answers a command that was entered before.
+    fn repeated_answer(&self, request: &Request, entry: &store::RequestEntry) -> Result<CommandAccepted, SpaceRefusal> {
         let id = &request.id;
-        let stored = self.stored.as_ref().ok_or(Refusal::UsedBefore)?;
-        let receipt = stored.ledger.repeated(request, entry).map_err(|_| Refusal::RequestIdReused)?;
+        let stored = self.stored.as_ref().ok_or(SpaceRefusal::UsedBefore)?;
+        let receipt = stored.ledger.repeated(request, entry).map_err(|_| SpaceRefusal::RequestIdReused)?;
         let receipt = self.machine.state().receipts.get(id).cloned().unwrap_or(receipt);
-        Ok(Done { receipt, lines: Vec::new(), duplicate: true, queued: self.machine.is_queued(id) })
+        Ok(CommandAccepted { receipt, lines: Vec::new(), duplicate: true, queued: self.machine.is_queued(id) })
     }
 
-    fn carry_out(&mut self, asked: Asked, stored: Option<RequestId>) {
+    fn execute(&mut self, asked: IncomingCommand, stored: Option<RequestId>) {
         self.next_ticket += 1;
         let (ticket, waits_in_queue) = (Ticket(self.next_ticket), !asked.acknowledged_when_queued());
-        let Asked { by, request, command, until, reply } = asked;
-        self.replies.insert(ticket, Asking { reply, until, waits_in_queue, stored });
-        self.happens(Input::Command { ticket, by, request, command });
+        let IncomingCommand { by, request, command, until, reply } = asked;
+        self.replies.insert(ticket, CommandCaller { reply, until, waits_in_queue, stored });
+        self.handle_input(SpaceInput::Command { ticket, by, request, command });
     }
 
-    /// Gives an agent an order; a message that waited only once that is stored, and what comes after it behind it.
-    pub(super) fn hand(&mut self, agent: &ParticipantId, order: Order) -> Result<(), &'static str> {
-        let Some(stored) = &mut self.stored else { return self.tell(agent, order) };
+    /// Delivers an order to an agent. A queued message waits until its hand-over is stored, and later orders wait
+    /// behind it.
+    pub(super) fn deliver(&mut self, agent: &ParticipantId, order: Order) -> Result<(), &'static str> {
+        let Some(stored) = &mut self.stored else { return self.send_order(agent, order) };
         if let Some(held) = stored.held.get_mut(agent) {
             held.push_back(order);
             return Ok(());
@@ -246,19 +250,19 @@ impl Task {
             stored.held.insert(agent.clone(), VecDeque::from([order]));
             stored.handing_over.push(Box::pin(async move {
                 let stored = ledger.handed_over(&id).await;
-                HandingOver { agent, turn, stored }
+                Handover { agent, turn, stored }
             }));
             return Ok(());
         }
-        self.tell(agent, order)
+        self.send_order(agent, order)
     }
 
-    /// It is stored that a message is handed over: its agent gets it.
-    fn handed_over(&mut self, HandingOver { agent, turn, stored }: HandingOver) {
+    /// Delivers a message whose hand-over is stored.
+    fn handed_over(&mut self, Handover { agent, turn, stored }: Handover) {
         let held = self.stored.as_mut().and_then(|all| all.held.remove(&agent));
         let mut orders = held.unwrap_or_default();
         if let Some(all) = self.stored.as_mut().filter(|all| all.suspended) {
-            // The agent is not given it any more; the next life of the space hands it over.
+            // The space is suspended: put the message back for the space that resumes it.
             let id = self.machine.command_of(&turn).cloned();
             let message = id.and_then(|id| all.open.get(&id)?.message.clone());
             if let (Ok(()), Some(message)) = (&stored, message) {
@@ -267,26 +271,26 @@ impl Task {
             return;
         }
         if let Err(error) = stored {
-            // Given to the agent now, it might be given again after a crash.
+            // Delivered now, it might be delivered again after a crash.
             orders.pop_front();
             let why = format!("cannot store the hand-over: {error}");
-            self.happens(Input::Report(agent.clone(), Report::Ended(turn, Outcome::Failed(why))));
+            self.handle_input(SpaceInput::Report(agent.clone(), Report::Ended(turn, Outcome::Failed(why))));
         }
         for order in orders {
-            if let Err(reason) = self.hand(&agent, order) {
-                return self.is_lost(agent, reason);
+            if let Err(reason) = self.deliver(&agent, order) {
+                return self.agent_lost(agent, reason);
             }
         }
     }
 
-    /// A command is further: what came of it is stored, and whoever waits for that is answered.
+    /// Stores the results of commands and answers their callers.
     pub(super) fn note_receipts(&mut self, receipts: Vec<Receipt>) {
         for receipt in receipts {
             let known = receipt.was_delivered() || receipt.stage.is_last();
             let waiting = if known { self.waiting.remove(&receipt.request_id) } else { None };
-            let done = Done { receipt: receipt.clone(), lines: Vec::new(), duplicate: false, queued: false };
+            let done = CommandAccepted { receipt: receipt.clone(), lines: Vec::new(), duplicate: false, queued: false };
             let mut commit = None;
-            let is_kept = |stored: &&mut Stored| !stored.kept.contains(&receipt.request_id);
+            let is_kept = |stored: &&mut StoredSpaceCommands| !stored.kept_receipts.contains(&receipt.request_id);
             if let Some(stored) = self.stored.as_mut().filter(is_kept)
                 && let Some(open) = stored.open.get_mut(&receipt.request_id)
             {
@@ -303,9 +307,9 @@ impl Task {
             }
             let waiting = waiting.unwrap_or_default();
             let answer = move |stored: Result<(), StoreError>| {
-                let answer = stored.map(|()| done).map_err(|error| Refusal::ResultNotStored(error.to_string()));
+                let answer = stored.map(|()| done).map_err(|error| SpaceRefusal::ResultNotStored(error.to_string()));
                 for (reply, lines) in waiting {
-                    let _ = reply.send(answer.clone().map(|done| Done { lines, ..done }));
+                    let _ = reply.send(answer.clone().map(|done| CommandAccepted { lines, ..done }));
                 }
             };
             match commit {
@@ -317,9 +321,9 @@ impl Task {
         }
     }
 
-    /// The machine has answered.
-    pub(super) fn answered(&mut self, asking: Asking, answer: Result<Done, Refusal>) {
-        let Asking { reply, until, waits_in_queue, stored: id } = asking;
+    /// Handles the machine's answer to a command.
+    pub(super) fn handle_answer(&mut self, asking: CommandCaller, answer: Result<CommandAccepted, SpaceRefusal>) {
+        let CommandCaller { reply, until, waits_in_queue, stored: id } = asking;
         let mut done = match answer {
             Ok(done) => done,
             Err(refusal) => return self.refused(id, reply, refusal),
@@ -327,7 +331,7 @@ impl Task {
         let known = self.stored.as_mut().and_then(|stored| stored.open.get_mut(&done.receipt.request_id));
         if let Some(open) = known {
             open.was_queued |= done.queued;
-            // It is being handed over: what was acknowledged as queued still is.
+            // The message is being handed over: it was acknowledged as queued.
             done.queued |= open.was_queued && done.receipt.stage == Stage::Accepted;
         }
         let open = id.and_then(|id| self.stored.as_mut()?.open.get_mut(&id)).filter(|_| !done.duplicate);
@@ -342,7 +346,7 @@ impl Task {
             let enqueued = self.stored.as_ref().map(|stored| stored.ledger.enqueue(&message, waits_in_queue));
             commit = enqueued.filter(|_| !waits_in_queue);
         } else if done.duplicate {
-            // What the first caller waits for, its retry waits for, too.
+            // A retry waits for the same commit as the first caller.
             commit = self
                 .stored
                 .as_ref()
@@ -350,13 +354,13 @@ impl Task {
         }
         if let Some(commit) = commit {
             return drop(tokio::spawn(async move {
-                let stored = commit.await.map_err(|error| Refusal::ResultNotStored(error.to_string()));
+                let stored = commit.await.map_err(|error| SpaceRefusal::ResultNotStored(error.to_string()));
                 let _ = reply.send(stored.map(|()| done));
             }));
         }
         let is_known = done.receipt.was_delivered() || done.receipt.stage.is_last();
-        let until_delivered = until == Until::Delivered && !is_known && (waits_in_queue || !done.queued);
-        // What came of it is about to be stored: it is answered after that.
+        let until_delivered = until == ReplyStage::Delivered && !is_known && (waits_in_queue || !done.queued);
+        // The result is about to be stored: answer after that.
         if !done.duplicate && (until_delivered || (is_open && is_known)) {
             self.waiting.entry(done.receipt.request_id.clone()).or_default().push((reply, done.lines));
         } else {
@@ -364,10 +368,11 @@ impl Task {
         }
     }
 
-    fn refused(&mut self, id: Option<RequestId>, reply: Reply, refusal: Refusal) {
-        // One that was accepted has a receipt, and is settled; the receipt of an old command of the same id is not its own.
+    fn refused(&mut self, id: Option<RequestId>, reply: CommandReply, refusal: SpaceRefusal) {
+        // A command that was accepted has a receipt and is settled. With [`Refusal::UsedBefore`] the receipt is that of
+        // another command.
         let accepted =
-            |id: &RequestId| refusal != Refusal::UsedBefore && self.machine.state().receipts.get(id).is_some();
+            |id: &RequestId| refusal != SpaceRefusal::UsedBefore && self.machine.state().receipts.get(id).is_some();
         let Some((id, stored)) = id.filter(|id| !accepted(id)).zip(self.stored.as_mut()) else {
             return drop(reply.send(Err(refusal)));
         };
@@ -377,19 +382,19 @@ impl Task {
         tokio::spawn(async move {
             reply.send(Err(match ledger.taken_back(commit, id).await {
                 Ok(()) => refusal,
-                Err(error) => Refusal::ResultNotStored(format!("{refusal}; {error}")),
+                Err(error) => SpaceRefusal::ResultNotStored(format!("{refusal}; {error}")),
             }))
         });
     }
 
-    /// The receipt of a command, also of an earlier life.
+    /// Returns the receipt of a command, including commands of previous daemons.
     pub(super) fn receipt(&self, id: RequestId, reply: oneshot::Sender<Option<Receipt>>) {
         let here = self.machine.state().receipts.get(&id).cloned();
         match &self.stored {
             Some(stored) if here.is_none() => {
                 let ledger = stored.ledger.clone();
                 tokio::spawn(async move {
-                    // Without an answer the caller knows that it is not known.
+                    // Dropping the reply tells the caller that the command is unknown.
                     if let Ok(receipt) = ledger.stored_receipt(&id).await {
                         let _ = reply.send(receipt);
                     }
@@ -400,10 +405,10 @@ impl Task {
     }
 }
 
-fn queued_message(asked: &Asked, id: &RequestId) -> QueuedMessage {
+fn queued_message(asked: &IncomingCommand, id: &RequestId) -> QueuedMessage {
     let (text, to) = match &asked.command {
-        Command::Say { text, to, .. } => (text.clone(), to.clone()),
-        Command::OfAgent { line, .. } => (line.clone(), None),
+        ConversationCommand::Say { text, to, .. } => (text.clone(), to.clone()),
+        ConversationCommand::AgentCommand { line, .. } => (line.clone(), None),
         _ => (String::new(), None),
     };
     QueuedMessage { request_id: id.clone(), by: asked.by.clone(), text, to, at: now().time, turn: None, item: None }

@@ -1,23 +1,23 @@
-//! What grows faster than it is worth telling: for every item that grows only its newest shape is kept, and of streams the
-//! newest frames. Who watches asks for what is newer than what they have seen.
+//! Latest state of growing items and streams, outside of the event journal. Keeps the newest version of each growing
+//! item and the newest frames; watchers request all growth after the last revision that they have seen.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use wh_core::space::ItemId;
-use wh_core::space::event::{Event, StreamFrame};
+use wh_core::space::event::{SpaceEvent, StreamFrame};
 use wh_core::space::item::Item;
 use wh_core::space::machine::Signal;
-use wh_core::space::state::MOST_FRAMES;
+use wh_core::space::state::MAX_STREAM_FRAMES;
 
 #[derive(Debug, Default)]
-pub(super) struct Growth {
+pub(super) struct GrowingItems {
     revision: u64,
     items: HashMap<ItemId, (u64, Arc<Item>)>,
     frames: VecDeque<(u64, StreamFrame)>,
 }
 
-impl Growth {
+impl GrowingItems {
     pub fn signal(&mut self, signal: Signal) {
         self.revision += 1;
         match signal {
@@ -25,7 +25,7 @@ impl Growth {
                 self.items.insert(item.id.clone(), (self.revision, item));
             }
             Signal::Frame(frame) => {
-                if self.frames.len() == MOST_FRAMES {
+                if self.frames.len() == MAX_STREAM_FRAMES {
                     self.frames.pop_front();
                 }
                 self.frames.push_back((self.revision, frame));
@@ -33,11 +33,11 @@ impl Growth {
         }
     }
 
-    /// An event tells all of an item: what had grown before it is past.
-    pub fn settle(&mut self, event: &Event) {
+    /// Drops the growth that an event supersedes.
+    pub fn settle(&mut self, event: &SpaceEvent) {
         match event {
-            Event::Item(item) => drop(self.items.remove(&item.id)),
-            Event::TurnEnded(turn, ..) => self.items.retain(|_, (_, item)| item.turn.as_ref() != Some(turn)),
+            SpaceEvent::Item(item) => drop(self.items.remove(&item.id)),
+            SpaceEvent::TurnEnded(turn, ..) => self.items.retain(|_, (_, item)| item.turn.as_ref() != Some(turn)),
             _ => {}
         }
     }

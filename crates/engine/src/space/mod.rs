@@ -1,13 +1,13 @@
-//! A space: started here, run by a task of its own; each of its agents is another task behind a harness.
+//! Conversations ("spaces"). One task owns a space; each of its agents runs in another task behind a [`Harness`].
 
 mod durable;
 mod growth;
 mod login;
 mod roster;
+mod supervisor;
 mod task;
 #[cfg(test)]
 mod tests;
-mod warden;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,50 +17,50 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 use tracing::{Instrument, info_span};
 use wh_agents::Catalog;
-use wh_agents::port::{Harness, Start};
+use wh_agents::interface::{Harness, Start};
 use wh_client::Space;
 use wh_core::space::ParticipantId;
 use wh_core::space::item::Item;
-use wh_core::space::machine::{Effect, Left, Now, Space as Machine};
+use wh_core::space::machine::{Now, RestoredSpace, Space as Machine, SpaceEffect};
 use wh_core::space::state::Targets;
 
 use crate::ledger::SessionLedger;
-use durable::Stored;
+use durable::StoredSpaceCommands;
 pub use roster::Roster;
-use roster::{Arrival, Desk};
+use roster::{AgentRoster, RosterMessage};
 
-/// Agents that may wait to be taken in. Beyond that whoever brings one waits.
-const ARRIVALS: usize = 8;
+/// Roster messages that may be queued; beyond that their senders wait.
+const MAX_QUEUED_ROSTER_MESSAGES: usize = 8;
 
-/// No agents to invite.
-pub(crate) fn nobody() -> Roster {
+/// Returns a roster without agents to invite.
+pub(crate) fn no_agents() -> Roster {
     Roster { catalog: Catalog::default(), start: Start::new(PathBuf::from(".")) }
 }
 
-/// A space that runs.
+/// A running space.
 #[derive(Clone)]
 pub struct RunningSpace {
-    /// The handle on it.
+    /// Handle on the space.
     pub space: Space,
-    /// By what the conversation of each agent can be gone on with: the agent's own name for it. For whoever keeps sessions
-    /// only; it is not written into logs, and shown to nobody.
-    pub kept: watch::Receiver<BTreeMap<ParticipantId, String>>,
-    arrivals: mpsc::Sender<Arrival>,
+    /// Resume id of each agent's conversation: the agent's own name for it. Confidential: only for the session store,
+    /// never logged or shown.
+    pub resume_ids: watch::Receiver<BTreeMap<ParticipantId, String>>,
+    arrivals: mpsc::Sender<RosterMessage>,
 }
 
 impl RunningSpace {
-    /// Starts an empty space of this name, shown to this person, in which nobody can be invited. Must be called within a
+    /// Starts an empty space with this name for the user `me`, without agents to invite. Must be called within a
     /// runtime.
     pub fn start(name: &str, me: ParticipantId) -> Self {
-        Self::with_roster(name, me, nobody())
+        Self::with_roster(name, me, no_agents())
     }
 
-    /// The same, with agents that can be invited.
+    /// Starts an empty space with agents that can be invited.
     pub fn with_roster(name: &str, me: ParticipantId, roster: Roster) -> Self {
         Self::with_targets(name, me, roster, Targets::default(), None)
     }
 
-    /// The same, with default chat targets. [`Targets::chosen`] is not used: a person chooses later.
+    /// Starts an empty space with default chat targets. [`Targets::chosen`] is ignored: a user chooses later.
     pub fn with_targets(
         name: &str,
         me: ParticipantId,
@@ -71,43 +71,51 @@ impl RunningSpace {
         let now = task::now();
         let (mut machine, mut effects) = Machine::new(name, me, now);
         effects.extend(machine.default_targets(targets.participant, targets.global));
-        Self::run((machine, effects), now, roster, ledger.map(Stored::new))
+        Self::run((machine, effects), now, roster, ledger.map(StoredSpaceCommands::new))
     }
 
-    /// A space in which nobody can be invited, whose commands are stored here.
+    /// Starts an empty space whose commands are stored, without agents to invite.
     pub fn stored(name: &str, me: ParticipantId, ledger: SessionLedger) -> Self {
-        let left = Left { epoch: ledger.epoch(), ..Left::default() };
+        let left = RestoredSpace { epoch: ledger.epoch(), ..RestoredSpace::default() };
         Self::restore(name, me, left, None, Some(ledger))
     }
 
-    /// A space that begins with what was said in an earlier life: all of it over, see [`Machine::restore`]. `notice` is what
-    /// people are told about that.
+    /// Starts a space with the items of a previous daemon, all of them finished; see [`Machine::restore`]. `notice` is
+    /// shown to users.
     pub fn restore(
         name: &str,
         me: ParticipantId,
-        left: Left,
+        left: RestoredSpace,
         notice: Option<&str>,
         ledger: Option<SessionLedger>,
     ) -> Self {
         let now = task::now();
-        let mut stored = ledger.map(Stored::new);
+        let mut stored = ledger.map(StoredSpaceCommands::new);
         stored.iter_mut().for_each(|stored| stored.requeued(&left.queued));
-        Self::run(Machine::restore(name, me, left, notice, now), now, nobody(), stored)
+        Self::run(Machine::restore(name, me, left, notice, now), now, no_agents(), stored)
     }
 
-    fn run(made: (Machine, Vec<Effect>), now: Now, roster: Roster, stored: Option<Stored>) -> Self {
+    fn run(made: (Machine, Vec<SpaceEffect>), now: Now, roster: Roster, stored: Option<StoredSpaceCommands>) -> Self {
         let (space, requests) = Space::new();
-        let (arrivals, arriving) = mpsc::channel(ARRIVALS);
-        let desk = Arc::new(Desk::new(roster));
-        let (keeps, kept) = watch::channel(BTreeMap::new());
-        let task = task::Task::new(made, now, requests, (arrivals.clone(), arriving), desk, keeps, stored);
+        let (arrivals, roster_messages) = mpsc::channel(MAX_QUEUED_ROSTER_MESSAGES);
+        let agents = Arc::new(AgentRoster::new(roster));
+        let (resume_ids_sender, resume_ids) = watch::channel(BTreeMap::new());
+        let task = task::SpaceTask::new(
+            made,
+            now,
+            requests,
+            (arrivals.clone(), roster_messages),
+            agents,
+            resume_ids_sender,
+            stored,
+        );
         tokio::spawn(task.run().instrument(info_span!("space")));
-        Self { space, kept, arrivals }
+        Self { space, resume_ids, arrivals }
     }
 
-    /// A conversation that is over, and that costs next to nothing until somebody asks for it: only then it is read.
-    /// Nobody takes part in it, and nobody can be invited.
-    pub fn asleep(
+    /// Creates the space of a conversation that is over. Its items are read on the first request, so an unused one
+    /// costs almost nothing. It has no agents, and none can be invited.
+    pub fn archived(
         name: &str,
         me: ParticipantId,
         read: impl Future<Output = Vec<Item>> + Send + 'static,
@@ -120,21 +128,30 @@ impl RunningSpace {
             let items = read.await;
             let now = task::now();
             let epoch = ledger.as_ref().map_or(0, SessionLedger::epoch);
-            let made = Machine::restore(&name, me, Left { items, epoch, ..Left::default() }, None, now);
-            let desk = Arc::new(Desk::new(nobody()));
-            let (arrivals, keeps) = (mpsc::channel(ARRIVALS), watch::Sender::default());
-            let mut task = task::Task::new(made, now, requests, arrivals, desk, keeps, ledger.map(Stored::new));
+            let made =
+                Machine::restore(&name, me, RestoredSpace { items, epoch, ..RestoredSpace::default() }, None, now);
+            let agents = Arc::new(AgentRoster::new(no_agents()));
+            let (arrivals, resume_ids) = (mpsc::channel(MAX_QUEUED_ROSTER_MESSAGES), watch::Sender::default());
+            let mut task = task::SpaceTask::new(
+                made,
+                now,
+                requests,
+                arrivals,
+                agents,
+                resume_ids,
+                ledger.map(StoredSpaceCommands::new),
+            );
             task.serve(first);
             task.run().await;
         });
         space
     }
 
-    /// An agent takes part from now on, under this name: when this returns, it can be spoken to.
+    /// Adds an agent under this name. Once this returns, it can receive messages.
     pub async fn enrol(&self, id: ParticipantId, harness: Harness) {
         let (reply, enrolled) = oneshot::channel();
-        // A space that is gone needs no more agents: the harness ends when it is dropped.
-        let _ = self.arrivals.send(Arrival::Enrol(id, harness, reply)).await;
+        // If the space has ended, the harness is dropped and ends.
+        let _ = self.arrivals.send(RosterMessage::Enrol(id, harness, reply)).await;
         let _ = enrolled.await;
     }
 }

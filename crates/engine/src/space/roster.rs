@@ -1,5 +1,5 @@
-//! The agents that could take part in a space: asked without being started, and started when somebody invites one. What
-//! is slow runs in tasks of its own; the space's task only hears the outcome.
+//! Agents that can be invited into a space: checked without starting them, started when a user invites one. Slow work
+//! runs in separate tasks; the space's task only receives the outcome.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,117 +7,119 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
-use wh_agents::port::{Agent, AgentFacts, Harness, Installation, ManageError, Readiness, Resume, Start, Surroundings};
+use wh_agents::interface::{
+    Agent, AgentFacts, Harness, Installation, ManageError, QueryContext, Readiness, Resume, Start,
+};
 use wh_agents::{Catalog, StartError};
 use wh_core::space::ParticipantId;
-use wh_core::space::command::Refusal;
+use wh_core::space::command::SpaceRefusal;
 use wh_core::space::item::Level;
-use wh_core::space::roster::{AgentCard, Ask, ConversationCard, StatusCard, Told, conversation_id};
+use wh_core::space::roster::{AgentCard, AgentReply, AgentRequest, ConversationCard, StatusCard, conversation_id};
 
-use super::login::UnderWay;
+use super::login::LoginInProgress;
 
-/// How long it is believed what an agent said of its installation and login. A login or a logout ends that at once.
-const BELIEVED: Duration = Duration::from_secs(30);
+/// Time during which an agent's reported installation and login are trusted. A login or a logout discards them at once.
+const READINESS_TTL: Duration = Duration::from_secs(30);
 
-/// How long an agent that is to begin anew may take to end.
-const LEAVING: Duration = Duration::from_secs(15);
+/// Time that an agent may take to end before it is started again.
+const REPLACE_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// The agents that there are, and how they are started.
+/// Known agents and how they are started.
 #[derive(Debug, Clone)]
 pub struct Roster {
-    /// Which.
+    /// Catalog of the known agents.
     pub catalog: Catalog,
-    /// Where they work and what they may; which conversation, model and mode is said with each invitation.
+    /// Working directory and permissions. Each invitation sets its own conversation.
     pub start: Start,
 }
 
-/// What the space's task is asked by those who start and end agents.
+/// Messages to the space's task from the tasks that start and end agents.
 #[derive(Debug)]
-pub(super) enum Arrival {
-    /// It takes part from now on.
+pub(super) enum RosterMessage {
+    /// Adds an agent; the reply is true if it was accepted.
     Enrol(ParticipantId, Harness, oneshot::Sender<bool>),
-    /// What was asked by this number came to that.
-    Managed(u64, Result<Told, Refusal>),
-    /// There is something to tell.
-    Announced(Level, Told),
-    /// It is to end; told once it is gone.
+    /// Result of the request with this number.
+    Managed(u64, Result<AgentReply, SpaceRefusal>),
+    /// Publishes an announcement in the space.
+    Announced(Level, AgentReply),
+    /// Ends an agent; answered once it has ended.
     Leave(ParticipantId, oneshot::Sender<()>),
 }
 
-/// The roster, as the space's task holds it.
-pub(super) struct Desk {
+/// The roster with its runtime state, as held by the space's task.
+pub(super) struct AgentRoster {
     roster: Roster,
-    state: Mutex<DeskState>,
+    state: Mutex<AgentRosterState>,
 }
 
 #[derive(Default)]
-pub(super) struct DeskState {
-    /// What agents said of themselves, and when.
+pub(super) struct AgentRosterState {
+    /// Last reported readiness of each agent, with the time of the report.
     pub(super) checked: HashMap<String, (Instant, Readiness)>,
-    /// What an agent calls the conversation that we call so.
-    names: HashMap<(String, String), String>,
-    /// Conversations that are part of this space already, by agent and the agent's name for them.
-    held_here: HashSet<(String, String)>,
-    /// Who is being started.
+    /// Agent's own name of a conversation, by agent and conversation id.
+    own_names: HashMap<(String, String), String>,
+    /// Conversations that are already part of this space, by agent and the agent's name for them.
+    conversations_here: HashSet<(String, String)>,
+    /// Agents that are being started.
     inviting: HashSet<String>,
-    /// Logins that are under way, by agent.
-    pub(super) logins: HashMap<String, UnderWay>,
+    /// Logins in progress, by agent.
+    pub(super) logins: HashMap<String, LoginInProgress>,
 }
 
-/// While there is one, nobody else starts this agent.
-struct Inviting<'a>(&'a Desk, String);
+/// Guard that prevents a second start of the same agent.
+struct InviteGuard<'a>(&'a AgentRoster, String);
 
-impl Drop for Inviting<'_> {
+impl Drop for InviteGuard<'_> {
     fn drop(&mut self) {
         self.0.state().inviting.remove(&self.1);
     }
 }
 
-impl Desk {
+impl AgentRoster {
     pub fn new(roster: Roster) -> Self {
         Self { roster, state: Mutex::default() }
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, DeskState> {
+    pub(super) fn state(&self) -> MutexGuard<'_, AgentRosterState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that a conversation is part of this space.
+    /// Records that a conversation is part of this space.
     pub(super) fn note_conversation(&self, agent: &ParticipantId, name: &str) {
-        self.state().held_here.insert((agent.to_string(), name.to_owned()));
+        self.state().conversations_here.insert((agent.to_string(), name.to_owned()));
     }
 
-    pub(super) fn here(&self) -> Surroundings {
-        Surroundings::from(&self.roster.start)
+    pub(super) fn surroundings(&self) -> QueryContext {
+        QueryContext::from(&self.roster.start)
     }
 
-    fn agent(&self, id: &str) -> Result<Arc<dyn Agent>, Refusal> {
+    fn agent(&self, id: &str) -> Result<Arc<dyn Agent>, SpaceRefusal> {
         if self.roster.catalog.agents().is_empty() {
-            let words = "a session has the one agent that it was made with; in a shell, wh agents manages agents and wh new makes sessions";
-            return Err(Refusal::NotAvailable(words.to_owned()));
+            let message = "a session keeps the agent it was created with; in a shell, use wh agents to manage agents and wh new to create sessions";
+            return Err(SpaceRefusal::NotAvailable(message.to_owned()));
         }
-        self.roster.catalog.by_id(id).ok_or_else(|| Refusal::NoSuchAgent(id.to_owned()))
+        self.roster.catalog.by_id(id).ok_or_else(|| SpaceRefusal::NoSuchAgent(id.to_owned()))
     }
 
-    /// Whether an agent can be used, as it said not long ago or says now.
+    /// Returns the readiness of an agent, cached for [`READINESS_TTL`].
     pub(super) async fn check(&self, agent: &dyn Agent) -> Readiness {
         let id = agent.facts().id;
         if let Some((at, known)) = self.state().checked.get(&id)
-            && at.elapsed() < BELIEVED
+            && at.elapsed() < READINESS_TTL
         {
             return known.clone();
         }
-        let readiness = agent.check(&self.here()).await;
+        let readiness = agent.check(&self.surroundings()).await;
         self.state().checked.insert(id, (Instant::now(), readiness.clone()));
         readiness
     }
 
-    /// Every agent, all asked at once: each may have to start a program that takes a second.
+    /// Lists all agents. They are checked concurrently, since each check may start a program that takes a second.
     pub async fn cards(self: Arc<Self>, present: HashSet<String>) -> Vec<AgentCard> {
         let asked = self.roster.catalog.agents().iter().cloned().map(|agent| {
-            let desk = Arc::clone(&self);
+            let roster = Arc::clone(&self);
             tokio::spawn(async move {
-                let readiness = desk.check(agent.as_ref()).await;
+                let readiness = roster.check(agent.as_ref()).await;
                 (agent, readiness)
             })
         });
@@ -131,92 +133,98 @@ impl Desk {
         cards
     }
 
-    /// Answers what is asked about an agent, or about all of them.
+    /// Answers a query about one agent, or about all of them.
     pub async fn manage(
         self: Arc<Self>,
-        line: mpsc::Sender<Arrival>,
+        messages: mpsc::Sender<RosterMessage>,
         id: Option<String>,
-        ask: Ask,
+        ask: AgentRequest,
         present: HashSet<String>,
-    ) -> Result<Told, Refusal> {
-        if ask == Ask::Agents {
-            return Ok(Told::Agents(self.cards(present).await));
+    ) -> Result<AgentReply, SpaceRefusal> {
+        if ask == AgentRequest::Agents {
+            return Ok(AgentReply::Agents(self.cards(present).await));
         }
         let id = id.unwrap_or_default();
-        let (agent, here) = (self.agent(&id)?, self.here());
+        let (agent, surroundings) = (self.agent(&id)?, self.surroundings());
         let title = agent.facts().title;
         Ok(match ask {
-            Ask::Agents => Told::Agents(Vec::new()),
-            Ask::Status => {
+            AgentRequest::Agents => AgentReply::Agents(Vec::new()),
+            AgentRequest::Status => {
                 let (readiness, mut about, mcp) =
-                    tokio::join!(self.check(agent.as_ref()), agent.about(&here), agent.mcp(&here));
+                    tokio::join!(self.check(agent.as_ref()), agent.about(&surroundings), agent.mcp(&surroundings));
                 if !about.iter().any(|(name, _)| name == "OS") {
                     about.push(("OS".to_owned(), format!("{} ({})", std::env::consts::OS, std::env::consts::ARCH)));
                 }
                 let card = card(agent.as_ref(), readiness, present.contains(&id));
                 let mcp = mcp.map_err(|error| error.to_string());
-                Told::Status(Box::new(StatusCard { card, about, mcp, running: None }))
+                AgentReply::Status(Box::new(StatusCard { card, about, mcp, running: None }))
             }
-            Ask::Models => Told::Models { models: agent.models(&here).await.map_err(unmanaged)?, agent: title },
-            Ask::Mcp => {
-                let servers = agent.mcp(&here).await.map_err(unmanaged)?;
+            AgentRequest::Models => {
+                AgentReply::Models { models: agent.models(&surroundings).await.map_err(manage_refusal)?, agent: title }
+            }
+            AgentRequest::Mcp => {
+                let servers = agent.mcp(&surroundings).await.map_err(manage_refusal)?;
                 let switching = agent.abilities().mcp_switching == Some(true);
-                Told::Mcp { servers, switching, agent: title }
+                AgentReply::Mcp { servers, switching, agent: title }
             }
-            Ask::SwitchMcp { server, on } => Told::Done(agent.switch_mcp(&here, &server, on).await.map_err(unmanaged)?),
-            Ask::Conversations => Told::Conversations { conversations: self.conversations(&id).await?, agent: title },
-            Ask::LogIn => Told::LoggedIn { done: self.log_in(agent, line).await?, agent: title },
-            Ask::TellLogin(text) => Told::Done(self.tell_login(&id, text).await?),
-            Ask::StopLogin => Told::Done(self.stop_login(&id)?),
-            Ask::LogOut => {
-                let done = agent.log_out(&here).await;
+            AgentRequest::SwitchMcp { server, on } => {
+                AgentReply::Done(agent.switch_mcp(&surroundings, &server, on).await.map_err(manage_refusal)?)
+            }
+            AgentRequest::Conversations => {
+                AgentReply::Conversations { conversations: self.conversations(&id).await?, agent: title }
+            }
+            AgentRequest::LogIn => AgentReply::LoggedIn { done: self.log_in(agent, messages).await?, agent: title },
+            AgentRequest::SubmitLoginCode(text) => AgentReply::Done(self.tell_login(&id, text).await?),
+            AgentRequest::CancelLogin => AgentReply::Done(self.stop_login(&id)?),
+            AgentRequest::LogOut => {
+                let done = agent.log_out(&surroundings).await;
                 self.state().checked.remove(&id);
-                Told::LoggedOut { done: done.map_err(unmanaged)?, agent: title }
+                AgentReply::LoggedOut { done: done.map_err(manage_refusal)?, agent: title }
             }
-            Ask::Invite => {
-                self.invite(&line, &id, None, present.contains(&id)).await?;
-                Told::TakesPart(id)
+            AgentRequest::Invite => {
+                self.invite(&messages, &id, None, present.contains(&id)).await?;
+                AgentReply::Joined(id)
             }
         })
     }
 
-    /// The conversations that an agent keeps. What it calls them is remembered, and stays here.
-    pub async fn conversations(&self, id: &str) -> Result<Vec<ConversationCard>, Refusal> {
-        let here = self.here();
-        let kept = self.agent(id)?.conversations(&here).await.map_err(unmanaged)?;
+    /// Lists the saved conversations of an agent. The agent's names for them are remembered and never returned.
+    pub async fn conversations(&self, id: &str) -> Result<Vec<ConversationCard>, SpaceRefusal> {
+        let surroundings = self.surroundings();
+        let kept = self.agent(id)?.conversations(&surroundings).await.map_err(manage_refusal)?;
         let mut state = self.state();
-        let card = |kept: wh_agents::port::Kept| {
+        let card = |kept: wh_agents::interface::SavedConversation| {
             let ours = conversation_id(id, &kept.name);
-            state.names.insert((id.to_owned(), ours.clone()), kept.name);
+            state.own_names.insert((id.to_owned(), ours.clone()), kept.name);
             ConversationCard { id: ours, title: kept.title, at: kept.at, directory: kept.directory }
         };
         Ok(kept.into_iter().map(card).collect())
     }
 
-    async fn own_name(&self, agent: &str, conversation: &str) -> Result<String, Refusal> {
+    async fn own_name(&self, agent: &str, conversation: &str) -> Result<String, SpaceRefusal> {
         let key = (agent.to_owned(), conversation.to_owned());
-        let known = self.state().names.get(&key).cloned();
+        let known = self.state().own_names.get(&key).cloned();
         if let Some(known) = known {
             return Ok(known);
         }
         self.conversations(agent).await?;
-        let known = self.state().names.get(&key).cloned();
-        known.ok_or_else(|| Refusal::NoSuchConversation(agent.to_owned(), conversation.to_owned()))
+        let known = self.state().own_names.get(&key).cloned();
+        known.ok_or_else(|| SpaceRefusal::NoSuchConversation(agent.to_owned(), conversation.to_owned()))
     }
 
-    /// Has an agent take part. `present`: it does already.
+    /// Starts an agent and adds it to the space. `present` is true if it is in the space already.
     pub async fn invite(
         &self,
-        line: &mpsc::Sender<Arrival>,
+        messages: &mpsc::Sender<RosterMessage>,
         id: &str,
         conversation: Option<String>,
         present: bool,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), SpaceRefusal> {
         let agent = self.agent(id)?;
         if !self.state().inviting.insert(id.to_owned()) {
-            return Err(Refusal::Failed(format!("{id} is being started already")));
+            return Err(SpaceRefusal::Failed(format!("{id} is already being started")));
         }
-        let _alone = Inviting(self, id.to_owned());
+        let _alone = InviteGuard(self, id.to_owned());
         let resume = match conversation {
             Some(conversation) => Some(Resume::Named(self.own_name(id, &conversation).await?)),
             None if present => return Ok(()),
@@ -225,22 +233,22 @@ impl Desk {
         let mut start = Start { resume, ..self.roster.start.clone() };
         if let Some(Resume::Named(name)) = &start.resume {
             // The space shows it already.
-            start.recalls &= !self.state().held_here.contains(&(id.to_owned(), name.clone()));
+            start.reports_history &= !self.state().conversations_here.contains(&(id.to_owned(), name.clone()));
         }
         let participant = ParticipantId::from(id);
         if present {
             let (gone, waiting) = oneshot::channel();
-            let _ = line.send(Arrival::Leave(participant.clone(), gone)).await;
-            let ended = timeout(LEAVING, waiting).await;
-            ended.map_err(|_| Refusal::Failed(format!("{id} does not end; try again when it is idle")))?.ok();
+            let _ = messages.send(RosterMessage::Leave(participant.clone(), gone)).await;
+            let ended = timeout(REPLACE_TIMEOUT, waiting).await;
+            ended.map_err(|_| SpaceRefusal::Failed(format!("{id} does not end; retry when it is idle")))?.ok();
         }
-        let harness = agent.start(start).await.map_err(|error| unstarted(&error))?;
+        let harness = agent.start(start).await.map_err(|error| start_refusal(&error))?;
         let (reply, enrolled) = oneshot::channel();
-        let _ = line.send(Arrival::Enrol(participant, harness, reply)).await;
+        let _ = messages.send(RosterMessage::Enrol(participant, harness, reply)).await;
         match enrolled.await {
             Ok(true) => Ok(()),
-            Ok(false) => Err(Refusal::Failed(format!("{id} takes part already, or the space is ending"))),
-            Err(_) => Err(Refusal::NobodyThere),
+            Ok(false) => Err(SpaceRefusal::Failed(format!("{id} is already in the space, or the space is ending"))),
+            Err(_) => Err(SpaceRefusal::NoAgentPresent),
         }
     }
 }
@@ -254,18 +262,18 @@ fn card(agent: &dyn Agent, readiness: Readiness, taking_part: bool) -> AgentCard
         Installation::Missing => None,
     };
     let Readiness { login, hint, .. } = readiness;
-    AgentCard { id, title, installed, version, login, hint, taking_part, abilities: agent.abilities() }
+    AgentCard { id, title, installed, version, login, hint, joined: taking_part, abilities: agent.abilities() }
 }
 
-pub(super) fn unmanaged(error: ManageError) -> Refusal {
+pub(super) fn manage_refusal(error: ManageError) -> SpaceRefusal {
     match error {
-        ManageError::NotSupported(why) => Refusal::NotAvailable(why),
-        other => Refusal::Failed(other.to_string()),
+        ManageError::NotSupported(why) => SpaceRefusal::NotAvailable(why),
+        other => SpaceRefusal::Failed(other.to_string()),
     }
 }
 
-fn unstarted(error: &StartError) -> Refusal {
-    Refusal::Failed(match error.hint() {
+fn start_refusal(error: &StartError) -> SpaceRefusal {
+    SpaceRefusal::Failed(match error.hint() {
         Some(hint) => format!("{error}; {hint}"),
         None => error.to_string(),
     })

@@ -1,5 +1,5 @@
-//! The task that owns a space. One loop hears everybody (the doors, the agents, the clock), tells the machine, and does
-//! what the machine says.
+//! The task that owns a space. One loop receives from clients, agents and the clock, feeds the state machine, and
+//! performs its effects.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -8,113 +8,113 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
 use tracing::{Instrument, debug, info_span, warn};
-use wh_agents::kept::Kept;
-use wh_agents::port::Harness;
-use wh_client::{Pulse, RosterRequest, SpaceRequest, SpaceWatch, Updates};
-use wh_core::event::{Cursor, Epoch, FellOut, Journal};
+use wh_agents::interface::Harness;
+use wh_agents::overflow::OverflowStore;
+use wh_client::{ChangeNotice, RosterRequest, SpaceRequest, SpaceUpdates, SpaceWatch};
+use wh_core::event::{Cursor, CursorExpired, Epoch, Journal};
 use wh_core::request::RequestId;
-use wh_core::space::command::Refusal;
-use wh_core::space::event::Event;
-use wh_core::space::extent::{NoPiece, Piece};
+use wh_core::space::command::SpaceRefusal;
+use wh_core::space::event::SpaceEvent;
+use wh_core::space::extent::{PieceError, TextPiece};
 use wh_core::space::harness::{Order, Report};
-use wh_core::space::machine::{Effect, Input, Now, Space, Ticket};
-use wh_core::space::roster::{Ask, RunningCard, StatusCard, Told, conversation_id};
+use wh_core::space::machine::{Now, Space, SpaceEffect, SpaceInput, Ticket};
+use wh_core::space::roster::{AgentReply, AgentRequest, RunningCard, StatusCard, conversation_id};
 use wh_core::space::{ItemId, ParticipantId};
 
-use super::durable::{self, Asked, Asking, Reply, Stored};
-use super::growth::Growth;
-use super::roster::{Arrival, Desk};
-use super::warden::{self, Haste};
+use super::durable::{self, CommandCaller, CommandReply, IncomingCommand, StoredSpaceCommands};
+use super::growth::GrowingItems;
+use super::roster::{AgentRoster, RosterMessage};
+use super::supervisor::{self, EndUrgency};
 
-/// Events handed out at once: enough to catch up quickly, few enough not to keep the space waiting.
-const AT_ONCE: usize = 512;
+/// Events returned by one call: enough to catch up quickly, without blocking the space for long.
+const MAX_EVENTS_PER_UPDATE: usize = 512;
 
-/// Reports of all agents that may wait. Beyond that the agents wait: nothing they say is dropped.
-const REPORTS: usize = 256;
+/// Reports of all agents that may be queued. Beyond that the agents wait; no report is dropped.
+const MAX_QUEUED_AGENT_REPORTS: usize = 256;
 
-/// Bytes of an item that are handed out at a time.
-const AT_A_TIME: usize = 256 * 1024;
+/// Bytes of an item that are returned at a time.
+const MAX_PIECE_BYTES: usize = 256 * 1024;
 
-/// How long it is waited for agents to end: longer than any of them can live that was told to.
-const LAST_WORDS: Duration = Duration::from_secs(20);
+/// Time that agents may take to end. Longer than the supervisor waits before it kills one.
+const SPACE_END_TIMEOUT: Duration = Duration::from_secs(20);
 
-pub(super) struct Task {
+pub(super) struct SpaceTask {
     pub(super) machine: Space,
     requests: mpsc::Receiver<SpaceRequest>,
-    /// What the agents call the conversations that they are in.
-    kept: watch::Sender<BTreeMap<ParticipantId, String>>,
-    arrivals: mpsc::Receiver<Arrival>,
-    /// Held by those who start and end agents.
-    line: mpsc::Sender<Arrival>,
-    desk: Arc<Desk>,
+    /// Resume ids of the agents' conversations.
+    resume_ids: watch::Sender<BTreeMap<ParticipantId, String>>,
+    arrivals: mpsc::Receiver<RosterMessage>,
+    /// Cloned for the tasks that start and end agents.
+    roster_messages: mpsc::Sender<RosterMessage>,
+    agents: Arc<AgentRoster>,
     pub(super) orders: HashMap<ParticipantId, mpsc::Sender<Order>>,
-    /// How soon each of those that are not gone is to end. Without an entry: soon.
-    haste: HashMap<ParticipantId, watch::Sender<Haste>>,
-    /// What agents said beyond what is shown.
-    beyond: HashMap<ParticipantId, Kept>,
+    /// Required urgency of each agent's end. Without an entry: soon.
+    urgency: HashMap<ParticipantId, watch::Sender<EndUrgency>>,
+    /// Content of agents' items that the items truncate.
+    stored_output: HashMap<ParticipantId, OverflowStore>,
     reports: mpsc::Receiver<(ParticipantId, u64, Report)>,
     reporter: mpsc::Sender<(ParticipantId, u64, Report)>,
-    /// Which of those that came under a name is the present one: what an earlier one still says is not its word.
-    present: HashMap<ParticipantId, u64>,
-    came: u64,
-    /// Who is to end, and who waits for that.
+    /// Generation of the agent present under each name. Reports of earlier generations are dropped.
+    generations: HashMap<ParticipantId, u64>,
+    generation: u64,
+    /// Callers that wait until an agent has ended.
     leaving: HashMap<ParticipantId, Vec<oneshot::Sender<()>>>,
-    pub(super) replies: HashMap<Ticket, Asking>,
+    pub(super) replies: HashMap<Ticket, CommandCaller>,
     pub(super) next_ticket: u64,
-    /// Commands that are stored, where they are.
-    pub(super) stored: Option<Stored>,
+    /// `None` if commands are not stored.
+    pub(super) stored: Option<StoredSpaceCommands>,
     /// Callers that wait for the result of a command, each with the lines of its answer.
-    pub(super) waiting: HashMap<RequestId, Vec<(Reply, Vec<String>)>>,
-    journal: Journal<Event>,
-    growth: Growth,
-    // Latest wins: who was busy hears only of the newest, and asks for the rest.
-    pulse: watch::Sender<Pulse>,
-    /// Who wants to know that every agent is gone, and until when they have to be.
+    pub(super) waiting: HashMap<RequestId, Vec<(CommandReply, Vec<String>)>>,
+    journal: Journal<SpaceEvent>,
+    growth: GrowingItems,
+    // Only the latest value counts: a slow watcher asks for the rest.
+    notices: watch::Sender<ChangeNotice>,
+    /// Callers that wait until every agent has ended, and the deadline for that.
     ending: Option<(Vec<oneshot::Sender<()>>, Instant)>,
 }
 
-impl Task {
-    /// A task for a machine that was just made, with what was done by that.
+impl SpaceTask {
+    /// Creates the task of a new machine and performs the effects of its creation.
     pub fn new(
-        (machine, effects): (Space, Vec<Effect>),
+        (machine, effects): (Space, Vec<SpaceEffect>),
         started: Now,
         requests: mpsc::Receiver<SpaceRequest>,
-        (line, arrivals): (mpsc::Sender<Arrival>, mpsc::Receiver<Arrival>),
-        desk: Arc<Desk>,
-        kept: watch::Sender<BTreeMap<ParticipantId, String>>,
-        stored: Option<Stored>,
+        (roster_messages, arrivals): (mpsc::Sender<RosterMessage>, mpsc::Receiver<RosterMessage>),
+        agents: Arc<AgentRoster>,
+        resume_ids: watch::Sender<BTreeMap<ParticipantId, String>>,
+        stored: Option<StoredSpaceCommands>,
     ) -> Self {
-        let (reporter, reports) = mpsc::channel(REPORTS);
+        let (reporter, reports) = mpsc::channel(MAX_QUEUED_AGENT_REPORTS);
         let since = started.time.duration_since(UNIX_EPOCH).unwrap_or_default();
         let mut task = Self {
             machine,
             requests,
-            kept,
+            resume_ids,
             arrivals,
-            line,
-            desk,
+            roster_messages,
+            agents,
             orders: HashMap::new(),
-            haste: HashMap::new(),
-            beyond: HashMap::new(),
+            urgency: HashMap::new(),
+            stored_output: HashMap::new(),
             reports,
             reporter,
-            present: HashMap::new(),
-            came: 0,
+            generations: HashMap::new(),
+            generation: 0,
             leaving: HashMap::new(),
             replies: HashMap::new(),
             next_ticket: 0,
             stored,
             waiting: HashMap::new(),
             journal: Journal::new(Epoch::new(&format!("s{:x}", since.as_micros()))),
-            growth: Growth::default(),
-            pulse: watch::Sender::new(Pulse::default()),
+            growth: GrowingItems::default(),
+            notices: watch::Sender::new(ChangeNotice::default()),
             ending: None,
         };
         task.perform(effects, started.time);
         task
     }
 
-    /// Runs until nobody holds the space any more, or everybody was ended.
+    /// Runs until all handles on the space are dropped.
     pub async fn run(mut self) {
         loop {
             let wake = self.machine.wake_at();
@@ -124,14 +124,14 @@ impl Task {
                     Some(request) => self.serve(request),
                     None => break,
                 },
-                Some(arrival) = self.arrivals.recv() => self.arrives(arrival),
-                Some((id, came, report)) = self.reports.recv() => self.heard(id, came, report),
-                progress = durable::next(&mut self.stored) => self.stored_more(progress),
-                () = sleep_until_time(wake) => self.happens(Input::Tick),
+                Some(arrival) = self.arrivals.recv() => self.handle_roster_message(arrival),
+                Some((id, generation, report)) = self.reports.recv() => self.handle_report(id, generation, report),
+                progress = durable::next(&mut self.stored) => self.handle_store_progress(progress),
+                () = sleep_until_time(wake) => self.handle_input(SpaceInput::Tick),
                 () = sleep_until(deadline) => {
                     warn!("some agents did not end in time");
                     self.orders.clear();
-                    self.ended();
+                    self.answer_end_requests();
                 }
             }
         }
@@ -140,7 +140,7 @@ impl Task {
     pub(super) fn serve(&mut self, request: SpaceRequest) {
         match request {
             SpaceRequest::Command { by, request, command, until, reply } => {
-                self.ask(Asked { by, request, command, until, reply });
+                self.submit(IncomingCommand { by, request, command, until, reply });
             }
             SpaceRequest::Receipt { id, reply } => self.receipt(id, reply),
             SpaceRequest::Suspend => self.suspend(),
@@ -148,84 +148,90 @@ impl Task {
             SpaceRequest::Watch(reply) => {
                 let state = self.machine.state().clone();
                 let (end, revision) = (self.journal.end(), self.growth.revision());
-                let pulse = self.pulse.subscribe();
-                let beat = pulse.borrow().beat;
-                let _ = reply.send(SpaceWatch { state, end, revision, beat, pulse });
+                let changes = self.notices.subscribe();
+                let change_count = changes.borrow().change_count;
+                let _ = reply.send(SpaceWatch { state, end, revision, change_count, changes });
             }
             SpaceRequest::Updates { after, revision, reply } => drop(reply.send(self.updates(&after, revision))),
             SpaceRequest::Roster(request) => self.roster(request),
             SpaceRequest::Piece { item, offset, reply } => self.piece(&item, offset, reply),
             SpaceRequest::End { now, reply } => {
-                self.desk.stop_logins();
-                let deadline = Instant::now() + LAST_WORDS;
+                self.agents.stop_logins();
+                let deadline = Instant::now() + SPACE_END_TIMEOUT;
                 self.ending.get_or_insert_with(|| (Vec::new(), deadline)).0.push(reply);
-                for haste in self.haste.values() {
-                    warden::hurry(haste, if now { Haste::Now } else { Haste::Soon });
+                for urgency in self.urgency.values() {
+                    supervisor::raise(urgency, if now { EndUrgency::Now } else { EndUrgency::Soon });
                 }
-                // An agent whose orders are closed ends, also one that takes no more of them.
+                // Closing its order channel ends an agent, even if the channel is full.
                 self.orders.clear();
-                if self.everybody_is_gone() {
-                    self.ended();
+                if self.all_agents_gone() {
+                    self.answer_end_requests();
                 }
             }
         }
     }
 
-    fn updates(&self, after: &Cursor, revision: u64) -> Result<Updates, FellOut> {
-        let events = self.journal.after(after, AT_ONCE)?;
+    fn updates(&self, after: &Cursor, revision: u64) -> Result<SpaceUpdates, CursorExpired> {
+        let events = self.journal.after(after, MAX_EVENTS_PER_UPDATE)?;
         let last = events.last().map_or(after.seq, |event| event.seq);
         if last < self.journal.last() {
-            return Ok(Updates { events, ..Updates::default() });
+            return Ok(SpaceUpdates { events, ..SpaceUpdates::default() });
         }
         let (items, frames) = (self.growth.items_after(revision), self.growth.frames_after(revision));
-        Ok(Updates { events, items, frames, revision: Some(self.growth.revision()) })
+        Ok(SpaceUpdates { events, items, frames, revision: Some(self.growth.revision()) })
     }
 
-    /// What is slow is done apart; a space that is ending starts nobody.
+    /// Runs slow requests in separate tasks. A space that is ending starts no agents.
     fn roster(&mut self, request: RosterRequest) {
-        let desk = Arc::clone(&self.desk);
+        let agents = Arc::clone(&self.agents);
         match request {
             RosterRequest::Agents(reply) => {
                 let present: HashSet<String> = self.orders.keys().map(ToString::to_string).collect();
-                tokio::spawn(async move { reply.send(desk.cards(present).await) });
+                tokio::spawn(async move { reply.send(agents.cards(present).await) });
             }
             RosterRequest::Conversations { agent, reply } => {
-                tokio::spawn(async move { reply.send(desk.conversations(&agent).await) });
+                tokio::spawn(async move { reply.send(agents.conversations(&agent).await) });
             }
             RosterRequest::Manage { agent, ask, reply } => {
                 let asked = self.manage(agent, ask);
                 tokio::spawn(async move { reply.send(asked.await) });
             }
             RosterRequest::Invite { reply, .. } if self.ending.is_some() => {
-                let _ = reply.send(Err(Refusal::Failed("the space is ending".to_owned())));
+                let _ = reply.send(Err(SpaceRefusal::Failed("the space is ending".to_owned())));
             }
             RosterRequest::Invite { agent, conversation, reply } => {
                 let present = self.orders.contains_key(&ParticipantId::from(agent.as_str()));
-                let line = self.line.clone();
-                tokio::spawn(async move { reply.send(desk.invite(&line, &agent, conversation, present).await) });
+                let roster_messages = self.roster_messages.clone();
+                tokio::spawn(async move {
+                    reply.send(agents.invite(&roster_messages, &agent, conversation, present).await)
+                });
             }
         }
     }
 
-    /// What is asked about an agent beside its conversation, to be awaited apart.
-    fn manage(&self, agent: Option<String>, ask: Ask) -> impl Future<Output = Result<Told, Refusal>> + Send + use<> {
+    /// Answers a query about an agent. The future is awaited outside of the loop.
+    fn manage(
+        &self,
+        agent: Option<String>,
+        ask: AgentRequest,
+    ) -> impl Future<Output = Result<AgentReply, SpaceRefusal>> + Send + use<> {
         let present: HashSet<String> = self.orders.keys().map(ToString::to_string).collect();
-        let running = agent.as_deref().filter(|_| ask == Ask::Status).and_then(|id| self.running(id));
+        let running = agent.as_deref().filter(|_| ask == AgentRequest::Status).and_then(|id| self.running(id));
         let ending = self.ending.is_some();
-        let (desk, line) = (Arc::clone(&self.desk), self.line.clone());
+        let (agents, roster_messages) = (Arc::clone(&self.agents), self.roster_messages.clone());
         async move {
             if ending {
-                return Err(Refusal::Failed("the space is ending".to_owned()));
+                return Err(SpaceRefusal::Failed("the space is ending".to_owned()));
             }
-            let told = desk.manage(line, agent, ask, present).await?;
-            Ok(match told {
-                Told::Status(card) => Told::Status(Box::new(StatusCard { running, ..*card })),
-                told => told,
+            let answer = agents.manage(roster_messages, agent, ask, present).await?;
+            Ok(match answer {
+                AgentReply::Status(card) => AgentReply::Status(Box::new(StatusCard { running, ..*card })),
+                answer => answer,
             })
         }
     }
 
-    /// How the agent of this name is, if it takes part.
+    /// Status of the agent with this name, if it is in the space.
     fn running(&self, id: &str) -> Option<RunningCard> {
         let participant = ParticipantId::from(id);
         self.orders.get(&participant)?;
@@ -234,22 +240,22 @@ impl Task {
         Some(RunningCard {
             model: capabilities.model.clone(),
             mode: capabilities.mode.clone(),
-            conversation: self.kept.borrow().get(&participant).map(|own| conversation_id(id, own)),
+            conversation: self.resume_ids.borrow().get(&participant).map(|own| conversation_id(id, own)),
             turns: state.turns.values().filter(|turn| turn.by == participant).count() as u64,
         })
     }
 
-    fn arrives(&mut self, arrival: Arrival) {
+    fn handle_roster_message(&mut self, arrival: RosterMessage) {
         match arrival {
-            Arrival::Managed(number, told) => self.happens(Input::Managed(number, told)),
-            Arrival::Announced(level, told) => self.happens(Input::Announced(level, told)),
-            Arrival::Enrol(id, harness, reply) => {
-                let welcome = self.welcome(id, harness);
-                let _ = reply.send(welcome);
+            RosterMessage::Managed(number, answer) => self.handle_input(SpaceInput::Managed(number, answer)),
+            RosterMessage::Announced(level, answer) => self.handle_input(SpaceInput::Announced(level, answer)),
+            RosterMessage::Enrol(id, harness, reply) => {
+                let enrol = self.enrol(id, harness);
+                let _ = reply.send(enrol);
             }
-            Arrival::Leave(id, reply) => {
-                self.hurry(&id);
-                // An agent whose orders are closed ends.
+            RosterMessage::Leave(id, reply) => {
+                self.ask_to_end(&id);
+                // Closing its order channel ends an agent.
                 if self.orders.remove(&id).is_some() {
                     self.leaving.entry(id).or_default().push(reply);
                 } else {
@@ -259,90 +265,93 @@ impl Task {
         }
     }
 
-    /// A part of an item: what the item shows is at hand, what is beyond it is read from where it is kept.
-    fn piece(&self, id: &ItemId, offset: u64, reply: oneshot::Sender<Result<Piece, NoPiece>>) {
+    /// Reads a part of an item: from the item itself, or beyond that from the stored output.
+    fn piece(&self, id: &ItemId, offset: u64, reply: oneshot::Sender<Result<TextPiece, PieceError>>) {
         let Some(item) = self.machine.state().items.get(id).cloned() else {
-            return drop(reply.send(Err(NoPiece::NoSuchItem)));
+            return drop(reply.send(Err(PieceError::NoSuchItem)));
         };
-        let kept = self.machine.key_of(&item).cloned().zip(self.beyond.get(&item.from).cloned());
+        let kept = self.machine.key_of(&item).cloned().zip(self.stored_output.get(&item.from).cloned());
         tokio::task::spawn_blocking(move || {
-            let read = |offset| kept.and_then(|(key, kept)| kept.read(&key, offset, AT_A_TIME));
-            reply.send(item.piece(offset, AT_A_TIME, read))
+            let read = |offset| kept.and_then(|(key, kept)| kept.read(&key, offset, MAX_PIECE_BYTES));
+            reply.send(item.piece(offset, MAX_PIECE_BYTES, read))
         });
     }
 
-    fn welcome(&mut self, id: ParticipantId, harness: Harness) -> bool {
+    fn enrol(&mut self, id: ParticipantId, harness: Harness) -> bool {
         if self.ending.is_some() || self.orders.contains_key(&id) || self.leaving.contains_key(&id) {
-            debug!(%id, "an agent came that cannot take part");
+            debug!(%id, "rejected an agent that cannot join the space");
             return false;
         }
-        let Harness { orders, reports, kept, force, interprets } = harness;
-        self.came += 1;
-        let came = self.came;
-        self.present.insert(id.clone(), came);
-        self.keeps(id.clone(), None);
+        let Harness { orders, reports, overflow: kept, force_stop: force, interprets } = harness;
+        self.generation += 1;
+        let generation = self.generation;
+        self.generations.insert(id.clone(), generation);
+        self.set_resume_id(id.clone(), None);
         self.orders.insert(id.clone(), orders);
-        self.beyond.insert(id.clone(), kept);
-        self.happens(Input::Enrol(id.clone(), interprets));
-        let (haste, hurried) = watch::channel(Haste::None);
-        self.haste.insert(id.clone(), haste);
+        self.stored_output.insert(id.clone(), kept);
+        self.handle_input(SpaceInput::Enrol(id.clone(), interprets));
+        let (urgency, urgency_changes) = watch::channel(EndUrgency::None);
+        self.urgency.insert(id.clone(), urgency);
         let span = info_span!("agent_reports", agent = id.as_str());
-        tokio::spawn(warden::hear(reports, force, hurried, (self.reporter.clone(), id, came)).instrument(span));
+        tokio::spawn(
+            supervisor::supervise(reports, force, urgency_changes, (self.reporter.clone(), id, generation))
+                .instrument(span),
+        );
         true
     }
 
-    fn heard(&mut self, id: ParticipantId, came: u64, report: Report) {
-        if self.present.get(&id) != Some(&came) {
+    fn handle_report(&mut self, id: ParticipantId, generation: u64, report: Report) {
+        if self.generations.get(&id) != Some(&generation) {
             return;
         }
-        if let Report::Kept(name) = report {
-            return self.keeps(id, name);
+        if let Report::ResumeId(name) = report {
+            return self.set_resume_id(id, name);
         }
         let gone = matches!(report, Report::Gone(_));
-        self.happens(Input::Report(id.clone(), report));
+        self.handle_input(SpaceInput::Report(id.clone(), report));
         if gone {
-            self.has_gone(&id);
-            self.beyond.remove(&id);
-            if self.ending.is_some() && self.everybody_is_gone() {
-                self.ended();
+            self.remove_agent(&id);
+            self.stored_output.remove(&id);
+            if self.ending.is_some() && self.all_agents_gone() {
+                self.answer_end_requests();
             }
         }
     }
 
-    /// What an agent calls its conversation goes to whoever keeps sessions, and past everybody else.
-    fn keeps(&mut self, id: ParticipantId, name: Option<String>) {
-        name.iter().for_each(|name| self.desk.note_conversation(&id, name));
-        self.kept.send_if_modified(|kept| match name {
-            Some(name) => kept.insert(id, name.clone()).is_none_or(|before| before != name),
-            None => kept.remove(&id).is_some(),
+    /// Publishes the resume id of an agent's conversation to the session store only.
+    fn set_resume_id(&mut self, id: ParticipantId, name: Option<String>) {
+        name.iter().for_each(|name| self.agents.note_conversation(&id, name));
+        self.resume_ids.send_if_modified(|ids| match name {
+            Some(name) => ids.insert(id, name.clone()).is_none_or(|before| before != name),
+            None => ids.remove(&id).is_some(),
         });
     }
 
-    fn hurry(&self, id: &ParticipantId) {
-        self.haste.get(id).into_iter().for_each(|haste| warden::hurry(haste, Haste::Soon));
+    fn ask_to_end(&self, id: &ParticipantId) {
+        self.urgency.get(id).into_iter().for_each(|urgency| supervisor::raise(urgency, EndUrgency::Soon));
     }
 
-    fn has_gone(&mut self, id: &ParticipantId) {
+    fn remove_agent(&mut self, id: &ParticipantId) {
         self.orders.remove(id);
-        self.haste.remove(id);
-        self.present.remove(id);
+        self.urgency.remove(id);
+        self.generations.remove(id);
         self.stored.iter_mut().for_each(|stored| stored.forget(id));
         for reply in self.leaving.remove(id).into_iter().flatten() {
             let _ = reply.send(());
         }
     }
 
-    fn everybody_is_gone(&self) -> bool {
-        use wh_core::space::event::{Activity, Role};
+    fn all_agents_gone(&self) -> bool {
+        use wh_core::space::event::{Activity, ParticipantRole};
         let state = self.machine.state();
         state
             .participants
             .iter()
-            .filter(|(_, one)| one.role == Role::Agent)
+            .filter(|(_, one)| one.role == ParticipantRole::Agent)
             .all(|(id, _)| matches!(state.activity(id), Some(Activity::Gone(_)) | None))
     }
 
-    fn ended(&mut self) {
+    fn answer_end_requests(&mut self) {
         if let Some((waiting, _)) = self.ending.take() {
             for reply in waiting {
                 let _ = reply.send(());
@@ -350,74 +359,76 @@ impl Task {
         }
     }
 
-    pub(super) fn happens(&mut self, input: Input) {
+    pub(super) fn handle_input(&mut self, input: SpaceInput) {
         let now = now();
         let effects = self.machine.handle(input, now);
         self.perform(effects, now.time);
     }
 
-    fn perform(&mut self, effects: Vec<Effect>, at: SystemTime) {
+    fn perform(&mut self, effects: Vec<SpaceEffect>, at: SystemTime) {
         let (mut changed, mut lost, mut answers, mut receipts) = (false, Vec::new(), Vec::new(), Vec::new());
         for effect in effects {
             match effect {
-                Effect::Publish(event) => {
+                SpaceEffect::Publish(event) => {
                     changed = true;
                     self.growth.settle(&event);
-                    if let Event::Receipt(receipt) = &event {
+                    if let SpaceEvent::Receipt(receipt) = &event {
                         receipts.push(receipt.clone());
                     }
                     let weight = event.weight();
-                    self.journal.enter_heavy(event, at, weight);
+                    self.journal.append_sized(event, at, weight);
                 }
-                Effect::Signal(signal) => {
+                SpaceEffect::Signal(signal) => {
                     changed = true;
                     self.growth.signal(signal);
                 }
-                Effect::Tell(id, order) => {
-                    if let Err(reason) = self.hand(&id, order) {
+                SpaceEffect::SendOrder(id, order) => {
+                    if let Err(reason) = self.deliver(&id, order) {
                         lost.push((id, reason));
                     }
                 }
-                Effect::Manage { number, agent, ask } => {
-                    let (asked, line) = (self.manage(agent, ask), self.line.clone());
-                    tokio::spawn(async move { line.send(Arrival::Managed(number, asked.await)).await });
+                SpaceEffect::Manage { number, agent, ask } => {
+                    let (asked, roster_messages) = (self.manage(agent, ask), self.roster_messages.clone());
+                    tokio::spawn(
+                        async move { roster_messages.send(RosterMessage::Managed(number, asked.await)).await },
+                    );
                 }
-                Effect::Answer(ticket, answer) => {
+                SpaceEffect::Answer(ticket, answer) => {
                     answers.extend(self.replies.remove(&ticket).map(|reply| (reply, answer)));
                 }
             }
         }
         if changed {
             let gauges = self.machine.state().gauges();
-            self.pulse.send_modify(|pulse| *pulse = Pulse { beat: pulse.beat + 1, gauges });
+            self.notices.send_modify(|notice| *notice = ChangeNotice { change_count: notice.change_count + 1, gauges });
         }
-        // Last, so that who was answered and then waits finds what the answer is about.
+        // Last, so that a caller who is answered and then waits finds the events of its command.
         for (asking, answer) in answers {
-            self.answered(asking, answer);
+            self.handle_answer(asking, answer);
         }
         self.note_receipts(receipts);
         for (id, reason) in lost {
-            self.is_lost(id, reason);
+            self.agent_lost(id, reason);
         }
     }
 
-    pub(super) fn is_lost(&mut self, id: ParticipantId, reason: &str) {
-        self.has_gone(&id);
-        self.happens(Input::Report(id, Report::Gone(Some(reason.to_owned()))));
-        if self.ending.is_some() && self.everybody_is_gone() {
-            self.ended();
+    pub(super) fn agent_lost(&mut self, id: ParticipantId, reason: &str) {
+        self.remove_agent(&id);
+        self.handle_input(SpaceInput::Report(id, Report::Gone(Some(reason.to_owned()))));
+        if self.ending.is_some() && self.all_agents_gone() {
+            self.answer_end_requests();
         }
     }
 
-    /// Gives an order. An agent that takes none any more, though so many wait for it, is as good as gone.
-    pub(super) fn tell(&mut self, id: &ParticipantId, order: Order) -> Result<(), &'static str> {
+    /// Sends an order to an agent. An agent whose queue is full is treated as lost.
+    pub(super) fn send_order(&mut self, id: &ParticipantId, order: Order) -> Result<(), &'static str> {
         if order == Order::End {
-            self.hurry(id);
+            self.ask_to_end(id);
         }
         let Some(orders) = self.orders.get(id) else { return Err("it is not connected") };
         orders.try_send(order).map_err(|error| match error {
-            TrySendError::Full(_) => "it does not take its orders",
-            TrySendError::Closed(_) => "it ended without a word",
+            TrySendError::Full(_) => "it does not read its orders",
+            TrySendError::Closed(_) => "it ended unexpectedly",
         })
     }
 }

@@ -5,10 +5,10 @@ mod linked;
 
 use std::time::Duration;
 
-use wh_agents::port::{Harness, Inside};
+use wh_agents::interface::{Harness, HarnessTask};
 use wh_client::Mirror;
 use wh_core::receipt::Stage;
-use wh_core::space::command::Command;
+use wh_core::space::command::ConversationCommand;
 use wh_core::space::harness::{Capabilities, Order, Outcome, Report};
 use wh_core::space::item::Body;
 use wh_core::space::{ParticipantId, envelope};
@@ -19,7 +19,7 @@ fn me() -> ParticipantId {
     ParticipantId::from("human")
 }
 
-async fn with_agent() -> (RunningSpace, Inside) {
+async fn with_agent() -> (RunningSpace, HarnessTask) {
     let running = RunningSpace::start("test", me());
     let (harness, inside) = Harness::new();
     running.enrol(ParticipantId::from("fake"), harness).await;
@@ -28,11 +28,11 @@ async fn with_agent() -> (RunningSpace, Inside) {
     (running, inside)
 }
 
-fn say(text: &str) -> Command {
-    Command::say(text.to_owned(), None)
+fn say(text: &str) -> ConversationCommand {
+    ConversationCommand::say(text.to_owned(), None)
 }
 
-/// Follows until it holds, or fails after a generous time.
+/// Follows until the condition holds. Panics after 30 seconds.
 async fn until(mirror: &mut Mirror, holds: impl Fn(&Mirror) -> bool) {
     let follow = async {
         loop {
@@ -43,7 +43,7 @@ async fn until(mirror: &mut Mirror, holds: impl Fn(&Mirror) -> bool) {
             mirror.changed().await.unwrap();
         }
     };
-    tokio::time::timeout(Duration::from_secs(30), follow).await.expect("it comes to hold");
+    tokio::time::timeout(Duration::from_secs(30), follow).await.expect("the condition holds within 30 s");
 }
 
 fn kinds(mirror: &Mirror) -> Vec<String> {
@@ -77,7 +77,7 @@ async fn a_mirror_sees_what_was_said_grow_and_end() {
 }
 
 #[tokio::test]
-async fn an_agent_that_ends_without_a_word_is_known_to_be_gone() {
+async fn a_command_fails_when_its_agent_ends_unexpectedly() {
     let (running, inside) = with_agent().await;
     let mut mirror = running.space.mirror().await.unwrap();
     let done = running.space.command(me(), None, say("hello")).await.unwrap().unwrap();
@@ -128,16 +128,16 @@ async fn the_same_request_ten_times_at_once_is_one_message() {
 }
 
 #[tokio::test]
-async fn what_an_agent_calls_its_conversation_is_known_to_the_keeper_and_to_nobody_else() {
+async fn a_resume_id_is_neither_logged_nor_shown() {
     let (mut running, inside) = with_agent().await;
     let mut mirror = running.space.mirror().await.unwrap();
     let before = running.space.watch().await.unwrap().end;
     for name in [Some("secret-1"), Some("secret-2"), Some("secret-2"), None, Some("secret-3")] {
-        inside.reports.send(Report::Kept(name.map(str::to_owned))).await.unwrap();
+        inside.reports.send(Report::ResumeId(name.map(str::to_owned))).await.unwrap();
         let wanted = name.map(str::to_owned);
         let agent = ParticipantId::from("fake");
-        let known = running.kept.wait_for(|kept| kept.get(&agent) == wanted.as_ref());
-        tokio::time::timeout(Duration::from_secs(30), known).await.expect("it is told").unwrap();
+        let known = running.resume_ids.wait_for(|resume_ids| resume_ids.get(&agent) == wanted.as_ref());
+        tokio::time::timeout(Duration::from_secs(30), known).await.expect("the resume id is published").unwrap();
     }
     running.space.command(me(), None, say("hello")).await.unwrap().unwrap();
     until(&mut mirror, |mirror| kinds(mirror).contains(&"chat".to_owned())).await;
@@ -147,24 +147,24 @@ async fn what_an_agent_calls_its_conversation_is_known_to_the_keeper_and_to_nobo
     for shown in [state, events, format!("{:?} {running:?}", mirror.state())] {
         assert!(!shown.contains("secret"), "{shown}");
     }
-    assert!(format!("{:?}", running.kept).contains("secret-3"), "the name is looked for where it is");
+    assert!(format!("{:?}", running.resume_ids).contains("secret-3"), "the resume id is not in {running:?}");
 }
 
 #[tokio::test]
-async fn who_comes_anew_under_a_name_has_not_the_conversation_of_the_one_before() {
+async fn a_new_agent_does_not_get_the_resume_id_of_its_predecessor() {
     let (mut running, inside) = with_agent().await;
-    inside.reports.send(Report::Kept(Some("old".into()))).await.unwrap();
-    running.kept.wait_for(|kept| !kept.is_empty()).await.unwrap();
+    inside.reports.send(Report::ResumeId(Some("old".into()))).await.unwrap();
+    running.resume_ids.wait_for(|resume_ids| !resume_ids.is_empty()).await.unwrap();
     drop(inside);
     let mut mirror = running.space.mirror().await.unwrap();
     let gone = |mirror: &Mirror| {
         matches!(mirror.state().activity(&"fake".into()), Some(wh_core::space::event::Activity::Gone(_)))
     };
     until(&mut mirror, gone).await;
-    assert!(!running.kept.borrow().is_empty(), "one that is gone can be gone on with");
+    assert!(!running.resume_ids.borrow().is_empty(), "the conversation of an ended agent can be resumed");
     let (harness, _inside) = Harness::new();
     running.enrol("fake".into(), harness).await;
-    tokio::time::timeout(Duration::from_secs(30), running.kept.wait_for(|kept| kept.is_empty()))
+    tokio::time::timeout(Duration::from_secs(30), running.resume_ids.wait_for(|resume_ids| resume_ids.is_empty()))
         .await
         .unwrap()
         .unwrap();

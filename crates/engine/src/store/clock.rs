@@ -1,50 +1,50 @@
-//! Store time: by what the age of a request is told.
+//! Store time, which measures the age of requests.
 //!
-//! It is the time that a store has been open, summed up over all of its lives, in milliseconds. Within a life the steady
-//! clock drives it; from one life to the next it goes on where it was last written down. The wall clock has no part in it:
-//! however that is set, forwards or backwards, nothing becomes older than it is. The price is small: while no engine runs,
-//! nothing ages, and a request is then remembered longer than it had to be, never shorter.
+//! Store time is the total time that the store has been open, over all openings, in milliseconds. While the store is
+//! open the monotonic clock drives it; the next opening continues from the last stored value. The wall clock has no
+//! influence: setting it cannot make a request older than it is. In return nothing ages while the store is closed, so
+//! that requests may be remembered longer than needed, but never shorter.
 
 use std::time::Instant;
 
-/// Store time, in milliseconds.
-pub(super) type Stamp = i64;
+/// Store time in milliseconds.
+pub(super) type StoreTime = i64;
 
-/// Where store time is now.
+/// Current store time.
 #[derive(Debug)]
-pub(super) struct Clock {
-    base: Stamp,
-    steady: Steady,
+pub(super) struct StoreClock {
+    base: StoreTime,
+    source: TimeSource,
 }
 
-/// What drives it.
+/// Source of elapsed time.
 #[derive(Debug, Clone)]
-pub(super) enum Steady {
-    /// The system's steady clock, since this moment.
+pub(super) enum TimeSource {
+    /// Monotonic clock of the system, since this moment.
     System(Instant),
-    /// A test's hand, in milliseconds.
+    /// Clock of a test, in milliseconds.
     #[cfg(test)]
-    Hand(std::sync::Arc<std::sync::atomic::AtomicI64>),
+    Manual(std::sync::Arc<std::sync::atomic::AtomicI64>),
 }
 
-impl Clock {
-    /// Goes on from what was written down last.
-    pub fn resume(base: Stamp, steady: Steady) -> Self {
-        let mut clock = Self { base: 0, steady };
+impl StoreClock {
+    /// Continues from the last stored value.
+    pub fn resume(base: StoreTime, source: TimeSource) -> Self {
+        let mut clock = Self { base: 0, source };
         clock.base = base.saturating_sub(clock.elapsed()).max(0);
         clock
     }
 
-    /// Now.
-    pub fn now(&self) -> Stamp {
+    /// Returns the current store time.
+    pub fn now(&self) -> StoreTime {
         self.base.saturating_add(self.elapsed())
     }
 
-    fn elapsed(&self) -> Stamp {
-        match &self.steady {
-            Steady::System(since) => Stamp::try_from(since.elapsed().as_millis()).unwrap_or(Stamp::MAX),
+    fn elapsed(&self) -> StoreTime {
+        match &self.source {
+            TimeSource::System(since) => StoreTime::try_from(since.elapsed().as_millis()).unwrap_or(StoreTime::MAX),
             #[cfg(test)]
-            Steady::Hand(now) => now.load(std::sync::atomic::Ordering::SeqCst),
+            TimeSource::Manual(now) => now.load(std::sync::atomic::Ordering::SeqCst),
         }
     }
 }

@@ -1,19 +1,18 @@
-//! What can go wrong with the store, in words that say what to do.
+//! Errors of the store.
 
 use std::path::PathBuf;
 
 use rusqlite::ErrorCode;
 
-/// Why the store could not be opened, or did not do what it was asked. Where it is the answer to a call, nothing of that
-/// call was kept.
+/// Reason why the store cannot be opened, or a call failed. A failed call has stored nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    /// Another engine has it.
-    #[error("the store in {} is in use{}; end that one first, or choose another directory", directory.display(), by(*pid))]
+    /// Another process has the store open.
+    #[error("the store in {} is in use{}; end that process first, or choose another directory", directory.display(), by_process(*pid))]
     Taken {
-        /// Where it is.
+        /// Directory of the store.
         directory: PathBuf,
-        /// Who has it, if it said so.
+        /// Process that has it open, if known.
         pid: Option<u32>,
     },
     /// The directory cannot be used.
@@ -21,80 +20,78 @@ pub enum StoreError {
     Unusable {
         /// The directory, or a file in it.
         path: PathBuf,
-        /// What the system says, or what is wrong with it.
+        /// Error of the system, or the problem.
         why: String,
     },
-    /// It was written by a later version.
+    /// A later version wrote the file.
     #[error("{} was written by a newer wh (schema {found}, this one knows {known}); use that wh, or another directory", path.display())]
     Newer {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The version that it has.
+        /// Schema version of the file.
         found: u32,
-        /// The version that is known here.
+        /// Latest schema version known here.
         known: u32,
     },
-    /// There is no room on the disk.
-    #[error("the disk that holds the store is full, and nothing was kept; make room and try again")]
+    /// The disk is full.
+    #[error("the disk of the store is full and nothing was stored; free some space and retry")]
     DiskFull,
-    /// As many are kept as may be, and none of them may go yet.
-    #[error("the store holds {most} {what} and none of them may be forgotten yet; try again later")]
+    /// A limit is reached, and nothing may be removed yet.
+    #[error("the store has the maximum of {most} {what} and none can be removed yet; retry later")]
     Full {
-        /// What there are too many of.
+        /// Kind of the limited entries.
         what: &'static str,
-        /// How many may be kept.
         most: u64,
     },
-    /// Something is larger than it may be.
-    #[error("{what} has {size} bytes, and may have {most}")]
+    /// A value is too large.
+    #[error("{what} has {size} bytes; the limit is {most}")]
     TooLarge {
-        /// What it is.
+        /// Kind of value.
         what: &'static str,
-        /// How large it is.
+        /// Size in bytes.
         size: usize,
-        /// How large it may be.
+        /// Maximum size in bytes.
         most: usize,
     },
-    /// Another session of the team that has not ended has this name.
+    /// Another running session of the team has this name.
     #[error("a session named {name:?} is running in team {team:?}; end it first, or choose another name")]
     NameTaken {
-        /// The team.
+        /// Team of the session.
         team: String,
-        /// The name.
         name: String,
     },
-    /// There is no session of this id.
+    /// No session has this id.
     #[error("the store has no session {0:?}")]
     NoSuchSession(String),
-    /// The request was not begun, or was forgotten since.
-    #[error("the store has no request {0:?} to finish")]
+    /// The request was not begun, or has expired.
+    #[error("the store has no pending request {0:?}")]
     NoSuchRequest(String),
-    /// The request has another result already.
-    #[error("request {request:?} was settled before, as {state}")]
+    /// The request already has another result.
+    #[error("request {request:?} already has the result {state}")]
     Settled {
-        /// The request.
+        /// Id of the request.
         request: String,
-        /// What became of it.
+        /// Its existing result.
         state: String,
     },
-    /// Too much waits to be written without anybody waiting for it.
-    #[error("the store is behind with {most} bytes of history; wait for the disk, or for flush()")]
+    /// Too much history waits to be written.
+    #[error("more than {most} bytes of history wait to be written; wait for the disk, or for flush()")]
     Behind {
-        /// How much may wait.
+        /// Maximum number of waiting bytes.
         most: usize,
     },
     /// The file is damaged.
-    #[error("the store's file is damaged ({0}); when it is next opened it is set aside")]
+    #[error("the store's file is damaged ({0}); the next start sets it aside")]
     Corrupt(String),
-    /// The disk, or SQLite, said no.
-    #[error("the store could not be written or read: {0}")]
+    /// An error of the disk or of SQLite.
+    #[error("cannot read or write the store: {0}")]
     Failed(String),
     /// The store was closed.
     #[error("the store is closed")]
     Closed,
 }
 
-fn by(pid: Option<u32>) -> String {
+fn by_process(pid: Option<u32>) -> String {
     pid.map_or_else(|| " by another process".to_owned(), |pid| format!(" by process {pid}"))
 }
 
@@ -105,7 +102,7 @@ impl From<rusqlite::Error> for StoreError {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt(error.to_string()),
             Some(_) => Self::Failed(error.to_string()),
             None => match error {
-                // A value that is there and cannot be what was written.
+                // A stored value that this program cannot have written.
                 rusqlite::Error::FromSqlConversionFailure(..)
                 | rusqlite::Error::IntegralValueOutOfRange(..)
                 | rusqlite::Error::InvalidColumnType(..)
@@ -122,7 +119,7 @@ impl From<serde_json::Error> for StoreError {
     }
 }
 
-/// Refuses what is too large.
-pub(super) fn fits(what: &'static str, size: usize, most: usize) -> Result<(), StoreError> {
+/// Returns an error if a value is too large.
+pub(super) fn check_size(what: &'static str, size: usize, most: usize) -> Result<(), StoreError> {
     if size <= most { Ok(()) } else { Err(StoreError::TooLarge { what, size, most }) }
 }

@@ -1,175 +1,189 @@
-//! What a session has said and shown: its items, by id and in order, and the end of its raw output.
+//! History of sessions: conversation items by id and in order, and the end of the raw terminal output.
 
 use rusqlite::{OptionalExtension, params};
 
 use super::Store;
-use super::desk::Desk;
-use super::error::{StoreError, fits};
-use super::queue::Touches;
+use super::database::Database;
+use super::error::{StoreError, check_size};
+use super::queue::HistoryAccess;
 
-/// The largest item, in bytes.
-pub const LARGEST_ITEM: usize = 4 << 20;
+/// Maximum bytes of an item.
+pub const MAX_STORED_ITEM_BYTES: usize = 4 << 20;
 
-/// How many items one reading gives at most.
-pub const MOST_READ: usize = 2000;
+/// Maximum number of items in a page.
+pub const MAX_READ_ITEMS: usize = 2000;
 
-/// After how many bytes a reading ends, so that nobody else waits long for the store.
-const BYTES_READ: usize = 4 << 20;
+/// Bytes after which a page ends, so that a read does not block the store for long.
+const MAX_PAGE_BYTES: usize = 4 << 20;
 
-/// How many rows of a history without a session go at a time.
-const CLEARED: i64 = 500;
+/// Rows of an orphaned history that are removed in one step.
+const ORPHAN_ROWS_PER_STEP: i64 = 500;
 
-/// An item of a conversation, as it is kept. What is in it is the caller's business.
+/// A stored item of a conversation. Its content is opaque to the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptItem {
-    /// Its id: one of the same id takes its place.
+pub struct StoredItem {
+    /// Id; an item with the same id is replaced.
     pub id: String,
-    /// Where it stands. An item keeps the place that it was first given; of two with the same number the one that came
-    /// first stands first.
+    /// Position of the item. An item keeps the position it was first given. Items with the same number are ordered by
+    /// insertion.
     pub seq: u64,
-    /// The item.
+    /// Content as JSON.
     pub json: String,
 }
 
-/// A place between the items of a session.
+/// A position between the items of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct ItemPosition {
     seq: i64,
     number: i64,
 }
 
 /// Some items of a session, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
-    /// The items.
-    pub items: Vec<KeptItem>,
-    /// Where to go on in the same direction; `None` when there is nothing more.
-    pub next: Option<Place>,
+pub struct ItemPage {
+    /// Items of the page.
+    pub items: Vec<StoredItem>,
+    /// Position to continue from in the same direction; `None` at the end.
+    pub next: Option<ItemPosition>,
 }
 
-impl Place {
-    /// Before everything.
+impl ItemPosition {
+    /// Before all items.
     pub const START: Self = Self { seq: i64::MIN, number: i64::MIN };
-    /// After everything.
+    /// After all items.
     pub const END: Self = Self { seq: i64::MAX, number: i64::MAX };
 
-    /// Just before the items that have this number.
+    /// Just before the items with this number.
     pub fn before(seq: u64) -> Self {
         Self { seq: whole(seq), number: i64::MIN }
     }
 }
 
-impl KeptItem {
-    /// How much room it takes.
+impl StoredItem {
+    /// Size in bytes.
     pub(super) fn size(&self) -> usize {
         self.id.len() + self.json.len()
     }
 }
 
 impl Store {
-    /// Keeps items, and waits until they are on the disk. An item takes the place of one of the same id. Beyond the bounds
-    /// of a session's history the first go.
+    /// Stores items and waits until they are durable. An item replaces an older one with the same id. If the limits of
+    /// the session's history are exceeded, its first items are removed.
     ///
-    /// What was left for the same session by [`Store::append_later`] is written before. Calls for one session are made one
-    /// after the other.
-    pub async fn append_items(&self, session: impl Into<String>, items: Vec<KeptItem>) -> Result<(), StoreError> {
+    /// Buffered items of the same session ([`Store::append_later`]) are written first. Calls for one session must not
+    /// overlap.
+    pub async fn append_items(&self, session: impl Into<String>, items: Vec<StoredItem>) -> Result<(), StoreError> {
         let session = session.into();
         self.check(&items)?;
         self.queue()
-            .ask(Touches::Follows, move |desk| {
-                let history = find(desk, &session)?;
-                put(desk, history, &items)
+            .run(HistoryAccess::Follows, move |database| {
+                let history = find(database, &session)?;
+                put(database, history, &items)
             })
             .await
     }
 
-    /// Leaves items to be kept within a tenth of a second, without waiting for it. Of an item that is left more than once
-    /// in that time only the newest is written. Items of a session that is not kept are dropped.
-    pub fn append_later(&self, session: &str, items: Vec<KeptItem>) -> Result<(), StoreError> {
+    /// Stores items within a tenth of a second, without waiting. Of items with the same id only the newest is written.
+    /// Items of unknown sessions are dropped.
+    pub fn append_later(&self, session: &str, items: Vec<StoredItem>) -> Result<(), StoreError> {
         self.check(&items)?;
         if items.is_empty() {
             return Ok(());
         }
-        self.queue().leave(|later| later.items(session, items))
+        self.queue().buffer(|later| later.items(session, items))
     }
 
-    /// Keeps this as all the raw output that a terminal session has shown, and waits until it is on the disk. Of more than
-    /// the bound its end is kept.
+    /// Replaces all raw output of a terminal session, and waits until it is durable. Output beyond the limit is
+    /// truncated at its beginning.
     pub async fn set_screen(&self, session: impl Into<String>, bytes: Vec<u8>) -> Result<(), StoreError> {
         let session = session.into();
         self.queue()
-            .ask(Touches::Follows, move |desk| {
-                let history = find(desk, &session)?;
-                put_output(desk, history, &bytes, true)
+            .run(HistoryAccess::Follows, move |database| {
+                let history = find(database, &session)?;
+                put_output(database, history, &bytes, true)
             })
             .await
     }
 
-    /// As [`Store::set_screen`], within a tenth of a second and without waiting for it; only the newest is written.
+    /// Like [`Store::set_screen`], but within a tenth of a second and without waiting. Only the newest output is
+    /// written.
     pub fn set_screen_later(&self, session: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        self.queue().leave(|later| later.output(session, bytes, true))
+        self.queue().buffer(|later| later.output(session, bytes, true))
     }
 
-    /// Adds to the raw output of a terminal session, within a tenth of a second and without waiting for it. Only what is
-    /// new is written: for a program that writes much this costs a fraction of setting the whole again.
+    /// Appends to the raw output of a terminal session, within a tenth of a second and without waiting. Cheaper than
+    /// replacing the output, since only new output is written.
     pub fn add_output_later(&self, session: &str, bytes: &[u8]) -> Result<(), StoreError> {
         if bytes.is_empty() {
             return Ok(());
         }
-        self.queue().leave(|later| later.output(session, bytes, false))
+        self.queue().buffer(|later| later.output(session, bytes, false))
     }
 
-    /// Waits until all that was left for later is on the disk.
+    /// Waits until everything buffered for later is durable.
     pub async fn flush(&self) -> Result<(), StoreError> {
-        self.queue().ask(Touches::Follows, |_| Ok(())).await
+        self.queue().run(HistoryAccess::Follows, |_| Ok(())).await
     }
 
-    /// Items after a place, in order: at most `most`, at most [`MOST_READ`], and less when they are large.
-    pub async fn items_from(&self, session: impl Into<String>, from: Place, most: usize) -> Result<Page, StoreError> {
+    /// Reads items after a position, in order. Returns up to `most` items, at most [`MAX_READ_ITEMS`], and fewer if
+    /// they are large.
+    pub async fn items_from(
+        &self,
+        session: impl Into<String>,
+        from: ItemPosition,
+        most: usize,
+    ) -> Result<ItemPage, StoreError> {
         let session = session.into();
-        self.queue().ask(Touches::Reads, move |desk| read(desk, &session, from, most, true)).await
+        self.queue().run(HistoryAccess::Reads, move |database| read(database, &session, from, most, true)).await
     }
 
-    /// The last items before a place, in order: at most `most`, at most [`MOST_READ`], and less when they are large.
-    pub async fn items_before(&self, session: impl Into<String>, to: Place, most: usize) -> Result<Page, StoreError> {
+    /// Reads the last items before a position, in order. Returns up to `most` items, at most [`MAX_READ_ITEMS`], and
+    /// fewer if they are large.
+    pub async fn items_before(
+        &self,
+        session: impl Into<String>,
+        to: ItemPosition,
+        most: usize,
+    ) -> Result<ItemPage, StoreError> {
         let session = session.into();
-        self.queue().ask(Touches::Reads, move |desk| read(desk, &session, to, most, false)).await
+        self.queue().run(HistoryAccess::Reads, move |database| read(database, &session, to, most, false)).await
     }
 
-    /// The end of the raw output of a session.
+    /// Reads the end of a session's raw output.
     pub async fn screen(&self, session: impl Into<String>) -> Result<Vec<u8>, StoreError> {
         let session = session.into();
-        self.queue().ask(Touches::Reads, move |desk| output(desk, &session)).await
+        self.queue().run(HistoryAccess::Reads, move |database| output(database, &session)).await
     }
 
-    fn check(&self, items: &[KeptItem]) -> Result<(), StoreError> {
-        let most = LARGEST_ITEM.min(usize::try_from(self.limits().history_bytes).unwrap_or(usize::MAX));
-        items.iter().try_for_each(|item| fits("the item", item.size(), most))
+    fn check(&self, items: &[StoredItem]) -> Result<(), StoreError> {
+        let most = MAX_STORED_ITEM_BYTES.min(usize::try_from(self.limits().history_bytes).unwrap_or(usize::MAX));
+        items.iter().try_for_each(|item| check_size("the item", item.size(), most))
     }
 }
 
-/// The history of a session.
-pub(super) fn find(desk: &Desk, session: &str) -> Result<i64, StoreError> {
-    desk.connection
+/// Returns the number of a session's history.
+pub(super) fn find(database: &Database, session: &str) -> Result<i64, StoreError> {
+    database
+        .connection
         .prepare_cached("SELECT number FROM histories WHERE session = ?1")?
         .query_row([session], |row| row.get(0))
         .optional()?
         .ok_or_else(|| StoreError::NoSuchSession(session.to_owned()))
 }
 
-/// Puts items, and lets the first go that are too many.
-pub(super) fn put(desk: &Desk, history: i64, items: &[KeptItem]) -> Result<(), StoreError> {
-    let connection = &desk.connection;
+/// Writes items, and removes the first ones beyond the limits.
+pub(super) fn put(database: &Database, history: i64, items: &[StoredItem]) -> Result<(), StoreError> {
+    let connection = &database.connection;
     let (mut count, mut bytes): (u64, u64) = connection
         .prepare_cached("SELECT items, bytes FROM histories WHERE number = ?1")?
         .query_row([history], |row| Ok((row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64)))?;
-    let mut look = connection.prepare_cached(
+    let mut find_item = connection.prepare_cached(
         "SELECT number, octet_length(id) + octet_length(json) FROM items WHERE history = ?1 AND id = ?2",
     )?;
     let mut change = connection.prepare_cached("UPDATE items SET json = ?2 WHERE number = ?1")?;
     let mut enter = connection.prepare_cached("INSERT INTO items (history, seq, id, json) VALUES (?1, ?2, ?3, ?4)")?;
     for item in items {
-        let known = look
+        let known = find_item
             .query_row(params![history, item.id], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)? as u64)))
             .optional()?;
         match known {
@@ -184,14 +198,14 @@ pub(super) fn put(desk: &Desk, history: i64, items: &[KeptItem]) -> Result<(), S
         }
         bytes += item.size() as u64;
     }
-    if count > desk.limits.history_items || bytes > desk.limits.history_bytes {
+    if count > database.limits.history_items || bytes > database.limits.history_bytes {
         let mut first = connection.prepare_cached(
             "SELECT number, octet_length(id) + octet_length(json) FROM items WHERE history = ?1 ORDER BY seq, number",
         )?;
         let mut remove = connection.prepare_cached("DELETE FROM items WHERE number = ?1")?;
         let mut going = Vec::new();
         let mut rows = first.query([history])?;
-        while count > desk.limits.history_items || bytes > desk.limits.history_bytes {
+        while count > database.limits.history_items || bytes > database.limits.history_bytes {
             let Some(row) = rows.next()? else { break };
             going.push(row.get::<_, i64>(0)?);
             count = count.saturating_sub(1);
@@ -210,13 +224,13 @@ pub(super) fn put(desk: &Desk, history: i64, items: &[KeptItem]) -> Result<(), S
     Ok(())
 }
 
-/// Adds output, or puts it in the place of all that there is; what is out of reach goes.
-pub(super) fn put_output(desk: &Desk, history: i64, bytes: &[u8], anew: bool) -> Result<(), StoreError> {
-    let connection = &desk.connection;
-    let bytes = &bytes[bytes.len().saturating_sub(desk.limits.output)..];
-    let most = desk.limits.output as u64;
+/// Appends output or replaces all of it, and removes output beyond the limit.
+pub(super) fn put_output(database: &Database, history: i64, bytes: &[u8], replace: bool) -> Result<(), StoreError> {
+    let connection = &database.connection;
+    let bytes = &bytes[bytes.len().saturating_sub(database.limits.output)..];
+    let most = database.limits.output as u64;
     let mut total = 0;
-    if anew || bytes.len() as u64 == most {
+    if replace || bytes.len() as u64 == most {
         connection.prepare_cached("DELETE FROM outputs WHERE history = ?1")?.execute([history])?;
     } else {
         total = connection
@@ -252,60 +266,66 @@ pub(super) fn put_output(desk: &Desk, history: i64, bytes: &[u8], anew: bool) ->
     Ok(())
 }
 
-fn read(desk: &Desk, session: &str, place: Place, most: usize, onwards: bool) -> Result<Page, StoreError> {
-    let history = find(desk, session)?;
+fn read(
+    database: &Database,
+    session: &str,
+    place: ItemPosition,
+    most: usize,
+    onwards: bool,
+) -> Result<ItemPage, StoreError> {
+    let history = find(database, session)?;
     let statement = if onwards {
         "SELECT seq, number, id, json FROM items WHERE history = ?1 AND (seq, number) > (?2, ?3) ORDER BY seq, number LIMIT ?4"
     } else {
         "SELECT seq, number, id, json FROM items WHERE history = ?1 AND (seq, number) < (?2, ?3)
          ORDER BY seq DESC, number DESC LIMIT ?4"
     };
-    let most = most.min(MOST_READ);
-    let mut statement = desk.connection.prepare_cached(statement)?;
-    // One more than wanted tells whether there are more.
+    let most = most.min(MAX_READ_ITEMS);
+    let mut statement = database.connection.prepare_cached(statement)?;
+    // Reads one more than requested, to know whether there are more.
     let mut rows = statement.query(params![history, place.seq, place.number, most as i64 + 1])?;
     let (mut items, mut bytes, mut next, mut last) = (Vec::new(), 0, None, place);
     while let Some(row) = rows.next()? {
-        if items.len() == most || bytes >= BYTES_READ {
+        if items.len() == most || bytes >= MAX_PAGE_BYTES {
             next = Some(last);
             break;
         }
-        last = Place { seq: row.get(0)?, number: row.get(1)? };
-        let item = KeptItem { id: row.get(2)?, seq: last.seq.max(0) as u64, json: row.get(3)? };
+        last = ItemPosition { seq: row.get(0)?, number: row.get(1)? };
+        let item = StoredItem { id: row.get(2)?, seq: last.seq.max(0) as u64, json: row.get(3)? };
         bytes += item.size();
         items.push(item);
     }
     if !onwards {
         items.reverse();
     }
-    Ok(Page { items, next })
+    Ok(ItemPage { items, next })
 }
 
-fn output(desk: &Desk, session: &str) -> Result<Vec<u8>, StoreError> {
-    let history = find(desk, session)?;
+fn output(database: &Database, session: &str) -> Result<Vec<u8>, StoreError> {
+    let history = find(database, session)?;
     let mut statement =
-        desk.connection.prepare_cached("SELECT bytes FROM outputs WHERE history = ?1 ORDER BY number")?;
+        database.connection.prepare_cached("SELECT bytes FROM outputs WHERE history = ?1 ORDER BY number")?;
     let mut rows = statement.query([history])?;
     let mut all = Vec::new();
     while let Some(row) = rows.next()? {
         all.extend_from_slice(row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?);
     }
-    all.drain(..all.len().saturating_sub(desk.limits.output));
+    all.drain(..all.len().saturating_sub(database.limits.output));
     Ok(all)
 }
 
-/// Clears a piece of a history away whose session is gone.
-pub(super) fn clear_away(desk: &mut Desk) -> Result<(), StoreError> {
-    if !desk.rubbish {
+/// Removes some rows of a history whose session was removed.
+pub(super) fn clear_orphans(database: &mut Database) -> Result<(), StoreError> {
+    if !database.has_orphans {
         return Ok(());
     }
-    let connection = &desk.connection;
+    let connection = &database.connection;
     let history: Option<i64> = connection
         .prepare_cached("SELECT number FROM histories WHERE session IS NULL LIMIT 1")?
         .query_row([], |row| row.get(0))
         .optional()?;
     let Some(history) = history else {
-        desk.rubbish = false;
+        database.has_orphans = false;
         return Ok(());
     };
     let mut gone = 0;
@@ -314,7 +334,7 @@ pub(super) fn clear_away(desk: &mut Desk) -> Result<(), StoreError> {
             .prepare_cached(&format!(
                 "DELETE FROM {table} WHERE number IN (SELECT number FROM {table} WHERE history = ?1 LIMIT ?2)"
             ))?
-            .execute(params![history, CLEARED])?;
+            .execute(params![history, ORPHAN_ROWS_PER_STEP])?;
     }
     if gone == 0 {
         connection.prepare_cached("DELETE FROM histories WHERE number = ?1")?.execute([history])?;

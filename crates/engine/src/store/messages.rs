@@ -1,101 +1,105 @@
-//! Messages that wait for an agent, and how far commands are. A message is stored with its request before it is
-//! acknowledged, and taken out of the queue before an agent is given it: after a crash it is known whether it may be
-//! given.
+//! Queued messages and receipts of requests.
 //!
-//! Calls are carried out in their order.
+//! A message is stored with its request before it is acknowledged, and removed from the queue before it is delivered:
+//! after a crash it is known whether it may still be delivered. Calls run in order.
 
 use std::time::SystemTime;
 
 use rusqlite::params;
-use wh_core::request::Key;
+use wh_core::request::RequestKey;
 
-use super::desk::Desk;
-use super::error::{StoreError, fits};
-use super::queue::{Durable, Touches};
-use super::requests::{self, shortened};
+use super::database::Database;
+use super::error::{StoreError, check_size};
+use super::queue::{Durable, HistoryAccess};
+use super::requests::{self, truncate_detail};
 use super::{Store, millis};
 
-/// The longest message with what belongs to it, in bytes of JSON: a text of 16 MiB in which every byte is escaped.
-const LONGEST_MESSAGE: usize = ((6 * 16) << 20) + 4096;
+/// Maximum bytes of a queued message as JSON: a text of 16 MiB in which every byte is escaped.
+const MAX_QUEUED_MESSAGE_BYTES: usize = ((6 * 16) << 20) + 4096;
 
 impl Store {
-    /// Resolves when all that was submitted before is durable.
+    /// Resolves once all earlier calls are durable.
     pub fn barrier(&self) -> Durable<()> {
-        self.queue().submit(Touches::Nothing, |_| Ok(()))
+        self.queue().submit(HistoryAccess::Nothing, |_| Ok(()))
     }
 
-    /// Stores the message of a pending request, which waits for its agent behind the others, or `first` before them.
-    pub fn enqueue(&self, key: Key, message: String, first: bool) -> Durable<()> {
-        self.queue().submit(Touches::Nothing, move |desk| {
-            fits("the message", message.len(), LONGEST_MESSAGE)?;
-            let place = if first { -desk.place() } else { desk.place() };
+    /// Queues the message of a pending request, behind the others or with `first` ahead of them.
+    pub fn enqueue(&self, key: RequestKey, message: String, first: bool) -> Durable<()> {
+        self.queue().submit(HistoryAccess::Nothing, move |database| {
+            check_size("the message", message.len(), MAX_QUEUED_MESSAGE_BYTES)?;
+            let place = if first { -database.next_position() } else { database.next_position() };
             let statement = "UPDATE requests SET queued = ?5, place = ?6
                 WHERE team = ?1 AND session = ?2 AND agent = ?3 AND request = ?4 AND state = 0";
-            let mut statement = desk.connection.prepare_cached(statement)?;
+            let mut statement = database.connection.prepare_cached(statement)?;
             statement.execute(params![key.team, key.session, key.agent, key.request, message, place])?;
             Ok(())
         })
     }
 
-    /// Takes a message out of the queue, because an agent is about to be given it. From then on it is never given to one
-    /// again.
-    pub fn hand_over(&self, key: Key) -> Durable<()> {
-        self.queue().submit(Touches::Nothing, move |desk| {
+    /// Removes a message from the queue because it is about to be delivered. It is never delivered again.
+    pub fn hand_over(&self, key: RequestKey) -> Durable<()> {
+        self.queue().submit(HistoryAccess::Nothing, move |database| {
             let statement = "UPDATE requests SET queued = NULL, place = NULL
                 WHERE team = ?1 AND session = ?2 AND agent = ?3 AND request = ?4";
-            let mut statement = desk.connection.prepare_cached(statement)?;
+            let mut statement = database.connection.prepare_cached(statement)?;
             statement.execute(params![key.team, key.session, key.agent, key.request])?;
             Ok(())
         })
     }
 
-    /// As [`Store::finish`], with the receipt; `open` if more of it is to come.
+    /// Like [`Store::finish`], but with the receipt. `open` if more progress follows.
     pub fn settle(
         &self,
-        key: Key,
+        key: RequestKey,
         result: &'static str,
         detail: Option<String>,
         receipt: Option<String>,
         open: bool,
         at: SystemTime,
     ) -> Durable<()> {
-        let detail = detail.map(shortened);
-        self.queue().submit(Touches::Nothing, move |desk| {
-            requests::finish(desk, &key, result, detail.as_deref(), receipt.as_deref(), open, millis(at))
+        let detail = detail.map(truncate_detail);
+        self.queue().submit(HistoryAccess::Nothing, move |database| {
+            requests::finish(database, &key, result, detail.as_deref(), receipt.as_deref(), open, millis(at))
         })
     }
 
-    /// Stores the last receipt of a command that is settled. From now on it can expire.
-    pub fn note_receipt(&self, key: Key, receipt: String) -> Durable<()> {
-        self.queue().submit(Touches::Nothing, move |desk| {
+    /// Stores the final receipt of a settled command, which can expire from then on.
+    pub fn note_receipt(&self, key: RequestKey, receipt: String) -> Durable<()> {
+        self.queue().submit(HistoryAccess::Nothing, move |database| {
             let statement = "UPDATE requests SET receipt = ?5, open = NULL, stamp = ?6
                 WHERE team = ?1 AND session = ?2 AND agent = ?3 AND request = ?4";
-            let now = desk.clock.now();
-            let mut statement = desk.connection.prepare_cached(statement)?;
+            let now = database.clock.now();
+            let mut statement = database.connection.prepare_cached(statement)?;
             statement.execute(params![key.team, key.session, key.agent, key.request, receipt, now])?;
             Ok(())
         })
     }
 
-    /// As [`Store::undo`].
-    pub fn take_back(&self, key: Key) -> Durable<bool> {
-        self.queue().submit(Touches::Nothing, move |desk| requests::undo(desk, &key))
+    /// Like [`Store::undo`], but in order.
+    pub fn take_back(&self, key: RequestKey) -> Durable<bool> {
+        self.queue().submit(HistoryAccess::Nothing, move |database| requests::undo(database, &key))
     }
 
-    /// The messages of earlier lives that wait for this agent of this session, in order, as they were stored. They are this life's from now on.
+    /// Returns the queued messages of previous openings for this agent, in order. They belong to this opening from now
+    /// on.
     pub async fn queued(&self, team: &str, session: &str, agent: &str) -> Result<Vec<String>, StoreError> {
         let (team, session, agent) = (team.to_owned(), session.to_owned(), agent.to_owned());
-        let work = move |desk: &mut Desk| {
+        let work = move |database: &mut Database| {
             let statement = "SELECT queued FROM requests
                 WHERE team = ?1 AND session = ?2 AND agent = ?3 AND queued IS NOT NULL ORDER BY place";
-            let mut found = desk.connection.prepare_cached(statement)?;
+            let mut found = database.connection.prepare_cached(statement)?;
             let rows = found.query_map(params![team, session, agent], |row| row.get(0))?;
             let queued = rows.collect::<Result<Vec<_>, _>>()?;
             let statement = "UPDATE requests SET epoch = ?4
                 WHERE team = ?1 AND session = ?2 AND agent = ?3 AND queued IS NOT NULL";
-            desk.connection.prepare_cached(statement)?.execute(params![team, session, agent, desk.epoch as i64])?;
+            database.connection.prepare_cached(statement)?.execute(params![
+                team,
+                session,
+                agent,
+                database.epoch as i64
+            ])?;
             Ok(queued)
         };
-        self.queue().ask(Touches::Nothing, work).await
+        self.queue().run(HistoryAccess::Nothing, work).await
     }
 }

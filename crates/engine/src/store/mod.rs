@@ -1,32 +1,30 @@
-//! What must survive: requests and what became of them, sessions, and what they said. One SQLite file per engine.
+//! Durable store of requests, sessions and histories, in one SQLite file per engine.
 //!
-//! One thread owns the database. Whoever wants something sends it a job and waits; all jobs that wait are committed
-//! together, and each is answered after the commit that holds it. What is answered is on the disk, and survives a crash of
-//! the engine and a loss of power. A job that cannot be done has left nothing behind.
+//! One thread owns the database. Callers send jobs to it and wait; waiting jobs are committed together, and each is
+//! answered after its commit. An answered job survives a crash of the engine and a loss of power. A failed job has no
+//! effect. History without a waiting caller ([`Store::append_later`] and similar) is buffered for 50 ms and written
+//! with the next commit; [`Store::flush`] waits for it.
 //!
-//! What of a session's history nobody waits for is left ([`Store::append_later`] and its like), gathered for 50 ms, and
-//! written with whatever is committed next; [`Store::flush`] waits for it.
-//!
-//! - **Depth**: 1024 jobs may wait; the next asker waits to be let in. 16 MiB of history may wait; more is refused.
-//! - **Bounds**: [`Limits`]. A request is never forgotten early to make room for another.
-//! - **Age** is told by store time, see `clock.rs`: no setting of the wall clock makes anything older, though it may make a
-//!   request be remembered longer.
-//! - **One engine**: a lock on the directory. A second engine is told who has it.
-//! - **Damage**: a file that fails its check is set aside with its log under a name with the date, and a new one begun;
-//!   [`Opening`] says so, because the requests in it are then not known any more. Content is not checked: SQLite has no
-//!   checksum of its pages.
-//! - **End**: an orderly end writes the whole log into the file, so that a copy of the file alone is complete.
+//! - **Queue**: 1024 jobs; further callers wait. 16 MiB of buffered history; more is refused.
+//! - **Limits**: see [`StoreLimits`]. A request is never removed early to make room for another.
+//! - **Age**: measured in store time, see `clock.rs`. Setting the wall clock never makes anything older, though it may
+//!   make a request be remembered longer.
+//! - **Exclusive use**: the directory is locked. A second engine gets an error with the process id of the first.
+//! - **Damage**: a damaged file is set aside with its log under a name with the date, and a new one is created.
+//!   [`Opening`] reports it, because the requests in the file are no longer known. SQLite has no page checksums, so
+//!   changed content is not detected.
+//! - **Shutdown**: an orderly shutdown writes the whole log into the file, so that a copy of the file alone is
+//!   complete.
 
 mod clock;
-mod desk;
+mod database;
+mod directory;
 mod error;
 mod history;
-mod later;
 mod messages;
 mod open;
-mod peek;
-mod place;
 mod queue;
+mod reader;
 mod record;
 mod requests;
 mod schema;
@@ -34,6 +32,7 @@ mod sessions;
 #[cfg(test)]
 mod tests;
 mod wal;
+mod write_buffer;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,41 +40,41 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::watch;
 
+pub use directory::{DATABASE_FILE, damaged_files};
 pub use error::StoreError;
-pub use history::{KeptItem, LARGEST_ITEM, MOST_READ, Page, Place};
-pub use peek::Peek;
-pub use place::{FILE, damaged};
+pub use history::{ItemPage, ItemPosition, MAX_READ_ITEMS, MAX_STORED_ITEM_BYTES, StoredItem};
 pub use queue::Durable;
-pub use record::{Ended, IdempotentCreate, Resume, SessionKind, SessionRecord};
-pub use requests::{Begun, Entry, State};
-pub use sessions::Which;
-pub use wh_core::request::Key;
+pub use reader::StoreReader;
+pub use record::{IdempotentCreate, ResumeId, SessionEnd, SessionKind, SessionRecord};
+pub use requests::{Begun, RequestEntry, RequestState};
+pub use sessions::SessionFilter;
+pub use wh_core::request::RequestKey;
 
-use clock::{Stamp, Steady};
-use desk::Desk;
-use later::Later;
-use queue::Queue;
+use clock::{StoreTime, TimeSource};
+use database::Database;
+use queue::StoreQueue;
+use write_buffer::WriteBuffer;
 
-/// How much is kept.
+/// Limits of the stored data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// How many requests. Beyond that a new one is refused until the oldest has expired.
+pub struct StoreLimits {
+    /// Number of requests. Beyond that new ones are refused until the oldest has expired.
     pub requests: u64,
-    /// How long a request is remembered after it was settled, in store time.
+    /// Time for which a settled request is remembered, in store time.
     pub remembered: Duration,
-    /// How many sessions. Beyond that the one that ended first goes.
+    /// Number of sessions. Beyond that the session that ended first is removed.
     pub sessions: u64,
-    /// How many items of a session. Beyond that the first go.
+    /// Number of items of a session. Beyond that the first ones are removed.
     pub history_items: u64,
-    /// How many bytes of items of a session. Beyond that the first go.
+    /// Bytes of items of a session. Beyond that the first ones are removed.
     pub history_bytes: u64,
-    /// How many bytes of a session's raw output: its end.
+    /// Bytes of a session's raw output, of which the end is stored.
     pub output: usize,
-    /// How many bytes may wait that nobody waits for. More is refused.
+    /// Bytes of buffered history. Beyond that writes are refused.
     pub waiting: usize,
 }
 
-impl Default for Limits {
+impl Default for StoreLimits {
     fn default() -> Self {
         Self {
             requests: 200_000,
@@ -89,90 +88,92 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
-    fn remembered(&self) -> Stamp {
-        Stamp::try_from(self.remembered.as_millis()).unwrap_or(Stamp::MAX)
+impl StoreLimits {
+    fn remembered(&self) -> StoreTime {
+        StoreTime::try_from(self.remembered.as_millis()).unwrap_or(StoreTime::MAX)
     }
 
-    /// What was stamped then or before has expired.
-    fn expired(&self, now: Stamp) -> Stamp {
+    /// Latest stamp that has expired.
+    fn expired(&self, now: StoreTime) -> StoreTime {
         now.saturating_sub(self.remembered())
     }
 
-    fn alive(&self, stamp: Stamp, now: Stamp) -> bool {
+    fn alive(&self, stamp: StoreTime, now: StoreTime) -> bool {
         stamp > self.expired(now)
     }
 }
 
-/// What was found when the store was opened.
+/// Result of opening the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opening {
-    /// Which life of the store this is, from 1.
+    /// Number of this opening, starting at 1.
     pub epoch: u64,
-    /// How many requests were being carried out when the last life ended, see [`Store::cut_off`].
+    /// Number of requests that were pending when the last opening ended, see [`Store::cut_off`].
     pub cut_off: u64,
-    /// Where a damaged file is now, and what was wrong with it.
+    /// Path of the damaged file that was set aside, and the damage.
     pub set_aside: Option<(PathBuf, String)>,
 }
 
-/// A handle on the store. When the last one goes, what waits is written and the store closed; [`Store::close`] waits for it.
+/// Handle on the store. Dropping the last one writes buffered history and closes the store; [`Store::close`] waits for
+/// that.
 #[derive(Clone)]
-pub struct Store(Arc<Shared>);
+pub struct Store(Arc<StoreShared>);
 
-struct Shared {
-    queue: Arc<Queue>,
-    limits: Limits,
+struct StoreShared {
+    queue: Arc<StoreQueue>,
+    limits: StoreLimits,
     opening: Opening,
     ended: watch::Receiver<Option<Result<(), StoreError>>>,
 }
 
-impl Drop for Shared {
+impl Drop for StoreShared {
     fn drop(&mut self) {
         self.queue.close();
     }
 }
 
 impl Store {
-    /// Opens the store in this directory, which is made if there is none. Blocks while the file is checked.
+    /// Opens the store in this directory, which is created if needed. Blocks while the file is checked.
     pub fn open(directory: impl AsRef<Path>) -> Result<Self, StoreError> {
-        Self::open_with(directory, Limits::default())
+        Self::open_with(directory, StoreLimits::default())
     }
 
-    /// As [`Store::open`], with other bounds.
-    pub fn open_with(directory: impl AsRef<Path>, limits: Limits) -> Result<Self, StoreError> {
-        Self::start(directory.as_ref(), limits, Steady::System(Instant::now()))
+    /// Opens the store with other limits.
+    pub fn open_with(directory: impl AsRef<Path>, limits: StoreLimits) -> Result<Self, StoreError> {
+        Self::start(directory.as_ref(), limits, TimeSource::System(Instant::now()))
     }
 
-    fn start(directory: &Path, limits: Limits, steady: Steady) -> Result<Self, StoreError> {
-        let place = place::Place::take(directory)?;
-        let (desk, opening) = open::open(&place, limits, steady)?;
-        let queue = Arc::new(Queue::new(Later::new(limits.waiting, limits.output)));
+    fn start(directory: &Path, limits: StoreLimits, time_source: TimeSource) -> Result<Self, StoreError> {
+        let locked = directory::StoreDirectory::lock(directory)?;
+        let (database, opening) = open::open(&locked, limits, time_source)?;
+        let queue = Arc::new(StoreQueue::new(WriteBuffer::new(limits.waiting, limits.output)));
         let (end, ended) = watch::channel(None);
-        let theirs = Arc::clone(&queue);
+        let thread_queue = Arc::clone(&queue);
         let thread = move || {
-            // Whatever happens in here: the database goes first, then nobody is left waiting, and the lock goes last.
-            let held = place;
-            let closing = Closing(Arc::clone(&theirs));
-            let mut desk = desk;
-            let outcome = desk.work(&theirs);
-            let outcome = finish(desk).and(outcome);
-            drop(closing);
+            // On every exit of the thread the database is closed first, then waiting callers are released, and the lock
+            // is dropped last.
+            let held = locked;
+            let release = ReleaseOnDrop(Arc::clone(&thread_queue));
+            let mut database = database;
+            let outcome = database.run(&thread_queue);
+            let outcome = finish(database).and(outcome);
+            drop(release);
             drop(held);
             let _ = end.send(Some(outcome));
         };
         std::thread::Builder::new().name("wh-store".to_owned()).spawn(thread).map_err(|error| {
-            StoreError::Unusable { path: directory.to_owned(), why: format!("no thread can be started: {error}") }
+            StoreError::Unusable { path: directory.to_owned(), why: format!("cannot start a thread: {error}") }
         })?;
-        Ok(Self(Arc::new(Shared { queue, limits, opening, ended })))
+        Ok(Self(Arc::new(StoreShared { queue, limits, opening, ended })))
     }
 
-    /// What was found when it was opened.
+    /// Result of opening the store.
     pub fn opening(&self) -> &Opening {
         &self.0.opening
     }
 
-    /// Writes what waits, and closes the store for all who have a handle on it. When it returns, another may open it.
-    /// `Err` is what could not be written.
+    /// Writes buffered history and closes the store for all handles. Returns once the store can be opened again, with
+    /// the error of the last write.
     pub async fn close(self) -> Result<(), StoreError> {
         self.0.queue.close();
         let mut ended = self.0.ended.clone();
@@ -180,36 +181,36 @@ impl Store {
         outcome.clone().unwrap_or(Ok(()))
     }
 
-    fn queue(&self) -> &Queue {
+    fn queue(&self) -> &StoreQueue {
         &self.0.queue
     }
 
-    /// The bounds that it was opened with.
-    pub fn limits(&self) -> &Limits {
+    /// Limits that the store was opened with.
+    pub fn limits(&self) -> &StoreLimits {
         &self.0.limits
     }
 }
 
-/// Lets go of all who wait, also when the thread panics.
-struct Closing(Arc<Queue>);
+/// Releases all waiting callers, even if the thread panics.
+struct ReleaseOnDrop(Arc<StoreQueue>);
 
-impl Drop for Closing {
+impl Drop for ReleaseOnDrop {
     fn drop(&mut self) {
         self.0.close();
         if self.0.abandon() {
-            tracing::error!("the store was closed before all of the history was written");
+            tracing::error!("the store was closed before all history was written");
         }
     }
 }
 
-fn finish(desk: Desk) -> Result<(), StoreError> {
-    if let Err(error) = open::fold_log(&desk.connection) {
-        tracing::warn!(%error, "the store's log could not be written into its file; both are needed to read it");
+fn finish(database: Database) -> Result<(), StoreError> {
+    if let Err(error) = open::checkpoint_all(&database.connection) {
+        tracing::warn!(%error, "cannot write the store's log into its file; keep both files");
     }
-    desk.connection.close().map_err(|(_, error)| error.into())
+    database.connection.close().map_err(|(_, error)| error.into())
 }
 
-/// Milliseconds since 1970, of the wall clock.
+/// Milliseconds since 1970 on the wall clock.
 fn millis(at: SystemTime) -> i64 {
     let whole = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
     at.duration_since(UNIX_EPOCH).map_or_else(|before| -whole(before.duration()), whole)

@@ -1,4 +1,4 @@
-//! What waits for the store's thread: jobs that somebody waits for, and history that nobody does.
+//! Queue of the store's thread: jobs with waiting callers, and buffered history.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,120 +9,120 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{Semaphore, oneshot};
 
-use super::desk::Desk;
+use super::database::Database;
 use super::error::StoreError;
-use super::later::Later;
+use super::write_buffer::WriteBuffer;
 
-/// How many jobs may wait. When there are as many, the next asker waits to be let in.
-const DEPTH: usize = 1024;
+/// Jobs that may be queued; further callers wait for room.
+const MAX_QUEUED_JOBS: usize = 1024;
 
-/// How many jobs are committed together at most, so that the first of them does not wait for too many others.
-const MOST_TOGETHER: usize = 256;
+/// Jobs that are committed together at most, which bounds the wait of the first one.
+const MAX_BATCH_JOBS: usize = 256;
 
-/// How long is waited for the rest of those who were answered together, who mostly ask again together: a fraction of a
-/// sync. Without it the first of them would be committed alone while all the others wait for the next commit.
-const GATHER: Duration = Duration::from_micros(150);
+/// Time to wait for further jobs after a commit. Callers that were answered together mostly return together; a fraction
+/// of a sync avoids committing the first of them alone while the others wait.
+const GATHER_WINDOW: Duration = Duration::from_micros(150);
 
-/// How long after a drain that failed the next one is tried, unless somebody asks for it.
-const REST: Duration = Duration::from_secs(1);
+/// Delay before a failed write of the buffer is retried, unless a caller asks for it.
+const DRAIN_RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// One thing for the thread to do. It may be done more than once before it is answered: what was rolled back is.
+/// A job for the thread. It may run more than once before it is answered, because its transaction may be rolled back.
 pub(super) trait Job: Send {
-    /// Does it, within a transaction.
-    fn run(&mut self, desk: &mut Desk) -> Result<(), StoreError>;
+    /// Runs the job within a transaction.
+    fn run(&mut self, database: &mut Database) -> Result<(), StoreError>;
 
-    /// Answers whoever waits. Called once, after the commit or when it is certain that there is none.
+    /// Answers the caller. Called once, after the commit or after the final failure.
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
 
-    /// What it has to do with the history that waits.
-    fn touches(&self) -> Touches;
+    /// Relation of the job to buffered history.
+    fn history_access(&self) -> HistoryAccess;
 }
 
-/// What a job has to do with the history that waits to be written.
+/// Relation of a job to buffered history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Touches {
-    /// Nothing.
+pub(super) enum HistoryAccess {
+    /// Independent of history.
     Nothing,
-    /// It writes it.
+    /// Writes the buffered history.
     Drains,
-    /// It wants to see it, if it can be had.
+    /// Reads history. The buffer is written first, if possible.
     Reads,
-    /// It must not be done before it.
+    /// Depends on the buffered history. The buffer is written first; if that fails, the job fails.
     Follows,
 }
 
-/// A job that somebody waits for.
-struct Task<T, F> {
+/// A job with a waiting caller.
+struct QueuedJob<T, F> {
     work: F,
-    touches: Touches,
+    history_access: HistoryAccess,
     done: Option<T>,
-    back: oneshot::Sender<Result<T, StoreError>>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
 }
 
-impl<T, F> Job for Task<T, F>
+impl<T, F> Job for QueuedJob<T, F>
 where
     T: Send,
-    F: FnMut(&mut Desk) -> Result<T, StoreError> + Send,
+    F: FnMut(&mut Database) -> Result<T, StoreError> + Send,
 {
-    fn run(&mut self, desk: &mut Desk) -> Result<(), StoreError> {
-        // A job may hold a caller's own function. Its panic is rolled back like any failure, and the thread goes on.
-        let outcome = catch_unwind(AssertUnwindSafe(|| (self.work)(desk)));
+    fn run(&mut self, database: &mut Database) -> Result<(), StoreError> {
+        // The work may contain a caller's closure. Its panic is rolled back like a failure.
+        let outcome = catch_unwind(AssertUnwindSafe(|| (self.work)(database)));
         let failed = |_| Err(StoreError::Failed("the job panicked".to_owned()));
         self.done = Some(outcome.unwrap_or_else(failed)?);
         Ok(())
     }
 
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
-        let Self { done, back, .. } = *self;
-        let _ = back.send(outcome.and_then(|()| done.ok_or(StoreError::Closed)));
+        let Self { done, reply, .. } = *self;
+        let _ = reply.send(outcome.and_then(|()| done.ok_or(StoreError::Closed)));
     }
 
-    fn touches(&self) -> Touches {
-        self.touches
+    fn history_access(&self) -> HistoryAccess {
+        self.history_access
     }
 }
 
-/// The history that waited, on its way to the disk.
-struct Drain {
-    later: Later,
-    queue: Arc<Queue>,
+/// Write of the buffered history.
+struct BufferDrain {
+    buffer: WriteBuffer,
+    queue: Arc<StoreQueue>,
 }
 
-impl Job for Drain {
-    fn run(&mut self, desk: &mut Desk) -> Result<(), StoreError> {
-        self.later.write(desk)
+impl Job for BufferDrain {
+    fn run(&mut self, database: &mut Database) -> Result<(), StoreError> {
+        self.buffer.write(database)
     }
 
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
         if let Err(error) = outcome {
-            tracing::warn!(%error, "history could not be written yet");
-            let Self { later, queue } = *self;
-            queue.lock().later.put_back(later, Instant::now() + REST);
+            tracing::warn!(%error, "cannot write history yet; retrying");
+            let Self { buffer, queue } = *self;
+            queue.lock().buffer.put_back(buffer, Instant::now() + DRAIN_RETRY_DELAY);
         }
     }
 
-    fn touches(&self) -> Touches {
-        Touches::Drains
+    fn history_access(&self) -> HistoryAccess {
+        HistoryAccess::Drains
     }
 }
 
-/// Between those who ask and the thread that does.
-pub(super) struct Queue {
-    waiting: Mutex<Waiting>,
+/// Queue between callers and the thread.
+pub(super) struct StoreQueue {
+    state: Mutex<QueueState>,
     wake: Condvar,
-    room: Semaphore,
+    permits: Semaphore,
 }
 
-/// Tells when something that was asked of the store is durable. It is done whether or not somebody waits for it.
+/// Resolves when a call to the store is durable. The call completes even if this is dropped.
 #[derive(Debug)]
-#[must_use = "what cannot be stored is told here"]
+#[must_use = "reports failures of the store"]
 pub struct Durable<T>(oneshot::Receiver<Result<T, StoreError>>);
 
 impl<T> Durable<T> {
-    /// Something that needs no store.
+    /// Creates a resolved future for calls that need no store.
     pub(crate) fn ready(value: T) -> Self {
-        let (back, answer) = oneshot::channel();
-        let _ = back.send(Ok(value));
+        let (reply, answer) = oneshot::channel();
+        let _ = reply.send(Ok(value));
         Self(answer)
     }
 }
@@ -135,153 +135,153 @@ impl<T> Future for Durable<T> {
     }
 }
 
-struct Waiting {
-    /// Each with whether it has taken a place of the room.
+struct QueueState {
+    /// Jobs, each with a flag whether it holds a permit.
     jobs: VecDeque<(Box<dyn Job>, bool)>,
-    later: Later,
+    buffer: WriteBuffer,
     closed: bool,
-    /// How many were taken the last time.
+    /// Number of jobs in the last batch.
     last: usize,
 }
 
-/// What the thread is to do next.
-pub(super) enum Next {
-    /// These, together.
+/// Next action of the thread.
+pub(super) enum QueueEvent {
+    /// Run these jobs together.
     Jobs(Vec<Box<dyn Job>>),
-    /// It is time for the chores.
+    /// Run the chores.
     Chores,
-    /// Nothing ever again.
+    /// Stop: the queue is closed and empty.
     End,
 }
 
-impl Queue {
-    /// An empty queue.
-    pub fn new(later: Later) -> Self {
-        let waiting = Waiting { jobs: VecDeque::new(), later, closed: false, last: 0 };
-        Self { waiting: Mutex::new(waiting), wake: Condvar::new(), room: Semaphore::new(DEPTH) }
+impl StoreQueue {
+    /// Creates an empty queue.
+    pub fn new(buffer: WriteBuffer) -> Self {
+        let state = QueueState { jobs: VecDeque::new(), buffer, closed: false, last: 0 };
+        Self { state: Mutex::new(state), wake: Condvar::new(), permits: Semaphore::new(MAX_QUEUED_JOBS) }
     }
 
-    /// Has something done, and waits until it is durable.
-    pub async fn ask<T: Send + 'static>(
+    /// Runs a job and waits until it is durable.
+    pub async fn run<T: Send + 'static>(
         &self,
-        touches: Touches,
-        work: impl FnMut(&mut Desk) -> Result<T, StoreError> + Send + 'static,
+        history_access: HistoryAccess,
+        work: impl FnMut(&mut Database) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        // The thread gives the room back when it takes the job.
-        self.room.acquire().await.map_err(|_| StoreError::Closed)?.forget();
-        self.push(touches, work, true).await
+        // The thread returns the permit when it takes the job.
+        self.permits.acquire().await.map_err(|_| StoreError::Closed)?.forget();
+        self.push(history_access, work, true).await
     }
 
-    /// Has something done, in the order of the calls. The asker does not wait for room: whoever calls this is bounded by
-    /// other means. The future tells when it is durable, and may be dropped.
+    /// Runs a job in call order without waiting for room; callers are bounded by other means. The returned future
+    /// resolves when it is durable, and may be dropped.
     pub fn submit<T: Send + 'static>(
         &self,
-        touches: Touches,
-        work: impl FnMut(&mut Desk) -> Result<T, StoreError> + Send + 'static,
+        history_access: HistoryAccess,
+        work: impl FnMut(&mut Database) -> Result<T, StoreError> + Send + 'static,
     ) -> Durable<T> {
-        self.push(touches, work, false)
+        self.push(history_access, work, false)
     }
 
     fn push<T: Send + 'static>(
         &self,
-        touches: Touches,
-        work: impl FnMut(&mut Desk) -> Result<T, StoreError> + Send + 'static,
-        has_room: bool,
+        history_access: HistoryAccess,
+        work: impl FnMut(&mut Database) -> Result<T, StoreError> + Send + 'static,
+        has_permit: bool,
     ) -> Durable<T> {
-        let (back, answer) = oneshot::channel();
-        let mut waiting = self.lock();
-        // When it is closed the job is dropped, and the asker hears of that.
-        if !waiting.closed {
-            waiting.jobs.push_back((Box::new(Task { work, touches, done: None, back }), has_room));
+        let (reply, answer) = oneshot::channel();
+        let mut state = self.lock();
+        // On a closed queue the job is dropped, which the caller notices.
+        if !state.closed {
+            state.jobs.push_back((Box::new(QueuedJob { work, history_access, done: None, reply }), has_permit));
         }
-        drop(waiting);
+        drop(state);
         self.wake.notify_one();
         Durable(answer)
     }
 
-    /// Leaves something in the history that waits. Nobody waits for it.
-    pub fn leave(&self, put: impl FnOnce(&mut Later) -> Result<(), StoreError>) -> Result<(), StoreError> {
-        let mut waiting = self.lock();
-        if waiting.closed {
+    /// Adds history to the buffer without waiting.
+    pub fn buffer(&self, put: impl FnOnce(&mut WriteBuffer) -> Result<(), StoreError>) -> Result<(), StoreError> {
+        let mut state = self.lock();
+        if state.closed {
             return Err(StoreError::Closed);
         }
-        let first = waiting.later.is_empty();
-        put(&mut waiting.later)?;
-        drop(waiting);
+        let first = state.buffer.is_empty();
+        put(&mut state.buffer)?;
+        drop(state);
         if first {
             self.wake.notify_one();
         }
         Ok(())
     }
 
-    /// Lets nothing more in. What is in is still done.
+    /// Refuses new jobs. Queued jobs are still run.
     pub fn close(&self) {
         self.lock().closed = true;
-        self.room.close();
+        self.permits.close();
         self.wake.notify_one();
     }
 
-    /// Whether nothing more is let in.
+    /// True if new jobs are refused.
     pub fn is_closed(&self) -> bool {
         self.lock().closed
     }
 
-    /// Waits for something to do; for the chores not beyond `chores`.
-    pub fn next(self: &Arc<Self>, chores: Option<Instant>) -> Next {
-        let mut waiting = self.lock();
-        // Counted from here, where the last have just been answered: who comes later finds nobody to wait for.
-        let gathered = Instant::now() + GATHER;
+    /// Waits for the next action; `chores` is the time of the next chores.
+    pub fn next(self: &Arc<Self>, chores: Option<Instant>) -> QueueEvent {
+        let mut state = self.lock();
+        // Measured from the answers of the last batch.
+        let gathered = Instant::now() + GATHER_WINDOW;
         loop {
-            let (now, due) = (Instant::now(), waiting.later.due());
-            let drain = due.is_some_and(|due| due <= now) || (waiting.closed && !waiting.later.is_empty());
-            let several = !waiting.jobs.is_empty() && waiting.jobs.len() < waiting.last && !waiting.closed;
+            let (now, due) = (Instant::now(), state.buffer.due());
+            let drain = due.is_some_and(|due| due <= now) || (state.closed && !state.buffer.is_empty());
+            let several = !state.jobs.is_empty() && state.jobs.len() < state.last && !state.closed;
             if several && now < gathered {
-                let patience = gathered.saturating_duration_since(now);
-                waiting = self.wake.wait_timeout(waiting, patience).unwrap_or_else(PoisonError::into_inner).0;
+                let timeout = gathered.saturating_duration_since(now);
+                state = self.wake.wait_timeout(state, timeout).unwrap_or_else(PoisonError::into_inner).0;
                 continue;
             }
-            if drain || !waiting.jobs.is_empty() {
-                return Next::Jobs(self.take(waiting, drain));
+            if drain || !state.jobs.is_empty() {
+                return QueueEvent::Jobs(self.take_batch(state, drain));
             }
-            if waiting.closed {
-                return Next::End;
+            if state.closed {
+                return QueueEvent::End;
             }
             if chores.is_some_and(|chores| chores <= now) {
-                return Next::Chores;
+                return QueueEvent::Chores;
             }
             let until = [due, chores].into_iter().flatten().min();
-            waiting = match until {
+            state = match until {
                 Some(until) => {
-                    let patience = until.saturating_duration_since(now);
-                    self.wake.wait_timeout(waiting, patience).unwrap_or_else(PoisonError::into_inner).0
+                    let timeout = until.saturating_duration_since(now);
+                    self.wake.wait_timeout(state, timeout).unwrap_or_else(PoisonError::into_inner).0
                 }
-                None => self.wake.wait(waiting).unwrap_or_else(PoisonError::into_inner),
+                None => self.wake.wait(state).unwrap_or_else(PoisonError::into_inner),
             };
         }
     }
 
-    fn take(self: &Arc<Self>, mut waiting: MutexGuard<'_, Waiting>, drain: bool) -> Vec<Box<dyn Job>> {
-        let many = waiting.jobs.len().min(MOST_TOGETHER);
-        waiting.last = many;
-        let (jobs, places): (Vec<Box<dyn Job>>, Vec<bool>) = waiting.jobs.drain(..many).unzip();
-        let drain = drain || jobs.iter().any(|job| job.touches() != Touches::Nothing);
-        let later = (drain && !waiting.later.is_empty()).then(|| waiting.later.take());
-        drop(waiting);
-        self.room.add_permits(places.into_iter().filter(|place| *place).count());
-        let drain = later.map(|later| Box::new(Drain { later, queue: Arc::clone(self) }) as Box<dyn Job>);
+    fn take_batch(self: &Arc<Self>, mut state: MutexGuard<'_, QueueState>, drain: bool) -> Vec<Box<dyn Job>> {
+        let many = state.jobs.len().min(MAX_BATCH_JOBS);
+        state.last = many;
+        let (jobs, permits): (Vec<Box<dyn Job>>, Vec<bool>) = state.jobs.drain(..many).unzip();
+        let drain = drain || jobs.iter().any(|job| job.history_access() != HistoryAccess::Nothing);
+        let buffer = (drain && !state.buffer.is_empty()).then(|| state.buffer.take());
+        drop(state);
+        self.permits.add_permits(permits.into_iter().filter(|permit| *permit).count());
+        let drain = buffer.map(|buffer| Box::new(BufferDrain { buffer, queue: Arc::clone(self) }) as Box<dyn Job>);
         drain.into_iter().chain(jobs).collect()
     }
 
-    /// What could not be written when the store was closed.
+    /// Closes the queue and drops its jobs. Returns true if buffered history was not written.
     pub fn abandon(&self) -> bool {
-        let mut waiting = self.lock();
-        waiting.closed = true;
-        // Whoever still waits hears that the store is closed when their job is dropped.
-        waiting.jobs.clear();
-        !waiting.later.is_empty()
+        let mut state = self.lock();
+        state.closed = true;
+        // Dropping a job tells its caller that the store is closed.
+        state.jobs.clear();
+        !state.buffer.is_empty()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

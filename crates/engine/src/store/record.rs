@@ -1,5 +1,5 @@
-//! A session as it is stored: enough to list it, and to start it again. Both directions of the mapping between a
-//! [`SessionRecord`] and its row are here; `sessions.rs` has the SQL.
+//! Stored form of a session: enough to list it, and to start it again. Converts a [`SessionRecord`] to its row and
+//! back; `sessions.rs` has the SQL.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,63 +16,61 @@ use wh_core::terminal::Exit;
 use super::error::StoreError;
 use super::{from_millis, millis};
 
-/// The columns of a row, in the order of [`StoredRow::columns`] and [`read_row`].
+/// Columns of a row, in the order of [`StoredRow::columns`] and [`read_row`].
 pub(super) const COLUMNS: &str =
     "id, team, name, kind, agent, command, directory, columns, rows, model, mode, created_at, ended_at,
     ended, resume, extra";
 
-/// A session, as it is stored. Times are stored to the millisecond.
+/// Stored form of a session. Times are stored in milliseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionRecord {
-    /// Our id of it.
+    /// Id of the session.
     pub id: String,
-    /// Its name, unique among the live sessions of a team.
+    /// Name, unique among the running sessions of a team.
     pub name: String,
-    /// The team that it belongs to.
+    /// Team that the session belongs to.
     pub team: String,
     /// Agent or terminal program.
     pub kind: SessionKind,
-    /// The id of the agent, if it is one.
+    /// Id of the agent; `None` for a terminal program.
     pub agent: Option<String>,
-    /// The program and its arguments; of an agent the arguments alone.
+    /// Program and arguments; for an agent only the arguments.
     pub command: Vec<String>,
-    /// Working directory.
     pub directory: PathBuf,
-    /// Columns and rows of its terminal, if it has one.
+    /// Columns and rows of the terminal, if it has one.
     pub size: Option<(u16, u16)>,
-    /// The model that it uses.
+    /// Model of the agent.
     pub model: Option<String>,
-    /// The mode that it is in.
+    /// Mode of the agent.
     pub mode: Option<String>,
-    /// The agent may be switched to a mode that asks for no permission.
+    /// True if the agent may be switched to a mode that asks for no permission.
     pub may_skip_permissions: bool,
-    /// The variables of its environment that are not secrets; empty if it has the daemon's.
+    /// Variables of its environment that are not secrets; empty if it has the daemon's.
     pub environment: BTreeMap<String, String>,
-    /// The sessions that created it, the nearest first.
+    /// Sessions that created it, the nearest first.
     pub creators: Vec<String>,
-    /// Everything inside counts as outside.
+    /// True if callers inside the session count as outside of every session.
     pub person: bool,
-    /// The idempotency key that it was created under, if any.
+    /// Idempotency key that it was created with, if any.
     pub idempotency: Option<IdempotentCreate>,
-    /// Creation time.
     pub created_at: SystemTime,
-    /// Time and cause of its end, once it has ended.
-    pub ended: Option<Ended>,
-    /// The id that its harness resumes the conversation by.
-    pub resume: Option<Resume>,
-    /// The last change of `resume`, stored to the second; `None` before the first.
+    /// Time and cause of its end; `None` while it runs.
+    pub ended: Option<SessionEnd>,
+    /// Resume id of the agent's conversation.
+    pub resume: Option<ResumeId>,
+    /// Last change of `resume`, stored in seconds; `None` before the first.
     pub resume_changed: Option<SystemTime>,
 }
 
 impl SessionRecord {
-    /// True if the agent has begun a new conversation in which nothing was said: it has no resume id, and loses nothing
+    /// True if the agent has started a new conversation without messages: it has no resume id, and loses nothing
     /// without one.
     pub fn has_fresh_conversation(&self) -> bool {
         self.resume.is_none() && self.resume_changed.is_some()
     }
 }
 
-/// The kind of a session.
+/// Kind of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionKind {
     /// An agent, driven by its protocol.
@@ -94,48 +92,48 @@ impl SessionKind {
     }
 }
 
-/// The end of a session.
+/// End of a session.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ended {
+pub struct SessionEnd {
     /// Time of the end.
     pub at: SystemTime,
-    /// Cause. [`Ending::Suspended`] is no end, and is stored as [`Ending::Lost`].
+    /// Cause of the end. [`Ending::Suspended`] is not an end, and is stored as [`Ending::Lost`].
     pub how: Ending,
 }
 
-/// The idempotent request that created a session: repeated under the same key it creates no second one.
+/// Idempotent request that created a session; repeating it with the same key creates no second one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdempotentCreate {
-    /// The caller's key, unique in a team.
+    /// Idempotency key of the caller, unique in a team.
     #[serde(rename = "name")]
     pub key: String,
-    /// The request under that key; another one is refused.
+    /// Fields of the request; a request with other fields is refused.
     pub terms: Value,
 }
 
-/// A provider's id of a conversation. It is for the harness alone: it is not logged, and cannot be serialised.
+/// Provider's id of a conversation, used only by the harness. Never logged or serialised.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Resume(String);
+pub struct ResumeId(String);
 
-impl Resume {
-    /// Wraps it.
+impl ResumeId {
+    /// Wraps the text of an id.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// For the harness.
+    /// Returns the id, for the harness.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 }
 
-impl fmt::Debug for Resume {
+impl fmt::Debug for ResumeId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Resume(…)")
+        formatter.write_str("ResumeId(…)")
     }
 }
 
-/// The `extra` column: fields without a column of their own, as JSON. A name here is part of the format.
+/// The `extra` column: fields without a separate column, as JSON. Field names are part of the format.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct ExtraColumn {
@@ -175,7 +173,7 @@ fn seconds(at: SystemTime) -> u64 {
     at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// A record, with what is derived for its row.
+/// A record with the derived values of its row.
 pub(super) struct StoredRow<'a> {
     record: &'a SessionRecord,
     kind: &'static str,
@@ -193,7 +191,7 @@ pub(super) struct StoredRow<'a> {
 impl<'a> StoredRow<'a> {
     pub fn of(record: &'a SessionRecord) -> Result<Self, StoreError> {
         let directory = record.directory.to_str().ok_or_else(|| {
-            StoreError::Failed(format!("the directory {} has a name that is no text", record.directory.display()))
+            StoreError::Failed(format!("the directory {} is not valid UTF-8", record.directory.display()))
         })?;
         let (columns, rows) = record.size.unzip();
         Ok(Self {
@@ -206,12 +204,12 @@ impl<'a> StoredRow<'a> {
             created_at: millis(record.created_at),
             ended_at: record.ended.as_ref().map(|ended| millis(ended.at)),
             ended: record.ended.as_ref().map(|ended| write_ending(&ended.how).to_string()),
-            resume: record.resume.as_ref().map(Resume::reveal),
+            resume: record.resume.as_ref().map(ResumeId::reveal),
             extra: serde_json::to_string(&ExtraColumn::of(record))?,
         })
     }
 
-    /// The values, in the order of [`COLUMNS`].
+    /// Values in the order of [`COLUMNS`].
     pub fn columns(&self) -> [&dyn ToSql; 16] {
         let record = self.record;
         [
@@ -234,7 +232,7 @@ impl<'a> StoredRow<'a> {
         ]
     }
 
-    /// The bytes of its texts.
+    /// Total bytes of the text values.
     pub fn text_bytes(&self) -> usize {
         let record = self.record;
         let always = [&record.id, &record.name, &record.team, self.directory, &self.command, &self.extra];
@@ -249,13 +247,14 @@ impl<'a> StoredRow<'a> {
     }
 }
 
-/// Reads a row with [`COLUMNS`]. A row that is not as [`StoredRow`] wrote it is damage.
+/// Reads a row with [`COLUMNS`]. A row that [`StoredRow`] cannot have written is damage.
 pub(super) fn read_row(row: &Row<'_>) -> rusqlite::Result<SessionRecord> {
     let wrong = |column, error: Box<dyn std::error::Error + Send + Sync>| {
         rusqlite::Error::FromSqlConversionFailure(column, Type::Text, error)
     };
     let kind: String = row.get(3)?;
-    let kind = SessionKind::from_word(&kind).ok_or_else(|| wrong(3, format!("a session of kind {kind:?}").into()))?;
+    let kind =
+        SessionKind::from_word(&kind).ok_or_else(|| wrong(3, format!("unknown session kind {kind:?}").into()))?;
     let command: String = row.get(5)?;
     let ended: Option<String> = row.get(13)?;
     let ended: Option<Value> =
@@ -277,8 +276,8 @@ pub(super) fn read_row(row: &Row<'_>) -> rusqlite::Result<SessionRecord> {
         created_at: from_millis(row.get(11)?),
         ended: row
             .get::<_, Option<i64>>(12)?
-            .map(|at| Ended { at: from_millis(at), how: read_ending(&ended.unwrap_or_default()) }),
-        resume: row.get::<_, Option<String>>(14)?.map(Resume),
+            .map(|at| SessionEnd { at: from_millis(at), how: read_ending(&ended.unwrap_or_default()) }),
+        resume: row.get::<_, Option<String>>(14)?.map(ResumeId),
         resume_changed: extra.resume_changed(),
         may_skip_permissions: extra.may_skip_permissions,
         environment: extra.environment,
@@ -344,14 +343,14 @@ mod tests {
             idempotency: Some(IdempotentCreate { key: "once".to_owned(), terms: json!({"what": {"agent": "claude"}}) }),
             created_at: UNIX_EPOCH + Duration::from_millis(1_500),
             ended: None,
-            resume: Some(Resume::new("abc")),
+            resume: Some(ResumeId::new("abc")),
             resume_changed: Some(UNIX_EPOCH + Duration::from_secs(1_700_000_000)),
         }
     }
 
     fn table() -> Connection {
         let mut connection = Connection::open_in_memory().unwrap();
-        assert!(schema::migrate(&mut connection, schema::STEPS).is_ok());
+        assert!(schema::migrate(&mut connection, schema::MIGRATIONS).is_ok());
         connection
     }
 
@@ -407,7 +406,7 @@ mod tests {
             Ending::Left(vec![12, 34]),
         ];
         for how in ends {
-            let ended = Some(Ended { at: UNIX_EPOCH + Duration::from_secs(60), how });
+            let ended = Some(SessionEnd { at: UNIX_EPOCH + Duration::from_secs(60), how });
             let record = SessionRecord { ended, ..record() };
             assert_eq!(round_trip(&record), record);
         }
@@ -436,7 +435,7 @@ mod tests {
             connection.execute(&insert, params_from_iter(values)).unwrap();
             read(&connection)
         };
-        let ended = Some(Ended { at: UNIX_EPOCH + Duration::from_secs(60), how: Ending::Gone(None) });
+        let ended = Some(SessionEnd { at: UNIX_EPOCH + Duration::from_secs(60), how: Ending::Gone(None) });
         assert_eq!(read_with(None, Some("abc")), SessionRecord { ended, ..record() });
 
         let terminal = r#"{"creators":[],"environment":{},"person":false,"wish":null}"#;

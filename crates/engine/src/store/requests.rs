@@ -1,127 +1,132 @@
-//! Requests and what became of them: the same request is begun once, also across a crash.
+//! Requests and their results. A request is begun at most once, even across a crash.
 
 use std::time::SystemTime;
 
 use rusqlite::types::Type;
 use rusqlite::{OptionalExtension, Row, params};
-use wh_core::request::Key;
+use wh_core::request::RequestKey;
 
-use super::desk::Desk;
-use super::error::{StoreError, fits};
-use super::queue::Touches;
+use super::database::Database;
+use super::error::{StoreError, check_size};
+use super::queue::HistoryAccess;
 use super::{Store, from_millis, millis};
 
-/// The longest key, in bytes.
-const LONGEST_KEY: usize = 2048;
-/// The longest fingerprint, in bytes.
-const LONGEST_FINGERPRINT: usize = 256;
-/// The longest result, in bytes.
-const LONGEST_RESULT: usize = 64;
-/// The longest detail, in bytes; a longer one is cut.
-const LONGEST_DETAIL: usize = 4096;
-/// After so many new requests, expired ones are looked for.
-const SWEEP_EVERY: u32 = 256;
-/// So many expired ones go at a time, so that nobody waits long for it. More than come in the same time.
-const SWEEP_AT_ONCE: i64 = 1024;
+/// Maximum bytes of a key.
+const MAX_KEY_BYTES: usize = 2048;
+/// Maximum bytes of a fingerprint.
+const MAX_FINGERPRINT_BYTES: usize = 256;
+/// Maximum bytes of a result.
+const MAX_RESULT_BYTES: usize = 64;
+/// Maximum bytes of a detail; a longer one is truncated.
+const MAX_DETAIL_BYTES: usize = 4096;
+/// Number of new requests after which expired ones are removed.
+const REQUESTS_PER_SWEEP: u32 = 256;
+/// Maximum number of expired requests removed at a time, which bounds the delay of other jobs. Larger than the number
+/// begun in between.
+const MAX_SWEPT_REQUESTS: i64 = 1024;
 
 const SELECT: &str =
     "SELECT fingerprint, state, result, detail, began_at, settled_at, epoch, settled_in, stamp, receipt, queued IS NOT NULL, open IS NOT NULL FROM requests
     WHERE team = ?1 AND session = ?2 AND agent = ?3 AND request = ?4";
 
-/// What [`Store::begin`] found.
+/// Result of [`Store::begin`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Begun {
-    /// It was not known, and is now: whoever hears this, and nobody else, carries it out.
+    /// The request was unknown and is now pending. Only this caller executes it.
     New,
-    /// It was begun before.
-    Known(Entry),
+    /// The request was begun before.
+    Known(RequestEntry),
 }
 
-/// What is known of a request.
+/// Stored state of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// What it asked for, as the caller put it: the same request with another fingerprint is a mistake.
+pub struct RequestEntry {
+    /// Fingerprint of the request's content. The same key with another fingerprint is a caller's mistake.
     pub fingerprint: String,
-    /// When it was begun, by the wall clock.
+    /// Time at which it was begun, on the wall clock.
     pub at: SystemTime,
-    /// The life of the store in which it was begun.
+    /// Opening of the store in which it was begun.
     pub epoch: u64,
-    /// What became of it.
-    pub state: State,
-    /// The receipt, as JSON, as it was stored last.
+    /// Progress of the request.
+    pub state: RequestState,
+    /// Last stored receipt, as JSON.
     pub receipt: Option<String>,
-    /// It is a message that waits for its agent.
+    /// True for a message that is queued for its agent.
     pub queued: bool,
 }
 
-/// What became of a request.
+/// Progress of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
-    /// It is being carried out.
+pub enum RequestState {
+    /// It is being executed.
     Pending,
-    /// It was carried out, or refused for good.
+    /// It was executed, or refused permanently.
     Done {
-        /// What came of it, in a word.
         result: String,
-        /// In more words.
         detail: Option<String>,
-        /// When, by the wall clock.
+        /// Time of the result, on the wall clock.
         at: SystemTime,
     },
-    /// The engine ended while it was being carried out: whether it was is not known.
+    /// The engine ended during the execution; it is unknown whether the request was executed.
     CutOff {
-        /// The life of the store that found it so.
+        /// Opening of the store that found it pending.
         epoch: u64,
     },
 }
 
 impl Store {
-    /// Begins a request, unless it is known. Looking and entering are one step: of many who begin the same key, one hears
-    /// [`Begun::New`], and only after it is on the disk. A call that is given up on may still have begun it.
-    pub async fn begin(&self, key: Key, fingerprint: impl Into<String>, at: SystemTime) -> Result<Begun, StoreError> {
+    /// Begins a request, unless it is known. This is atomic: of several callers with the same key only one gets
+    /// [`Begun::New`], and only after it is durable. A cancelled call may still have begun the request.
+    pub async fn begin(
+        &self,
+        key: RequestKey,
+        fingerprint: impl Into<String>,
+        at: SystemTime,
+    ) -> Result<Begun, StoreError> {
         let fingerprint = fingerprint.into();
-        fits("the key of the request", size_of(&key), LONGEST_KEY)?;
-        fits("the fingerprint", fingerprint.len(), LONGEST_FINGERPRINT)?;
-        self.queue().ask(Touches::Nothing, move |desk| begin(desk, &key, &fingerprint, millis(at))).await
+        check_size("the key of the request", size_of(&key), MAX_KEY_BYTES)?;
+        check_size("the fingerprint", fingerprint.len(), MAX_FINGERPRINT_BYTES)?;
+        self.queue().run(HistoryAccess::Nothing, move |database| begin(database, &key, &fingerprint, millis(at))).await
     }
 
-    /// What is known of a request.
-    pub async fn lookup(&self, key: Key) -> Result<Option<Entry>, StoreError> {
-        self.queue().ask(Touches::Nothing, move |desk| find(desk, &key)).await
+    /// Returns the stored state of a request.
+    pub async fn lookup(&self, key: RequestKey) -> Result<Option<RequestEntry>, StoreError> {
+        self.queue().run(HistoryAccess::Nothing, move |database| find(database, &key)).await
     }
 
-    /// Says what became of a request that was begun. The first result counts: saying the same again changes nothing, and
-    /// saying another is an error. A detail that is too long is cut.
+    /// Stores the result of a pending request. The first result is final: repeating it has no effect, and another one
+    /// is an error. A long detail is truncated.
     pub async fn finish(
         &self,
-        key: Key,
+        key: RequestKey,
         result: impl Into<String>,
         detail: Option<String>,
         at: SystemTime,
     ) -> Result<(), StoreError> {
-        let (result, detail) = (result.into(), detail.map(shortened));
-        fits("the result", result.len(), LONGEST_RESULT)?;
-        let work = move |desk: &mut Desk| finish(desk, &key, &result, detail.as_deref(), None, false, millis(at));
-        self.queue().ask(Touches::Nothing, work).await
+        let (result, detail) = (result.into(), detail.map(truncate_detail));
+        check_size("the result", result.len(), MAX_RESULT_BYTES)?;
+        let work =
+            move |database: &mut Database| finish(database, &key, &result, detail.as_deref(), None, false, millis(at));
+        self.queue().run(HistoryAccess::Nothing, work).await
     }
 
-    /// Takes back a beginning of this life after which nothing was done: the same request may then be begun anew. Whether
+    /// Withdraws a request begun in this opening that had no effect, so that it can be begun again. Returns true if
     /// there was one.
-    pub async fn undo(&self, key: Key) -> Result<bool, StoreError> {
-        self.queue().ask(Touches::Nothing, move |desk| undo(desk, &key)).await
+    pub async fn undo(&self, key: RequestKey) -> Result<bool, StoreError> {
+        self.queue().run(HistoryAccess::Nothing, move |database| undo(database, &key)).await
     }
 
-    /// The requests that were being carried out when an earlier life of the store ended, as this opening found them; at
-    /// most `most`. They have become [`State::CutOff`] before anybody could ask.
-    pub async fn cut_off(&self, most: usize) -> Result<Vec<Key>, StoreError> {
+    /// Returns up to `most` requests that were pending when the previous opening ended. They are
+    /// [`RequestState::CutOff`] since this opening.
+    pub async fn cut_off(&self, most: usize) -> Result<Vec<RequestKey>, StoreError> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         self.queue()
-            .ask(Touches::Nothing, move |desk| {
-                let mut statement = desk.connection.prepare_cached(
+            .run(HistoryAccess::Nothing, move |database| {
+                let mut statement = database.connection.prepare_cached(
                     "SELECT team, session, agent, request FROM requests WHERE state = 2 AND settled_in = ?1 LIMIT ?2",
                 )?;
-                let rows = statement.query_map(params![desk.epoch as i64, most], |row| {
-                    Ok(Key { team: row.get(0)?, session: row.get(1)?, agent: row.get(2)?, request: row.get(3)? })
+                let rows = statement.query_map(params![database.epoch as i64, most], |row| {
+                    Ok(RequestKey { team: row.get(0)?, session: row.get(1)?, agent: row.get(2)?, request: row.get(3)? })
                 })?;
                 Ok(rows.collect::<Result<_, _>>()?)
             })
@@ -129,26 +134,27 @@ impl Store {
     }
 }
 
-/// Bytes of a key.
-fn size_of(key: &Key) -> usize {
+/// Total bytes of a key.
+fn size_of(key: &RequestKey) -> usize {
     key.team.len() + key.session.len() + key.agent.len() + key.request.len()
 }
 
-fn begin(desk: &mut Desk, key: &Key, fingerprint: &str, at: i64) -> Result<Begun, StoreError> {
-    if let Some(entry) = find(desk, key)? {
+fn begin(database: &mut Database, key: &RequestKey, fingerprint: &str, at: i64) -> Result<Begun, StoreError> {
+    if let Some(entry) = find(database, key)? {
         return Ok(Begun::Known(entry));
     }
-    if desk.tally.begun >= SWEEP_EVERY || desk.tally.requests >= desk.limits.requests {
-        sweep(desk)?;
+    if database.counts.begun >= REQUESTS_PER_SWEEP || database.counts.requests >= database.limits.requests {
+        sweep(database)?;
     }
-    if desk.tally.requests >= desk.limits.requests {
-        // A clock that was far ahead once must not fill it for good.
-        sweep_until(desk, i64::MAX)?;
+    if database.counts.requests >= database.limits.requests {
+        // Requests from a wall clock that was far ahead must not fill the store permanently.
+        sweep_until(database, i64::MAX)?;
     }
-    if desk.tally.requests >= desk.limits.requests {
-        return Err(StoreError::Full { what: "requests", most: desk.limits.requests });
+    if database.counts.requests >= database.limits.requests {
+        return Err(StoreError::Full { what: "requests", most: database.limits.requests });
     }
-    desk.connection
+    database
+        .connection
         .prepare_cached(
             "INSERT INTO requests (team, session, agent, request, fingerprint, state, began_at, epoch, stamp)
              VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8)",
@@ -160,17 +166,17 @@ fn begin(desk: &mut Desk, key: &Key, fingerprint: &str, at: i64) -> Result<Begun
             key.request,
             fingerprint,
             at,
-            desk.epoch as i64,
-            desk.clock.now()
+            database.epoch as i64,
+            database.clock.now()
         ])?;
-    desk.tally.requests += 1;
-    desk.tally.begun += 1;
+    database.counts.requests += 1;
+    database.counts.begun += 1;
     Ok(Begun::New)
 }
 
-/// What is known of a request. One that has expired is no longer known, and goes.
-fn find(desk: &mut Desk, key: &Key) -> Result<Option<Entry>, StoreError> {
-    let found = desk
+/// Returns the stored state of a request, and removes it if it has expired.
+fn find(database: &mut Database, key: &RequestKey) -> Result<Option<RequestEntry>, StoreError> {
+    let found = database
         .connection
         .prepare_cached(SELECT)?
         .query_row(params![key.team, key.session, key.agent, key.request], |row| {
@@ -178,33 +184,33 @@ fn find(desk: &mut Desk, key: &Key) -> Result<Option<Entry>, StoreError> {
         })
         .optional()?;
     let Some((entry, stamp, began_at, open)) = found else { return Ok(None) };
-    let alive = desk.limits.alive(stamp, desk.clock.now()) || desk.limits.alive(began_at, wall());
-    if entry.state == State::Pending || open || alive {
+    let alive = database.limits.alive(stamp, database.clock.now()) || database.limits.alive(began_at, wall_clock());
+    if entry.state == RequestState::Pending || open || alive {
         return Ok(Some(entry));
     }
-    remove(desk, key)?;
+    remove(database, key)?;
     Ok(None)
 }
 
-fn remove(desk: &mut Desk, key: &Key) -> Result<(), StoreError> {
-    let gone = desk
+fn remove(database: &mut Database, key: &RequestKey) -> Result<(), StoreError> {
+    let gone = database
         .connection
         .prepare_cached("DELETE FROM requests WHERE team = ?1 AND session = ?2 AND agent = ?3 AND request = ?4")?
         .execute(params![key.team, key.session, key.agent, key.request])?;
-    desk.tally.requests = desk.tally.requests.saturating_sub(gone as u64);
+    database.counts.requests = database.counts.requests.saturating_sub(gone as u64);
     Ok(())
 }
 
 pub(super) fn finish(
-    desk: &mut Desk,
-    key: &Key,
+    database: &mut Database,
+    key: &RequestKey,
     result: &str,
     detail: Option<&str>,
     receipt: Option<&str>,
     open: bool,
     at: i64,
 ) -> Result<(), StoreError> {
-    let settled = desk
+    let settled = database
         .connection
         .prepare_cached(
             "UPDATE requests SET state = 1, result = ?5, detail = ?6, settled_at = ?7, settled_in = ?8, stamp = ?9,
@@ -219,8 +225,8 @@ pub(super) fn finish(
             result,
             detail,
             at,
-            desk.epoch as i64,
-            desk.clock.now(),
+            database.epoch as i64,
+            database.clock.now(),
             receipt,
             open.then_some(1)
         ])?;
@@ -228,67 +234,67 @@ pub(super) fn finish(
         return Ok(());
     }
     let request = key.request.clone();
-    match find(desk, key)?.map(|entry| entry.state) {
-        None | Some(State::Pending) => Err(StoreError::NoSuchRequest(request)),
-        Some(State::Done { result: before, .. }) if before == result => Ok(()),
-        Some(State::Done { result, .. }) => Err(StoreError::Settled { request, state: format!("{result:?}") }),
-        Some(State::CutOff { .. }) => Err(StoreError::Settled { request, state: "cut off".to_owned() }),
+    match find(database, key)?.map(|entry| entry.state) {
+        None | Some(RequestState::Pending) => Err(StoreError::NoSuchRequest(request)),
+        Some(RequestState::Done { result: before, .. }) if before == result => Ok(()),
+        Some(RequestState::Done { result, .. }) => Err(StoreError::Settled { request, state: format!("{result:?}") }),
+        Some(RequestState::CutOff { .. }) => Err(StoreError::Settled { request, state: "cut off".to_owned() }),
     }
 }
 
-pub(super) fn undo(desk: &mut Desk, key: &Key) -> Result<bool, StoreError> {
-    match find(desk, key)? {
-        Some(Entry { state: State::Pending, epoch, .. }) if epoch == desk.epoch => {
-            remove(desk, key)?;
+pub(super) fn undo(database: &mut Database, key: &RequestKey) -> Result<bool, StoreError> {
+    match find(database, key)? {
+        Some(RequestEntry { state: RequestState::Pending, epoch, .. }) if epoch == database.epoch => {
+            remove(database, key)?;
             Ok(true)
         }
         _ => Ok(false),
     }
 }
 
-/// Forgets the oldest of the requests that have expired. Those that are being carried out never expire, and neither do those of which the wall
-/// clock says that they began a short while ago, or have yet to begin: it was ahead then, and their messages would be fresh again.
-pub(super) fn sweep(desk: &mut Desk) -> Result<(), StoreError> {
-    sweep_until(desk, desk.limits.expired(wall()))
+/// Removes the oldest expired requests. Pending requests never expire. Neither do requests whose wall-clock time is
+/// recent or in the future: their messages could still count as fresh.
+pub(super) fn sweep(database: &mut Database) -> Result<(), StoreError> {
+    sweep_until(database, database.limits.expired(wall_clock()))
 }
 
-/// The same, of those that began by then on the wall clock.
-fn sweep_until(desk: &mut Desk, began: i64) -> Result<(), StoreError> {
-    let until = desk.limits.expired(desk.clock.now());
-    let gone = desk
+/// Removes expired requests that began at this wall-clock time or earlier.
+fn sweep_until(database: &mut Database, began: i64) -> Result<(), StoreError> {
+    let until = database.limits.expired(database.clock.now());
+    let gone = database
         .connection
         .prepare_cached(
             "DELETE FROM requests WHERE (team, session, agent, request) IN
              (SELECT team, session, agent, request FROM requests WHERE state <> 0 AND open IS NULL AND stamp <= ?1 AND began_at <= ?2
               ORDER BY stamp LIMIT ?3)",
         )?
-        .execute(params![until, began, SWEEP_AT_ONCE])?;
-    desk.tally.requests = desk.tally.requests.saturating_sub(gone as u64);
-    desk.tally.begun = 0;
+        .execute(params![until, began, MAX_SWEPT_REQUESTS])?;
+    database.counts.requests = database.counts.requests.saturating_sub(gone as u64);
+    database.counts.begun = 0;
     Ok(())
 }
 
-/// The wall clock, in milliseconds since 1970.
-fn wall() -> i64 {
+/// Wall clock in milliseconds since 1970.
+fn wall_clock() -> i64 {
     millis(SystemTime::now())
 }
 
-fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
+fn entry(row: &Row<'_>) -> rusqlite::Result<RequestEntry> {
     let state = match row.get::<_, i64>(1)? {
-        0 => State::Pending,
-        1 => State::Done { result: row.get(2)?, detail: row.get(3)?, at: from_millis(row.get(5)?) },
-        2 => State::CutOff { epoch: row.get::<_, i64>(7)? as u64 },
+        0 => RequestState::Pending,
+        1 => RequestState::Done { result: row.get(2)?, detail: row.get(3)?, at: from_millis(row.get(5)?) },
+        2 => RequestState::CutOff { epoch: row.get::<_, i64>(7)? as u64 },
         other => {
             return Err(rusqlite::Error::FromSqlConversionFailure(1, Type::Integer, format!("state {other}").into()));
         }
     };
     let (fingerprint, at, epoch) = (row.get(0)?, from_millis(row.get(4)?), row.get::<_, i64>(6)? as u64);
-    Ok(Entry { fingerprint, at, epoch, state, receipt: row.get(9)?, queued: row.get(10)? })
+    Ok(RequestEntry { fingerprint, at, epoch, state, receipt: row.get(9)?, queued: row.get(10)? })
 }
 
-pub(super) fn shortened(mut detail: String) -> String {
-    if detail.len() > LONGEST_DETAIL {
-        let most = LONGEST_DETAIL - '…'.len_utf8();
+pub(super) fn truncate_detail(mut detail: String) -> String {
+    if detail.len() > MAX_DETAIL_BYTES {
+        let most = MAX_DETAIL_BYTES - '…'.len_utf8();
         let end = (0..=most).rev().find(|end| detail.is_char_boundary(*end)).unwrap_or(0);
         detail.truncate(end);
         detail.push('…');

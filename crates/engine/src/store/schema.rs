@@ -1,15 +1,15 @@
-//! The tables, and how a file of an earlier version becomes one of this.
+//! Tables of the database, and their migrations.
 
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::error::StoreError;
 
-/// "whst": by this the file says whose it is.
-pub(super) const APPLICATION: u32 = 0x7768_7374;
+/// Application id "whst", which marks the file as a store of wh.
+pub(super) const APPLICATION_ID: u32 = 0x7768_7374;
 
-/// What was done to the schema, in order; the file's `user_version` is how many of these it has seen. A step that was
-/// released is never edited: a change is another step.
-pub(super) const STEPS: &[&str] = &["
+/// Schema changes in order. The file's `user_version` is the number of changes applied. Released steps are never
+/// edited; a change is a new step.
+pub(super) const MIGRATIONS: &[&str] = &["
     CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
     -- state: 0 pending, 1 done, 2 cut off. Times of the wall clock are in milliseconds since 1970; stamp is store time.
@@ -59,13 +59,12 @@ pub(super) const STEPS: &[&str] = &["
     CREATE INDEX requests_queued ON requests (team, session, agent, place) WHERE queued IS NOT NULL;
 "];
 
-/// Takes the steps that the file has not seen, each with its number in one transaction. How many it had
-/// seen before.
-pub(super) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<usize, Trouble> {
+/// Applies the missing steps, each with its number in one transaction. Returns the number of steps applied before.
+pub(super) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<usize, MigrationFailure> {
     let seen: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let seen = usize::try_from(seen).map_err(|_| StoreError::Corrupt(format!("its version is {seen}")))?;
     if seen > steps.len() {
-        return Err(Trouble::Newer(u32::try_from(seen).unwrap_or(u32::MAX)));
+        return Err(MigrationFailure::Newer(u32::try_from(seen).unwrap_or(u32::MAX)));
     }
     for (number, step) in steps.iter().enumerate().skip(seen) {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -76,22 +75,22 @@ pub(super) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<usi
     Ok(seen)
 }
 
-/// Why a file could not be brought to this version.
+/// Reason why a file could not be migrated.
 #[derive(Debug)]
-pub(super) enum Trouble {
-    /// It has seen more steps than are known here.
+pub(super) enum MigrationFailure {
+    /// The file has more steps than are known here.
     Newer(u32),
-    /// Anything else.
+    /// Any other error.
     Store(StoreError),
 }
 
-impl From<StoreError> for Trouble {
+impl From<StoreError> for MigrationFailure {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
 }
 
-impl From<rusqlite::Error> for Trouble {
+impl From<rusqlite::Error> for MigrationFailure {
     fn from(error: rusqlite::Error) -> Self {
         Self::Store(error.into())
     }
@@ -102,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_step_is_taken_once_and_one_that_fails_leaves_no_trace() {
+    fn each_step_is_applied_once_and_a_failed_one_has_no_effect() {
         let mut connection = Connection::open_in_memory().unwrap();
         let steps =
             ["CREATE TABLE a (x)", "ALTER TABLE a ADD COLUMN y", "CREATE TABLE b (z); INSERT INTO nowhere VALUES (1)"];
@@ -114,9 +113,9 @@ mod tests {
             connection.query_row("SELECT x, y FROM a", [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
         assert_eq!(kept, (7, None));
 
-        assert!(matches!(migrate(&mut connection, &steps), Err(Trouble::Store(StoreError::Failed(_)))));
-        assert_eq!(migrate(&mut connection, &steps[..2]).unwrap(), 2, "the failed step has not counted");
+        assert!(matches!(migrate(&mut connection, &steps), Err(MigrationFailure::Store(StoreError::Failed(_)))));
+        assert_eq!(migrate(&mut connection, &steps[..2]).unwrap(), 2, "the failed step does not count");
         assert!(connection.prepare("SELECT * FROM b").is_err());
-        assert!(matches!(migrate(&mut connection, &steps[..1]), Err(Trouble::Newer(2))));
+        assert!(matches!(migrate(&mut connection, &steps[..1]), Err(MigrationFailure::Newer(2))));
     }
 }

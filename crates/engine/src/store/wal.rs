@@ -1,47 +1,47 @@
-//! SQLite's write-ahead log, read without SQLite (<https://www.sqlite.org/fileformat2.html#walformat>): whether it is
-//! damaged, and which pages its commits hold. SQLite ignores a log whose header or checksums are wrong, and everything
-//! behind the first frame that does not match; what was committed there is lost without an error.
+//! Reads SQLite's write-ahead log without SQLite (<https://www.sqlite.org/fileformat2.html#walformat>): detects damage
+//! and finds the committed pages. SQLite itself ignores a log with a wrong header or checksums, and everything behind
+//! the first frame that does not match, so that committed data is lost without an error.
 //!
-//! A crash leaves traces that are no damage: a header that was never synced, an unfinished last transaction, and frames of
-//! the log's earlier generations behind its end. Because every commit is synced before the next one begins, one
-//! transaction at most can be torn.
+//! A crash leaves traces that are not damage: a header that was never synced, an incomplete last transaction, and
+//! frames of earlier generations behind the end. Every commit is synced before the next one begins, so that at most one
+//! transaction can be torn.
 
 use std::collections::BTreeMap;
 
 const HEADER_BYTES: usize = 32;
 const FRAME_HEADER_BYTES: usize = 24;
-/// Checksums are computed over little-endian words with this magic number, and over big-endian words with the next one.
+/// Magic number of logs with little-endian checksums; the next number means big-endian.
 const MAGIC: u32 = 0x377f_0682;
 const VERSION: u32 = 3_007_000;
-/// Restarts of a log after which frames behind its end are still taken for those of an earlier generation: the first salt
-/// counts restarts.
+/// Number of restarts for which frames behind the end count as frames of an earlier generation. The first salt counts
+/// restarts.
 const MAX_GENERATIONS: u32 = 1 << 20;
 
-/// The committed content of a log.
+/// Committed content of a log.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Log {
+pub(super) struct WalContent {
     /// Offset in the log of the newest committed content of each page, by page number from 1.
     pub pages: BTreeMap<u32, usize>,
     /// Bytes in a page; 0 in a log without a commit.
     pub page_bytes: usize,
     /// Pages in the database after the last commit; 0 in a log without a commit.
     pub database_pages: u32,
-    /// The last transaction was not written to its end.
+    /// True if the last transaction is incomplete.
     pub torn: bool,
 }
 
-/// Reads a log. `Err` is the damage, in words.
-pub(super) fn read(log: &[u8]) -> Result<Log, String> {
+/// Reads a log. The error describes the damage.
+pub(super) fn read(log: &[u8]) -> Result<WalContent, String> {
     // The header is synced before the first frame is written.
     if log.len() < HEADER_BYTES || (log.len() == HEADER_BYTES && log.iter().all(|byte| *byte == 0)) {
-        return Ok(Log::default());
+        return Ok(WalContent::default());
     }
-    let header = Header::read(log).ok_or("the header of its write-ahead log is invalid")?;
-    let frames: Vec<Frame<'_>> = log[HEADER_BYTES..]
+    let header = WalHeader::read(log).ok_or("the header of the write-ahead log is invalid")?;
+    let frames: Vec<WalFrame<'_>> = log[HEADER_BYTES..]
         .chunks_exact(FRAME_HEADER_BYTES + header.page_bytes)
-        .map(|bytes| Frame { bytes, big_endian: header.big_endian })
+        .map(|bytes| WalFrame { bytes, big_endian: header.big_endian })
         .collect();
-    let mut found = Log { page_bytes: header.page_bytes, ..Log::default() };
+    let mut found = WalContent { page_bytes: header.page_bytes, ..WalContent::default() };
     let (mut sum, mut open, mut valid) = (header.sum, Vec::new(), 0);
     for frame in &frames {
         if frame.salts() != header.salts || frame.page() == 0 || frame.sum_after(sum) != frame.sum() {
@@ -57,34 +57,34 @@ pub(super) fn read(log: &[u8]) -> Result<Log, String> {
     }
     let behind = &frames[valid..];
     found.torn = !open.is_empty() || behind.iter().any(|frame| frame.salts() == header.salts);
-    // More than the one transaction that can be torn: this many commits cannot be read any more.
+    // Only one transaction can be torn; more unreadable commits are damage.
     let commits = behind.iter().filter(|frame| frame.salts() == header.salts && frame.commit() != 0).count();
     if commits > 1 {
-        return Err(format!("its write-ahead log is broken at frame {}, with {commits} commits behind it", valid + 1));
+        return Err(format!("the write-ahead log is damaged at frame {}, with {commits} commits behind it", valid + 1));
     }
-    let strange = |frame: &&Frame<'_>| {
+    let strange = |frame: &&WalFrame<'_>| {
         let age = header.salts.0.wrapping_sub(frame.salts().0);
         frame.salts() != header.salts
             && !(1..MAX_GENERATIONS).contains(&age)
             && frame.bytes.iter().any(|byte| *byte != 0)
     };
     match behind.iter().position(|frame| strange(&frame)) {
-        Some(place) => Err(format!("frame {} of its write-ahead log is garbage", valid + place + 1)),
+        Some(place) => Err(format!("frame {} of the write-ahead log is garbage", valid + place + 1)),
         None => Ok(found),
     }
 }
 
-/// The two running sums that a header or frame ends with.
+/// The two running sums at the end of a header or frame.
 type Sum = (u32, u32);
 
-struct Header {
+struct WalHeader {
     big_endian: bool,
     page_bytes: usize,
     salts: (u32, u32),
     sum: Sum,
 }
 
-impl Header {
+impl WalHeader {
     fn read(log: &[u8]) -> Option<Self> {
         let magic = word(log, 0);
         let big_endian = magic == MAGIC + 1;
@@ -101,17 +101,17 @@ impl Header {
     }
 }
 
-struct Frame<'a> {
+struct WalFrame<'a> {
     bytes: &'a [u8],
     big_endian: bool,
 }
 
-impl Frame<'_> {
+impl WalFrame<'_> {
     fn page(&self) -> u32 {
         word(self.bytes, 0)
     }
 
-    /// Pages in the database after the commit that ends with this frame; 0 in the frames before it.
+    /// Pages in the database after the commit that ends with this frame; 0 in other frames.
     fn commit(&self) -> u32 {
         word(self.bytes, 4)
     }
@@ -157,7 +157,7 @@ mod tests {
 
     const FRAME: usize = FRAME_HEADER_BYTES + 4096;
 
-    /// The log of a database as a killed process leaves it, after this many commits of a page or more.
+    /// Returns the log of a database of a killed process, after this many commits of at least a page.
     fn log(commits: u32, restart: bool) -> Vec<u8> {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("a.db");
@@ -175,17 +175,17 @@ mod tests {
     }
 
     #[test]
-    fn what_a_crash_can_leave_is_no_damage() {
+    fn traces_of_a_crash_are_not_damage() {
         for restart in [false, true] {
             let whole = log(3, restart);
             let found = read(&whole).unwrap();
             assert!(found.database_pages > 0 && found.page_bytes == 4096 && !found.torn, "{found:?}");
-            // Killed while it wrote the last transaction, or before.
+            // Killed during or before the last transaction.
             for length in (0..whole.len()).step_by(997) {
                 read(&whole[..length]).unwrap();
             }
         }
-        // The power went while the last transaction was written.
+        // Power failed while the last transaction was written.
         let mut torn = log(3, false);
         let last = torn.len() - FRAME;
         torn[last + 500..last + 600].fill(7);
@@ -193,12 +193,12 @@ mod tests {
         assert!(found.torn && found.database_pages > 0, "{found:?}");
         torn[last..].fill(0);
         assert!(read(&torn).is_ok());
-        assert_eq!(read(&[0; HEADER_BYTES]), Ok(Log::default()), "a header that was never synced");
-        assert_eq!(read(b"12"), Ok(Log::default()));
+        assert_eq!(read(&[0; HEADER_BYTES]), Ok(WalContent::default()), "a header that was never synced");
+        assert_eq!(read(b"12"), Ok(WalContent::default()));
     }
 
     #[test]
-    fn what_a_crash_cannot_leave_is_damage() {
+    fn other_changes_are_damage() {
         let whole = log(5, false);
         for place in [0, 5, 9, 17, 25] {
             let mut bytes = whole.clone();

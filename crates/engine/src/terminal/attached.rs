@@ -1,58 +1,57 @@
-//! The person's terminal while it is attached to a session: two halves, so that one can be told while the other is
-//! heard.
+//! Terminal of an attached user, as two halves: actions are received from one while the other is written to.
 
 use bytes::Bytes;
 use tokio::sync::mpsc;
 use wh_client::{FromTerminal, ToTerminal};
 
-/// What the person did.
-pub(super) enum Deed {
+/// Action of the attached user.
+pub(super) enum UserAction {
     Typed(Bytes),
     Changed(FromTerminal),
-    Left,
+    Detached,
 }
 
-/// What the person does.
-pub(super) struct Person {
+/// Receiving half of the attached user's terminal.
+pub(super) struct AttachedTerminal {
     pub input: mpsc::Receiver<Bytes>,
     pub changes: mpsc::Receiver<FromTerminal>,
 }
 
-/// Waits for what the person does next; typing is not taken while `read` is false. Cancel safe.
-pub(super) async fn next_deed(person: &mut Option<Person>, read: bool) -> Deed {
-    let Some(person) = person else { return std::future::pending().await };
+/// Waits for the next user action; typed input is not read while `read` is false. Cancel safe.
+pub(super) async fn next_user_action(attached: &mut Option<AttachedTerminal>, read: bool) -> UserAction {
+    let Some(attached) = attached else { return std::future::pending().await };
     tokio::select! {
-        change = person.changes.recv() => change.map_or(Deed::Left, Deed::Changed),
-        Some(typed) = person.input.recv(), if read => Deed::Typed(typed),
+        change = attached.changes.recv() => change.map_or(UserAction::Detached, UserAction::Changed),
+        Some(typed) = attached.input.recv(), if read => UserAction::Typed(typed),
     }
 }
 
-/// The way to the person's terminal.
+/// Sending half of the attached user's terminal.
 #[derive(Default)]
-pub(super) struct Display(pub Option<mpsc::Sender<ToTerminal>>);
+pub(super) struct AttachedDisplay(pub Option<mpsc::Sender<ToTerminal>>);
 
-impl Display {
-    /// Waits until the terminal can be told more; at once when there is none. Cancel safe.
-    pub async fn room(&self) -> Option<mpsc::Permit<'_, ToTerminal>> {
+impl AttachedDisplay {
+    /// Waits for room in the terminal's queue; returns at once if no terminal is attached. Cancel safe.
+    pub async fn reserve(&self) -> Option<mpsc::Permit<'_, ToTerminal>> {
         self.0.as_ref()?.reserve().await.ok()
     }
 
-    /// Whether the terminal can be told nothing more now.
+    /// True if the terminal's queue is full.
     pub fn is_full(&self) -> bool {
         self.0.as_ref().is_some_and(|output| output.capacity() == 0)
     }
 
-    /// Shows some of the program's output, if there is room.
+    /// Sends program output to the terminal if there is room.
     pub fn pass_on(&self, bytes: &[u8]) {
         if let Some(output) = &self.0 {
             let _ = output.try_send(ToTerminal::Output(Bytes::copy_from_slice(bytes)));
         }
     }
 
-    /// Says that the program was stopped, once there is room. Cancel safe.
+    /// Reports that the program was stopped, once there is room. Cancel safe.
     pub async fn stopped(&self) {
-        if let Some(room) = self.room().await {
-            room.send(ToTerminal::Stopped);
+        if let Some(permit) = self.reserve().await {
+            permit.send(ToTerminal::Stopped);
         }
     }
 }

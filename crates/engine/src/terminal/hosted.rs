@@ -1,6 +1,6 @@
-//! wh's own UI at a terminal of ours: it runs in this process, and a line takes the place of the terminal. Beside what a
-//! program of another process tells, it says when the effect of what was typed is drawn; and the conversation that it
-//! shows can be waited for.
+//! Terminals for wh's own UI, which runs in this process. A socket pair takes the place of the terminal. Unlike an
+//! ordinary program, the UI reports when the effect of typed input is drawn, and waits can refer to the conversation
+//! that it shows.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -12,98 +12,98 @@ use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tracing::{Instrument, info_span, warn};
-use wh_client::{Drawn, Gone, Pulse, ScreenUse, Space, Surface, UiFacts, UiOrder, UiPort};
-use wh_core::event::Numbered;
+use wh_client::{ChangeNotice, DrawProgress, Gone, ScreenUse, Space, Surface, UiFacts, UiOrder, UiPort};
+use wh_core::event::NumberedEvent;
 use wh_core::session::Session;
-use wh_core::space::event::Event;
+use wh_core::space::event::SpaceEvent;
 use wh_core::space::state::Gauges;
 use wh_core::terminal::{Exit, Size};
-use wh_pipe::supervisor::{Reports, Supervisor};
-use wh_screen::pty::{Order, Program, Report, Terminal};
+use wh_pipe::supervisor::{Supervisor, SupervisorReports};
+use wh_screen::pty::{Order, PtyMaster, PtyProgram, Report};
 
 use super::recorder::{Recorder, RecordingSpec};
-use super::{Clock, ScreenSpec, keeper, task};
+use super::{ScreenSpec, StartClock, screened, task};
 use crate::ledger::SessionLedger;
 
-/// A terminal for wh's own UI.
+/// Describes a terminal for wh's own UI.
 pub struct HostSpec {
-    /// How the UI is called.
+    /// Command line shown for the UI.
     pub command: Vec<String>,
-    /// The terminal's size.
+    /// Initial size of the terminal.
     pub size: Size,
-    /// A person's terminal will be attached; what is drawn waits for that.
+    /// True if a user's terminal will be attached. Drawing is held back until then.
     pub attended: bool,
-    /// How much of the screen is kept; `None`: nobody will look.
+    /// Amount of screen state to retain; `None` if the screen is never read.
     pub screen: Option<ScreenSpec>,
-    /// Whether and how it is written down.
+    /// Recording of the session; `None` if it is not recorded.
     pub recording: Option<RecordingSpec>,
-    /// The space that is shown.
+    /// Space that the UI shows.
     pub space: Space,
-    /// Where what is typed with an id is stored; `None` outside a daemon.
+    /// Stores typed commands that have an id; `None` outside a daemon.
     pub ledger: Option<SessionLedger>,
 }
 
-/// The terminal, as those outside have it.
+/// Outer side of the terminal.
 #[derive(Debug)]
 pub struct Hosted {
-    /// The handle on it.
+    /// Handle on the terminal.
     pub surface: Surface,
-    /// How the UI ended, once all that it drew has been seen.
+    /// Exit of the UI, sent once all of its output has been processed.
     pub ended: oneshot::Receiver<Exit>,
-    /// How the recording ended, if there was one.
+    /// Result of the recording, if there is one.
     pub recorded: Option<oneshot::Receiver<io::Result<()>>>,
 }
 
-/// The terminal, as the UI has it.
+/// Inner side of the terminal, used by the UI.
 #[derive(Debug)]
 pub struct Host {
-    /// What is typed comes from here, what is drawn goes there.
+    /// Stream of typed input and drawn output.
     pub line: UnixStream,
-    /// The terminal's size.
+    /// Size of the terminal.
     pub sizes: watch::Receiver<Size>,
-    /// Where the UI reports what it has drawn.
-    pub drawn: watch::Sender<Drawn>,
-    /// Somebody wants the UI to end.
+    /// Receives the progress of the UI's drawing.
+    pub drawn: watch::Sender<DrawProgress>,
+    /// Receives requests to end the UI.
     pub leave: mpsc::Receiver<()>,
-    /// Where the UI says how it ended. Closed without a word: it failed.
+    /// Receives the exit of the UI. Dropping it counts as a failure of the UI.
     pub exit: oneshot::Sender<Exit>,
 }
 
-/// Starts a UI on a terminal of ours. The UI ends with the task.
+/// Starts a UI on a terminal of this process. The UI ends with the task.
 pub type StartUi = Box<dyn Fn(Host, UiPort) -> JoinHandle<()> + Send + Sync>;
 
-/// A UI that runs only while somebody uses its screen.
+/// A UI that runs only while its screen is in use.
 pub struct OnDemand {
-    /// Where the UI hears from outside, and says how it shows the space.
+    /// Connects the UI: its commands, and the facts that it reports.
     pub port: UiPort,
-    /// Starts it.
+    /// Starts the UI.
     pub start: StartUi,
-    /// How much of its screen is kept while it runs.
+    /// Amount of screen state to retain while the UI runs.
     pub screen: ScreenSpec,
-    /// Time after the last use of its screen at which it is ended.
+    /// Time after the last use of the screen at which the UI is ended.
     pub unused_after: Duration,
 }
 
-/// Batches of the space's events that may wait for the surface. Beyond that they wait in the space's own journal.
-const BATCHES: usize = 16;
+/// Batches of space events that may be queued for the surface. Beyond that they stay in the space's journal.
+const MAX_QUEUED_EVENT_BATCHES: usize = 16;
 
-/// Looks at whether a UI is still needed, in the time after which it would be ended.
-const UI_CHECKS: u32 = 10;
+/// Number of checks per idle period that test if a UI is still needed.
+const UI_CHECKS_PER_IDLE_PERIOD: u32 = 10;
 
-/// Commands that may wait for a UI that runs on demand. Beyond that they are refused.
-const UI_ORDERS: usize = 16;
+/// Commands that may be queued for a UI that runs on demand; further ones are refused.
+const MAX_QUEUED_UI_ORDERS: usize = 16;
 
-type Batch = Vec<Arc<Numbered<Event>>>;
+type Batch = Vec<Arc<NumberedEvent<SpaceEvent>>>;
 
-/// Follows the space from this moment on: how it stands, and what happens.
-async fn follow(space: Space) -> Result<(watch::Receiver<Pulse>, mpsc::Receiver<Batch>), Gone> {
+/// Subscribes to the gauges and events of a space from now on.
+async fn follow(space: Space) -> Result<(watch::Receiver<ChangeNotice>, mpsc::Receiver<Batch>), Gone> {
     let watched = space.watch().await?;
-    let (pulse, mut bell, mut cursor) = (watched.pulse.clone(), watched.pulse, watched.end);
-    let (sender, batches) = mpsc::channel(BATCHES);
+    let (notices, mut changes, mut cursor) = (watched.changes.clone(), watched.changes, watched.end);
+    let (sender, batches) = mpsc::channel(MAX_QUEUED_EVENT_BATCHES);
     tokio::spawn(async move {
         loop {
-            bell.borrow_and_update();
-            // Growth is left to those who watch the space itself.
+            changes.borrow_and_update();
+            // Growth is not forwarded; watch the space for it.
             match space.updates(cursor.clone(), u64::MAX).await {
                 Ok(Ok(updates)) => {
                     if let Some(last) = updates.events.last() {
@@ -116,7 +116,7 @@ async fn follow(space: Space) -> Result<(watch::Receiver<Pulse>, mpsc::Receiver<
                 }
                 Ok(Err(_)) => match space.watch().await {
                     Ok(watched) => {
-                        warn!("the surface was too slow for the space's events; some are not in its journal");
+                        warn!("the surface fell behind the space's events; some are missing from its journal");
                         cursor = watched.end;
                         if sender.send(Vec::new()).await.is_err() {
                             return;
@@ -126,67 +126,67 @@ async fn follow(space: Space) -> Result<(watch::Receiver<Pulse>, mpsc::Receiver<
                 },
                 Err(Gone) => return,
             }
-            if bell.changed().await.is_err() {
+            if changes.changed().await.is_err() {
                 return;
             }
         }
     });
-    Ok((pulse, batches))
+    Ok((notices, batches))
 }
 
-/// Makes a terminal for wh's own UI, and the task that serves it. Must be called within a runtime.
+/// Creates a terminal for wh's own UI, and the task that serves it. Must be called within a runtime.
 pub async fn host(spec: HostSpec) -> io::Result<(Hosted, Host)> {
     let (sizes, _) = watch::channel(spec.size);
-    let (terminal, host, running) = line(&sizes, 0)?;
-    let (pulse, batches) = follow(spec.space.clone()).await.map_err(io::Error::other)?;
-    let ui = Ui { sizes, pulse, batches, running: Some(running), on_demand: None };
-    Ok((serve(spec, Line { terminal, behind: Behind::Ui(Box::new(ui)) }), host))
+    let (terminal, host, running) = connect(&sizes, 0)?;
+    let (notices, batches) = follow(spec.space.clone()).await.map_err(io::Error::other)?;
+    let ui = HostedUi { sizes, notices, batches, running: Some(running), on_demand: None };
+    Ok((serve(spec, TerminalWithPeer { terminal, peer: TerminalPeer::Ui(Box::new(ui)) }), host))
 }
 
-/// Makes a terminal whose UI is started when its screen is first used, and ended when nobody has used it for a while and
-/// nothing is lost with it. [`HostSpec::screen`] does not count. Must be called within a runtime.
+/// Creates a terminal whose UI starts when its screen is first used. The UI ends when it has not been used for a while
+/// and nothing would be lost. [`HostSpec::screen`] is ignored. Must be called within a runtime.
 pub async fn host_on_demand(spec: HostSpec, on_demand: OnDemand) -> io::Result<Hosted> {
     let (sizes, _) = watch::channel(spec.size);
-    // The other end is closed: a line for each UI takes its place.
-    let terminal = Terminal::line(OwnedFd::from(StdUnixStream::pair()?.0))?;
-    let (pulse, batches) = follow(spec.space.clone()).await.map_err(io::Error::other)?;
+    // Placeholder whose other end is closed; each UI brings its own socket pair.
+    let terminal = PtyMaster::from_socket(OwnedFd::from(StdUnixStream::pair()?.0))?;
+    let (notices, batches) = follow(spec.space.clone()).await.map_err(io::Error::other)?;
     let on_demand =
-        Some(Demand { spec: on_demand, used: Instant::now(), check_at: None, screen_use: ScreenUse::default() });
-    let ui = Ui { sizes, pulse, batches, running: None, on_demand };
-    Ok(serve(HostSpec { screen: None, ..spec }, Line { terminal, behind: Behind::Ui(Box::new(ui)) }))
+        Some(OnDemandUi { spec: on_demand, used: Instant::now(), check_at: None, screen_use: ScreenUse::default() });
+    let ui = HostedUi { sizes, notices, batches, running: None, on_demand };
+    Ok(serve(HostSpec { screen: None, ..spec }, TerminalWithPeer { terminal, peer: TerminalPeer::Ui(Box::new(ui)) }))
 }
 
-fn serve(spec: HostSpec, line: Line) -> Hosted {
-    let clock = Clock::now();
+fn serve(spec: HostSpec, terminal: TerminalWithPeer) -> Hosted {
+    let clock = StartClock::now();
     let (surface, requests) = Surface::new();
-    let (tell_ended, ended) = oneshot::channel();
+    let (ended_sender, ended) = oneshot::channel();
     let pid = i32::try_from(std::process::id()).unwrap_or_default();
-    let identity = task::Identity { id: format!("t{pid}"), size: spec.size, command: spec.command, pid, clock };
-    let keeper = keeper::Keeper::new(spec.size, spec.screen, Session::hosted(clock.instant));
+    let identity = task::SessionIdentity { id: format!("t{pid}"), size: spec.size, command: spec.command, pid, clock };
+    let session = screened::ScreenedSession::new(spec.size, spec.screen, Session::hosted(clock.instant));
     let (recorder, recorded) =
         spec.recording.map(|recording| Recorder::start(recording, spec.size, clock.instant)).unzip();
-    let task = task::Task::new(identity, line, keeper, requests, tell_ended);
+    let task = task::TerminalTask::new(identity, terminal, session, requests, ended_sender);
     tokio::spawn(
-        task.hold(spec.attended).record(recorder).store(spec.ledger).run().instrument(info_span!("ui_terminal")),
+        task.hold_output(spec.attended).record(recorder).store(spec.ledger).run().instrument(info_span!("ui_terminal")),
     );
     Hosted { surface, ended, recorded }
 }
 
-/// A line to a UI: our end, what the UI needs, and what is known of it. `typed` bytes were typed to earlier UIs.
-fn line(sizes: &watch::Sender<Size>, typed: u64) -> io::Result<(Terminal, Host, RunningUi)> {
+/// Connects a new UI. Returns the outer end, the UI's side, and its state. `typed` bytes were sent to earlier UIs.
+fn connect(sizes: &watch::Sender<Size>, typed: u64) -> io::Result<(PtyMaster, Host, RunningUi)> {
     let (ours, theirs) = StdUnixStream::pair()?;
     theirs.set_nonblocking(true)?;
-    let terminal = Terminal::line(OwnedFd::from(ours))?;
-    let (tell_drawn, drawn) = watch::channel(Drawn::default());
-    let (tell_leave, leave) = mpsc::channel(1);
+    let terminal = PtyMaster::from_socket(OwnedFd::from(ours))?;
+    let (drawn_sender, drawn) = watch::channel(DrawProgress::default());
+    let (leave_sender, leave) = mpsc::channel(1);
     let (exit, exited) = oneshot::channel();
-    let host = Host { line: UnixStream::from_std(theirs)?, sizes: sizes.subscribe(), drawn: tell_drawn, leave, exit };
+    let host = Host { line: UnixStream::from_std(theirs)?, sizes: sizes.subscribe(), drawn: drawn_sender, leave, exit };
     let running = RunningUi {
         drawn,
-        told: Drawn { typed, beat: 0 },
+        reported: DrawProgress { typed, change_count: 0 },
         typed_before: typed,
         has_drawn: false,
-        leave: tell_leave,
+        leave: leave_sender,
         exited: Some(exited),
         orders: None,
         task: None,
@@ -194,57 +194,60 @@ fn line(sizes: &watch::Sender<Size>, typed: u64) -> io::Result<(Terminal, Host, 
     Ok((terminal, host, running))
 }
 
-/// A terminal and who is behind it.
-pub(super) struct Line {
-    pub terminal: Terminal,
-    pub behind: Behind,
+/// A terminal and the process or UI at its other end.
+pub(super) struct TerminalWithPeer {
+    pub terminal: PtyMaster,
+    pub peer: TerminalPeer,
 }
 
-impl From<Program> for Line {
-    fn from(program: Program) -> Self {
-        Self { terminal: program.terminal, behind: Behind::Program(Box::new((program.reports, program.supervisor))) }
+impl From<PtyProgram> for TerminalWithPeer {
+    fn from(program: PtyProgram) -> Self {
+        Self {
+            terminal: program.terminal,
+            peer: TerminalPeer::Program(Box::new((program.reports, program.supervisor))),
+        }
     }
 }
 
-/// Who is behind a terminal.
-pub(super) enum Behind {
+/// Process or UI at the other end of a terminal.
+pub(super) enum TerminalPeer {
     /// A program with its supervisor.
-    Program(Box<(Reports, Arc<Supervisor>)>),
+    Program(Box<(SupervisorReports, Arc<Supervisor>)>),
     /// wh's own UI.
-    Ui(Box<Ui>),
+    Ui(Box<HostedUi>),
 }
 
-/// What is heard from behind a terminal.
-pub(super) enum News {
+/// Event from the other end of a terminal.
+pub(super) enum PeerEvent {
     Report(Option<Report>),
-    Drawn(Drawn),
+    Drawn(DrawProgress),
     Gauged(Gauges),
-    Happened(Batch),
+    SpaceEvents(Batch),
     /// A command for a UI that runs on demand.
     Ordered(UiOrder),
 }
 
-pub(super) struct Ui {
+pub(super) struct HostedUi {
     sizes: watch::Sender<Size>,
-    pulse: watch::Receiver<Pulse>,
+    notices: watch::Receiver<ChangeNotice>,
     batches: mpsc::Receiver<Batch>,
     running: Option<RunningUi>,
-    on_demand: Option<Demand>,
+    on_demand: Option<OnDemandUi>,
 }
 
-/// A UI that runs.
+/// A running UI.
 struct RunningUi {
-    drawn: watch::Receiver<Drawn>,
-    /// The newest of `drawn` that the terminal was told.
-    told: Drawn,
-    /// Bytes that were typed to earlier UIs.
+    drawn: watch::Receiver<DrawProgress>,
+    /// Newest progress passed on to the terminal's task.
+    reported: DrawProgress,
+    /// Bytes sent to earlier UIs.
     typed_before: u64,
-    /// Its first frame is drawn.
+    /// True once the first frame is drawn.
     has_drawn: bool,
     leave: mpsc::Sender<()>,
-    /// `None` once its end was told.
+    /// `None` once the exit was reported.
     exited: Option<oneshot::Receiver<Exit>>,
-    /// Commands for it, if it runs on demand.
+    /// Sends commands to the UI, if it runs on demand.
     orders: Option<mpsc::Sender<UiOrder>>,
     task: Option<JoinHandle<()>>,
 }
@@ -255,55 +258,55 @@ impl Drop for RunningUi {
     }
 }
 
-/// A UI that runs on demand, and its use.
-struct Demand {
+/// A UI that runs on demand, with its use.
+struct OnDemandUi {
     spec: OnDemand,
-    /// Last use of its screen.
+    /// Last use of the screen.
     used: Instant,
-    /// Next look at whether it is still needed.
+    /// Time of the next check whether the UI is still needed.
     check_at: Option<Instant>,
-    /// Held by those who watch its screen.
+    /// Shared with the watchers of the screen.
     screen_use: ScreenUse,
 }
 
-impl Ui {
-    /// The next of what is heard. Cancel safe.
-    async fn next(&mut self) -> News {
-        let Self { pulse, batches, running, on_demand, .. } = self;
+impl HostedUi {
+    /// Waits for the next event. Cancel safe.
+    async fn next(&mut self) -> PeerEvent {
+        let Self { notices, batches, running, on_demand, .. } = self;
         if on_demand.is_none() && running.as_ref().is_none_or(|running| running.exited.is_none()) {
-            return News::Report(None);
+            return PeerEvent::Report(None);
         }
         let (drawn, exited) = running.as_mut().map(|running| (&mut running.drawn, running.exited.as_mut())).unzip();
         let exit = tokio::select! {
-            // What was drawn is told before the end.
+            // Drawn frames are reported before the exit.
             biased;
             () = changed(drawn) => None,
-            Some(batch) = batches.recv() => return News::Happened(batch),
-            Ok(()) = pulse.changed() => return News::Gauged(pulse.borrow_and_update().gauges),
-            order = next_order(on_demand) => return News::Ordered(order),
+            Some(batch) = batches.recv() => return PeerEvent::SpaceEvents(batch),
+            Ok(()) = notices.changed() => return PeerEvent::Gauged(notices.borrow_and_update().gauges),
+            order = next_order(on_demand) => return PeerEvent::Ordered(order),
             exit = ended(exited.flatten()) => Some(exit),
         };
         match (running, exit) {
-            (Some(running), None) => News::Drawn(running.note_drawn()),
+            (Some(running), None) => PeerEvent::Drawn(running.note_drawn()),
             (Some(running), Some(exit)) => {
                 running.exited = None;
-                News::Report(Some(exit))
+                PeerEvent::Report(Some(exit))
             }
-            (None, _) => News::Report(None),
+            (None, _) => PeerEvent::Report(None),
         }
     }
 }
 
 impl RunningUi {
-    fn note_drawn(&mut self) -> Drawn {
+    fn note_drawn(&mut self) -> DrawProgress {
         let drawn = *self.drawn.borrow_and_update();
-        self.told = Drawn { typed: self.typed_before + drawn.typed, ..drawn };
+        self.reported = DrawProgress { typed: self.typed_before + drawn.typed, ..drawn };
         self.has_drawn = true;
-        self.told
+        self.reported
     }
 }
 
-async fn changed(drawn: Option<&mut watch::Receiver<Drawn>>) {
+async fn changed(drawn: Option<&mut watch::Receiver<DrawProgress>>) {
     match drawn {
         Some(drawn) => {
             if drawn.changed().await.is_err() {
@@ -325,7 +328,7 @@ async fn ended(exited: Option<&mut oneshot::Receiver<Exit>>) -> Report {
     }
 }
 
-async fn next_order(on_demand: &mut Option<Demand>) -> UiOrder {
+async fn next_order(on_demand: &mut Option<OnDemandUi>) -> UiOrder {
     match on_demand {
         Some(demand) => match demand.spec.port.orders.recv().await {
             Some(order) => order,
@@ -335,11 +338,11 @@ async fn next_order(on_demand: &mut Option<Demand>) -> UiOrder {
     }
 }
 
-impl Behind {
-    /// The next of what is heard. Cancel safe.
-    pub async fn next(&mut self) -> News {
+impl TerminalPeer {
+    /// Waits for the next event. Cancel safe.
+    pub async fn next(&mut self) -> PeerEvent {
         match self {
-            Self::Program(program) => News::Report(program.0.next().await),
+            Self::Program(program) => PeerEvent::Report(program.0.next().await),
             Self::Ui(ui) => ui.next().await,
         }
     }
@@ -348,7 +351,7 @@ impl Behind {
         matches!(self, Self::Ui(_))
     }
 
-    /// False for a UI that runs on demand and does not run now.
+    /// False for a UI that runs on demand and is not running.
     pub fn is_running(&self) -> bool {
         match self {
             Self::Program(_) => true,
@@ -356,23 +359,23 @@ impl Behind {
         }
     }
 
-    /// How the conversation stands this moment, if there is one.
+    /// Current gauges of the conversation; `None` for a program.
     pub fn gauges(&self) -> Option<Gauges> {
         match self {
             Self::Program(_) => None,
-            Self::Ui(ui) => Some(ui.pulse.borrow().gauges),
+            Self::Ui(ui) => Some(ui.notices.borrow().gauges),
         }
     }
 
-    /// The beat of the space that its UI has not drawn yet, if there is one.
-    pub fn undrawn_beat(&self) -> Option<u64> {
+    /// Newest revision of the space that the UI has not drawn yet; `None` if it is up to date.
+    pub fn undrawn_change(&self) -> Option<u64> {
         let Self::Ui(ui) = self else { return None };
         let running = ui.running.as_ref()?;
-        let beat = ui.pulse.borrow().beat;
-        (running.exited.is_some() && running.told.beat < beat).then_some(beat)
+        let change_count = ui.notices.borrow().change_count;
+        (running.exited.is_some() && running.reported.change_count < change_count).then_some(change_count)
     }
 
-    /// Tells a UI its size; a program hears it from its terminal.
+    /// Sends the size to a UI. Returns false for a program, which gets it from its terminal.
     pub fn resize(&self, size: Size) -> bool {
         match self {
             Self::Program(_) => false,
@@ -385,8 +388,8 @@ impl Behind {
 
     pub fn give(&self, order: Order) {
         match self {
-            Self::Program(program) => program.1.give(order),
-            // Signals are refused by the machine; what is left asks for an end. One that waits already is enough.
+            Self::Program(program) => program.1.send_order(order),
+            // The machine refuses signals for a UI; other orders ask it to end. One queued request is enough.
             Self::Ui(ui) => {
                 if let Some(running) = &ui.running {
                     let _ = running.leave.try_send(());
@@ -396,58 +399,58 @@ impl Behind {
     }
 }
 
-/// The part of a UI that runs on demand.
-impl Behind {
-    fn demand(&mut self) -> Option<(&mut Demand, &mut Option<RunningUi>, &watch::Sender<Size>)> {
+/// Operations of a UI that runs on demand.
+impl TerminalPeer {
+    fn demand(&mut self) -> Option<(&mut OnDemandUi, &mut Option<RunningUi>, &watch::Sender<Size>)> {
         match self {
             Self::Program(_) => None,
             Self::Ui(ui) => ui.on_demand.as_mut().map(|demand| (demand, &mut ui.running, &ui.sizes)),
         }
     }
 
-    /// The screen is used: it has to be there. `typed` bytes were typed so far.
-    pub fn use_screen(&mut self, typed: u64) -> Screen {
-        let Some((demand, running, sizes)) = self.demand() else { return Screen::Drawn };
+    /// Records a use of the screen, and starts the UI if needed. `typed` bytes have been sent so far.
+    pub fn use_screen(&mut self, typed: u64) -> ScreenReadiness {
+        let Some((demand, running, sizes)) = self.demand() else { return ScreenReadiness::Drawn };
         demand.used = Instant::now();
         if let Some(running) = running {
-            return if running.has_drawn { Screen::Drawn } else { Screen::Starting };
+            return if running.has_drawn { ScreenReadiness::Drawn } else { ScreenReadiness::Starting };
         }
-        let (terminal, host, mut ui) = match line(sizes, typed) {
-            Ok(line) => line,
+        let (terminal, host, mut ui) = match connect(sizes, typed) {
+            Ok(connected) => connected,
             Err(error) => {
-                warn!(%error, "the UI cannot be started");
-                return Screen::Drawn;
+                warn!(%error, "cannot start the UI");
+                return ScreenReadiness::Drawn;
             }
         };
-        let (orders, ordered) = mpsc::channel(UI_ORDERS);
+        let (orders, ordered) = mpsc::channel(MAX_QUEUED_UI_ORDERS);
         ui.orders = Some(orders);
         let port = UiPort { facts: demand.spec.port.facts.clone(), orders: ordered };
         ui.task = Some((demand.spec.start)(host, port));
         demand.check_at = Some(demand.used + demand.spec.unused_after);
         *running = Some(ui);
-        Screen::Started(terminal, demand.spec.screen)
+        ScreenReadiness::Started(terminal, demand.spec.screen)
     }
 
-    /// Passes a command on to the UI. One that it does not take is dropped, and its sender is told by that.
+    /// Forwards a command to the UI. A command that cannot be queued is dropped, which closes its reply channel.
     pub fn order(&mut self, order: UiOrder) {
         if let Some((_, Some(RunningUi { orders: Some(orders), .. }), _)) = self.demand() {
             drop(orders.try_send(order));
         }
     }
 
-    /// What keeps the UI while it is held.
+    /// Guard that keeps the UI running while it is held.
     pub fn screen_use(&mut self) -> Option<ScreenUse> {
         self.demand().map(|(demand, ..)| demand.screen_use.clone())
     }
 
-    /// The first frame takes too long: nobody waits for it any more.
-    pub fn take_as_drawn(&mut self) {
+    /// Treats the screen as drawn, because the first frame takes too long.
+    pub fn assume_drawn(&mut self) {
         if let Self::Ui(ui) = self {
             ui.running.iter_mut().for_each(|running| running.has_drawn = true);
         }
     }
 
-    /// Time of the next look at whether the UI is still needed.
+    /// Time of the next check whether the UI is still needed.
     pub fn check_at(&self) -> Option<Instant> {
         match self {
             Self::Program(_) => None,
@@ -455,8 +458,8 @@ impl Behind {
         }
     }
 
-    /// Ends a UI that nobody has used for [`OnDemand::unused_after`], unless something would be lost with it. True if it has ended.
-    pub fn end_unused(&mut self, now: Instant) -> bool {
+    /// Ends a UI unused for [`OnDemand::unused_after`], unless something would be lost. Returns true if it was ended.
+    pub fn end_if_unused(&mut self, now: Instant) -> bool {
         let Some((demand, running, _)) = self.demand() else { return false };
         if running.is_none() || demand.check_at.is_none_or(|at| now < at) {
             return false;
@@ -465,7 +468,7 @@ impl Behind {
         let unused_at = used + after;
         let is_needed = demand.screen_use.is_shared() || !demand.spec.port.facts.borrow().at_rest;
         if now < unused_at || is_needed {
-            demand.check_at = Some(unused_at.max(now + after / UI_CHECKS));
+            demand.check_at = Some(unused_at.max(now + after / UI_CHECKS_PER_IDLE_PERIOD));
             return false;
         }
         (*running, demand.check_at) = (None, None);
@@ -474,14 +477,14 @@ impl Behind {
     }
 }
 
-/// The screen of a UI that is about to be used.
-pub(super) enum Screen {
-    /// It is there.
+/// State of a UI's screen that is about to be used.
+pub(super) enum ScreenReadiness {
+    /// The screen can be read.
     Drawn,
     /// The UI has not drawn its first frame yet.
     Starting,
-    /// The UI was started just now, on this line.
-    Started(Terminal, ScreenSpec),
+    /// The UI was just started on this terminal.
+    Started(PtyMaster, ScreenSpec),
 }
 
 #[cfg(test)]

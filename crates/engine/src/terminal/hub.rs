@@ -1,24 +1,24 @@
-//! Where a session's events are numbered and told: one journal, and two bells that ring for whoever watches.
+//! Numbers a session's events in a journal and notifies watchers of new events and frames.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::watch;
-use wh_client::{Facts, ScreenUse, Shown, Watch};
-use wh_core::event::{Cursor, Epoch, Event, FellOut, Journal, Numbered};
+use wh_client::{ScreenSnapshot, ScreenUse, SurfaceFacts, SurfaceWatch};
+use wh_core::event::{Cursor, CursorExpired, Epoch, Event, Journal, NumberedEvent};
 
-/// Events handed out at once: enough to catch up quickly, few enough not to keep the session waiting.
-const AT_ONCE: usize = 512;
+/// Events returned by one call: enough to catch up quickly, without blocking the session for long.
+const MAX_EVENTS_PER_READ: usize = 512;
 
-pub(super) struct Hub {
+pub(super) struct EventHub {
     journal: Journal,
-    // Latest wins: who was busy hears only of the newest, and asks for the rest.
+    // Only the latest value counts: a slow watcher asks for the rest.
     events: watch::Sender<u64>,
     frames: watch::Sender<u64>,
 }
 
-impl Hub {
-    /// A hub whose numbers are of the run that started at this time.
+impl EventHub {
+    /// Creates a hub whose epoch is derived from the start time.
     pub fn new(started: SystemTime) -> Self {
         let since = started.duration_since(UNIX_EPOCH).unwrap_or_default();
         let epoch = Epoch::new(&format!("{:x}{:x}", since.as_nanos(), std::process::id()));
@@ -27,17 +27,22 @@ impl Hub {
 
     pub fn publish(&mut self, event: Event, at: SystemTime) {
         let weight = if let Event::Space(numbered) = &event { numbered.event.weight() } else { 0 };
-        self.journal.enter_heavy(event, at, weight);
+        self.journal.append_sized(event, at, weight);
         self.events.send_replace(self.journal.last());
     }
 
-    /// There are so many frames now.
+    /// Publishes the number of frames.
     pub fn frames(&self, count: u64) {
         self.frames.send_if_modified(|known| std::mem::replace(known, count) != count);
     }
 
-    pub fn watch(&self, facts: Facts, shown: Option<Shown>, screen_use: Option<ScreenUse>) -> Watch {
-        Watch {
+    pub fn watch(
+        &self,
+        facts: SurfaceFacts,
+        shown: Option<ScreenSnapshot>,
+        screen_use: Option<ScreenUse>,
+    ) -> SurfaceWatch {
+        SurfaceWatch {
             end: self.journal.end(),
             facts,
             shown,
@@ -47,7 +52,7 @@ impl Hub {
         }
     }
 
-    pub fn after(&self, cursor: &Cursor) -> Result<Vec<Arc<Numbered>>, FellOut> {
-        self.journal.after(cursor, AT_ONCE)
+    pub fn after(&self, cursor: &Cursor) -> Result<Vec<Arc<NumberedEvent>>, CursorExpired> {
+        self.journal.after(cursor, MAX_EVENTS_PER_READ)
     }
 }

@@ -1,11 +1,11 @@
-//! A terminal session: started here, run by a task of its own.
+//! Terminal sessions: starts a program in a pseudo-terminal and runs the task that owns it.
 
 mod attached;
 mod hosted;
 mod hub;
-mod keeper;
-mod outbox;
+mod input_queue;
 mod recorder;
+mod screened;
 mod task;
 
 use std::ffi::OsString;
@@ -19,41 +19,41 @@ use tracing::{Instrument, info_span};
 use wh_client::Surface;
 use wh_core::receipt::{Failure, Receipt, Stage};
 use wh_core::request::RequestId;
-use wh_core::session::{Fate, Session, Taken};
+use wh_core::session::{DeliveryState, InputReceipt, Session};
 use wh_core::terminal::{Exit, Size};
-use wh_pipe::Left;
+use wh_pipe::Survivors;
 use wh_pipe::supervisor::{self, NotStarted};
-use wh_screen::pty::{Program, ProgramSpec};
+use wh_screen::pty::{ProgramSpec, PtyProgram};
 
 use crate::ledger::SessionLedger;
 pub use hosted::{Host, HostSpec, Hosted, OnDemand, StartUi, host, host_on_demand};
 pub use recorder::RecordingSpec;
 
-/// What to run and how to watch it.
+/// Describes a program to run and how to observe it.
 pub struct TerminalSpec {
-    /// The program and its arguments; not empty.
+    /// Program and its arguments; must not be empty.
     pub command: Vec<OsString>,
-    /// Where it runs; where we run when absent.
+    /// Working directory; `None` for that of this process.
     pub directory: Option<PathBuf>,
-    /// Variables set for it, over those that we have.
+    /// Variables added to the environment of this process.
     pub environment: Vec<(OsString, OsString)>,
-    /// Variables that it must not see.
+    /// Variables removed from the environment.
     pub withheld: Vec<OsString>,
-    /// Session of the daemon that it runs in; `None` outside a daemon.
+    /// Id of the daemon's session that the program runs in; `None` outside a daemon.
     pub session: Option<String>,
-    /// The terminal's size.
+    /// Initial size of the terminal.
     pub size: Size,
-    /// The person's terminal, if one will be attached: the program's output waits for that.
+    /// Terminal of the user, if one will be attached. Output is held back until then.
     pub terminal: Option<OwnedFd>,
-    /// How much of the screen is kept; `None`: nobody will look, and the program's bytes are not interpreted.
+    /// Amount of screen state to retain. If `None` the screen cannot be read and the output is not interpreted.
     pub screen: Option<ScreenSpec>,
-    /// Whether and how the session is written down.
+    /// Recording of the session; `None` if it is not recorded.
     pub recording: Option<RecordingSpec>,
-    /// Where its commands with an id are stored; `None` outside a daemon.
+    /// Stores commands that have an id; `None` outside a daemon.
     pub ledger: Option<SessionLedger>,
 }
 
-/// How much of the screen is kept.
+/// Amount of screen state to retain.
 #[derive(Debug, Clone, Copy)]
 pub struct ScreenSpec {
     /// Lines above the screen.
@@ -62,47 +62,47 @@ pub struct ScreenSpec {
     pub log_characters: usize,
 }
 
-/// A program that runs.
+/// A running program.
 #[derive(Debug)]
 pub struct TerminalSession {
-    /// The handle on it.
+    /// Handle on the session.
     pub surface: Surface,
-    /// Its process id.
+    /// Process id of the program.
     pub pid: i32,
-    /// How it ended, once it has and all of its output has been seen.
+    /// Exit of the program, sent once all of its output has been processed.
     pub ended: oneshot::Receiver<Exit>,
-    /// Resolves when neither the program nor anything that it started exists any more, or it is known what could not be ended.
-    pub empty: oneshot::Receiver<Left>,
-    /// How the recording ended, if there was one.
+    /// Resolves after the program and all of its descendants were ended, with the processes that could not be ended.
+    pub empty: oneshot::Receiver<Survivors>,
+    /// Result of the recording, if there is one.
     pub recorded: Option<oneshot::Receiver<io::Result<()>>>,
 }
 
-/// Why a program does not run.
+/// Reason why a program could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// There is no such program.
+    /// The program cannot be executed.
     #[error("cannot run {program:?}: {source}")]
     Program {
-        /// Its name.
+        /// Program name as given.
         program: OsString,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Its directory cannot be entered.
+    /// The working directory cannot be entered.
     #[error("cannot run in {directory:?}: {source}")]
     Directory {
-        /// Its path.
+        /// Path as given.
         directory: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// There is no terminal for it.
+    /// No terminal could be opened.
     #[error("cannot open a terminal: {0}")]
     Terminal(#[source] io::Error),
 }
 
 impl StartError {
-    /// Whether the program itself was not found or could not be executed, with the system's error.
+    /// Error of the system if the program itself was not found or could not be executed.
     pub fn program_error(&self) -> Option<&io::Error> {
         match self {
             Self::Program { source, .. } => Some(source),
@@ -111,14 +111,14 @@ impl StartError {
     }
 }
 
-/// The time at the start, by both clocks: all later times are told by the steady one.
+/// Start time on both clocks. Later times are derived from the monotonic one.
 #[derive(Debug, Clone, Copy)]
-struct Clock {
+struct StartClock {
     instant: Instant,
     time: SystemTime,
 }
 
-impl Clock {
+impl StartClock {
     fn now() -> Self {
         Self { instant: Instant::now(), time: SystemTime::now() }
     }
@@ -127,14 +127,14 @@ impl Clock {
         self.time + instant.saturating_duration_since(self.instant)
     }
 
-    /// The receipt of a command that was typed. A terminal knows no later stage than the delivery.
-    fn receipt(&self, id: &RequestId, taken: Taken) -> Receipt {
+    /// Receipt of a typed command. A terminal has no stage after delivery.
+    fn receipt(&self, id: &RequestId, taken: InputReceipt) -> Receipt {
         let mut receipt = Receipt::accepted(id.clone(), self.time(taken.accepted));
-        match taken.fate {
-            Fate::Waits => {}
-            Fate::Delivered(at) => drop(receipt.reach(Stage::Delivered, self.time(at))),
-            Fate::Lost(loss) => {
-                let failure = Failure { reason: loss.reason(), words: loss.to_string() };
+        match taken.delivery {
+            DeliveryState::Queued => {}
+            DeliveryState::Delivered(at) => drop(receipt.reach(Stage::Delivered, self.time(at))),
+            DeliveryState::Lost(loss) => {
+                let failure = Failure { reason: loss.reason(), message: loss.to_string() };
                 receipt.reach(Stage::Failed(failure), SystemTime::now());
             }
         }
@@ -144,17 +144,17 @@ impl Clock {
 
 /// Starts a program and the task that serves it. Must be called within a runtime.
 pub async fn start(spec: TerminalSpec) -> Result<TerminalSession, StartError> {
-    let clock = Clock::now();
+    let clock = StartClock::now();
     let shown: Vec<String> = spec.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let program = spec.command.first().cloned().unwrap_or_default();
     let held = spec.terminal.is_some();
-    let directory = spec.directory.map(enter).transpose()?;
-    let mut running = Program::start(ProgramSpec {
+    let directory = spec.directory.map(canonical_directory).transpose()?;
+    let mut running = PtyProgram::start(ProgramSpec {
         supervisor: supervisor::own_binary().map_err(StartError::Terminal)?,
         command: spec.command,
         directory,
         environment: spec.environment,
-        withheld: spec.withheld,
+        removed_variables: spec.withheld,
         session: spec.session,
         size: spec.size,
         terminal: spec.terminal,
@@ -165,12 +165,12 @@ pub async fn start(spec: TerminalSpec) -> Result<TerminalSession, StartError> {
         NotStarted::Supervisor(_) => StartError::Terminal(io::Error::other(error)),
     })?;
     let (surface, requests) = Surface::new();
-    let (tell_ended, ended) = oneshot::channel();
-    let (tell_empty, empty) = oneshot::channel();
+    let (ended_sender, ended) = oneshot::channel();
+    let (empty_sender, empty) = oneshot::channel();
     let nothing_left = running.supervisor.ended();
-    tokio::spawn(async move { tell_empty.send(nothing_left.await) });
-    let identity = task::Identity { id: format!("t{pid}"), size: spec.size, command: shown, pid, clock };
-    let keeper = keeper::Keeper::new(spec.size, spec.screen, Session::new(clock.instant));
+    tokio::spawn(async move { empty_sender.send(nothing_left.await) });
+    let identity = task::SessionIdentity { id: format!("t{pid}"), size: spec.size, command: shown, pid, clock };
+    let session = screened::ScreenedSession::new(spec.size, spec.screen, Session::new(clock.instant));
     let (recorder, recorded) = match spec.recording {
         Some(recording) => {
             let (recorder, recorded) = recorder::Recorder::start(recording, spec.size, clock.instant);
@@ -179,13 +179,13 @@ pub async fn start(spec: TerminalSpec) -> Result<TerminalSession, StartError> {
         None => (None, None),
     };
     let span = info_span!("terminal_session", id = identity.id, pid);
-    let task = task::Task::new(identity, running.into(), keeper, requests, tell_ended);
-    tokio::spawn(task.hold(held).record(recorder).store(spec.ledger).run().instrument(span));
+    let task = task::TerminalTask::new(identity, running.into(), session, requests, ended_sender);
+    tokio::spawn(task.hold_output(held).record(recorder).store(spec.ledger).run().instrument(span));
     Ok(TerminalSession { surface, pid, ended, empty, recorded })
 }
 
-/// The directory by its one true name, so that what is checked is what is entered.
-fn enter(directory: PathBuf) -> Result<PathBuf, StartError> {
+/// Canonicalizes the directory, so that the path that is checked is the one that is entered.
+fn canonical_directory(directory: PathBuf) -> Result<PathBuf, StartError> {
     let entered = directory
         .canonicalize()
         .and_then(|path| if path.is_dir() { Ok(path) } else { Err(io::Error::from(io::ErrorKind::NotADirectory)) });

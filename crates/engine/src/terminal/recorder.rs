@@ -1,5 +1,5 @@
-//! Writes a session down as an asciicast. A thread of its own owns the file, since disks may be slow; each event is one
-//! write, so that a crash of ours cuts no line and loses nothing that was written.
+//! Records a session as an asciicast. A separate thread owns the file, since disks may be slow. Each event is one
+//! write, so that a crash never truncates a line or loses a written event.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -9,26 +9,26 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 use wh_core::terminal::Size;
-use wh_screen::cast::{Event, Format, Header, Writer};
+use wh_screen::cast::{CastEvent, CastFormat, CastHeader, CastWriter};
 
-/// Events that may wait for the disk. Beyond that the program waits: a recording has no holes.
-const WAITING: usize = 256;
+/// Events that may be queued for the disk. Beyond that the program waits: a recording has no gaps.
+const MAX_QUEUED_RECORDS: usize = 256;
 
-/// What to write down, and where.
+/// Describes a recording and its destination.
 #[derive(Debug)]
 pub struct RecordingSpec {
-    /// The file, empty.
+    /// Empty file to write to.
     pub file: File,
-    /// The version of asciicast.
-    pub format: Format,
-    /// What stands at its head; the size is filled in.
-    pub header: Header,
-    /// Whether what is typed is written down too.
+    /// Version of the asciicast format.
+    pub format: CastFormat,
+    /// Header of the recording; its size is overwritten.
+    pub header: CastHeader,
+    /// True if typed input is recorded too.
     pub input: bool,
 }
 
-/// What happened, to be written down.
-pub(super) enum Take {
+/// Event to record.
+pub(super) enum RecordedEvent {
     Output(Bytes),
     Input(Bytes),
     Resize(Size),
@@ -37,44 +37,44 @@ pub(super) enum Take {
 }
 
 pub(super) struct Recorder {
-    takes: mpsc::Sender<(Duration, Take)>,
+    events: mpsc::Sender<(Duration, RecordedEvent)>,
     started: Instant,
     input: bool,
 }
 
 impl Recorder {
-    /// Starts writing. How it ended is told when the recorder is dropped and all is written.
+    /// Starts the recording thread. Its result is sent after the recorder is dropped and everything is written.
     pub fn start(spec: RecordingSpec, size: Size, started: Instant) -> (Self, oneshot::Receiver<io::Result<()>>) {
-        let (takes, receiver) = mpsc::channel(WAITING);
-        let (tell, told) = oneshot::channel();
+        let (events, receiver) = mpsc::channel(MAX_QUEUED_RECORDS);
+        let (result_sender, result) = oneshot::channel();
         let input = spec.input;
         thread::spawn(move || {
-            let _ = tell.send(write(spec, size, receiver));
+            let _ = result_sender.send(write(spec, size, receiver));
         });
-        (Self { takes, started, input }, told)
+        (Self { events, started, input }, result)
     }
 
-    /// Writes down what happened now. After a failure there is nobody to take it, and that is told at the end.
-    pub async fn record(&self, take: Take) {
-        if self.input || !matches!(take, Take::Input(_)) {
-            let _ = self.takes.send((self.started.elapsed(), take)).await;
+    /// Records an event at the current time. After a write error events are dropped; the error is reported at the end.
+    pub async fn record(&self, event: RecordedEvent) {
+        if self.input || !matches!(event, RecordedEvent::Input(_)) {
+            let _ = self.events.send((self.started.elapsed(), event)).await;
         }
     }
 }
 
-fn write(spec: RecordingSpec, size: Size, mut takes: mpsc::Receiver<(Duration, Take)>) -> io::Result<()> {
+fn write(spec: RecordingSpec, size: Size, mut events: mpsc::Receiver<(Duration, RecordedEvent)>) -> io::Result<()> {
     let mut file = spec.file;
-    let mut writer = Writer::new(spec.format, Header { size, ..spec.header });
+    let mut writer = CastWriter::new(spec.format, CastHeader { size, ..spec.header });
     file.write_all(&writer.header())?;
     let mut last = Duration::ZERO;
-    while let Some((at, take)) = takes.blocking_recv() {
+    while let Some((at, event)) = events.blocking_recv() {
         last = at;
-        let lines = match &take {
-            Take::Output(bytes) => writer.event(at, Event::Output(bytes)),
-            Take::Input(bytes) => writer.event(at, Event::Input(bytes)),
-            Take::Resize(size) => writer.event(at, Event::Resize(*size)),
-            Take::Mark(label) => writer.event(at, Event::Mark(label)),
-            Take::Exit(code) => writer.event(at, Event::Exit(*code)),
+        let lines = match &event {
+            RecordedEvent::Output(bytes) => writer.event(at, CastEvent::Output(bytes)),
+            RecordedEvent::Input(bytes) => writer.event(at, CastEvent::Input(bytes)),
+            RecordedEvent::Resize(size) => writer.event(at, CastEvent::Resize(*size)),
+            RecordedEvent::Mark(label) => writer.event(at, CastEvent::Mark(label)),
+            RecordedEvent::Exit(code) => writer.event(at, CastEvent::Exit(*code)),
         };
         file.write_all(&lines)?;
     }

@@ -1,5 +1,5 @@
-//! The task that owns a terminal session. One loop hears everybody (the program, its guard, the doors, the person, the
-//! clock), tells the machine, and does what the machine says.
+//! The task that owns a terminal session. One loop receives from the program, its supervisor, clients, the attached
+//! user and the clock, feeds the state machine, and performs its effects.
 
 mod drawn;
 mod durable;
@@ -16,161 +16,161 @@ use std::time::Instant;
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 use tracing::debug;
-use wh_client::{Attachment, FromTerminal, Request, WaitEnd};
+use wh_client::{Attachment, FromTerminal, SurfaceRequest, WaitEnd};
 use wh_core::event::Event;
-use wh_core::session::{Done, Effect, Input, Refusal, Status, Why};
+use wh_core::session::{Effect, Input, InputAccepted, Refusal, Status, WaitOutcome};
 use wh_core::terminal::{Exit, SignalTarget, Size};
-use wh_screen::pty::{Order, Report, Terminal};
+use wh_screen::pty::{Order, PtyMaster, Report};
 use wh_screen::render;
 
-use super::Clock;
-use super::attached::{Deed, Display, Person, next_deed};
-use super::hosted::{Behind, Line, News};
-use super::hub::Hub;
-use super::keeper::Keeper;
-use super::outbox::Outbox;
-use super::recorder::{Recorder, Take};
+use super::StartClock;
+use super::attached::{AttachedDisplay, AttachedTerminal, UserAction, next_user_action};
+use super::hosted::{PeerEvent, TerminalPeer, TerminalWithPeer};
+use super::hub::EventHub;
+use super::input_queue::InputQueue;
+use super::recorder::{RecordedEvent, Recorder};
+use super::screened::ScreenedSession;
 use crate::ledger::SessionLedger;
-use drawn::{HeldAnswer, HeldLook, Undrawn};
+use drawn::{HeldAnswer, HeldScreenRead, Undrawn};
 use durable::StoredCommands;
-use on_demand::Waiting;
+use on_demand::FirstFrameWaiters;
 use output::OutputReading;
-use requests::{Replies, Reply};
+use requests::{AwaitedReply, Replies};
 
-/// Read at once at most; more than this would keep the doors waiting. Linux hands out a terminal's output in pieces of
-/// about 4 KiB, and has a worker of its own make the next one ready: while the emulator takes one piece, the next comes.
-/// Who reads on at once only waits for that worker, and both take turns instead of working side by side.
-const READ_AT_ONCE: usize = 64 * 1024;
+/// Maximum bytes per read, so that requests are served in between. Linux delivers terminal output in pieces of about 4
+/// KiB that a kernel worker prepares: while the emulator processes one piece, the next becomes ready. Reading again at
+/// once would wait for that worker instead of overlapping with it.
+const MAX_TERMINAL_READ_BYTES: usize = 64 * 1024;
 
-/// How many of the screen's last lines a wait that did not match is told.
-const LAST_LINES: usize = 20;
+/// Last lines of the screen that are returned with a wait that did not match.
+const UNMATCHED_WAIT_LINES: usize = 20;
 
-type Answer = Result<Done, Refusal>;
+type CommandAnswer = Result<InputAccepted, Refusal>;
 
-/// Who the session is.
-pub(super) struct Identity {
+/// Identity of the session.
+pub(super) struct SessionIdentity {
     pub id: String,
-    /// Its terminal's first size.
+    /// Initial size of the terminal.
     pub size: Size,
     pub command: Vec<String>,
     pub pid: i32,
-    pub clock: Clock,
+    pub clock: StartClock,
 }
 
-pub(super) struct Task {
-    identity: Identity,
-    terminal: Terminal,
-    behind: Behind,
-    keeper: Keeper,
-    requests: mpsc::Receiver<Request>,
-    outbox: Outbox,
-    display: Display,
-    person: Option<Person>,
+pub(super) struct TerminalTask {
+    identity: SessionIdentity,
+    terminal: PtyMaster,
+    peer: TerminalPeer,
+    screened: ScreenedSession,
+    requests: mpsc::Receiver<SurfaceRequest>,
+    input_queue: InputQueue,
+    display: AttachedDisplay,
+    attached: Option<AttachedTerminal>,
     replies: Replies,
-    /// Commands with an id, where they are stored.
+    /// Commands with an id; `None` if they are not stored.
     stored: Option<StoredCommands>,
-    hub: Hub,
-    /// Answers to typing, until its effect is drawn.
+    hub: EventHub,
+    /// Answers to typed input, until its effect is drawn.
     undrawn: Undrawn<HeldAnswer>,
-    /// Looks at a UI, until it has drawn what had happened in its space before.
-    undrawn_looks: Undrawn<HeldLook>,
+    /// Screen reads of a UI, until it has drawn the earlier events of its space.
+    undrawn_reads: Undrawn<HeldScreenRead>,
     /// Requests that wait for the first frame of a UI that runs on demand.
-    waiting: Waiting,
+    first_frame_waiters: FirstFrameWaiters,
     recorder: Option<Recorder>,
     size: Size,
     reading: OutputReading,
-    /// The program was stopped, and the person's terminal does not know yet.
-    untold_stop: bool,
-    /// The guard is still there.
-    guarded: bool,
-    tell_ended: Option<oneshot::Sender<Exit>>,
+    /// True if the program was stopped and the attached terminal was not notified yet.
+    stop_unreported: bool,
+    /// True while the supervisor runs.
+    supervised: bool,
+    ended_sender: Option<oneshot::Sender<Exit>>,
 }
 
-impl Task {
+impl TerminalTask {
     pub fn new(
-        identity: Identity,
-        line: Line,
-        keeper: Keeper,
-        requests: mpsc::Receiver<Request>,
-        tell_ended: oneshot::Sender<Exit>,
+        identity: SessionIdentity,
+        terminal: TerminalWithPeer,
+        screened: ScreenedSession,
+        requests: mpsc::Receiver<SurfaceRequest>,
+        ended_sender: oneshot::Sender<Exit>,
     ) -> Self {
-        let mut hub = Hub::new(identity.clock.time);
+        let mut hub = EventHub::new(identity.clock.time);
         hub.publish(Event::Started { command: identity.command.clone(), pid: identity.pid }, identity.clock.time);
         let size = identity.size;
         Self {
             identity,
-            terminal: line.terminal,
-            behind: line.behind,
-            keeper,
+            terminal: terminal.terminal,
+            peer: terminal.peer,
+            screened,
             requests,
-            outbox: Outbox::default(),
-            display: Display::default(),
-            person: None,
+            input_queue: InputQueue::default(),
+            display: AttachedDisplay::default(),
+            attached: None,
             replies: Replies::default(),
             stored: None,
             hub,
             undrawn: Undrawn::default(),
-            undrawn_looks: Undrawn::default(),
-            waiting: Waiting::default(),
+            undrawn_reads: Undrawn::default(),
+            first_frame_waiters: FirstFrameWaiters::default(),
             recorder: None,
             size,
             reading: OutputReading::Open,
-            untold_stop: false,
-            guarded: true,
-            tell_ended: Some(tell_ended),
+            stop_unreported: false,
+            supervised: true,
+            ended_sender: Some(ended_sender),
         }
     }
 
-    /// Reads nothing until a person's terminal is attached.
-    pub fn hold(mut self, held: bool) -> Self {
+    /// Holds output back until a user's terminal is attached.
+    pub fn hold_output(mut self, held: bool) -> Self {
         self.reading = if held { OutputReading::Held } else { OutputReading::Open };
         self
     }
 
-    /// Stores the commands that carry an id.
+    /// Stores commands that carry an id.
     pub fn store(mut self, ledger: Option<SessionLedger>) -> Self {
         self.stored = ledger.map(StoredCommands::new);
         self
     }
 
-    /// Writes everything down from here on.
+    /// Records everything from now on.
     pub fn record(mut self, recorder: Option<Recorder>) -> Self {
         self.recorder = recorder;
         self
     }
 
-    async fn take(&mut self, take: Take) {
+    async fn record_event(&mut self, record_event: RecordedEvent) {
         if let Some(recorder) = &self.recorder {
-            recorder.record(take).await;
+            recorder.record(record_event).await;
         }
     }
 
-    /// Runs until nobody holds the surface any more.
+    /// Runs until all handles on the surface are dropped.
     pub async fn run(mut self) {
-        let mut buffer = vec![0; READ_AT_ONCE];
+        let mut buffer = vec![0; MAX_TERMINAL_READ_BYTES];
         loop {
-            let drawing = [self.undrawn.deadline(), self.undrawn_looks.deadline()];
-            let ui = [self.waiting.deadline(), self.behind.check_at()];
-            let program = [self.keeper.wake_at(), self.reading.deadline()];
+            let drawing = [self.undrawn.deadline(), self.undrawn_reads.deadline()];
+            let ui = [self.first_frame_waiters.deadline(), self.peer.check_at()];
+            let program = [self.screened.wake_at(), self.reading.deadline()];
             let wake = program.into_iter().chain(drawing).chain(ui).flatten().min();
-            let idle = self.outbox.is_empty();
-            let runs = self.behind.is_running();
-            let reads_person = idle && !self.keeper.session.interrupting();
+            let idle = self.input_queue.is_empty();
+            let runs = self.peer.is_running();
+            let reads_attached = idle && !self.screened.session.interrupting();
             tokio::select! {
                 request = self.requests.recv() => match request {
                     Some(request) => self.request(request).await,
                     None => return,
                 },
-                begun = durable::next(&mut self.stored) => self.begun(begun).await,
-                news = self.behind.next(), if self.guarded => self.news(news).await,
-                deed = next_deed(&mut self.person, reads_person) => self.deed(deed).await,
-                written = self.outbox.write(&self.terminal), if !idle && runs && self.reading.is_open() => {
-                    self.written(written).await;
+                begun = durable::next(&mut self.stored) => self.handle_begun(begun).await,
+                peer_event = self.peer.next(), if self.supervised => self.peer_event(peer_event).await,
+                user_action = next_user_action(&mut self.attached, reads_attached) => self.user_action(user_action).await,
+                written = self.input_queue.write(&self.terminal), if !idle && runs && self.reading.is_open() => {
+                    self.handle_written(written).await;
                 }
                 count = output::read(&self.terminal, &self.display, &mut buffer), if runs && self.reading.reads() => {
                     self.output(count, &buffer).await;
                 }
-                () = self.display.stopped(), if self.untold_stop => self.untold_stop = false,
+                () = self.display.stopped(), if self.stop_unreported => self.stop_unreported = false,
                 () = sleep_until(wake) => self.tick().await,
             }
         }
@@ -178,28 +178,28 @@ impl Task {
 
     async fn attach(&mut self, attachment: Attachment) {
         self.reading.release(Instant::now());
-        self.display = Display(Some(attachment.output));
-        self.person = Some(Person { input: attachment.input, changes: attachment.changes });
-        self.happens(Input::Attached(true)).await;
-        self.happens(Input::Window(attachment.size)).await;
+        self.display = AttachedDisplay(Some(attachment.output));
+        self.attached = Some(AttachedTerminal { input: attachment.input, changes: attachment.changes });
+        self.handle_input(Input::Attached(true)).await;
+        self.handle_input(Input::Window(attachment.size)).await;
     }
 
-    async fn news(&mut self, news: News) {
-        match news {
-            News::Report(report) => self.report(report).await,
-            News::Drawn(drawn) => {
+    async fn peer_event(&mut self, peer_event: PeerEvent) {
+        match peer_event {
+            PeerEvent::Report(report) => self.report(report).await,
+            PeerEvent::Drawn(drawn) => {
                 self.drawn(drawn).await;
-                self.carry_out_waiting().await;
+                self.execute_first_frame_waiters().await;
             }
-            News::Ordered(order) => {
+            PeerEvent::Ordered(order) => {
                 self.has_screen();
-                self.behind.order(order);
+                self.peer.order(order);
             }
-            News::Gauged(gauges) => self.happens(Input::Gauged(gauges)).await,
-            News::Happened(batch) if batch.is_empty() => {
+            PeerEvent::Gauged(gauges) => self.handle_input(Input::Gauged(gauges)).await,
+            PeerEvent::SpaceEvents(batch) if batch.is_empty() => {
                 self.hub.publish(Event::SpaceMissed, self.identity.clock.time(Instant::now()));
             }
-            News::Happened(batch) => {
+            PeerEvent::SpaceEvents(batch) => {
                 for event in batch {
                     let at = event.at;
                     self.hub.publish(Event::Space(event), at);
@@ -212,55 +212,55 @@ impl Task {
         let now = Instant::now();
         match report {
             Some(Report::Stopped(_)) => {
-                self.happens(Input::Stopped(true)).await;
-                self.untold_stop = true;
+                self.handle_input(Input::Stopped(true)).await;
+                self.stop_unreported = true;
             }
             Some(Report::Continued) => {
-                self.untold_stop = false;
-                self.happens(Input::Stopped(false)).await;
+                self.stop_unreported = false;
+                self.handle_input(Input::Stopped(false)).await;
             }
             Some(Report::Exited(code)) => self.exited(Exit::Code(code), now).await,
             Some(Report::Killed(signal)) => self.exited(Exit::Signal(signal), now).await,
             Some(Report::Started(_) | Report::Failed(_)) => {}
             None => {
-                self.guarded = false;
-                if !matches!(self.keeper.session.status().0, Status::Exited(_)) {
+                self.supervised = false;
+                if !matches!(self.screened.session.status().0, Status::Exited(_)) {
                     self.exited(Exit::Unknown, now).await;
                 }
             }
         }
     }
 
-    async fn deed(&mut self, deed: Deed) {
-        match deed {
-            Deed::Typed(bytes) => self.happens(Input::Keys(bytes.into())).await,
-            Deed::Changed(FromTerminal::Resized(size)) => self.happens(Input::Window(size)).await,
-            Deed::Changed(FromTerminal::Continue) => {
-                self.behind.give(Order::Signal(nix::libc::SIGCONT as u8));
+    async fn user_action(&mut self, user_action: UserAction) {
+        match user_action {
+            UserAction::Typed(bytes) => self.handle_input(Input::Keys(bytes.into())).await,
+            UserAction::Changed(FromTerminal::Resized(size)) => self.handle_input(Input::Window(size)).await,
+            UserAction::Changed(FromTerminal::Continue) => {
+                self.peer.give(Order::Signal(nix::libc::SIGCONT as u8));
             }
-            Deed::Left => {
-                self.person = None;
-                self.display = Display(None);
-                self.happens(Input::Attached(false)).await;
+            UserAction::Detached => {
+                self.attached = None;
+                self.display = AttachedDisplay(None);
+                self.handle_input(Input::Attached(false)).await;
             }
         }
     }
 
     async fn tick(&mut self) {
-        self.forget_the_gone();
+        self.drop_abandoned_waits();
         let now = Instant::now();
-        let (effects, answers) = self.keeper.tick(now);
-        self.shows(effects, answers).await;
-        let (answers, looks) = (self.undrawn.overdue(now), self.undrawn_looks.overdue(now));
+        let (effects, answers) = self.screened.tick(now);
+        self.screen_changed(effects, answers).await;
+        let (answers, looks) = (self.undrawn.overdue(now), self.undrawn_reads.overdue(now));
         self.release(answers, looks).await;
         if self.reading.deadline().is_some_and(|at| at <= now) {
-            self.last_words(now).await;
+            self.finish_if_silent(now).await;
         }
         self.check_ui(now).await;
     }
 
-    async fn happens(&mut self, input: Input) {
-        let effects = self.keeper.handle(input, Instant::now());
+    async fn handle_input(&mut self, input: Input) {
+        let effects = self.screened.handle(input, Instant::now());
         self.perform(effects).await;
     }
 
@@ -270,77 +270,78 @@ impl Task {
             match effect {
                 Effect::Write(bytes) => {
                     let bytes = Bytes::from(bytes);
-                    self.take(Take::Input(bytes.clone())).await;
+                    self.record_event(RecordedEvent::Input(bytes.clone())).await;
                     effects.extend(self.offer(bytes));
                 }
                 Effect::Reply(bytes) => effects.extend(self.offer(Bytes::from(bytes))),
                 Effect::DiscardInput { keep_next } => effects.extend(self.discard_input(keep_next)),
                 Effect::Interrupt => effects.extend(self.interrupt().await),
-                Effect::LookAtInput => effects.extend(self.look_at_input()),
+                Effect::CheckUnreadInput => effects.extend(self.check_input()),
                 Effect::Resize(size) => {
-                    self.take(Take::Resize(size)).await;
+                    self.record_event(RecordedEvent::Resize(size)).await;
                     effects.extend(self.apply_size(size));
                 }
-                Effect::Mark(label) => self.take(Take::Mark(label)).await,
+                Effect::Mark(label) => self.record_event(RecordedEvent::Mark(label)).await,
                 Effect::Publish(event) => self.hub.publish(event, self.identity.clock.time(Instant::now())),
-                Effect::Signal(number, SignalTarget::Program) => self.behind.give(Order::Signal(number)),
+                Effect::Signal(number, SignalTarget::Program) => self.peer.give(Order::Signal(number)),
                 Effect::Signal(number, SignalTarget::Foreground) => {
-                    self.behind.give(Order::SignalForeground(number));
+                    self.peer.give(Order::SignalForeground(number));
                 }
                 Effect::Settled(id, taken) => self.settle(id, taken),
                 Effect::Answer(ticket, answer) => self.answer(ticket, answer),
                 Effect::Show(ticket) => {
-                    if let Some(Reply::Look(look, reply)) = self.replies.remove(ticket)
+                    if let Some(AwaitedReply::ReadScreen(look, reply)) = self.replies.remove(ticket)
                         && let Some(shown) = self.shown(look)
                     {
                         let _ = reply.send(shown);
                     }
                 }
                 Effect::Waited(ticket, waited) => {
-                    if let Some(Reply::Wait(reply)) = self.replies.remove(ticket) {
-                        let last = (waited.why != Why::Matched).then(|| self.keeper.frame()).flatten();
-                        let screen = last.map(|frame| render::last_lines(&frame, LAST_LINES)).unwrap_or_default();
+                    if let Some(AwaitedReply::Wait(reply)) = self.replies.remove(ticket) {
+                        let last = (waited.outcome != WaitOutcome::Matched).then(|| self.screened.frame()).flatten();
+                        let screen =
+                            last.map(|frame| render::last_lines(&frame, UNMATCHED_WAIT_LINES)).unwrap_or_default();
                         let _ = reply.send(Ok(WaitEnd { waited, screen }));
                     }
                 }
             }
         }
         self.settle_unawaited();
-        self.hub.frames(self.keeper.session.frames().0);
+        self.hub.frames(self.screened.session.frames().0);
     }
 
-    /// Queues bytes for the program and writes what its terminal takes at once.
+    /// Queues bytes for the program and writes what its terminal accepts at once.
     fn offer(&mut self, bytes: Bytes) -> Vec<Effect> {
-        self.outbox.push(bytes);
-        let offered = match self.outbox.offer(&self.terminal) {
-            Ok(()) => Input::Offered(self.outbox.len()),
+        self.input_queue.push(bytes);
+        let offered = match self.input_queue.offer(&self.terminal) {
+            Ok(()) => Input::Offered(self.input_queue.len()),
             Err(error) => self.unwritable(&error),
         };
-        self.keeper.handle(offered, Instant::now())
+        self.screened.handle(offered, Instant::now())
     }
 
-    async fn written(&mut self, written: io::Result<()>) {
+    async fn handle_written(&mut self, written: io::Result<()>) {
         let input = match written {
-            Ok(()) => Input::Wrote(self.outbox.len()),
+            Ok(()) => Input::Wrote(self.input_queue.len()),
             Err(error) => self.unwritable(&error),
         };
-        self.happens(input).await;
+        self.handle_input(input).await;
     }
 
     fn unwritable(&mut self, error: &io::Error) -> Input {
-        debug!(%error, "the terminal takes no more input");
-        self.outbox.clear();
+        debug!(%error, "cannot write to the terminal");
+        self.input_queue.clear();
         Input::Unwritable
     }
 
     fn apply_size(&mut self, size: Size) -> Vec<Effect> {
         self.size = size;
-        if !self.behind.resize(size)
+        if !self.peer.resize(size)
             && let Err(error) = self.terminal.resize(size)
         {
-            debug!(%error, "the terminal keeps its size");
+            debug!(%error, "cannot resize the terminal");
         }
-        self.keeper.resize(size, Instant::now())
+        self.screened.resize(size, Instant::now())
     }
 }
 

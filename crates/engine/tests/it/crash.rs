@@ -1,4 +1,4 @@
-//! A process that is killed at any moment has lost nothing that it was told is kept.
+//! Killing the process at any moment loses nothing that was acknowledged.
 
 use std::collections::BTreeMap;
 use std::collections::{HashMap, HashSet};
@@ -8,13 +8,16 @@ use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use wh_engine::store::{Begun, KeptItem, Limits, Place, SessionKind, SessionRecord, State, Store, StoreError, Which};
+use wh_engine::store::{
+    Begun, ItemPosition, RequestState, SessionFilter, SessionKind, SessionRecord, Store, StoreError, StoreLimits,
+    StoredItem,
+};
 
 use super::{INSIDE, again, key};
 
-const LIVES: u64 = 20;
+const RUNS: u64 = 20;
 
-/// What one life was told is kept. A line each, written after the answer and before the next question.
+/// Acknowledged operations of one run. Each is a line that is written after the answer and before the next call.
 #[derive(Default)]
 struct Acknowledged {
     begun: HashSet<String>,
@@ -41,12 +44,12 @@ impl Acknowledged {
     }
 }
 
-/// Not a test by itself: one life that ends by a kill.
+/// Not a test by itself: one run that ends by a kill.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn life() {
     let Some(directory) = std::env::var_os(INSIDE).map(PathBuf::from) else { return };
-    // Small bounds, so that histories are cut and logs are brought into the database in the middle of it.
-    let store = Store::open_with(directory, Limits { history_items: 50, ..Limits::default() }).unwrap();
+    // Small limits, so that histories are truncated and logs are checkpointed during the run.
+    let store = Store::open_with(directory, StoreLimits { history_items: 50, ..StoreLimits::default() }).unwrap();
     let life = store.opening().epoch;
     let workers: Vec<_> = (0..8).map(|worker| tokio::spawn(work(store.clone(), life, worker))).collect();
     for worker in workers {
@@ -67,7 +70,7 @@ async fn work(store: Store, life: u64, worker: u64) {
                 assert!(store.undo(key(&name)).await.unwrap());
                 say(&format!("undone {name}"));
             }
-            // Left as it is: cut off in the next life.
+            // Left pending: cut off by the next opening.
             1 => {}
             _ => {
                 let result = format!("result-{number}");
@@ -75,7 +78,7 @@ async fn work(store: Store, life: u64, worker: u64) {
                 say(&format!("done {name} {result}"));
             }
         }
-        let item = KeptItem { id: name.clone(), seq: number, json: "y".repeat(300) };
+        let item = StoredItem { id: name.clone(), seq: number, json: "y".repeat(300) };
         if number % 3 == 0 {
             store.append_later(&session, vec![item]).unwrap();
             store.flush().await.unwrap();
@@ -87,7 +90,7 @@ async fn work(store: Store, life: u64, worker: u64) {
     }
 }
 
-/// One write for one line: the parent sees all of it or nothing.
+/// A single write per line, so that the parent reads complete lines or nothing.
 fn say(line: &str) {
     std::io::stdout().lock().write_all(format!("{line}\n").as_bytes()).unwrap();
 }
@@ -116,7 +119,7 @@ fn record(id: &str) -> SessionRecord {
     }
 }
 
-/// Ends a life at once when the test fails.
+/// Kills the child when the test fails.
 struct Killed(Child);
 
 impl Drop for Killed {
@@ -132,8 +135,8 @@ async fn what_was_acknowledged_is_there_after_a_kill_at_any_moment() {
     let directory = home.path().join("store");
     let mut all = Acknowledged::default();
     static SEED: AtomicU64 = AtomicU64::new(0x9E37_79B9_7F4A_7C15);
-    for life in 1..=LIVES {
-        // After how many lines the kill comes; where in the store's work that is, is the scheduler's dice.
+    for life in 1..=RUNS {
+        // Number of lines before the kill. The scheduler decides where that is in the store's work.
         let mut random = SEED.load(Ordering::Relaxed);
         random ^= random << 13;
         random ^= random >> 7;
@@ -149,7 +152,7 @@ async fn what_was_acknowledged_is_there_after_a_kill_at_any_moment() {
                 child.0.kill().unwrap();
             }
             line.clear();
-            // What it said before the kill may still be in the pipe: it counts as well.
+            // Lines written before the kill may still be in the pipe, and count.
             if said.read_line(&mut line).unwrap() == 0 {
                 assert!(number >= lines, "life {life} ended by itself after {number} lines");
                 break;
@@ -159,8 +162,8 @@ async fn what_was_acknowledged_is_there_after_a_kill_at_any_moment() {
             }
         }
         drop(child);
-        // Lives of the test itself count too.
-        let store = Store::open_with(&directory, Limits { history_items: 50, ..Limits::default() }).unwrap();
+        // Openings by the test itself count as well.
+        let store = Store::open_with(&directory, StoreLimits { history_items: 50, ..StoreLimits::default() }).unwrap();
         assert_eq!(store.opening().epoch, life * 2);
         assert_eq!(store.opening().set_aside, None);
         check(&store, &all).await;
@@ -177,25 +180,25 @@ async fn check(store: &Store, all: &Acknowledged) {
             continue;
         }
         let Some(entry) = known else {
-            // It was being taken back when the kill came: both are right.
+            // It was being withdrawn at the kill: both outcomes are valid.
             assert!(name.rsplit('-').next().unwrap().parse::<u64>().unwrap() % 4 == 0, "{name} is lost");
             continue;
         };
         assert_eq!(&entry.fingerprint, name);
         match (&entry.state, all.done.get(name)) {
-            (State::Done { result, detail, .. }, Some(said)) => {
+            (RequestState::Done { result, detail, .. }, Some(said)) => {
                 assert_eq!((result, detail.as_ref().map(String::len)), (said, Some(500)), "{name}");
             }
-            (State::Done { .. } | State::CutOff { .. }, None) => {}
+            (RequestState::Done { .. } | RequestState::CutOff { .. }, None) => {}
             (state, said) => panic!("{name} is {state:?}, and was said to be {said:?}"),
         }
         assert!(matches!(store.begin(key(name), "other", SystemTime::now()).await, Ok(Begun::Known(_))), "{name}");
     }
     let kept: HashSet<String> =
-        store.sessions(Which::default()).await.unwrap().into_iter().map(|record| record.id).collect();
+        store.sessions(SessionFilter::default()).await.unwrap().into_iter().map(|record| record.id).collect();
     assert!(all.sessions.is_subset(&kept), "{:?}", all.sessions.difference(&kept));
     for session in &all.sessions {
-        let items = store.items_from(session, Place::START, 100).await.unwrap().items;
+        let items = store.items_from(session, ItemPosition::START, 100).await.unwrap().items;
         let first = items.first().map_or(0, |item| item.seq);
         let kept: HashSet<&str> = items.iter().map(|item| item.id.as_str()).collect();
         let prefix = format!("{}-", session.strip_prefix("s-").unwrap());

@@ -1,5 +1,5 @@
-//! A disk that is full, one that says no, and one that cannot be written at all. These need a file system of their own,
-//! and so a namespace; where there is none, the tests say so.
+//! Disks that are full, fail, or are read-only. Each needs a mount namespace; where that is not available, the tests
+//! report it.
 
 use std::path::Path;
 use std::time::UNIX_EPOCH;
@@ -15,7 +15,7 @@ async fn begin(store: &Store, name: impl ToString) -> Result<Begun, StoreError> 
     store.begin(key(name), "x".repeat(200), UNIX_EPOCH).await
 }
 
-/// Begins requests, many at a time, until some are refused. Those that were begun and those that were not.
+/// Begins requests concurrently until some are refused. Returns those that were begun, and those that were refused.
 async fn until_refused(store: &Store, prefix: &str) -> (Vec<String>, Vec<(String, StoreError)>) {
     let (mut begun, mut refused) = (Vec::new(), Vec::new());
     for round in 0..10_000 {
@@ -59,7 +59,7 @@ async fn recovers(store: &Store, begun: &[String], refused: &[(String, StoreErro
     }
 }
 
-/// In the next life.
+/// Checks the requests in the next opening.
 async fn there(directory: &Path, begun: &[String], refused: &[(String, StoreError)]) {
     let store = Store::open(directory).unwrap();
     assert_eq!(store.opening().set_aside, None);
@@ -73,7 +73,7 @@ async fn there(directory: &Path, begun: &[String], refused: &[(String, StoreErro
 async fn a_full_disk_refuses_exactly_what_does_not_fit_and_the_store_recovers() {
     let name = "disk::a_full_disk_refuses_exactly_what_does_not_fit_and_the_store_recovers";
     let Some(disk) = inside(name, "size=3m,mode=700") else { return };
-    // What is taken away later gives the log room to be brought into the database.
+    // Removed later, to give the log room to be checkpointed.
     let ballast = disk.join("ballast");
     std::fs::write(&ballast, vec![1; 1 << 20]).unwrap();
     let store = Store::open(disk.join("store")).unwrap();
@@ -94,7 +94,7 @@ async fn a_disk_that_says_no_is_said_and_the_store_recovers() {
     // SAFETY: a signal is set to be ignored; no handler runs.
     unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn).unwrap() };
     let store = Store::open(disk.join("store")).unwrap();
-    // Files of this process may not grow beyond this: writing gives an error that is not that of a full disk.
+    // Limits the size of files, so that writes fail with another error than a full disk.
     let (_, hard) = getrlimit(Resource::RLIMIT_FSIZE).unwrap();
     setrlimit(Resource::RLIMIT_FSIZE, 1 << 20, hard).unwrap();
     let (begun, refused) = until_refused(&store, "one").await;

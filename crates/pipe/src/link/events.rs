@@ -1,4 +1,4 @@
-//! Events of a link, in the order in which the program wrote them.
+//! Event queue of a link. Events are delivered in the order in which the program wrote them.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,13 +9,13 @@ use tokio::sync::mpsc;
 use tokio::task::coop::unconstrained;
 use tracing::debug;
 
-use super::{Codec, Held, Inbound, Shared};
+use super::{CloseOnDrop, Codec, Inbound, LinkShared};
 
-/// Bytes of messages that are buffered during a handshake. Messages beyond it are dropped.
+/// Maximum bytes of messages buffered during a handshake. Messages beyond it are dropped.
 const MAX_BUFFERED_BYTES: usize = 256 * 1024;
 
-/// Bytes of requests of the program, their withdrawals and replies that are buffered during a handshake. None is dropped, since
-/// somebody waits for each: beyond this nothing more is taken until the handshake is over.
+/// Maximum bytes of requests, withdrawals and replies buffered during a handshake. They are never dropped, since a
+/// requester waits for each. At the limit no more events are read until the handshake is over.
 const MAX_BUFFERED_EXCHANGE_BYTES: usize = 256 * 1024;
 
 /// An event in the queue of a link.
@@ -23,63 +23,64 @@ pub(super) struct Queued<C: Codec> {
     pub event: Inbound<C>,
     /// Length of the line that it was read from.
     pub bytes: usize,
-    /// A request, a withdrawal or a reply, or the end: somebody waits for it.
+    /// True for a request, a withdrawal, a reply or the end, which must not be dropped.
     pub is_exchange: bool,
 }
 
 impl<C: Codec> Queued<C> {
-    /// Bytes that it takes up. The structure itself counts, too: a flood of tiny messages is a flood.
+    /// Returns the memory size of the event, including the structure itself, so that a flood of tiny messages is
+    /// bounded too.
     fn size(&self) -> usize {
         self.bytes + size_of::<Inbound<C>>()
     }
 }
 
-/// Buffer space that is left during a handshake.
-struct Space {
+/// Remaining buffer space during a handshake.
+struct HandshakeSpace {
     messages: usize,
     exchange: usize,
 }
 
-impl Space {
-    /// True if the event may be dropped or has space.
-    fn takes<C: Codec>(&self, queued: &Queued<C>) -> bool {
+impl HandshakeSpace {
+    /// True if the event may be dropped or fits.
+    fn accepts<C: Codec>(&self, queued: &Queued<C>) -> bool {
         !queued.is_exchange || queued.size() <= self.exchange || matches!(queued.event, Inbound::Closed(_))
     }
 }
 
-/// Events of a link. Whoever holds it reads it: when too much waits, the program has to wait too.
-pub struct Events<C: Codec> {
+/// Receives the events of a link. It must be read: the program blocks when too many events are unread.
+pub struct LinkEvents<C: Codec> {
     receiver: mpsc::UnboundedReceiver<Queued<C>>,
-    /// Events that were buffered during a handshake, or put back.
+    /// Events buffered during a handshake, or put back.
     buffered: VecDeque<Inbound<C>>,
-    /// An event that came after those, taken from the queue but not buffered.
+    /// Event after the buffered ones, taken from the queue.
     next: Option<Queued<C>>,
-    shared: Arc<Shared<C>>,
-    _held: Arc<Held<C>>,
+    shared: Arc<LinkShared<C>>,
+    _held: Arc<CloseOnDrop<C>>,
 }
 
-impl<C: Codec> fmt::Debug for Events<C> {
+impl<C: Codec> fmt::Debug for LinkEvents<C> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Events").finish_non_exhaustive()
     }
 }
 
-impl<C: Codec> Events<C> {
+impl<C: Codec> LinkEvents<C> {
     pub(super) fn new(
         receiver: mpsc::UnboundedReceiver<Queued<C>>,
-        shared: Arc<Shared<C>>,
-        held: Arc<Held<C>>,
+        shared: Arc<LinkShared<C>>,
+        held: Arc<CloseOnDrop<C>>,
     ) -> Self {
         Self { receiver, buffered: VecDeque::new(), next: None, shared, _held: held }
     }
 
-    /// The next event, `None` after [`Inbound::Closed`]. Cancel safe.
+    /// Returns the next event; `None` after [`Inbound::Closed`]. Cancel safe.
     pub async fn next(&mut self) -> Option<Inbound<C>> {
         std::future::poll_fn(|context| self.poll(context)).await
     }
 
-    /// The next event, if it is here already.
-    pub fn waiting(&mut self) -> Option<Inbound<C>> {
+    /// Returns the next event if one is queued.
+    pub fn try_next(&mut self) -> Option<Inbound<C>> {
         if let Some(event) = self.buffered.pop_front() {
             return Some(event);
         }
@@ -88,7 +89,7 @@ impl<C: Codec> Events<C> {
     }
 
     fn take(&self, queued: Queued<C>) -> Inbound<C> {
-        self.shared.talk.room.taken(queued.bytes);
+        self.shared.io.budget.remove_event(queued.bytes);
         queued.event
     }
 
@@ -103,18 +104,18 @@ impl<C: Codec> Events<C> {
         self.receiver.poll_recv(context).map(|next| next.map(|queued| self.take(queued)))
     }
 
-    /// Runs a handshake, and buffers the events that arrive before it is done: they are read afterwards, in their order. At most
-    /// 256 KiB of messages are buffered, and as much of requests, their withdrawals and replies. Messages beyond that are
-    /// dropped. Requests are not: beyond that nothing is taken, so the program waits, and the handshake may time out. Events
-    /// that arrive after its last reply are never dropped.
+    /// Runs a handshake, and buffers events that arrive before it completes, to be read afterwards in order. The limit
+    /// is 256 KiB of messages, and 256 KiB of requests, withdrawals and replies. Messages beyond the limit are dropped.
+    /// Requests are not dropped: beyond the limit no event is read, so the program blocks and the handshake may time
+    /// out. Events that arrive after the last reply of the handshake are never dropped.
     pub async fn buffer_during<T>(&mut self, handshake: impl Future<Output = T>) -> T {
-        let mut space = Space { messages: MAX_BUFFERED_BYTES, exchange: MAX_BUFFERED_EXCHANGE_BYTES };
-        // A reply that has come must be seen at once, see below.
+        let mut space = HandshakeSpace { messages: MAX_BUFFERED_BYTES, exchange: MAX_BUFFERED_EXCHANGE_BYTES };
+        // Unconstrained, so that a reply is seen at once, see below.
         let handshake = unconstrained(handshake);
         tokio::pin!(handshake);
         std::future::poll_fn(|context| {
             loop {
-                // Counted before the handshake is polled: a reply before these events would have ended it.
+                // Counted before the handshake is polled: a reply before these events would have completed it.
                 let arrived = self.receiver.len();
                 if let Poll::Ready(done) = handshake.as_mut().poll(context) {
                     return Poll::Ready(done);
@@ -124,7 +125,7 @@ impl<C: Codec> Events<C> {
                 }
                 match self.receiver.poll_recv(context) {
                     Poll::Ready(Some(queued)) => self.next = Some(queued),
-                    // Without a reader the handshake is told of the end, too.
+                    // If the reader is gone, the handshake fails as well.
                     Poll::Ready(None) | Poll::Pending => return Poll::Pending,
                 }
             }
@@ -132,13 +133,14 @@ impl<C: Codec> Events<C> {
         .await
     }
 
-    /// Buffers or drops the next event and as many of the queue; false if one has no space and may not be dropped. Unlike
-    /// `poll_recv`, `try_recv` does not yield after 128 events, which is fewer than the reader queues at a time.
-    fn buffer(&mut self, arrived: usize, space: &mut Space) -> bool {
+    /// Buffers or drops the next event and up to `arrived` events of the queue; false if one does not fit and must not
+    /// be dropped. Unlike `poll_recv`, `try_recv` does not yield after 128 events, which is fewer than the reader
+    /// queues at a time.
+    fn buffer(&mut self, arrived: usize, space: &mut HandshakeSpace) -> bool {
         for count in 0..=arrived {
             let queued = if count == 0 { self.next.take() } else { self.receiver.try_recv().ok() };
             let Some(queued) = queued else { continue };
-            if !space.takes(&queued) {
+            if !space.accepts(&queued) {
                 self.next = Some(queued);
                 return false;
             }
@@ -151,13 +153,13 @@ impl<C: Codec> Events<C> {
             if keep {
                 self.buffered.push_back(event);
             } else {
-                debug!(size, "dropped: more arrives during the handshake than is buffered");
+                debug!(size, "dropped a message: the handshake buffer is full");
             }
         }
         true
     }
 
-    /// Puts events back that were read ahead. They are read first, in their order.
+    /// Puts back events that were read ahead. They are delivered next, in order.
     pub fn put_back(&mut self, events: impl IntoIterator<Item = Inbound<C>>) {
         let mut events: VecDeque<_> = events.into_iter().collect();
         events.append(&mut self.buffered);
@@ -165,9 +167,9 @@ impl<C: Codec> Events<C> {
     }
 }
 
-impl<C: Codec> Drop for Events<C> {
+impl<C: Codec> Drop for LinkEvents<C> {
     fn drop(&mut self) {
         self.receiver.close();
-        self.shared.talk.room.abandon();
+        self.shared.io.budget.reader_gone();
     }
 }

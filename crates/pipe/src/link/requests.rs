@@ -1,4 +1,4 @@
-//! Writing frames, and waiting for the replies to requests.
+//! Writes frames, and awaits the replies to requests.
 
 use std::fmt;
 use std::pin::Pin;
@@ -7,121 +7,120 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use super::{Codec, Encoded, Gone, Link, Role, Shared, lock};
-use crate::pending::{NoReply, Waiting};
+use super::{Codec, Encoded, FrameRole, Link, LinkError, LinkShared, lock};
+use crate::pending::{NoReply, ReplyFuture};
 
-/// A frame that is ready to be written.
+/// An encoded frame, ready to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outbound<I> {
     encoded: Encoded<I>,
 }
 
 impl<I> Outbound<I> {
-    /// The id of the request that it is, if it is one.
+    /// Returns the id if the frame is a request.
     pub fn id(&self) -> Option<&I> {
         match &self.encoded.role {
-            Role::Request(id) => Some(id),
-            Role::Message | Role::Answer(_) => None,
+            FrameRole::Request(id) => Some(id),
+            FrameRole::Message | FrameRole::Answer(_) => None,
         }
     }
 }
 
 impl<C: Codec> Link<C> {
-    /// Encodes a frame and gives it an id.
+    /// Encodes a frame and assigns an id.
     ///
     /// # Errors
     ///
-    /// If the frame cannot be written as a line.
-    pub fn encode(&self, frame: C::Frame) -> Result<Outbound<C::Id>, Gone> {
+    /// If the frame cannot be encoded as a line.
+    pub fn encode(&self, frame: C::Frame) -> Result<Outbound<C::Id>, LinkError> {
         self.shared.encode(frame)
     }
 
-    /// Writes a frame, and is done when the system has taken all of it. The reply to a request is an event,
-    /// [`Inbound::Reply`](super::Inbound::Reply). False: it answers a request that is not open any more, and was not
-    /// written.
+    /// Writes a frame, and completes once the system has accepted all of it. The reply to a request arrives as an
+    /// event, [`Inbound::Reply`](super::Inbound::Reply). False if the frame was not written, because it answers a
+    /// request that is no longer open.
     ///
     /// # Errors
     ///
     /// If the program is gone.
-    pub fn write(&self, outbound: Outbound<C::Id>) -> impl Future<Output = Result<bool, Gone>> + Send + use<C> {
+    pub fn write(&self, outbound: Outbound<C::Id>) -> impl Future<Output = Result<bool, LinkError>> + Send + use<C> {
         let shared = Arc::clone(&self.shared);
         async move { shared.write(outbound).await }
     }
 
-    /// The same for a frame that has not been encoded.
+    /// Encodes and writes a frame.
     ///
     /// # Errors
     ///
-    /// If the program is gone, or the frame cannot be written as a line.
-    pub async fn send(&self, frame: C::Frame) -> Result<bool, Gone> {
+    /// If the program is gone, or the frame cannot be encoded as a line.
+    pub async fn send(&self, frame: C::Frame) -> Result<bool, LinkError> {
         self.write(self.encode(frame)?).await
     }
 
-    /// Raises the limit on events that wait for their reader until the result is dropped. For writes of a caller that does
-    /// not read events meanwhile: a program that waits for its output to be read may read no input.
-    pub fn hurry(&self) -> Hurry<C> {
-        Hurry::new(&self.shared)
+    /// Raises the limit on unread events until the result is dropped. For callers that do not read events while they
+    /// write: a program that blocks on its output may not read its input.
+    pub fn raise_limit(&self) -> RaisedLimit<C> {
+        RaisedLimit::new(&self.shared)
     }
 
-    /// Writes a request; the future that comes back is its reply. A request with a timeout is read for even while
-    /// events wait for their reader.
+    /// Writes a request and returns a future of its reply. A request with a timeout raises the limit on unread events.
     ///
     /// # Errors
     ///
-    /// If the program is gone, or does not read it within the timeout.
+    /// If the program is gone, or does not read the request within the timeout.
     pub async fn request(&self, frame: C::Frame, timeout: Option<Duration>) -> Result<LinkReply<C>, NoReply> {
-        let failed = |gone: Gone| NoReply::Disconnected(gone.0);
+        let failed = |gone: LinkError| NoReply::Disconnected(gone.0);
         let Encoded { line, role } = self.shared.encode(frame).map_err(failed)?.encoded;
-        let Role::Request(id) = role else {
+        let FrameRole::Request(id) = role else {
             return Err(NoReply::Disconnected("the frame is not a request".into()));
         };
-        let hurry = timeout.map(|_| Hurry::new(&self.shared));
+        let raised = timeout.map(|_| RaisedLimit::new(&self.shared));
         let mut waiting = self.shared.pending.open(id, timeout);
         let reply = tokio::select! {
             biased;
-            sent = self.shared.line(line) => {
+            sent = self.shared.write_line(line) => {
                 sent.map_err(failed)?;
                 None
             }
-            // The time runs, and the program can go, also while it does not read.
+            // The timeout and the end of the program also apply while the program does not read.
             reply = &mut waiting => Some(reply?),
         };
-        Ok(LinkReply { waiting, reply, _hurry: hurry })
+        Ok(LinkReply { waiting, reply, _raised: raised })
     }
 }
 
-impl<C: Codec> Shared<C> {
-    pub(super) fn encode(&self, frame: C::Frame) -> Result<Outbound<C::Id>, Gone> {
+impl<C: Codec> LinkShared<C> {
+    pub(super) fn encode(&self, frame: C::Frame) -> Result<Outbound<C::Id>, LinkError> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let encoded = self.codec.encode(frame, number).map_err(|error| Gone(error.into()))?;
+        let encoded = self.codec.encode(frame, number).map_err(|error| LinkError(error.into()))?;
         Ok(Outbound { encoded })
     }
 
-    pub(super) async fn write(&self, outbound: Outbound<C::Id>) -> Result<bool, Gone> {
+    pub(super) async fn write(&self, outbound: Outbound<C::Id>) -> Result<bool, LinkError> {
         let Encoded { line, role } = outbound.encoded;
         match role {
-            Role::Message => {}
-            Role::Request(id) => drop(lock(&self.inline).insert(id)),
-            Role::Answer(key) => {
+            FrameRole::Message => {}
+            FrameRole::Request(id) => drop(lock(&self.inline).insert(id)),
+            FrameRole::Answer(key) => {
                 if lock(&self.open).remove(&key).is_none() {
                     return Ok(false);
                 }
             }
         }
-        self.line(line).await.map(|()| true)
+        self.write_line(line).await.map(|()| true)
     }
 }
 
-/// The reply to a request that was written.
-#[must_use = "a request whose reply nobody awaits is forgotten"]
+/// Future of the reply to a request that was written.
+#[must_use = "dropping this cancels the request"]
 pub struct LinkReply<C: Codec> {
-    waiting: Waiting<C::Id, C::Reply>,
-    /// One that came before the request was written to its end.
+    waiting: ReplyFuture<C::Id, C::Reply>,
+    /// Reply that arrived before the request was written completely.
     reply: Option<C::Reply>,
-    _hurry: Option<Hurry<C>>,
+    _raised: Option<RaisedLimit<C>>,
 }
 
-/// Nothing in it is pinned in its place.
+/// No field is structurally pinned.
 impl<C: Codec> Unpin for LinkReply<C> {}
 
 impl<C: Codec> Future for LinkReply<C> {
@@ -135,26 +134,26 @@ impl<C: Codec> Future for LinkReply<C> {
     }
 }
 
-/// Raises the limit on events that wait for their reader while it exists: a reply is queued behind them.
+/// Raises the limit on unread events while it exists, since a reply is queued behind them.
 #[must_use = "the limit is raised only while this exists"]
-pub struct Hurry<C: Codec>(Arc<Shared<C>>);
+pub struct RaisedLimit<C: Codec>(Arc<LinkShared<C>>);
 
-impl<C: Codec> fmt::Debug for Hurry<C> {
+impl<C: Codec> fmt::Debug for RaisedLimit<C> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Hurry").finish_non_exhaustive()
+        formatter.debug_struct("RaisedLimit").finish_non_exhaustive()
     }
 }
 
-impl<C: Codec> Hurry<C> {
-    fn new(shared: &Arc<Shared<C>>) -> Self {
-        shared.hurried.fetch_add(1, Ordering::AcqRel);
-        shared.talk.room.wake();
+impl<C: Codec> RaisedLimit<C> {
+    fn new(shared: &Arc<LinkShared<C>>) -> Self {
+        shared.raised_limits.fetch_add(1, Ordering::AcqRel);
+        shared.io.budget.wake();
         Self(Arc::clone(shared))
     }
 }
 
-impl<C: Codec> Drop for Hurry<C> {
+impl<C: Codec> Drop for RaisedLimit<C> {
     fn drop(&mut self) {
-        self.0.hurried.fetch_sub(1, Ordering::AcqRel);
+        self.0.raised_limits.fetch_sub(1, Ordering::AcqRel);
     }
 }

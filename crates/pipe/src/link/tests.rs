@@ -1,8 +1,8 @@
 use super::*;
 use crate::process::Exit;
-use crate::room::MAX_WAITING_LINES;
+use crate::read_budget::HARD_LIMIT_LINES;
 
-/// Lines of a word and a text: `? ID TEXT` asks, `= ID TEXT` answers, `- ID` withdraws, everything else is a message.
+/// Test codec: `? ID TEXT` asks, `= ID TEXT` answers, `- ID` withdraws, and any other line is a message.
 struct Words;
 
 enum Frame {
@@ -19,10 +19,12 @@ impl Codec for Words {
 
     fn encode(&self, frame: Frame, number: u64) -> Result<Encoded<u64>, String> {
         Ok(match frame {
-            Frame::Ask(text) => Encoded { line: format!("? {number} {text}"), role: Role::Request(number) },
-            Frame::Answer(key, text) => Encoded { line: format!("= {key} {text}"), role: Role::Answer(key.to_owned()) },
+            Frame::Ask(text) => Encoded { line: format!("? {number} {text}"), role: FrameRole::Request(number) },
+            Frame::Answer(key, text) => {
+                Encoded { line: format!("= {key} {text}"), role: FrameRole::Answer(key.to_owned()) }
+            }
             Frame::Say("unspeakable") => return Err("it cannot be said".to_owned()),
-            Frame::Say(text) => Encoded { line: text.to_owned(), role: Role::Message },
+            Frame::Say(text) => Encoded { line: text.to_owned(), role: FrameRole::Message },
         })
     }
 
@@ -45,13 +47,13 @@ impl Codec for Words {
     }
 }
 
-async fn link(script: &str) -> (Link<Words>, Events<Words>) {
+async fn link(script: &str) -> (Link<Words>, LinkEvents<Words>) {
     let mut launch = Launch::new("bash");
     launch.arguments = vec!["-c".into(), script.into()];
     Link::start(&launch, Words, 1000).await.unwrap()
 }
 
-async fn message(events: &mut Events<Words>) -> String {
+async fn message(events: &mut LinkEvents<Words>) -> String {
     match events.next().await {
         Some(Inbound::Message(message)) => message,
         other => panic!("{other:?}"),
@@ -93,13 +95,13 @@ async fn an_answer_is_written_once_and_not_after_a_withdrawal() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_handled_is_answered_beside_the_reader() {
+async fn a_handled_request_is_answered_in_its_own_task() {
     let script = r#"echo '? slow what'; echo '? mine what'; read -r one; echo "got $one"; echo '- slow'; read -r"#;
     let (_link, mut events) = link(script).await;
     assert_eq!(message(&mut events).await, "got = mine handled");
 }
 
-/// Answers every `?` once there is a permit, and counts the answers that are under way.
+/// Answers every `?` once there is a permit, and counts the answers in progress.
 #[derive(Default)]
 struct Counting(Arc<Counts>);
 
@@ -123,7 +125,7 @@ impl Codec for Counting {
     type Message = ();
 
     fn encode(&self, (): (), number: u64) -> Result<Encoded<u64>, String> {
-        Ok(Encoded { line: number.to_string(), role: Role::Message })
+        Ok(Encoded { line: number.to_string(), role: FrameRole::Message })
     }
 
     fn decode(&self, line: &[u8]) -> Decoded<Self> {
@@ -164,14 +166,14 @@ async fn requests_that_wait_for_their_answers_are_read_no_faster_than_they_are_a
 }
 
 #[tokio::test]
-async fn a_handshake_buffers_little_of_a_flood_and_keeps_the_end() {
+async fn a_handshake_buffers_a_bounded_part_of_a_flood_and_keeps_the_end() {
     let script = r#"read -r a id rest; yes "$(printf '%0900d' 1)" | head -n 5000; echo "= $id yes"; exit 3"#;
     let (link, mut events) = link(script).await;
-    let shaking = async {
+    let handshake = async {
         let reply = link.request(Frame::Ask("hello"), Some(Duration::from_secs(60))).await;
         reply.unwrap().await
     };
-    assert_eq!(events.buffer_during(shaking).await, Ok("yes".to_owned()));
+    assert_eq!(events.buffer_during(handshake).await, Ok("yes".to_owned()));
     let mut count = 0;
     let closed = loop {
         match events.next().await {
@@ -180,7 +182,7 @@ async fn a_handshake_buffers_little_of_a_flood_and_keeps_the_end() {
             other => panic!("{other:?}"),
         }
     };
-    // The last of them may have been read together with the reply.
+    // The last messages may have been read together with the reply.
     assert!((200..1000).contains(&count), "{count} of 5000");
     assert_eq!(closed.exit, Exit::Code(3));
 }
@@ -190,35 +192,35 @@ async fn a_flood_of_short_lines_during_a_handshake_is_dropped_as_fast_as_it_is_r
     let script = r#"read -r a id rest; yes 'a line of 20 letters' | head -n 500000; echo "= $id yes"; read -r"#;
     let (link, mut events) = link(script).await;
     let shared = Arc::clone(&link.shared);
-    let shaking = async {
+    let handshake = async {
         let reply = link.request(Frame::Ask("hello"), Some(Duration::from_secs(60))).await;
         reply.unwrap().await
     };
-    tokio::pin!(shaking);
+    tokio::pin!(handshake);
     let mut most = 0;
-    let shaking = std::future::poll_fn(|context| {
-        most = most.max(shared.talk.room.waiting());
-        shaking.as_mut().poll(context)
+    let handshake = std::future::poll_fn(|context| {
+        most = most.max(shared.io.budget.unread_events());
+        handshake.as_mut().poll(context)
     });
-    assert_eq!(events.buffer_during(shaking).await, Ok("yes".to_owned()));
+    assert_eq!(events.buffer_during(handshake).await, Ok("yes".to_owned()));
     assert!(most < 2048, "{most} events waited");
 }
 
 #[tokio::test]
-async fn even_for_a_reply_no_more_is_read_than_may_wait_at_most() {
-    const LINES: usize = MAX_WAITING_LINES + 50_000;
+async fn even_for_a_reply_the_hard_limit_bounds_what_is_read() {
+    const LINES: usize = HARD_LIMIT_LINES + 50_000;
     let script = format!(r#"read -r a id rest; yes x | head -n {LINES}; echo "= $id yes"; read -r"#);
     let (link, mut events) = link(&script).await;
     let reply = link.request(Frame::Ask("hello"), Some(Duration::from_secs(60))).await.unwrap();
-    let room = &link.shared.talk.room;
+    let budget = &link.shared.io.budget;
     for _ in 0..5 {
         let exhausted = async {
-            while room.waiting() < MAX_WAITING_LINES {
+            while budget.unread_events() < HARD_LIMIT_LINES {
                 tokio::task::yield_now().await;
             }
         };
         timeout(Duration::from_secs(60), exhausted).await.expect("lines are read for the reply");
-        assert_eq!(room.waiting(), MAX_WAITING_LINES);
+        assert_eq!(budget.unread_events(), HARD_LIMIT_LINES);
         assert_eq!(message(&mut events).await, "x");
     }
     for _ in 5..LINES {
@@ -228,23 +230,23 @@ async fn even_for_a_reply_no_more_is_read_than_may_wait_at_most() {
 }
 
 #[tokio::test]
-async fn a_handshake_drops_neither_requests_nor_what_comes_after_its_reply() {
+async fn a_handshake_drops_neither_requests_nor_events_after_its_reply() {
     let script = r#"read -r a id rest; yes 0 | head -n 20000; echo '? q what'; echo '? w what'; echo '- w'
         yes 0 | head -n 20000; echo "= $id yes"; echo after; read -r line; echo "got $line"; read -r"#;
     let (link, mut events) = link(script).await;
-    let shaking = async {
+    let handshake = async {
         let reply = link.request(Frame::Ask("hello"), Some(Duration::from_secs(60))).await;
         reply.unwrap().await
     };
-    assert_eq!(events.buffer_during(shaking).await, Ok("yes".to_owned()));
-    let mut heard = Vec::new();
-    while heard.last().is_none_or(|last| last != "after") {
+    assert_eq!(events.buffer_during(handshake).await, Ok("yes".to_owned()));
+    let mut received = Vec::new();
+    while received.last().is_none_or(|last| last != "after") {
         let next = timeout(Duration::from_secs(60), message(&mut events)).await.expect("it is not dropped");
         if !next.starts_with('0') {
-            heard.push(next);
+            received.push(next);
         }
     }
-    assert_eq!(heard, ["? q what", "? w what", "- w", "after"]);
+    assert_eq!(received, ["? q what", "? w what", "- w", "after"]);
     assert_eq!(link.send(Frame::Answer("q", "this")).await, Ok(true));
     assert_eq!(message(&mut events).await, "got = q this");
 }
@@ -256,7 +258,7 @@ async fn a_flood_of_requests_during_a_handshake_is_not_buffered_whole() {
     let shared = Arc::clone(&link.shared);
     let reply = link.request(Frame::Ask("hello"), Some(Duration::from_secs(60))).await.unwrap();
     let exhausted = async {
-        while shared.talk.room.waiting() < MAX_WAITING_LINES {
+        while shared.io.budget.unread_events() < HARD_LIMIT_LINES {
             tokio::task::yield_now().await;
         }
     };
@@ -279,9 +281,9 @@ async fn events_that_were_read_ahead_are_put_back_in_their_order() {
 }
 
 #[tokio::test]
-async fn a_frame_that_cannot_be_encoded_is_an_error_and_the_link_goes_on() {
+async fn a_frame_that_cannot_be_encoded_is_an_error_and_the_link_still_works() {
     let (link, mut events) = link(r#"read -r line; echo "$line"; read -r"#).await;
-    assert_eq!(link.send(Frame::Say("unspeakable")).await, Err(Gone("it cannot be said".into())));
+    assert_eq!(link.send(Frame::Say("unspeakable")).await, Err(LinkError("it cannot be said".into())));
     assert_eq!(link.send(Frame::Say("fine")).await, Ok(true));
     assert_eq!(message(&mut events).await, "fine");
 }
@@ -313,12 +315,12 @@ async fn marked_lines_right_before_the_end_are_events() {
 }
 
 #[tokio::test]
-async fn a_flood_of_marked_lines_neither_blocks_the_program_nor_is_kept_whole() {
+async fn a_flood_of_marked_lines_does_not_block_the_program_and_is_bounded() {
     let mut launch = Launch::new("bash");
     launch.arguments = vec!["-c".into(), "seq 1 200000 >&2; exit 3".into()];
     launch.stderr_marker = Some(String::new());
     let (link, mut events) = Link::start(&launch, Words, 1000).await.unwrap();
-    assert_eq!(link.why_gone("nothing").await, Gone("it exited with 3: 200000".into()));
+    assert_eq!(link.end_reason("nothing").await, LinkError("it exited with 3: 200000".into()));
     let mut count = 0;
     while let Some(event) = events.next().await {
         count += usize::from(matches!(event, Inbound::Stderr(_)));

@@ -1,4 +1,4 @@
-//! What to start, and how that can fail.
+//! Describes a program to start, and starts it.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -20,43 +20,43 @@ use tokio::sync::watch;
 
 use super::leader::{Leader, watch_program, watch_supervisor};
 use super::{Child, Exit};
-use crate::Leash;
-use crate::children::{self, Role};
-use crate::find::{candidates, is_executable, names_a_place};
-use crate::leash::Hold;
-use crate::supervisor::{NotStarted, Reports, Supervisor};
+use crate::KillSwitch;
+use crate::children::{self, ChildRole};
+use crate::executable::{candidates, has_slash, is_executable};
+use crate::kill_switch::ProgramGuard;
+use crate::supervisor::{NotStarted, Supervisor, SupervisorReports};
 use crate::tail::Tail;
 
-/// How much of a program's standard error is kept, unless told otherwise.
-pub const STDERR: usize = 64 * 1024;
+/// Default number of bytes of standard error that are retained.
+pub const DEFAULT_STDERR_BYTES: usize = 64 * 1024;
 
-/// What to start, and where.
+/// Describes a program to start and its environment.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Launch {
-    /// What to run: a name that is looked for on the path that the program gets, or a place.
+    /// Program to run: a path, or a name to look up on the program's `PATH`.
     pub program: OsString,
-    /// What follows it on the command line.
+    /// Command-line arguments, without the program's name.
     pub arguments: Vec<OsString>,
-    /// Where it runs; where we run when absent.
+    /// Working directory; `None` inherits it.
     pub directory: Option<PathBuf>,
-    /// What its environment has beside ours; `None` takes a variable away.
+    /// Changes to the inherited environment; `None` removes a variable.
     pub environment: BTreeMap<OsString, Option<OsString>>,
-    /// Command of a [supervisor](crate::supervisor) for pipes. Without one, the program's group ends with the [`Child`], but
-    /// not when we are killed.
+    /// Command of a [supervisor](crate::supervisor) for pipes. Without one, the program's group ends with the
+    /// [`Child`], but survives a kill of this process.
     pub supervisor: Option<Vec<OsString>>,
-    /// Session of the owner that the supervisor is registered for: callers below the supervisor are traced to it, and end
-    /// with it.
+    /// Session that the supervisor is registered for. Clients that run below the supervisor are attributed to this
+    /// session, and end with it.
     pub session: Option<String>,
-    /// How many bytes of its standard error are kept.
+    /// Number of bytes of standard error to retain.
     pub stderr: usize,
-    /// Marks the lines of its standard error that a [`Link`](crate::Link) passes on as events: those that contain this
-    /// text. None are passed on when absent.
+    /// Text that marks lines of standard error as events: a [`Link`](crate::Link) passes on the lines that contain it.
+    /// `None` passes on no lines.
     pub stderr_marker: Option<String>,
-    /// What kills it, whoever else holds it.
-    pub leash: Option<Leash>,
+    /// Kill switch that the program is attached to.
+    pub kill_switch: Option<KillSwitch>,
 }
 
-/// Values of the environment may be secrets: only names are shown.
+/// Shows only the names of environment variables, since values may be secrets.
 impl fmt::Debug for Launch {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -73,48 +73,48 @@ impl fmt::Debug for Launch {
     }
 }
 
-/// Why a program was not started.
+/// Failure to start a program.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// It is not there.
-    #[error("there is no program {0:?}{where_looked}", where_looked = if names_a_place(.0) { "" } else { " on the path" })]
+pub enum LaunchError {
+    /// The program does not exist.
+    #[error("there is no program {0:?}{where_looked}", where_looked = if has_slash(.0) { "" } else { " on the path" })]
     NotFound(OsString),
-    /// It is there, but cannot be run: a right is missing, or what its first line names.
+    /// The program exists but cannot be executed: a permission is missing, or the interpreter in its first line.
     #[error("{} cannot be executed: {source}", path.display())]
     NotExecutable {
-        /// Where it is.
+        /// Path of the program.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The directory that it was to run in cannot be entered.
+    /// The working directory cannot be entered.
     #[error("cannot enter the directory {}: {source}", path.display())]
     Directory {
-        /// Which.
+        /// Path of the directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The supervisor could not be started, or did not work.
-    #[error("the supervisor {command:?} does not work: {source}")]
+    /// The supervisor could not be started, or failed.
+    #[error("the supervisor {command:?} failed: {source}")]
     Supervisor {
-        /// What was to be run.
+        /// Program that was to be run.
         command: OsString,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Something else.
+    /// Any other system error.
     #[error("{program:?} could not be started: {source}")]
     Other {
-        /// What was to be run.
+        /// Program that was to be run.
         program: OsString,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
 impl Launch {
-    /// This program, without arguments, where we run, without a supervisor.
+    /// Creates a launch of this program without arguments or a supervisor, in the inherited working directory.
     pub fn new(program: impl Into<OsString>) -> Self {
         Self {
             program: program.into(),
@@ -123,15 +123,15 @@ impl Launch {
             environment: BTreeMap::new(),
             supervisor: None,
             session: None,
-            stderr: STDERR,
+            stderr: DEFAULT_STDERR_BYTES,
             stderr_marker: None,
-            leash: None,
+            kill_switch: None,
         }
     }
 
-    /// Starts it. Must be called within a runtime of tokio that has IO and time.
-    pub async fn start(&self) -> Result<Child, StartError> {
-        let place = self.place()?;
+    /// Starts the program. Must be called within a tokio runtime with IO and time enabled.
+    pub async fn start(&self) -> Result<Child, LaunchError> {
+        let place = self.resolve_program()?;
         if let Some(directory) = &self.directory {
             let source = match std::fs::metadata(directory) {
                 Ok(found) if found.is_dir() => None,
@@ -139,19 +139,19 @@ impl Launch {
                 Err(error) => Some(error),
             };
             if let Some(source) = source {
-                return Err(StartError::Directory { path: directory.clone(), source });
+                return Err(LaunchError::Directory { path: directory.clone(), source });
             }
         }
-        let hold = self.leash.as_ref().map(Leash::hold);
+        let hold = self.kill_switch.as_ref().map(KillSwitch::count_program);
         let child = match &self.supervisor {
             Some(command) => self.start_supervised(command, &place, hold).await,
             None => self.start_alone(&place, hold),
         }?;
-        if let Some(leash) = self.leash.clone() {
+        if let Some(kill_switch) = self.kill_switch.clone() {
             let (leader, exited) = (Arc::downgrade(&child.leader), child.exited());
             tokio::spawn(async move {
                 tokio::select! {
-                    () = leash.pulled() => leader.upgrade().into_iter().for_each(|leader| leader.kill()),
+                    () = kill_switch.triggered() => leader.upgrade().into_iter().for_each(|leader| leader.kill()),
                     _ = exited => {}
                 }
             });
@@ -160,18 +160,18 @@ impl Launch {
         Ok(child)
     }
 
-    fn start_alone(&self, place: &Path, hold: Option<Hold>) -> Result<Child, StartError> {
+    fn start_alone(&self, place: &Path, hold: Option<ProgramGuard>) -> Result<Child, LaunchError> {
         let failed = |source| self.failed(place, source);
         let deaths = signal(SignalKind::child()).map_err(failed)?;
         let mut command = Command::new(place);
-        self.set_up(command.args(&self.arguments)).process_group(0);
-        let (mut process, registration) = children::spawn(&mut command, Role::Program).map_err(failed)?;
+        self.configure(command.args(&self.arguments)).process_group(0);
+        let (mut process, registration) = children::spawn(&mut command, ChildRole::Program).map_err(failed)?;
         let pid = registration.id().raw();
-        // From here on whatever fails, the leader ends what was started: nobody else holds it before all has worked.
+        // From here on, dropping the leader kills the program if a later step fails.
         let leader = Leader::program(registration, hold);
-        let (tell, exit) = watch::channel(None);
-        let child = self.hold(&mut process, pid.as_raw(), leader, exit).map_err(failed)?;
-        tokio::spawn(watch_program(Arc::clone(&child.leader), deaths, tell));
+        let (publish, exit) = watch::channel(None);
+        let child = self.take_pipes(&mut process, pid.as_raw(), leader, exit).map_err(failed)?;
+        tokio::spawn(watch_program(Arc::clone(&child.leader), deaths, publish));
         Ok(child)
     }
 
@@ -179,26 +179,27 @@ impl Launch {
         &self,
         command: &[OsString],
         place: &Path,
-        hold: Option<Hold>,
-    ) -> Result<Child, StartError> {
+        hold: Option<ProgramGuard>,
+    ) -> Result<Child, LaunchError> {
         let first = command.first().cloned().unwrap_or_default();
-        let broken = |source| StartError::Supervisor { command: first.clone(), source };
+        let broken = |source| LaunchError::Supervisor { command: first.clone(), source };
         let (mut process, supervisor, mut reports) = self.spawn_supervisor(command, place).map_err(broken)?;
         if let Some(hold) = hold {
-            // A task of its own: this future may be dropped, and whoever holds the child may drop that.
+            // Runs in its own task, since this future and the child may be dropped.
             let ended = supervisor.ended();
             tokio::spawn(async move {
                 ended.await;
                 drop(hold);
             });
         }
-        let (tell, exit) = watch::channel(None);
+        let (publish, exit) = watch::channel(None);
         let pid = reports.started().await.map_err(|error| match error {
             NotStarted::Program(source) => self.failed(place, source),
             NotStarted::Supervisor(source) => broken(source),
         })?;
-        let child = self.hold(&mut process, pid, Arc::new(Leader::Supervisor(supervisor)), exit).map_err(broken)?;
-        tokio::spawn(watch_supervisor(reports, tell));
+        let child =
+            self.take_pipes(&mut process, pid, Arc::new(Leader::Supervisor(supervisor)), exit).map_err(broken)?;
+        tokio::spawn(watch_supervisor(reports, publish));
         Ok(child)
     }
 
@@ -206,28 +207,29 @@ impl Launch {
         &self,
         command: &[OsString],
         place: &Path,
-    ) -> io::Result<(process::Child, Arc<Supervisor>, Reports)> {
+    ) -> io::Result<(process::Child, Arc<Supervisor>, SupervisorReports)> {
         let (first, rest) = command.split_first().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
         let (ours, theirs) = UnixStream::pair()?;
         let line = theirs.as_raw_fd();
         let mut command = Command::new(first);
         command.args(rest).arg(line.to_string()).arg(place).args(&self.arguments);
-        self.set_up(&mut command);
+        self.configure(&mut command);
         let lead_session = move || {
             setsid()?;
-            // SAFETY: whoever spawns holds the descriptor open until the command has been spawned.
+            // SAFETY: the caller keeps the descriptor open until the command has been spawned.
             let line = unsafe { BorrowedFd::borrow_raw(line) };
             fcntl(line, FcntlArg::F_SETFD(FdFlag::empty()))?;
             Ok(())
         };
-        // SAFETY: between fork and exec only async-signal-safe system calls are made, on memory that is already there.
+        // SAFETY: between fork and exec only async-signal-safe system calls are made, on memory that is already
+        // allocated.
         unsafe { command.pre_exec(lead_session) };
         let started = Supervisor::start(&mut command, self.session.clone(), ours);
         drop(theirs);
         started
     }
 
-    fn set_up<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+    fn configure<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         for (name, value) in &self.environment {
             match value {
                 Some(value) => command.env(name, value),
@@ -240,7 +242,7 @@ impl Launch {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped())
     }
 
-    fn hold(
+    fn take_pipes(
         &self,
         process: &mut process::Child,
         pid: i32,
@@ -255,19 +257,20 @@ impl Launch {
         Ok(Child { stdin: Some(stdin), stdout: Some(stdout), stderr, _reading: reading, pid, leader, exit })
     }
 
-    /// Where the program is. What it names by a place may be meant from the directory that it runs in.
-    fn place(&self) -> Result<PathBuf, StartError> {
+    /// Resolves the path of the program. A relative path that contains a slash is relative to the working directory of
+    /// the program.
+    fn resolve_program(&self) -> Result<PathBuf, LaunchError> {
         let path = match self.environment.get(OsStr::new("PATH")) {
             Some(path) => path.clone(),
             None => std::env::var_os("PATH"),
         };
         let program = match &self.directory {
-            Some(directory) if names_a_place(&self.program) => directory.join(&self.program).into_os_string(),
+            Some(directory) if has_slash(&self.program) => directory.join(&self.program).into_os_string(),
             _ => self.program.clone(),
         };
         let mut there = None;
         for place in candidates(&program, &path.unwrap_or_default()) {
-            // The program is run from its directory: only a whole path means the same there.
+            // The program starts in its own working directory, so only an absolute path means the same there.
             let place = std::path::absolute(&place).unwrap_or(place);
             if is_executable(&place) {
                 return Ok(place);
@@ -277,18 +280,18 @@ impl Launch {
             }
         }
         Err(match there {
-            Some(path) => StartError::NotExecutable { path, source: Errno::EACCES.into() },
-            None => StartError::NotFound(self.program.clone()),
+            Some(path) => LaunchError::NotExecutable { path, source: Errno::EACCES.into() },
+            None => LaunchError::NotFound(self.program.clone()),
         })
     }
 
-    fn failed(&self, place: &Path, source: io::Error) -> StartError {
+    fn failed(&self, place: &Path, source: io::Error) -> LaunchError {
         match source.raw_os_error().map(Errno::from_raw) {
-            // It was there a moment ago: what is missing is what runs it.
+            // The program existed a moment ago, so its interpreter or a permission is missing.
             Some(Errno::ENOENT | Errno::EACCES | Errno::ENOEXEC | Errno::EPERM) => {
-                StartError::NotExecutable { path: place.to_owned(), source }
+                LaunchError::NotExecutable { path: place.to_owned(), source }
             }
-            _ => StartError::Other { program: self.program.clone(), source },
+            _ => LaunchError::Other { program: self.program.clone(), source },
         }
     }
 }

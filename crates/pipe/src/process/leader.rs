@@ -1,4 +1,4 @@
-//! The process that we have started ourselves: the leader of the program's group, or the supervisor.
+//! The direct child process: the leader of the program's group, or its supervisor.
 
 use std::sync::Arc;
 
@@ -10,56 +10,56 @@ use tokio::sync::watch;
 
 use super::Exit;
 use crate::children::Registration;
-use crate::leash::Hold;
+use crate::kill_switch::ProgramGuard;
 use crate::protocol::{Order, Report};
-use crate::supervisor::{Reports, Supervisor};
+use crate::supervisor::{Supervisor, SupervisorReports};
 use crate::tree;
 
-/// A child of ours: the program itself in a group of its own, or the supervisor that it runs under.
+/// Direct child of this process: the program itself in a group of its own, or the supervisor that it runs under.
 #[derive(Debug)]
 pub(super) enum Leader {
-    Program(Program),
+    Program(UnsupervisedProgram),
     Supervisor(Arc<Supervisor>),
 }
 
-/// A program without a supervisor. While this exists it is not waited for, so that its id, and with it the id of its group,
-/// cannot become another's; the last holder ends what is left and waits for it.
+/// A program without a supervisor. It is not reaped while this value exists, so its pid and group id cannot be reused.
+/// Dropping the last reference kills the rest of the group and reaps the program.
 #[derive(Debug)]
-pub(super) struct Program {
+pub(super) struct UnsupervisedProgram {
     pid: Pid,
-    /// Dropped after the wait in `drop`, or with the thread that waits.
+    /// Dropped once the program has been reaped, by `drop` or by the waiting thread.
     registration: Option<Registration>,
-    /// Dropped at the same time.
-    hold: Option<Hold>,
+    /// Dropped together with the registration.
+    hold: Option<ProgramGuard>,
 }
 
 impl Leader {
-    pub(super) fn program(registration: Registration, hold: Option<Hold>) -> Arc<Self> {
+    pub(super) fn program(registration: Registration, hold: Option<ProgramGuard>) -> Arc<Self> {
         let pid = registration.id().raw();
-        Arc::new(Self::Program(Program { pid, registration: Some(registration), hold }))
+        Arc::new(Self::Program(UnsupervisedProgram { pid, registration: Some(registration), hold }))
     }
 
     /// Sends a signal to the program's group.
     pub(super) fn signal(&self, signal: Signal) {
         match (self, u8::try_from(signal as i32)) {
-            (Self::Supervisor(supervisor), Ok(number)) => supervisor.give(Order::Signal(number)),
+            (Self::Supervisor(supervisor), Ok(number)) => supervisor.send_order(Order::Signal(number)),
             (Self::Supervisor(_), Err(_)) => {}
             (Self::Program(program), _) => program.signal(signal),
         }
     }
 
-    /// Kills everything that it leads.
+    /// Kills the program's group, or everything below its supervisor.
     pub(super) fn kill(&self) {
         match self {
-            Self::Supervisor(supervisor) => supervisor.give(Order::Kill),
+            Self::Supervisor(supervisor) => supervisor.send_order(Order::Kill),
             Self::Program(program) => program.signal(Signal::SIGKILL),
         }
     }
 }
 
-impl Program {
-    /// How it ended, if it has. It stays to be waited for.
-    fn look(&self) -> Option<Exit> {
+impl UnsupervisedProgram {
+    /// Returns the exit status if the program has ended, without reaping it.
+    fn try_exit(&self) -> Option<Exit> {
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
         loop {
             return match waitid(Id::Pid(self.pid), flags) {
@@ -72,10 +72,10 @@ impl Program {
         }
     }
 
-    /// Waits for its end; `deaths` has listened since before it was started.
+    /// Waits for the program to exit. `deaths` has received SIGCHLD since before the program was started.
     async fn exited(&self, deaths: &mut tokio::signal::unix::Signal) -> Exit {
         loop {
-            if let Some(exit) = self.look() {
+            if let Some(exit) = self.try_exit() {
                 return exit;
             }
             if deaths.recv().await.is_none() {
@@ -84,10 +84,10 @@ impl Program {
         }
     }
 
-    /// Sends a signal to its group.
+    /// Sends a signal to the program's group.
     pub(super) fn signal(&self, signal: Signal) {
-        // Should someone else have waited for it, its id may be another's by now.
-        if self.look() != Some(Exit::Unknown) {
+        // If the program was reaped elsewhere, its pid may have been reused.
+        if self.try_exit() != Some(Exit::Unknown) {
             let _ = killpg(self.pid, signal);
         }
     }
@@ -97,14 +97,14 @@ impl Program {
     }
 }
 
-impl Drop for Program {
+impl Drop for UnsupervisedProgram {
     fn drop(&mut self) {
         self.signal(Signal::SIGKILL);
         let pid = self.pid;
         match waitpid(pid, Some(WaitPidFlag::WNOHANG)) {
             Ok(WaitStatus::StillAlive) | Err(Errno::EINTR) => {
-                // It was not watched to its end: it did not come so far, or its runtime was dropped under it. Should
-                // there be no thread, whoever adopts it when we end waits for it.
+                // The watching task did not run to its end, or its runtime was dropped. If the thread cannot be
+                // started, the process that adopts the program after this one exits reaps it.
                 let held = (self.registration.take(), self.hold.take());
                 let wait = move || {
                     while waitpid(pid, None) == Err(Errno::EINTR) {}
@@ -117,28 +117,28 @@ impl Drop for Program {
     }
 }
 
-/// Watches a program that is our child.
+/// Publishes the exit status of a program that is a direct child.
 pub(super) async fn watch_program(
     leader: Arc<Leader>,
     mut deaths: tokio::signal::unix::Signal,
-    tell: watch::Sender<Option<Exit>>,
+    publish: watch::Sender<Option<Exit>>,
 ) {
     let Leader::Program(program) = &*leader else { return };
     let exit = program.exited(&mut deaths).await;
-    tell.send_replace(Some(exit));
+    publish.send_replace(Some(exit));
 }
 
-/// Watches a program through its supervisor.
-pub(super) async fn watch_supervisor(mut reports: Reports, tell: watch::Sender<Option<Exit>>) {
+/// Publishes the exit status of a program as its supervisor reports it.
+pub(super) async fn watch_supervisor(mut reports: SupervisorReports, publish: watch::Sender<Option<Exit>>) {
     while let Some(report) = reports.next().await {
         let exit = match report {
             Report::Exited(code) => Exit::Code(code),
             Report::Killed(signal) => Exit::Signal(signal),
             _ => continue,
         };
-        tell.send_replace(Some(exit));
+        publish.send_replace(Some(exit));
     }
-    tell.send_modify(|exit| {
+    publish.send_modify(|exit| {
         exit.get_or_insert(Exit::Unknown);
     });
 }

@@ -1,4 +1,5 @@
-//! One round of the reaper: looks at every process, continues or ends what has to be, and says what is left.
+//! A round of the reaper: scans all processes, continues stopped supervisors, ends overdue trees, and updates their
+//! status.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -7,24 +8,24 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 
-use super::{KILL_LIMIT, RETRY, Reaper, SHORTEST_PAUSE, Verdict};
+use super::{KILL_RETRY_INTERVAL, KILL_TIMEOUT, MIN_ROUND_DELAY, Reaper, TreeStatus};
 use crate::children;
 use crate::proc::{self, ProcessId, Stat};
 
-/// Maximum number of walks that stop a tree. After the last one it is killed, stopped or not.
+/// Maximum number of scans to stop a tree. After the last scan the tree is killed, even if it is not stopped.
 const MAX_STOPPING_WALKS: usize = 16;
 
-/// Grace period for a supervisor to see that nothing is left below it, and to report that.
+/// Grace period for a supervisor to notice that its tree is empty, and to report that.
 const SUPERVISOR_GRACE: Duration = Duration::from_millis(500);
 
-/// Every process at one moment.
-struct View {
+/// Snapshot of all processes.
+struct ProcessSnapshot {
     processes: HashMap<i32, Stat>,
     children: HashMap<i32, Vec<i32>>,
     adopted: Vec<ProcessId>,
 }
 
-impl View {
+impl ProcessSnapshot {
     fn take(adopts: bool) -> io::Result<Self> {
         let (processes, adopted) = if adopts { children::survey()? } else { (proc::snapshot()?, Vec::new()) };
         let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
@@ -42,7 +43,7 @@ impl View {
         self.stat(id).is_some_and(|stat| !stat.is_dead())
     }
 
-    /// Living processes among these and everything below them.
+    /// Returns the living processes among `roots` and everything below them.
     fn trees(&self, roots: impl IntoIterator<Item = ProcessId>) -> HashSet<ProcessId> {
         let mut next: Vec<ProcessId> = roots.into_iter().filter(|root| self.lives(*root)).collect();
         let mut found = HashSet::new();
@@ -59,7 +60,7 @@ impl View {
         found
     }
 
-    /// Living processes below one.
+    /// Returns the living processes below `root`.
     fn below(&self, root: ProcessId) -> HashSet<ProcessId> {
         let mut found = self.trees([root]);
         found.remove(&root);
@@ -67,72 +68,77 @@ impl View {
     }
 }
 
-/// Trees to end.
+/// Processes to end in one round.
 #[derive(Default)]
 struct Plan {
-    /// Supervisors that are late: everything below them.
-    late: Vec<ProcessId>,
-    /// Supervisors that had ended before the first walk.
+    /// Overdue supervisors. Everything below them is ended.
+    overdue: Vec<ProcessId>,
+    /// Supervisors that had exited before the first scan.
     dead: HashSet<ProcessId>,
-    /// Processes that have lost their supervisor: they and everything below them.
+    /// Processes without a supervisor. They and everything below them are ended.
     strays: HashSet<ProcessId>,
 }
 
 impl Plan {
-    fn targets(&self, view: &View) -> HashSet<ProcessId> {
+    fn targets(&self, view: &ProcessSnapshot) -> HashSet<ProcessId> {
         let strays = self.strays.iter().chain(&view.adopted).copied();
         let mut targets = view.trees(strays);
-        targets.extend(self.late.iter().flat_map(|root| view.below(*root)));
+        targets.extend(self.overdue.iter().flat_map(|root| view.below(*root)));
         targets
     }
 }
 
 impl Reaper {
-    /// Does what there is to do now. The result is the time of the next round, if there is to be one without a reason from
-    /// outside. Fails, and decides nothing, when the processes cannot be listed.
+    /// Runs one round. Returns the time of the next round, if one is due without a wakeup. Fails without an effect on
+    /// the state if processes cannot be listed.
     pub(super) fn round(&self, now: Instant) -> io::Result<Option<Instant>> {
         let (known, adopts) = {
             let state = self.state();
-            (state.cases.keys().copied().collect::<Vec<_>>(), state.adopts)
+            (state.trees.keys().copied().collect::<Vec<_>>(), state.adopts)
         };
-        let view = View::take(adopts)?;
+        let view = ProcessSnapshot::take(adopts)?;
         for orphan in view.adopted.iter().filter(|id| view.stat(**id).is_some_and(Stat::is_dead)) {
             let _ = waitpid(orphan.raw(), Some(WaitPidFlag::WNOHANG));
         }
         let plan = self.plan(&known, &view, now);
         let (view, ended) = self.end(&plan, view, adopts)?;
-        Ok(self.judge(&known, &plan, &view, &ended, now))
+        Ok(self.update_status(&known, &plan, &view, &ended, now))
     }
 
-    /// Continues the supervisors that were stopped, and finds what has to be ended.
-    fn plan(&self, known: &[ProcessId], view: &View, now: Instant) -> Plan {
+    /// Continues stopped supervisors and determines which processes to end.
+    fn plan(&self, known: &[ProcessId], view: &ProcessSnapshot, now: Instant) -> Plan {
         let mut plan = Plan::default();
         let mut state = self.state();
         for id in known {
-            let Some(case) = state.cases.get_mut(id) else { continue };
+            let Some(tree) = state.trees.get_mut(id) else { continue };
             if !view.lives(*id) {
                 plan.dead.insert(*id);
-                plan.strays.extend(&case.members);
-                // Once it has been waited for, its pid may be another's.
-                if case.registration.is_some()
+                plan.strays.extend(&tree.members);
+                // Once it has been reaped, its pid may be reused.
+                if tree.registration.is_some()
                     && waitpid(id.raw(), Some(WaitPidFlag::WNOHANG)) != Ok(WaitStatus::StillAlive)
                 {
-                    case.registration = None;
+                    tree.registration = None;
                 }
-            } else if case.due.is_some_and(|due| due <= now) {
-                case.late.get_or_insert(now);
-                plan.late.push(*id);
+            } else if tree.due.is_some_and(|due| due <= now) {
+                tree.overdue_since.get_or_insert(now);
+                plan.overdue.push(*id);
             } else if view.stat(*id).is_some_and(|stat| stat.state == 'T') {
-                tracing::debug!(pid = id.pid, "a stopped supervisor is continued");
+                tracing::debug!(pid = id.pid, "continuing a stopped supervisor");
                 let _ = (self.signal)(*id, Signal::SIGCONT);
             }
         }
         plan
     }
 
-    /// Stops and then kills what the plan names. The result is the last view and everything that was found; at least two walks
-    /// looked for it.
-    fn end(&self, plan: &Plan, view: View, adopts: bool) -> io::Result<(View, HashSet<ProcessId>)> {
+    /// Stops and then kills the processes of the plan. Returns the last snapshot and all processes found; at least two
+    /// scans were made.
+    fn end(
+        &self,
+        plan: &Plan,
+        view: ProcessSnapshot,
+        adopts: bool,
+    ) -> io::Result<(ProcessSnapshot, HashSet<ProcessId>)> {
         let mut view = view;
         let mut stopped = HashSet::new();
         let mut targets = plan.targets(&view);
@@ -145,7 +151,7 @@ impl Reaper {
                 let _ = (self.signal)(id, Signal::SIGSTOP);
                 stopped.insert(id);
             }
-            view = View::take(adopts)?;
+            view = ProcessSnapshot::take(adopts)?;
             targets = plan.targets(&view);
         }
         for id in &targets {
@@ -155,84 +161,85 @@ impl Reaper {
         Ok((view, stopped))
     }
 
-    /// Decides what has ended, and what is left after too long.
-    fn judge(
+    /// Updates the status of each tree, and returns the time of the next round.
+    fn update_status(
         &self,
         known: &[ProcessId],
         plan: &Plan,
-        view: &View,
+        view: &ProcessSnapshot,
         ended: &HashSet<ProcessId>,
         now: Instant,
     ) -> Option<Instant> {
         let mut state = self.state();
-        let (soon, retry) = (now + SHORTEST_PAUSE, now + RETRY);
+        let (soon, retry) = (now + MIN_ROUND_DELAY, now + KILL_RETRY_INTERVAL);
         let mut next: Option<Instant> = None;
         let mut at = |time: Instant| next = Some(next.map_or(time, |next| next.min(time)));
-        let claimed: HashSet<ProcessId> = state.cases.values().flat_map(|case| case.members.iter().copied()).collect();
-        let below_late: HashSet<ProcessId> = plan.late.iter().flat_map(|root| view.below(*root)).collect();
-        // Orphans of no known tree may be of any whose supervisor is gone and that is not settled.
+        let claimed: HashSet<ProcessId> = state.trees.values().flat_map(|tree| tree.members.iter().copied()).collect();
+        let below_overdue: HashSet<ProcessId> = plan.overdue.iter().flat_map(|root| view.below(*root)).collect();
+        // Orphans of no known tree may belong to any tree that is still active and whose supervisor is gone.
         let unclaimed: HashSet<ProcessId> =
-            ended.iter().filter(|id| !claimed.contains(id) && !below_late.contains(id)).copied().collect();
+            ended.iter().filter(|id| !claimed.contains(id) && !below_overdue.contains(id)).copied().collect();
         let mut any_claims = false;
         for id in known {
-            let Some(case) = state.cases.get_mut(id) else { continue };
+            let Some(tree) = state.trees.get_mut(id) else { continue };
             if view.lives(*id) {
-                if !plan.late.contains(id) {
-                    if case.closing {
+                if !plan.overdue.contains(id) {
+                    if tree.closing {
                         at(soon);
                     }
                     continue;
                 }
                 let below = view.below(*id);
-                case.members.extend(&below);
-                case.members.retain(|member| view.lives(*member));
-                // It may still report how its program ended, before it is killed too.
+                tree.members.extend(&below);
+                tree.members.retain(|member| view.lives(*member));
+                // The supervisor may still report how its program ended before it is killed.
                 let report_by = if below.is_empty() {
-                    *case.cleared.get_or_insert(now) + SUPERVISOR_GRACE
+                    *tree.empty_since.get_or_insert(now) + SUPERVISOR_GRACE
                 } else {
-                    case.late.unwrap_or(now) + KILL_LIMIT / 2
+                    tree.overdue_since.unwrap_or(now) + KILL_TIMEOUT / 2
                 };
                 let _ = (self.signal)(*id, if now < report_by { Signal::SIGCONT } else { Signal::SIGKILL });
             } else {
-                if *case.verdict.borrow() == Verdict::Open {
-                    case.members.extend(&unclaimed);
+                if *tree.status.borrow() == TreeStatus::Active {
+                    tree.members.extend(&unclaimed);
                     any_claims = true;
                 }
-                // Not after the retain: what has died in this round may have forked before, and is looked for again.
-                let nothing_found = case.members.is_empty() && plan.dead.contains(id);
-                case.members.retain(|member| view.lives(*member));
-                if case.registration.is_some() {
+                // Checked before the retain: a process that died in this round may have forked before, so another scan
+                // is needed.
+                let nothing_found = tree.members.is_empty() && plan.dead.contains(id);
+                tree.members.retain(|member| view.lives(*member));
+                if tree.registration.is_some() {
                     at(soon);
                 }
                 if nothing_found {
-                    case.verdict.send_if_modified(|verdict| {
-                        let news = *verdict != Verdict::Gone;
-                        *verdict = Verdict::Gone;
+                    tree.status.send_if_modified(|status| {
+                        let news = *status != TreeStatus::Gone;
+                        *status = TreeStatus::Gone;
                         news
                     });
                     continue;
                 }
             }
-            let late = *case.late.get_or_insert(now);
-            if now.saturating_duration_since(late) < KILL_LIMIT {
+            let since = *tree.overdue_since.get_or_insert(now);
+            if now.saturating_duration_since(since) < KILL_TIMEOUT {
                 at(soon);
                 continue;
             }
-            let mut pids: Vec<i32> = case.members.iter().map(|member| member.pid).collect();
+            let mut pids: Vec<i32> = tree.members.iter().map(|member| member.pid).collect();
             pids.extend(view.lives(*id).then_some(id.pid));
             pids.sort_unstable();
             at(if pids.is_empty() { soon } else { retry });
-            if !pids.is_empty() && *case.verdict.borrow() != Verdict::Left(pids.clone()) {
-                tracing::error!(?pids, session = case.session, "processes could not be ended");
-                case.verdict.send_replace(Verdict::Left(pids));
+            if !pids.is_empty() && *tree.status.borrow() != TreeStatus::Surviving(pids.clone()) {
+                tracing::error!(?pids, session = tree.session, "processes could not be ended");
+                tree.status.send_replace(TreeStatus::Surviving(pids));
             }
         }
-        state.cases.retain(|_, case| case.registration.is_some() || *case.verdict.borrow() != Verdict::Gone);
+        state.trees.retain(|_, tree| tree.registration.is_some() || *tree.status.borrow() != TreeStatus::Gone);
         let orphans = if any_claims { HashSet::new() } else { unclaimed };
         state.orphans.retain(|id, _| orphans.contains(id) && view.lives(*id));
         for id in orphans.into_iter().filter(|id| view.lives(*id)) {
             let since = *state.orphans.entry(id).or_insert(now);
-            at(if now.saturating_duration_since(since) < KILL_LIMIT { soon } else { retry });
+            at(if now.saturating_duration_since(since) < KILL_TIMEOUT { soon } else { retry });
         }
         next
     }

@@ -6,13 +6,13 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use wh_testkit::eventually;
 
 use super::*;
-use crate::children::Role;
+use crate::children::ChildRole;
 
-/// A shell as a supervisor, and the pid that it prints.
-fn supervised(reaper: &Reaper, script: &str) -> (ProcessId, ProcessId, watch::Receiver<Verdict>) {
+/// Starts a shell as a supervisor and returns it with the process whose pid it prints.
+fn supervised(reaper: &Reaper, script: &str) -> (ProcessId, ProcessId, watch::Receiver<TreeStatus>) {
     let mut command = Command::new("sh");
     command.args(["-c", script]).stdout(Stdio::piped());
-    let (mut child, registration) = children::spawn(&mut command, Role::Supervisor { session: None }).unwrap();
+    let (mut child, registration) = children::spawn(&mut command, ChildRole::Supervisor { session: None }).unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let printed = ProcessId::of(line.trim().parse().unwrap()).unwrap();
@@ -25,50 +25,50 @@ fn lives(id: ProcessId) -> bool {
 }
 
 #[test]
-fn what_cannot_be_killed_is_named_until_it_is_gone() {
+fn survivors_are_reported_until_they_are_gone() {
     let protected = Arc::new(Mutex::new(None));
     let refusing = Arc::clone(&protected);
     let reaper = Reaper::new(Box::new(move |id, signal| {
         if *refusing.lock().unwrap() == Some(id) { Err(Errno::EPERM.into()) } else { pidfd::signal(id, signal) }
     }));
-    let (id, sleeper, verdicts) = supervised(&reaper, "sleep 1000 & echo $!; wait");
+    let (id, sleeper, status) = supervised(&reaper, "sleep 1000 & echo $!; wait");
     *protected.lock().unwrap() = Some(sleeper);
     let begin = Instant::now();
     reaper.schedule(|_, _| true, begin);
     assert!(reaper.round(begin).unwrap().is_some(), "there is more to do");
-    assert_eq!(*verdicts.borrow(), Verdict::Open);
+    assert_eq!(*status.borrow(), TreeStatus::Active);
     eventually("the supervisor is gone and the rest is named", || {
-        reaper.round(begin + KILL_LIMIT).unwrap();
-        (*verdicts.borrow() == Verdict::Left(vec![sleeper.pid])).then_some(())
+        reaper.round(begin + KILL_TIMEOUT).unwrap();
+        (*status.borrow() == TreeStatus::Surviving(vec![sleeper.pid])).then_some(())
     });
     assert!(!lives(id) && lives(sleeper));
-    assert_eq!(reaper.standing(&|_| true, true), (vec![sleeper.pid], Vec::new()));
+    assert_eq!(reaper.unfinished(&|_| true, true), (vec![sleeper.pid], Vec::new()));
 
     *protected.lock().unwrap() = None;
     eventually("nothing is left", || {
-        reaper.round(begin + KILL_LIMIT).unwrap();
-        (*verdicts.borrow() == Verdict::Gone).then_some(())
+        reaper.round(begin + KILL_TIMEOUT).unwrap();
+        (*status.borrow() == TreeStatus::Gone).then_some(())
     });
     assert!(!lives(sleeper) && !id.exists(), "it was waited for");
-    assert!(reaper.state().cases.is_empty());
+    assert!(reaper.state().trees.is_empty());
 }
 
 #[test]
 fn a_stopped_supervisor_is_continued_and_not_ended() {
     let reaper = Reaper::new(Box::new(pidfd::signal));
-    let (id, sleeper, verdicts) = supervised(&reaper, "sleep 1000 & echo $!; wait");
+    let (id, sleeper, status) = supervised(&reaper, "sleep 1000 & echo $!; wait");
     pidfd::signal(id, Signal::SIGSTOP).unwrap();
     let state = || crate::proc::Stat::of(id.pid).unwrap().state;
     eventually("it is stopped", || (state() == 'T').then_some(()));
     assert_eq!(reaper.round(Instant::now()).unwrap(), None);
     eventually("it is continued", || (state() != 'T').then_some(()));
-    assert_eq!(*verdicts.borrow(), Verdict::Open);
+    assert_eq!(*status.borrow(), TreeStatus::Active);
     assert!(lives(sleeper));
 
     reaper.schedule(|_, _| true, Instant::now());
     eventually("nothing is left", || {
         reaper.round(Instant::now()).unwrap();
-        (*verdicts.borrow() == Verdict::Gone).then_some(())
+        (*status.borrow() == TreeStatus::Gone).then_some(())
     });
     assert!(!lives(sleeper));
 }
@@ -77,7 +77,7 @@ fn a_stopped_supervisor_is_continued_and_not_ended() {
 fn a_program_that_forks_all_the_time_is_ended() {
     let reaper = Reaper::new(Box::new(pidfd::signal));
     let forker = "echo $$; i=0; while [ $i -lt 2000 ]; do i=$((i+1)); setsid sleep 1000 & done; wait";
-    let (id, _, verdicts) = supervised(&reaper, &format!("sh -c '{forker}' & wait"));
+    let (id, _, status) = supervised(&reaper, &format!("sh -c '{forker}' & wait"));
     eventually("it forks", || (crate::tree::below(id.raw()).len() > 20).then_some(()));
     let members = || crate::tree::below(id.raw());
     reaper.schedule(|_, _| true, Instant::now());
@@ -85,40 +85,44 @@ fn a_program_that_forks_all_the_time_is_ended() {
     let seen = members();
     eventually("nothing is left", || {
         reaper.round(Instant::now()).unwrap();
-        (*verdicts.borrow() == Verdict::Gone).then_some(())
+        (*status.borrow() == TreeStatus::Gone).then_some(())
     });
     assert!(!lives(id));
     let left: Vec<_> = seen.into_iter().filter(|pid| wh_testkit::process::running(*pid)).collect();
     assert_eq!(left, []);
 }
 
-/// Makes [`without_descriptors`] do its work.
+/// Environment variable that enables [`without_descriptors`].
 const INSIDE: &str = "WH_TEST_REAPER_WITHOUT_DESCRIPTORS";
 
-/// Not a test by itself: run by the one below in a process of its own, because the limit is the whole process's.
+/// Child process of the test below: the descriptor limit applies to a whole process.
 #[test]
 fn without_descriptors() {
     if std::env::var_os(INSIDE).is_none() {
         return;
     }
     let reaper = Reaper::new(Box::new(pidfd::signal));
-    let (_, _, verdicts) = supervised(&reaper, "echo $$; exec sleep 1000");
+    let (_, _, status) = supervised(&reaper, "echo $$; exec sleep 1000");
     let begin = Instant::now();
     reaper.schedule(|_, _| true, begin);
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
     setrlimit(Resource::RLIMIT_NOFILE, 0, hard).unwrap();
-    let attempt = reaper.attempt(begin);
+    let attempt = reaper.try_round(begin);
     let counted = *reaper.rounds.borrow();
     setrlimit(Resource::RLIMIT_NOFILE, soft, hard).unwrap();
 
-    // First of all, so that a failure below leaves nothing running that holds the output of this process.
+    // Done first, so that a failed assertion leaves no process that holds the output of this one.
     eventually("nothing is left", || {
-        reaper.attempt(Instant::now());
-        (*verdicts.borrow() == Verdict::Gone).then_some(())
+        reaper.try_round(Instant::now());
+        (*status.borrow() == TreeStatus::Gone).then_some(())
     });
     assert!(*reaper.rounds.borrow() > 0);
-    assert_eq!(attempt, (Some(begin + RETRY), RETRY), "the next round waits, although the supervisor is late");
-    assert_eq!(counted, 0, "nothing was looked at");
+    assert_eq!(
+        attempt,
+        (Some(begin + KILL_RETRY_INTERVAL), KILL_RETRY_INTERVAL),
+        "the next round waits, although the supervisor is overdue"
+    );
+    assert_eq!(counted, 0, "the failed round is not counted");
 }
 
 #[test]
@@ -126,14 +130,14 @@ fn a_round_that_cannot_list_processes_does_not_count_and_is_not_repeated_at_once
     let mut alone = Command::new(std::env::current_exe().unwrap());
     alone.args(["--exact", "reaper::tests::without_descriptors", "--nocapture"]).env(INSIDE, "1");
     let output = alone.output().unwrap();
-    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    assert!(output.status.success(), "{}", said.concat());
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    assert!(output.status.success(), "{}", text.concat());
 }
 
 #[test]
-fn what_is_left_is_empty_only_if_that_is_known() {
-    assert!(Left::default().is_empty());
-    assert_eq!(Left(vec![1, 2]).to_string(), "processes 1, 2 could not be ended");
-    assert!(!Left::unknown().is_empty());
-    assert_eq!(Left::unknown().to_string(), "it is not known whether every process has ended");
+fn survivors_are_empty_only_if_processes_could_be_listed() {
+    assert!(Survivors::default().is_empty());
+    assert_eq!(Survivors(vec![1, 2]).to_string(), "processes 1, 2 could not be ended");
+    assert!(!Survivors::unknown().is_empty());
+    assert_eq!(Survivors::unknown().to_string(), "processes could not be listed; some may still be running");
 }

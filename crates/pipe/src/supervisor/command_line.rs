@@ -1,21 +1,21 @@
-//! Command lines of supervisors: the first argument makes a binary one. Supervisors of other daemons, also of other versions
-//! of wh, are recognised by it, so the arguments never change.
+//! Command lines of supervisors. The first argument turns a binary into a supervisor and identifies supervisors of
+//! other daemons, also those of other wh versions. The arguments must never change.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::PathBuf;
 
-/// Kinds of supervisors, by how the program is connected.
+/// Kind of a supervisor, by its connection to the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SupervisorKind {
-    /// Its standard input, output and error are pipes.
+    /// Standard input, output and error are pipes.
     Pipes,
-    /// They are a terminal.
+    /// Standard input, output and error are a terminal.
     Terminal,
 }
 
 impl SupervisorKind {
-    /// The first argument of a supervisor.
+    /// Returns the first argument of a supervisor of this kind.
     pub fn argument(self) -> &'static str {
         match self {
             Self::Pipes => "__keep",
@@ -23,7 +23,7 @@ impl SupervisorKind {
         }
     }
 
-    /// The kind that a first argument asks for; `None` if it does not ask for a supervisor.
+    /// Returns the kind that a first argument selects; `None` if it does not select a supervisor.
     pub fn from_argument(argument: Option<&OsStr>) -> Option<Self> {
         [Self::Pipes, Self::Terminal]
             .into_iter()
@@ -31,14 +31,14 @@ impl SupervisorKind {
     }
 }
 
-/// Our own binary, also when its file has been replaced meanwhile.
+/// Returns the path of the running binary. The path is valid even if the file has been replaced.
 pub fn own_binary() -> io::Result<PathBuf> {
     let own = PathBuf::from("/proc/self/exe");
     if own.exists() { Ok(own) } else { std::env::current_exe() }
 }
 
-/// The command that makes our own binary a supervisor for pipes. Its `main` calls [`pipes::run`](super::pipes::run) with the
-/// arguments behind [`SupervisorKind::Pipes`].
+/// Returns the command that runs the current binary as a supervisor for pipes. Its `main` must call
+/// [`pipes::run`](super::pipes::run) with the arguments after [`SupervisorKind::Pipes`].
 pub fn own_command() -> io::Result<Vec<OsString>> {
     Ok(vec![own_binary()?.into_os_string(), SupervisorKind::Pipes.argument().into()])
 }

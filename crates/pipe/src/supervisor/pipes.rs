@@ -1,8 +1,8 @@
 //! Front end of a supervisor whose program is connected by pipes.
 //!
-//! Its arguments are a number and a command: the number is that of the descriptor which is its line to the owner, the command
-//! is the program with its arguments. It passes its standard input, output and error on to the program and closes its own
-//! copies, so that the other end sees when the program closes one of them.
+//! Arguments: the descriptor of the socket to the owner, then the program and its arguments. The supervisor passes its
+//! standard streams on to the program and closes its own copies, so that the other end sees when the program closes
+//! a stream.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -17,40 +17,40 @@ use nix::sys::wait::WaitPidFlag;
 use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout, setsid};
 
 use super::process::{self, FrontEnd};
-use crate::tree::{KILL, Step, TERMINATE};
+use crate::tree::{KILL, ShutdownStep, TERMINATE};
 
-/// Runs as a supervisor of a program behind pipes until nothing of it is left. Exits with the program's code, or 128 and the
-/// number of the signal that ended it.
+/// Runs as a supervisor of a program behind pipes until no process of it is left. Exits with the program's code, or 128
+/// plus the number of the signal that ended it.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> io::Result<ExitCode> {
     process::run::<PipesFrontEnd>(arguments.into_iter())
 }
 
 struct PipesFrontEnd {
-    /// `/dev/null`, which takes the place of our own copies of the pipes. Opened before the program is started: from then on
-    /// nothing may fail.
+    /// `/dev/null`, which replaces this process's own copies of the pipes. Opened before the program is started, since
+    /// nothing may fail afterwards.
     null: File,
 }
 
 impl FrontEnd for PipesFrontEnd {
-    const STEPS: &'static [Step] = &[TERMINATE, KILL];
+    const STEPS: &'static [ShutdownStep] = &[TERMINATE, KILL];
 
-    /// The program's input has ended too: it may end by itself.
+    /// Allows the program to exit by itself, because its input is closed as well.
     const OWNER_GONE_GRACE: Duration = Duration::from_millis(500);
 
     const CHANGES: WaitPidFlag = WaitPidFlag::empty();
 
     fn open(mut arguments: impl Iterator<Item = OsString>) -> io::Result<(UnixStream, Command)> {
         let (Some(number), Some(program)) = (arguments.next(), arguments.next()) else {
-            let why = "the arguments of a supervisor are a descriptor and a program";
+            let why = "a supervisor takes a file descriptor and a program as arguments";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         };
         let mut command = Command::new(program);
         command.args(arguments);
-        Ok((line(&number)?, command))
+        Ok((owner_socket(&number)?, command))
     }
 
     fn lead_session() -> io::Result<Self> {
-        // Fails if whoever started us has done so already.
+        // Fails if this process already leads a session.
         let _ = setsid();
         Ok(Self { null: File::options().read(true).write(true).open("/dev/null")? })
     }
@@ -63,22 +63,21 @@ impl FrontEnd for PipesFrontEnd {
     }
 }
 
-/// The line to our owner. The program does not get it.
-fn line(number: &OsStr) -> io::Result<UnixStream> {
+/// Opens the socket to the owner. It is not inherited by the program.
+fn owner_socket(number: &OsStr) -> io::Result<UnixStream> {
     let invalid = || {
-        let why = format!(
-            "descriptor {number:?} is not a line to an owner; a supervisor is started by a program, not by hand"
-        );
+        let why =
+            format!("file descriptor {number:?} is not a socket to an owner; supervisors cannot be started by hand");
         io::Error::new(io::ErrorKind::InvalidInput, why)
     };
     let number = number.to_str().and_then(|number| number.parse::<i32>().ok()).filter(|number| *number > 2);
     let number = number.ok_or_else(invalid)?;
-    // Nobody but the owner, whose socket it is, has opened anything yet.
+    // Nothing else has been opened yet, so an open socket must be the owner's.
     let open = std::fs::read_link(format!("/proc/self/fd/{number}")).map_err(|_| invalid())?;
     if !open.to_string_lossy().starts_with("socket:") {
         return Err(invalid());
     }
-    // SAFETY: the descriptor is open, and was opened for this process by whoever started it; nothing else here uses it.
+    // SAFETY: the descriptor is open and was opened for this process by its owner; nothing else here uses it.
     let line = unsafe { OwnedFd::from_raw_fd(number) };
     fcntl(&line, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
     Ok(UnixStream::from(line))

@@ -1,5 +1,5 @@
-//! The process of a supervisor. It leads a session, adopts orphans, and waits in one place for orders, for changes of its
-//! children and for the next step of an end. A [`FrontEnd`] connects the program.
+//! Main loop of a supervisor process. It leads a session, adopts orphans, and waits in one `poll` for orders, child
+//! status changes and the next shutdown step. A [`FrontEnd`] connects the program.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -19,66 +19,66 @@ use nix::unistd::{Pid, getpid, setpgid};
 
 use crate::protocol::{Order, Report};
 use crate::signals;
-use crate::tree::{Ending, KILL, Step};
+use crate::tree::{KILL, ShutdownSequence, ShutdownStep};
 
-/// Parts of a supervisor that depend on how its program is connected: by [pipes](super::pipes), or by a terminal.
+/// Parts of a supervisor that depend on the connection to its program: [pipes](super::pipes) or a terminal.
 pub trait FrontEnd: Sized + 'static {
-    /// Steps of an end; the last one kills.
-    const STEPS: &'static [Step];
+    /// Steps that end the tree; the last one kills.
+    const STEPS: &'static [ShutdownStep];
 
-    /// Grace period before the first step when the owner is gone.
+    /// Grace period before the first step after the owner has exited.
     const OWNER_GONE_GRACE: Duration;
 
-    /// Changes of the program that are reported besides its end: `WUNTRACED`, `WCONTINUED`, or none.
+    /// Status changes of the program to report besides its exit: `WUNTRACED`, `WCONTINUED`, or none.
     const CHANGES: WaitPidFlag;
 
-    /// Opens the line to the owner, and reads the program's command from the arguments.
+    /// Opens the socket to the owner and reads the program's command from the arguments.
     fn open(arguments: impl Iterator<Item = OsString>) -> io::Result<(UnixStream, Command)>;
 
-    /// Makes this process the leader of a session. All signals are blocked.
+    /// Makes this process a session leader. All signals are blocked.
     fn lead_session() -> io::Result<Self>;
 
-    /// Sets the program's standard input, output and error, unless it inherits them.
+    /// Sets the program's standard streams, unless it inherits them.
     fn connect(&self, _command: &mut Command) -> io::Result<()> {
         Ok(())
     }
 
-    /// Runs in the program's process before `exec`, when it leads its process group and all signals are still blocked. Only
-    /// async-signal-safe calls are allowed.
+    /// Runs in the program's process before `exec`, after it has become its process group leader and while all signals
+    /// are blocked. Only async-signal-safe calls are allowed.
     fn enter() -> io::Result<()> {
         Ok(())
     }
 
-    /// Runs once the program was started.
+    /// Called once the program has started.
     fn started(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    /// The foreground process group of the program's terminal.
+    /// Returns the foreground process group of the program's terminal, if it has one.
     fn foreground(&self) -> Option<Pid> {
         None
     }
 
-    /// Runs once the program has ended.
+    /// Called once the program has ended.
     fn ended(&mut self) {}
 
-    /// Runs once the owner is gone. Must not block: the end of the program is under way.
+    /// Called once the owner has exited. Must not block: the program is being ended.
     fn owner_gone(&mut self) {}
 
-    /// Runs once nothing of the program is left, before the supervisor ends. May block for a moment.
+    /// Called once every process of the tree has exited, before the supervisor exits. May block briefly.
     fn finish(&mut self) {}
 }
 
-/// Runs as a supervisor until nothing of the program is left. Exits with the program's code, or 128 and the number of the
-/// signal that ended it.
+/// Runs as a supervisor until no process of the program is left. Exits with the program's code, or 128 plus the number
+/// of the signal that ended it.
 pub fn run<F: FrontEnd>(arguments: impl Iterator<Item = OsString>) -> io::Result<ExitCode> {
-    // The program must not reach into the process that it is known by. `stat` and `cmdline` stay readable.
+    // Keeps the program from tracing this process. `stat` and `cmdline` in `/proc` stay readable.
     prctl::set_dumpable(false)?;
-    let (line, command) = F::open(arguments)?;
-    let children = signals::hold()?;
+    let (socket, command) = F::open(arguments)?;
+    let children = signals::block_signals()?;
     let front_end = F::lead_session()?;
     prctl::set_child_subreaper(true)?;
-    let mut process = Process { front_end, line, children, program: None, ending: None, code: 0 };
+    let mut process = Process { front_end, socket, children, program: None, ending: None, code: 0 };
     match process.start(command) {
         Ok(()) => process.watch(),
         Err(error) => {
@@ -90,23 +90,24 @@ pub fn run<F: FrontEnd>(arguments: impl Iterator<Item = OsString>) -> io::Result
 
 struct Process<F> {
     front_end: F,
-    line: UnixStream,
+    socket: UnixStream,
     children: SignalFd,
     program: Option<Pid>,
-    ending: Option<Ending>,
+    ending: Option<ShutdownSequence>,
     code: u8,
 }
 
 impl<F: FrontEnd> Process<F> {
-    /// Takes the command by value: it may hold copies of a terminal, which nobody may hold while the program is watched.
+    /// Takes the command by value: it may hold copies of the terminal, which must be closed while the program is
+    /// watched.
     fn start(&mut self, mut command: Command) -> io::Result<()> {
         self.front_end.connect(&mut command)?;
         let supervisor = getpid();
         let become_program = move || {
-            signals::die_with(supervisor)?;
+            signals::die_with_parent(supervisor)?;
             setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
             F::enter()?;
-            signals::start_afresh()
+            signals::reset_signals()
         };
         // SAFETY: between fork and exec only async-signal-safe system calls are made, on memory that is already there.
         unsafe { command.pre_exec(become_program) };
@@ -120,17 +121,17 @@ impl<F: FrontEnd> Process<F> {
     }
 
     fn report(&mut self, report: &Report) {
-        // The end of the line, which says that the owner is gone, is seen elsewhere.
-        let _ = self.line.write_all(report.encode().as_bytes());
+        // A failed write means that the owner is gone; `poll` notices that.
+        let _ = self.socket.write_all(report.encode().as_bytes());
     }
 
     fn watch(mut self) -> io::Result<ExitCode> {
         let mut owner_lives = true;
         loop {
-            let timeout = self.ending.as_ref().map_or(PollTimeout::NONE, Ending::timeout);
+            let timeout = self.ending.as_ref().map_or(PollTimeout::NONE, ShutdownSequence::timeout);
             let mut waits = [
                 PollFd::new(self.children.as_fd(), PollFlags::POLLIN),
-                PollFd::new(self.line.as_fd(), PollFlags::POLLIN),
+                PollFd::new(self.socket.as_fd(), PollFlags::POLLIN),
             ];
             let waits = if owner_lives { &mut waits[..] } else { &mut waits[..1] };
             match poll(waits, timeout) {
@@ -138,9 +139,9 @@ impl<F: FrontEnd> Process<F> {
                 Err(error) => return Err(error.into()),
             }
             let orders_wait = waits.get(1).and_then(PollFd::any).unwrap_or(false);
-            if orders_wait && !self.obey() {
+            if orders_wait && !self.handle_order() {
                 owner_lives = false;
-                self.ending.get_or_insert_with(|| Ending::after(F::OWNER_GONE_GRACE, F::STEPS));
+                self.ending.get_or_insert_with(|| ShutdownSequence::after(F::OWNER_GONE_GRACE, F::STEPS));
                 self.front_end.owner_gone();
             }
             while let Ok(Some(_)) = self.children.read_signal() {}
@@ -157,15 +158,15 @@ impl<F: FrontEnd> Process<F> {
         }
     }
 
-    /// Carries out one order; false when there will be no more.
-    fn obey(&mut self) -> bool {
+    /// Handles one order; false if the owner has exited.
+    fn handle_order(&mut self) -> bool {
         let mut order = [0; 2];
-        if self.line.read_exact(&mut order).is_err() {
+        if self.socket.read_exact(&mut order).is_err() {
             return false;
         }
         match (Order::decode(order), self.program) {
             (Some(Order::End), _) => self.end(),
-            (Some(Order::Kill), _) => self.ending = Some(Ending::new(&[KILL])),
+            (Some(Order::Kill), _) => self.ending = Some(ShutdownSequence::new(&[KILL])),
             (Some(Order::Signal(number)), Some(program)) => {
                 if let Ok(signal) = Signal::try_from(i32::from(number)) {
                     // A program that has moved to another group is still found by its own id.
@@ -185,10 +186,10 @@ impl<F: FrontEnd> Process<F> {
     }
 
     fn end(&mut self) {
-        self.ending.get_or_insert_with(|| Ending::new(F::STEPS)).hasten();
+        self.ending.get_or_insert_with(|| ShutdownSequence::new(F::STEPS)).start_now();
     }
 
-    /// Takes note of every child that changed; false when none is left.
+    /// Handles every child that changed status; false if none is left.
     fn reap(&mut self) -> bool {
         loop {
             let (report, code) = match waitpid(None, Some(WaitPidFlag::WNOHANG | F::CHANGES)) {

@@ -1,4 +1,4 @@
-//! What is known of processes while no descriptor is left to look at them with.
+//! Process inspection and reaping without free descriptors.
 
 use std::process::Command;
 
@@ -7,13 +7,13 @@ use wh_pipe::{Launch, proc, reaper, tree};
 
 use super::{gone, output, pid, supervised};
 
-/// Makes [`without_descriptors`] do its work.
+/// Environment variable that enables [`without_descriptors`].
 const INSIDE: &str = "WH_TEST_WITHOUT_DESCRIPTORS";
 
-/// The session of the program.
+/// Session id of the program.
 const SESSION: &str = "s1";
 
-/// Not a test by itself: run by the one below in a process of its own, because the limit is the whole process's.
+/// Child process of the test below: the descriptor limit applies to a whole process.
 #[tokio::test]
 async fn without_descriptors() {
     if std::env::var_os(INSIDE).is_none() {
@@ -30,7 +30,7 @@ async fn without_descriptors() {
     let left = reaper::end_session(SESSION).await;
     setrlimit(Resource::RLIMIT_NOFILE, soft, hard).unwrap();
     assert!(listed.is_err() && group.is_err(), "{listed:?} {group:?}");
-    assert!(!left.is_empty(), "nobody has seen that it ended");
+    assert!(!left.is_empty(), "the end cannot be confirmed");
 
     let left = reaper::end_session(SESSION).await;
     assert!(left.is_empty(), "{left}");
@@ -38,10 +38,10 @@ async fn without_descriptors() {
 }
 
 #[test]
-fn what_cannot_be_looked_at_is_not_taken_for_ended() {
+fn processes_that_cannot_be_listed_do_not_count_as_ended() {
     let mut alone = Command::new(std::env::current_exe().unwrap());
     alone.args(["--exact", "shortage::without_descriptors", "--nocapture"]).env(INSIDE, "1");
     let output = alone.output().unwrap();
-    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    assert!(output.status.success(), "{}", said.concat());
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    assert!(output.status.success(), "{}", text.concat());
 }

@@ -1,12 +1,12 @@
-//! How a program comes to life, and how that fails.
+//! Starting programs, and the errors when that fails.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
-use wh_pipe::{Exit, Launch, StartError};
+use wh_pipe::{Exit, Launch, LaunchError};
 
-use crate::{LONG, line, output, script, supervised};
+use crate::{TEST_TIMEOUT, line, output, script, supervised};
 
 #[tokio::test]
 async fn a_program_gets_its_arguments_directory_and_environment() {
@@ -25,27 +25,27 @@ async fn a_program_gets_its_arguments_directory_and_environment() {
             assert_eq!(line(&mut lines).await.unwrap(), expected);
         }
         assert_eq!(line(&mut lines).await, None);
-        assert_eq!(child.end(LONG).await, Exit::Code(0));
+        assert_eq!(child.end(TEST_TIMEOUT).await, Exit::Code(0));
     }
 }
 
 #[tokio::test]
-async fn a_program_that_is_not_there_is_named() {
+async fn a_missing_program_is_named_in_the_error() {
     for supervisor in [None, Some(vec![env!("CARGO_BIN_EXE_wh-keep").into()])] {
         let mut launch = Launch { supervisor, ..Launch::new("no-such-program") };
         let error = launch.start().await.unwrap_err();
-        assert!(matches!(&error, StartError::NotFound(name) if name == "no-such-program"), "{error:?}");
+        assert!(matches!(&error, LaunchError::NotFound(name) if name == "no-such-program"), "{error:?}");
         assert_eq!(error.to_string(), "there is no program \"no-such-program\" on the path");
         launch.program = "/no/such/program".into();
         assert_eq!(launch.start().await.unwrap_err().to_string(), "there is no program \"/no/such/program\"");
         launch.program = "sh".into();
         launch.environment.insert("PATH".into(), Some("/nowhere".into()));
-        assert!(matches!(launch.start().await.unwrap_err(), StartError::NotFound(_)), "the program's path counts");
+        assert!(matches!(launch.start().await.unwrap_err(), LaunchError::NotFound(_)), "the program's path counts");
     }
 }
 
 #[tokio::test]
-async fn a_program_that_cannot_be_run_is_told_from_one_that_is_not_there() {
+async fn a_program_that_cannot_be_executed_is_not_reported_as_missing() {
     let folder = tempfile::tempdir().unwrap();
     let (plain, odd) = (folder.path().join("plain"), folder.path().join("odd"));
     fs::write(&plain, "#!/bin/sh\n").unwrap();
@@ -55,28 +55,28 @@ async fn a_program_that_cannot_be_run_is_told_from_one_that_is_not_there() {
         for file in [&plain, &odd] {
             let launch = Launch { supervisor: supervisor.clone(), ..Launch::new(file) };
             let error = launch.start().await.unwrap_err();
-            assert!(matches!(&error, StartError::NotExecutable { path, .. } if path == file), "{error:?}");
+            assert!(matches!(&error, LaunchError::NotExecutable { path, .. } if path == file), "{error:?}");
         }
         let error = Launch { directory: Some(plain.clone()), supervisor, ..script("true") }.start().await.unwrap_err();
-        assert!(matches!(&error, StartError::Directory { path, .. } if *path == plain), "{error:?}");
+        assert!(matches!(&error, LaunchError::Directory { path, .. } if *path == plain), "{error:?}");
     }
 }
 
 #[tokio::test]
-async fn a_place_is_meant_from_the_directory_of_the_program() {
+async fn a_relative_path_is_resolved_from_the_working_directory_of_the_program() {
     let folder = tempfile::tempdir().unwrap();
     let tool = folder.path().join("tool");
     fs::write(&tool, "#!/bin/sh\nexit 7\n").unwrap();
     fs::set_permissions(&tool, Permissions::from_mode(0o755)).unwrap();
     let launch = Launch { directory: Some(folder.path().to_owned()), ..Launch::new("./tool") };
-    assert_eq!(launch.start().await.unwrap().end(LONG).await, Exit::Code(7));
+    assert_eq!(launch.start().await.unwrap().end(TEST_TIMEOUT).await, Exit::Code(7));
 }
 
 #[tokio::test]
-async fn a_supervisor_that_does_not_work_is_named() {
+async fn a_supervisor_that_fails_is_named_in_the_error() {
     for command in [vec![], vec!["/no/such/supervisor".into()], vec!["true".into()]] {
         let error = Launch { supervisor: Some(command.clone()), ..script("true") }.start().await.unwrap_err();
-        assert!(matches!(error, StartError::Supervisor { .. }), "{command:?}: {error:?}");
+        assert!(matches!(error, LaunchError::Supervisor { .. }), "{command:?}: {error:?}");
     }
 }
 

@@ -1,57 +1,58 @@
-//! Programs with a supervisor: nothing outlives the owner, whatever the program has started and however the owner went.
+//! Programs with a supervisor: no process outlives the owner, whatever the program has started and however the owner
+//! ended.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use wh_pipe::{Child, Exit, Launch, Leash};
+use wh_pipe::{Child, Exit, KillSwitch, Launch};
 use wh_testkit::eventually;
 use wh_testkit::process::{descendants, running};
 
-use crate::{LONG, SHORT, gone, line, output, pid, script, supervised};
+use crate::{IGNORED_GRACE, TEST_TIMEOUT, gone, line, output, pid, script, supervised};
 
-/// A program that will not hear of its end, and whose child has left its session and group. Both say who they are.
+/// A program that ignores all signals to end, with a child that has left its session and group. Both print their pids.
 const STUBBORN: &str = "trap '' HUP TERM INT; \
     setsid sh -c \"trap '' HUP TERM INT; echo \\$\\$; while :; do sleep 1; done\" & \
     echo $$; while :; do sleep 1; done";
 
-/// A program that stops its supervisor at the end of its input and will not hear of its own end, and whose child has left its
-/// session and group. Both say who they are.
+/// A program that stops its supervisor when its input ends and ignores all signals to end, with a child that has left
+/// its session and group. Both print their pids.
 const STOPS_ONCE: &str = "trap '' HUP TERM INT; setsid sleep 1000 & echo $!; echo $$; read line; kill -STOP $PPID; \
     while :; do sleep 1; done";
 
-/// The same, and it stops its supervisor again whenever that is continued.
+/// Like [`STOPS_ONCE`], but it stops its supervisor repeatedly.
 const STOPS_ALWAYS: &str = "trap '' HUP TERM INT; setsid sleep 1000 & echo $!; echo $$; read line; \
     while :; do kill -STOP $PPID; sleep 0.01; done";
 
-/// The script of a copy of this test binary that is to be an owner, and then be killed.
+/// Environment variable with a script: makes a copy of this test binary an owner, which is then killed.
 const OWNER: &str = "WH_PIPE_TEST_OWNER";
 
 #[tokio::test]
-async fn the_end_reaches_those_who_left_the_group() {
+async fn the_end_reaches_processes_that_left_the_group() {
     let mut child = supervised(STUBBORN).start().await.unwrap();
     let mut lines = output(&mut child);
     let family = [pid(&mut lines).await, pid(&mut lines).await];
-    assert_eq!(child.end(SHORT).await, Exit::Signal(Signal::SIGKILL as i32));
+    assert_eq!(child.end(IGNORED_GRACE).await, Exit::Signal(Signal::SIGKILL as i32));
     assert!(!family.iter().any(|pid| running(*pid)));
 }
 
 #[tokio::test]
-async fn when_the_program_ends_what_it_left_running_ends_and_the_output_with_it() {
+async fn when_the_program_ends_its_descendants_end_and_the_output_closes() {
     let left_behind = "setsid sh -c \"trap '' TERM; echo \\$\\$; while :; do sleep 1; done\" & read line; exit 3";
     let mut child = supervised(left_behind).start().await.unwrap();
     let mut lines = output(&mut child);
     let left = pid(&mut lines).await;
     drop(child.stdin.take());
     assert_eq!(child.exited().await, Exit::Code(3));
-    assert_eq!(line(&mut lines).await, None, "nobody holds the output any more");
+    assert_eq!(line(&mut lines).await, None, "no process holds the output");
     gone("what was left running ends", &[left]);
-    assert_eq!(child.end(LONG).await, Exit::Code(3));
+    assert_eq!(child.end(TEST_TIMEOUT).await, Exit::Code(3));
 }
 
 #[tokio::test]
-async fn a_dropped_program_takes_all_with_it() {
+async fn a_dropped_program_ends_with_its_descendants() {
     let mut child = supervised(STUBBORN).start().await.unwrap();
     let mut lines = output(&mut child);
     let family = [pid(&mut lines).await, pid(&mut lines).await];
@@ -60,30 +61,30 @@ async fn a_dropped_program_takes_all_with_it() {
 }
 
 #[tokio::test]
-async fn when_the_supervisor_is_killed_the_program_does_not_live_on_and_nobody_knows_how_it_ended() {
+async fn when_the_supervisor_is_killed_the_program_ends_with_an_unknown_status() {
     let mut child = supervised("echo $PPID; exec sleep 1000").start().await.unwrap();
     let supervisor = pid(&mut output(&mut child)).await;
     kill(supervisor, Signal::SIGKILL).unwrap();
     assert_eq!(child.exited().await, Exit::Unknown);
     gone("the program ends", &[Pid::from_raw(child.pid())]);
-    assert_eq!(child.end(LONG).await, Exit::Unknown);
+    assert_eq!(child.end(TEST_TIMEOUT).await, Exit::Unknown);
 }
 
 #[tokio::test]
-async fn the_program_sees_neither_the_line_nor_the_supervisor_s_copies() {
+async fn the_program_sees_neither_the_socket_nor_the_supervisor_s_copies() {
     let mut child = supervised("ls -l /proc/self/fd | grep -c socket; readlink /proc/$PPID/fd/0 || echo hidden")
         .start()
         .await
         .unwrap();
     let mut lines = output(&mut child);
     assert_eq!(line(&mut lines).await.unwrap(), "0");
-    // Only root can look into an undumpable process.
+    // Only root can inspect a process that is not dumpable.
     let expected = if nix::unistd::geteuid().is_root() { "/dev/null" } else { "hidden" };
     assert_eq!(line(&mut lines).await.unwrap(), expected);
-    assert_eq!(child.end(LONG).await, Exit::Code(0));
+    assert_eq!(child.end(TEST_TIMEOUT).await, Exit::Code(0));
 }
 
-/// Not a test by itself: what a killed owner does before.
+/// Child process of the tests below: an owner that will be killed.
 #[tokio::test]
 async fn owner() {
     if std::env::var_os(OWNER).is_none() {
@@ -98,7 +99,7 @@ async fn owner() {
 }
 
 #[test]
-fn when_the_owner_is_killed_nothing_is_left() {
+fn when_the_owner_is_killed_no_process_is_left() {
     killed_owner(STUBBORN, false);
 }
 
@@ -115,10 +116,10 @@ fn killed_owner(text: &str, stopped: bool) {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let said = BufReader::new(owner.stdout.take().unwrap()).lines();
-    let said = said.map(Result::unwrap).find(|line| line.contains("family ")).expect("the owner starts its program");
-    let said = said.split_once("family ").unwrap().1;
-    let program: Vec<Pid> = said.split(' ').map(|pid| Pid::from_raw(pid.parse().unwrap())).collect();
+    let lines = BufReader::new(owner.stdout.take().unwrap()).lines();
+    let line = lines.map(Result::unwrap).find(|line| line.contains("family ")).expect("the owner starts its program");
+    let pids = line.split_once("family ").unwrap().1;
+    let program: Vec<Pid> = pids.split(' ').map(|pid| Pid::from_raw(pid.parse().unwrap())).collect();
     let mut family = descendants(wh_testkit::process::pid(&owner));
     assert!(program.iter().all(|pid| family.contains(pid)), "{program:?} {family:?}");
     assert!(family.len() >= 3, "a supervisor, a program and its child: {family:?}");
@@ -135,9 +136,10 @@ fn state(pid: Pid) -> Option<char> {
     wh_pipe::proc::Stat::of(pid.as_raw()).ok().map(|stat| stat.state)
 }
 
-/// A program that has stopped its supervisor, and is not stopped itself.
-async fn stopping(leash: &Leash) -> (Child, [Pid; 2]) {
-    let mut child = Launch { leash: Some(leash.clone()), ..supervised(STOPS_ALWAYS) }.start().await.unwrap();
+/// Starts a program that has stopped its supervisor, and is not stopped itself.
+async fn stopping(kill_switch: &KillSwitch) -> (Child, [Pid; 2]) {
+    let mut child =
+        Launch { kill_switch: Some(kill_switch.clone()), ..supervised(STOPS_ALWAYS) }.start().await.unwrap();
     let mut lines = output(&mut child);
     let family = [pid(&mut lines).await, pid(&mut lines).await];
     drop(child.stdin.take());
@@ -148,18 +150,22 @@ async fn stopping(leash: &Leash) -> (Child, [Pid; 2]) {
 
 #[tokio::test]
 async fn a_program_that_stopped_its_supervisor_ends_with_all_that_it_started() {
-    let leash = Leash::default();
-    let (child, family) = stopping(&leash).await;
-    assert_eq!(child.end(SHORT).await, Exit::Signal(Signal::SIGKILL as i32), "the supervisor could still report it");
+    let kill_switch = KillSwitch::default();
+    let (child, family) = stopping(&kill_switch).await;
+    assert_eq!(
+        child.end(IGNORED_GRACE).await,
+        Exit::Signal(Signal::SIGKILL as i32),
+        "the supervisor could still report it"
+    );
     assert!(!family.iter().any(|pid| running(*pid)));
 
-    let (child, family) = stopping(&leash).await;
+    let (child, family) = stopping(&kill_switch).await;
     drop(child);
     gone("a dropped program and its child end", &family);
 
-    let (child, family) = stopping(&leash).await;
-    leash.pull();
-    assert_eq!(child.end(LONG).await, Exit::Signal(Signal::SIGKILL as i32));
+    let (child, family) = stopping(&kill_switch).await;
+    kill_switch.trigger();
+    assert_eq!(child.end(TEST_TIMEOUT).await, Exit::Signal(Signal::SIGKILL as i32));
     assert!(!family.iter().any(|pid| running(*pid)));
 }
 
@@ -167,7 +173,7 @@ async fn a_program_that_stopped_its_supervisor_ends_with_all_that_it_started() {
 fn a_program_that_stopped_its_supervisor_does_not_outlive_its_runtime() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let family = runtime.block_on(async {
-        let (child, family) = stopping(&Leash::default()).await;
+        let (child, family) = stopping(&KillSwitch::default()).await;
         tokio::spawn(async move {
             let _child = child;
             std::future::pending::<()>().await;
@@ -179,19 +185,20 @@ fn a_program_that_stopped_its_supervisor_does_not_outlive_its_runtime() {
 }
 
 #[tokio::test]
-async fn a_leash_kills_all_of_it_whoever_else_holds_it() {
+async fn a_kill_switch_kills_the_program_and_its_descendants() {
     for supervisor in [supervised("").supervisor, None] {
-        let leash = Leash::default();
+        let kill_switch = KillSwitch::default();
         let text = "trap '' TERM; sleep 1000 & echo $!; echo $$; while :; do wait; done";
-        let mut child = Launch { leash: Some(leash.clone()), supervisor, ..script(text) }.start().await.unwrap();
+        let mut child =
+            Launch { kill_switch: Some(kill_switch.clone()), supervisor, ..script(text) }.start().await.unwrap();
         let mut lines = output(&mut child);
         let family = [pid(&mut lines).await, pid(&mut lines).await];
-        leash.pull();
-        assert_eq!(tokio::time::timeout(LONG, child.exited()).await.unwrap(), Exit::Signal(9));
+        kill_switch.trigger();
+        assert_eq!(tokio::time::timeout(TEST_TIMEOUT, child.exited()).await.unwrap(), Exit::Signal(9));
         gone("the program and its child", &family);
-        let late = Launch { leash: Some(leash.clone()), ..script("sleep 1000") }.start().await.unwrap();
+        let late = Launch { kill_switch: Some(kill_switch.clone()), ..script("sleep 1000") }.start().await.unwrap();
         assert_eq!(
-            tokio::time::timeout(LONG, late.exited()).await.unwrap(),
+            tokio::time::timeout(TEST_TIMEOUT, late.exited()).await.unwrap(),
             Exit::Signal(9),
             "it is too late to start"
         );
@@ -199,32 +206,33 @@ async fn a_leash_kills_all_of_it_whoever_else_holds_it() {
 }
 
 #[tokio::test]
-async fn a_leash_has_ended_only_when_nothing_of_its_programs_is_left() {
-    let leash = Leash::default();
-    let mut child = Launch { leash: Some(leash.clone()), ..supervised(STUBBORN) }.start().await.unwrap();
+async fn a_kill_switch_has_ended_only_when_no_process_of_its_programs_is_left() {
+    let kill_switch = KillSwitch::default();
+    let mut child = Launch { kill_switch: Some(kill_switch.clone()), ..supervised(STUBBORN) }.start().await.unwrap();
     let mut lines = output(&mut child);
     let family = [pid(&mut lines).await, pid(&mut lines).await];
     drop(child);
-    tokio::time::timeout(LONG, leash.ended()).await.unwrap();
+    tokio::time::timeout(TEST_TIMEOUT, kill_switch.ended()).await.unwrap();
     assert!(!family.iter().any(|pid| running(*pid)), "a dropped program and its child have ended");
 
-    let mut child = Launch { leash: Some(leash.clone()), ..script("echo $$; exec sleep 1000") }.start().await.unwrap();
+    let mut child =
+        Launch { kill_switch: Some(kill_switch.clone()), ..script("echo $$; exec sleep 1000") }.start().await.unwrap();
     let program = pid(&mut output(&mut child)).await;
     drop(child);
-    tokio::time::timeout(LONG, leash.ended()).await.unwrap();
+    tokio::time::timeout(TEST_TIMEOUT, kill_switch.ended()).await.unwrap();
     assert!(!running(program), "one without a supervisor has ended");
 }
 
 #[tokio::test]
-async fn a_leash_counts_a_program_whose_start_nobody_waits_for() {
-    let leash = Leash::default();
+async fn a_kill_switch_counts_a_program_whose_start_was_dropped() {
+    let kill_switch = KillSwitch::default();
     let folder = tempfile::tempdir().unwrap();
     let started = folder.path().join("started");
     let text = format!(
         "echo $$ > '{0}.new'; mv '{0}.new' '{0}'; trap '' HUP TERM; while :; do sleep 1; done",
         started.display()
     );
-    let launch = Launch { leash: Some(leash.clone()), ..supervised(&text) };
+    let launch = Launch { kill_switch: Some(kill_switch.clone()), ..supervised(&text) };
     let mut start = Box::pin(launch.start());
     std::future::poll_fn(|context| {
         assert!(start.as_mut().poll(context).is_pending(), "the supervisor has to report first");
@@ -234,6 +242,6 @@ async fn a_leash_counts_a_program_whose_start_nobody_waits_for() {
     let program: i32 =
         eventually("the program runs", || std::fs::read_to_string(&started).ok()).trim().parse().unwrap();
     drop(start);
-    tokio::time::timeout(LONG, leash.ended()).await.unwrap();
+    tokio::time::timeout(TEST_TIMEOUT, kill_switch.ended()).await.unwrap();
     assert!(!running(Pid::from_raw(program)));
 }

@@ -1,17 +1,17 @@
-//! A program's bytes as text, however they are cut: JSON holds no bytes.
+//! Decodes a program's output as UTF-8 across chunk boundaries, since JSON cannot hold bytes.
 
 use std::borrow::Cow;
 
-/// Reads UTF-8 piece by piece.
+/// Decodes UTF-8 in chunks.
 #[derive(Debug, Default)]
-pub(super) struct Decoder {
-    /// The beginning of a character that has not ended: three bytes at most.
+pub(super) struct Utf8Decoder {
+    /// Beginning of an incomplete character, at most three bytes.
     held: Vec<u8>,
 }
 
-impl Decoder {
-    /// The text so far complete. A character that the piece does not finish waits for the next; what can be no part of a
-    /// character becomes U+FFFD.
+impl Utf8Decoder {
+    /// Decodes the next chunk. An incomplete character at its end is held back for the next chunk, and invalid bytes
+    /// become U+FFFD.
     pub fn push<'a>(&mut self, bytes: &'a [u8]) -> Cow<'a, str> {
         let held = std::mem::take(&mut self.held);
         let joined = if held.is_empty() { Cow::Borrowed(bytes) } else { Cow::Owned([&held, bytes].concat()) };
@@ -23,14 +23,14 @@ impl Decoder {
         }
     }
 
-    /// What stands for the character that will never be finished, if there is one.
+    /// Ends the input. Returns U+FFFD for an incomplete character, if there is one.
     pub fn finish(&mut self) -> String {
         let held = std::mem::take(&mut self.held);
         String::from_utf8_lossy(&held).into_owned()
     }
 }
 
-/// How many bytes at the end begin a character without finishing it.
+/// Returns the number of bytes at the end that begin a character without completing it.
 fn unfinished(bytes: &[u8]) -> usize {
     let begins_a_character = |length: &usize| {
         let tail = &bytes[bytes.len() - length..];
@@ -45,7 +45,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
-        let mut decoder = Decoder::default();
+        let mut decoder = Utf8Decoder::default();
         let mut texts: Vec<String> = pieces.into_iter().map(|piece| decoder.push(piece).into_owned()).collect();
         texts.push(decoder.finish());
         texts
@@ -76,7 +76,7 @@ mod tests {
         }
     }
 
-    /// Pieces of characters, so that joining them gives whole, cut and broken ones.
+    /// Generates parts of characters, so that joining them gives complete, split and invalid ones.
     fn mostly_text() -> impl Strategy<Value = Vec<u8>> {
         let byte = prop::sample::select(b"a\xc3\xa9\xe6\x97\xa5\xf0\x9f\x98\x80\xff\xed\xa0\xf4\x90\xc0".to_vec());
         prop::collection::vec(prop_oneof![byte, any::<u8>()], 0..6)

@@ -1,8 +1,8 @@
-//! Filters the output of a recording for the terminal of the person who plays it. Text, colours, cursor movement,
-//! erasing, scrolling and the alternate screen pass; everything else is dropped: strings (OSC, DCS, APC, PM, SOS),
-//! queries, window operations, and modes that change what the terminal sends. Pure.
+//! Filters the output of a recording for playback on a user's terminal. Text, colours, cursor movement, erasing,
+//! scrolling and the alternate screen pass. Everything else is dropped: strings (OSC, DCS, APC, PM, SOS), queries,
+//! window operations, and modes that change the terminal's input. Pure.
 //!
-//! Sequences are parsed and written anew, never copied: no byte of a sequence that is not known reaches the terminal.
+//! Sequences are parsed and written again, never copied, so no byte of an unknown sequence reaches the terminal.
 
 /// Maximum length of a sequence's parameters; a longer sequence is dropped.
 const MAX_PARAMETER_BYTES: usize = 256;
@@ -10,43 +10,43 @@ const MAX_PARAMETER_BYTES: usize = 256;
 /// Private modes (`CSI ? n h`) that only change what is displayed.
 const DISPLAY_MODES: [u16; 10] = [5, 6, 7, 12, 25, 47, 1047, 1048, 1049, 2026];
 
-/// Private modes that are on by default. [`PlayFilter::finish`] sets them again if the recording leaves them off.
-const ON_AT_FIRST: [u16; 2] = [7, 25];
+/// Private modes that are on by default. [`PlayFilter::finish`] enables them again if the recording leaves them off.
+const DEFAULT_ON_MODES: [u16; 2] = [7, 25];
 
-/// Filters output piece by piece, however sequences are split over the pieces.
+/// Filters output in chunks, which may split sequences anywhere.
 #[derive(Debug, Default)]
 pub struct PlayFilter {
-    state: State,
-    left: Left,
+    state: FilterState,
+    changes: TerminalChanges,
 }
 
 #[derive(Debug, Default)]
-enum State {
+enum FilterState {
     #[default]
     Ground,
-    /// After ESC, with the intermediate characters so far.
+    /// After ESC, with the intermediate characters read so far.
     Escape(String),
     Csi(Csi),
-    /// Within a string that is dropped. True after an ESC, which may begin its end.
+    /// Within a string that is dropped. `escape` is true after an ESC, which may begin the terminator.
     Text {
         bell_ends: bool,
         escape: bool,
     },
 }
 
-/// A CSI sequence as far as it was read.
+/// A partially read CSI sequence.
 #[derive(Debug, Default)]
 struct Csi {
     parameters: String,
     intermediates: String,
-    /// It is malformed or too long: dropped at its end.
+    /// The sequence is malformed or too long, and is dropped at its end.
     dropped: bool,
 }
 
-/// State of the terminal that would outlive the recording.
+/// Terminal state set by the recording that must be undone at its end.
 #[derive(Debug, Default)]
-struct Left {
-    /// Private modes that are not as they were.
+struct TerminalChanges {
+    /// Private modes that differ from their default.
     modes: Vec<u16>,
     colours: bool,
     margins: bool,
@@ -56,13 +56,13 @@ struct Left {
 }
 
 impl PlayFilter {
-    /// A filter at the beginning of a recording.
+    /// Creates a filter for the beginning of a recording.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The part of the next piece of output that may reach a terminal.
+    /// Returns the part of the next chunk of output that may reach a terminal.
     #[must_use]
     pub fn pass(&mut self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
@@ -72,26 +72,27 @@ impl PlayFilter {
         out
     }
 
-    /// Sequences that undo what the recording has left: the alternate screen, colours, margins, a hidden cursor.
+    /// Returns sequences that undo the remaining changes of the recording: the alternate screen, colours, margins, a
+    /// hidden cursor.
     #[must_use]
     pub fn finish(&mut self) -> String {
-        let left = std::mem::take(&mut self.left);
-        self.state = State::Ground;
+        let changes = std::mem::take(&mut self.changes);
+        self.state = FilterState::Ground;
         let mut out = String::new();
-        // The alternate screen first: margins and colours of the main screen are restored after it.
-        for mode in left.modes.iter().rev() {
-            let letter = if ON_AT_FIRST.contains(mode) { 'h' } else { 'l' };
+        // Leaves the alternate screen first, since margins and colours belong to the main screen.
+        for mode in changes.modes.iter().rev() {
+            let letter = if DEFAULT_ON_MODES.contains(mode) { 'h' } else { 'l' };
             out.push_str(&format!("\x1b[?{mode}{letter}"));
         }
-        if left.margins || left.modes.contains(&6) {
-            // Both move the cursor to the top: back to the last line.
+        if changes.margins || changes.modes.contains(&6) {
+            // Both resets move the cursor to the top, so it is moved back to the last line.
             out.push_str("\x1b[r\x1b[9999;1H");
         }
         for (changed, reset) in [
-            (left.insert, "\x1b[4l"),
-            (left.cursor_shape, "\x1b[0 q"),
-            (left.charset, "\x1b(B\x1b)B\x0f"),
-            (left.colours, "\x1b[0m"),
+            (changes.insert, "\x1b[4l"),
+            (changes.cursor_shape, "\x1b[0 q"),
+            (changes.charset, "\x1b(B\x1b)B\x0f"),
+            (changes.colours, "\x1b[0m"),
         ] {
             out.push_str(if changed { reset } else { "" });
         }
@@ -99,43 +100,43 @@ impl PlayFilter {
     }
 
     fn step(&mut self, character: char, out: &mut String) {
-        if let State::Text { bell_ends, escape } = &mut self.state {
+        if let FilterState::Text { bell_ends, escape } = &mut self.state {
             match (character, *escape) {
-                ('\\', true) | ('\x18' | '\x1a', _) => self.state = State::Ground,
-                ('\x07', _) if *bell_ends => self.state = State::Ground,
+                ('\\', true) | ('\x18' | '\x1a', _) => self.state = FilterState::Ground,
+                ('\x07', _) if *bell_ends => self.state = FilterState::Ground,
                 ('\x1b', _) => *escape = true,
                 (_, false) => {}
                 // The ESC was not the end of the string but the beginning of another sequence, which cancels it.
                 (other, true) => {
-                    self.state = State::Escape(String::new());
+                    self.state = FilterState::Escape(String::new());
                     self.step(other, out);
                 }
             }
             return;
         }
         match character {
-            '\x1b' => self.state = State::Escape(String::new()),
-            '\x18' | '\x1a' => self.state = State::Ground,
-            // Executed at once, also within a sequence.
+            '\x1b' => self.state = FilterState::Escape(String::new()),
+            '\x18' | '\x1a' => self.state = FilterState::Ground,
+            // Executed immediately, also within a sequence.
             '\x07'..='\x0f' => {
-                self.left.charset |= character == '\x0e';
+                self.changes.charset |= character == '\x0e';
                 out.push(character);
             }
-            // NUL, ENQ (asks the terminal who it is), flow control and C1 controls.
+            // NUL, ENQ (requests the terminal's identification), flow control and C1 controls.
             '\0'..='\x1f' | '\x7f'..='\u{9f}' => {}
             _ => match std::mem::take(&mut self.state) {
-                State::Escape(intermediates) => self.escape(intermediates, character, out),
-                State::Csi(csi) => self.csi(csi, character, out),
-                State::Ground | State::Text { .. } => out.push(character),
+                FilterState::Escape(intermediates) => self.escape(intermediates, character, out),
+                FilterState::Csi(csi) => self.csi(csi, character, out),
+                FilterState::Ground | FilterState::Text { .. } => out.push(character),
             },
         }
     }
 
     fn escape(&mut self, mut intermediates: String, character: char, out: &mut String) {
         match (intermediates.as_str(), character) {
-            ("", '[') => self.state = State::Csi(Csi::default()),
-            ("", ']') => self.state = State::Text { bell_ends: true, escape: false },
-            ("", 'P' | 'X' | '^' | '_') => self.state = State::Text { bell_ends: false, escape: false },
+            ("", '[') => self.state = FilterState::Csi(Csi::default()),
+            ("", ']') => self.state = FilterState::Text { bell_ends: true, escape: false },
+            ("", 'P' | 'X' | '^' | '_') => self.state = FilterState::Text { bell_ends: false, escape: false },
             ("", '7' | '8' | 'D' | 'E' | 'M') => out.extend(['\x1b', character]),
             // A full reset would also clear the scrollback and the settings of the terminal.
             ("", 'c') => {
@@ -143,7 +144,7 @@ impl PlayFilter {
                 out.push_str("\x1b[0m\x1b[H\x1b[2J");
             }
             ("(" | ")", '0' | 'A' | 'B') => {
-                self.left.charset = true;
+                self.changes.charset = true;
                 out.push('\x1b');
                 out.push_str(&intermediates);
                 out.push(character);
@@ -151,7 +152,7 @@ impl PlayFilter {
             ("#", '8') => out.push_str("\x1b#8"),
             (_, ' '..='/') if intermediates.len() < 4 => {
                 intermediates.push(character);
-                self.state = State::Escape(intermediates);
+                self.state = FilterState::Escape(intermediates);
             }
             _ => {}
         }
@@ -171,10 +172,10 @@ impl PlayFilter {
                 return;
             }
             ' '..='?' => csi.dropped = true,
-            // No part of a sequence: terminals drop the sequence and print the character.
+            // Not part of a sequence: terminals drop the sequence and print the character.
             _ => return out.push(character),
         }
-        self.state = State::Csi(csi);
+        self.state = FilterState::Csi(csi);
     }
 
     fn finished_csi(&mut self, csi: &Csi, last: char, out: &mut String) {
@@ -186,9 +187,9 @@ impl PlayFilter {
             // Selective erase.
             ("", 'J' | 'K') if parameters.starts_with('?') => matches!(&parameters[1..], "" | "0" | "1" | "2"),
             ("" | " " | "!", _) if !numbers => false,
-            // Erasing the scrollback (3) would destroy what is not of the recording.
+            // Erasing the scrollback (3) would delete lines that are not part of the recording.
             ("", 'J') => matches!(parameters, "" | "0" | "1" | "2"),
-            // With more parameters: highlight tracking of the mouse; margins at the sides.
+            // With more parameters these mean mouse highlight tracking, and left and right margins.
             ("", 'T') => count <= 1,
             ("", 's' | 'u') => parameters.is_empty(),
             ("", '@'..='I' | 'K'..='M' | 'P' | 'S' | 'X' | 'Z' | '`' | 'a' | 'b' | 'd'..='f' | 'm' | 'r') => true,
@@ -200,9 +201,9 @@ impl PlayFilter {
             return;
         }
         match last {
-            'm' => self.left.colours = !matches!(parameters, "" | "0"),
-            'r' => self.left.margins = !parameters.is_empty(),
-            'q' => self.left.cursor_shape = !matches!(parameters, "" | "0"),
+            'm' => self.changes.colours = !matches!(parameters, "" | "0"),
+            'r' => self.changes.margins = !parameters.is_empty(),
+            'q' => self.changes.cursor_shape = !matches!(parameters, "" | "0"),
             _ => {}
         }
         out.push_str("\x1b[");
@@ -211,21 +212,21 @@ impl PlayFilter {
         out.push(last);
     }
 
-    /// Passes those of the modes that only concern the display.
+    /// Passes only modes that affect the display.
     fn modes(&mut self, parameters: &str, last: char, out: &mut String) {
         let set = last == 'h';
         let Some(private) = parameters.strip_prefix('?') else {
             if parameters == "4" {
-                self.left.insert = set;
+                self.changes.insert = set;
                 out.push_str(&format!("\x1b[4{last}"));
             }
             return;
         };
         for mode in private.split(';').filter_map(|mode| mode.parse::<u16>().ok()) {
             if DISPLAY_MODES.contains(&mode) {
-                self.left.modes.retain(|known| *known != mode);
-                if set != ON_AT_FIRST.contains(&mode) {
-                    self.left.modes.push(mode);
+                self.changes.modes.retain(|known| *known != mode);
+                if set != DEFAULT_ON_MODES.contains(&mode) {
+                    self.changes.modes.push(mode);
                 }
                 out.push_str(&format!("\x1b[?{mode}{last}"));
             }
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_dropped_with_all_that_is_in_them() {
+    fn strings_are_dropped_with_their_content() {
         for text in [
             "\x1b]52;c;aGk=\x07",
             "\x1b]52;c;aGk=\x1b\\",
@@ -279,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn the_terminal_is_asked_nothing_and_sends_nothing() {
+    fn no_query_or_input_mode_reaches_the_terminal() {
         let queries = "\x05 \x1bZ \x1b[c \x1b[0c \x1b[>c \x1b[=c \x1b[5n \x1b[6n \x1b[?6n \x1b[?1$p \x1b[4$p \x1b[>q \x1b[>0q \
             \x1b[x \x1b[18t \x1b[21t \x1b[14t \x1b[?u \x1b[?4m \x1b[1;1;1;1;1;1*y \x1b[?1;1;0S \x1b[1$w";
         let keys = "\x1b[?1h \x1b[?66h \x1b= \x1b> \x1b[?9h \x1b[?1000h \x1b[?1002h \x1b[?1003;1006h \x1b[?1004h \x1b[?2004h \
@@ -298,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn controls_of_the_second_set_begin_nothing() {
+    fn c1_controls_start_no_sequence() {
         assert_eq!(pass("a\u{9b}6n\u{9d}0;t\u{9c}\u{90}b"), "a6n0;tb");
     }
 
@@ -317,10 +318,10 @@ mod tests {
     }
 
     #[test]
-    fn the_terminal_is_left_as_it_was() {
+    fn the_terminal_state_is_restored() {
         let mut filter = PlayFilter::new();
         let _ = filter.pass("\x1b[31mred\x1b[m done\x1b[?25l\x1b[?25h\x1b[?1049h\x1b[?1049l\x1b[4h\x1b[4l");
-        assert_eq!(filter.finish(), "", "nothing is left to undo");
+        assert_eq!(filter.finish(), "", "there is nothing to undo");
         let _ = filter.pass("\x1b[?1049h\x1b[?25l\x1b[2;5r\x1b[31m\x1b(0\x1b[4 q\x1b]0;unfinished");
         let undone = filter.finish();
         assert_eq!(undone, "\x1b[?25h\x1b[?1049l\x1b[r\x1b[9999;1H\x1b[0 q\x1b(B\x1b)B\x0f\x1b[0m");
@@ -329,7 +330,7 @@ mod tests {
         assert_eq!(filter.pass("x"), "x", "an unfinished string does not swallow what follows");
     }
 
-    /// Pieces of which streams are made that reach every state.
+    /// Chunks from which streams are built that reach every state.
     const PIECES: [&str; 24] = [
         "\x1b", "[", "]", "P", "?", "1049", "25", ";", "h", "l", "m", "6n", "\x07", "\\", "é", "52;c;", "(", "0", " ",
         "q", "\x18", "\r", "\u{9b}", "c",
@@ -349,7 +350,7 @@ mod tests {
                 let passed = filter.pass(&stream[..at]) + &filter.pass(&stream[at..]);
                 prop_assert_eq!(end(&mut filter, passed), expected.clone(), "split at {} of {:?}", at, &stream);
             }
-            prop_assert_eq!(pass(&expected), expected.clone(), "what passed once passes again");
+            prop_assert_eq!(pass(&expected), expected.clone(), "filtered output passes unchanged");
         }
 
         #[test]

@@ -1,20 +1,20 @@
-//! JSON as asciicast wants it: on one line, and with nothing in it that a terminal would obey or a tool would take for
-//! the end of the line.
+//! Writes JSON for asciicast: on one line, without characters that a terminal would interpret or that tools may take
+//! for the end of a line.
 
-/// A string, quoted.
+/// Returns a quoted string.
 pub(super) fn string(text: &str) -> String {
     let mut quoted = String::new();
     push_string(text, &mut quoted);
     quoted
 }
 
-/// Writes a string, quoted.
+/// Appends a quoted string.
 pub(super) fn push_string(text: &str, into: &mut String) {
     into.reserve(text.len() + text.len() / 4 + 2);
     into.push('"');
     let mut plain_from = 0;
     for (at, first) in text.bytes().enumerate().filter(|(_, byte)| may_need_an_escape(*byte)) {
-        // Nothing that is looked for is within a character: `at` is where one begins.
+        // The bytes matched are always first bytes, so `at` is a character boundary.
         let Some(character) = text.get(at..).and_then(|rest| rest.chars().next()) else { continue };
         if first.is_ascii() || needs_an_escape(character) {
             into.push_str(&text[plain_from..at]);
@@ -26,12 +26,13 @@ pub(super) fn push_string(text: &str, into: &mut String) {
     into.push('"');
 }
 
-/// Sorts out quickly, by a character's first byte, what needs no closer look: nearly everything.
+/// Fast filter by a character's first byte: false for nearly all characters.
 fn may_need_an_escape(first: u8) -> bool {
     matches!(first, 0x00..=0x1f | b'"' | b'\\' | 0x7f | 0xc2 | 0xe2 | 0xef)
 }
 
-/// Of what is not ASCII: the format asks for whatever cannot be printed, and some tools end lines at the separators.
+/// True for non-ASCII characters to escape. The format requires it for unprintable characters, and some tools end lines
+/// at the separators.
 fn needs_an_escape(character: char) -> bool {
     matches!(character, '\u{80}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}')
 }
@@ -45,7 +46,7 @@ fn push_escape(character: char, into: &mut String) {
         '\t' => into.push_str("\\t"),
         '\u{8}' => into.push_str("\\b"),
         '\u{c}' => into.push_str("\\f"),
-        // All that is left lies in the first plane: four digits are enough.
+        // All remaining characters are in the basic plane, so four digits are enough.
         other => {
             into.push_str("\\u");
             let digits = [12, 8, 4, 0].map(|shift| (u32::from(other) >> shift) & 0xf);
@@ -54,7 +55,7 @@ fn push_escape(character: char, into: &mut String) {
     }
 }
 
-/// An object of those members that have a value, which is JSON already.
+/// Returns an object of the members that have a value. Values must be JSON.
 pub(super) fn object<'a>(members: impl IntoIterator<Item = (&'a str, Option<String>)>) -> String {
     let members: Vec<String> = members
         .into_iter()
@@ -63,7 +64,7 @@ pub(super) fn object<'a>(members: impl IntoIterator<Item = (&'a str, Option<Stri
     format!("{{{}}}", members.join(","))
 }
 
-/// An array of values, which are JSON already.
+/// Returns an array of values, which must be JSON.
 pub(super) fn array(values: impl IntoIterator<Item = String>) -> String {
     let values: Vec<String> = values.into_iter().collect();
     format!("[{}]", values.join(","))
@@ -75,7 +76,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_cannot_be_printed_is_escaped() {
+    fn unprintable_characters_are_escaped() {
         assert_eq!(
             string("a\"\\\n\r\t\u{8}\u{c}\0\x1b\x7f\u{9b}\u{2028}\u{feff}é日😀"),
             r#""a\"\\\n\r\t\b\f\u0000\u001b\u007f\u009b\u2028\ufeffé日😀""#

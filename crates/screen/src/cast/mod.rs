@@ -1,16 +1,16 @@
-//! Recordings of a terminal as asciicast, versions [2] and [3]: a line of JSON that describes the terminal, then a line
-//! for each thing that happened. [`Writer`] makes them, [`Cast`] reads them, [`screen_at`] shows a moment of one,
-//! [`Playback`] says when to show what, [`PlayFilter`] what of it may reach a terminal. Pure: no file, no clock.
+//! Terminal recordings in asciicast versions [2] and [3]: a header line of JSON, then a line for each event.
+//! [`CastWriter`] writes them, [`Cast`] reads them, [`screen_at`] reconstructs the screen at a time, [`Playback`]
+//! schedules the output and [`PlayFilter`] makes it safe for a terminal. Pure: no file, no clock.
 //!
 //! ```
 //! use std::time::Duration;
-//! use wh_screen::cast::{Cast, Event, Format, Header, Writer, screen_at};
+//! use wh_screen::cast::{Cast, CastEvent, CastFormat, CastHeader, CastWriter, screen_at};
 //! use wh_screen::{frame::Size, render};
 //!
-//! let mut writer = Writer::new(Format::V3, Header::new(Size { columns: 80, rows: 24 }));
+//! let mut writer = CastWriter::new(CastFormat::V3, CastHeader::new(Size { columns: 80, rows: 24 }));
 //! let mut file = writer.header();
-//! file.extend(writer.event(Duration::from_millis(1500), Event::Output(b"hello")));
-//! file.extend(writer.event(Duration::from_secs(2), Event::Exit(0)));
+//! file.extend(writer.event(Duration::from_millis(1500), CastEvent::Output(b"hello")));
+//! file.extend(writer.event(Duration::from_secs(2), CastEvent::Exit(0)));
 //! file.extend(writer.finish(Duration::from_secs(2)));
 //!
 //! let cast = Cast::parse(&file[..])?;
@@ -35,51 +35,51 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub use self::filter::PlayFilter;
-pub use self::playback::{InvalidSpeed, Playback, Speed, Step};
-pub use self::reader::{Cast, Dropped, LONGEST_LINE, ReadError, Recorded, What};
+pub use self::playback::{InvalidSpeed, Playback, PlaybackStep, Speed};
+pub use self::reader::{Cast, EventContent, MAX_CAST_LINE_BYTES, ReadError, TimedEvent, TruncatedLine};
 pub use self::screen::screen_at;
-pub use self::writer::{Event, Writer};
+pub use self::writer::{CastEvent, CastWriter};
 use crate::frame::Size;
 
-/// Times in a recording are rounded to this.
-pub const PRECISION: Duration = Duration::from_micros(1);
+/// Precision of times in a recording.
+pub const TIME_ROUNDING_INTERVAL: Duration = Duration::from_micros(1);
 
-/// The version of asciicast.
+/// Version of the asciicast format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Format {
-    /// What asciinema 2 writes, and most tools read. It has no exit status.
+pub enum CastFormat {
+    /// Written by asciinema 2 and supported by most tools. It has no exit status.
     V2,
-    /// What asciinema 3 writes.
+    /// Written by asciinema 3.
     #[default]
     V3,
 }
 
-/// What is known before anything happens.
+/// Metadata of a recording, written as its first line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Header {
-    /// The size at the start.
+pub struct CastHeader {
+    /// Initial size of the terminal.
     pub size: Size,
-    /// When the recording began, in seconds since 1970.
+    /// Start of the recording, in seconds since 1970.
     pub timestamp: Option<u64>,
-    /// No pause is to be played longer than this.
+    /// Maximum pause during playback.
     pub idle_limit: Option<Duration>,
-    /// The command that was recorded.
+    /// Command that was recorded.
     pub command: Option<String>,
-    /// What the recording is called.
+    /// Title of the recording.
     pub title: Option<String>,
-    /// What the program was told that its terminal is: `TERM`.
+    /// Value of `TERM` in the program's environment.
     pub terminal_type: Option<String>,
-    /// What the terminal says that it is. Version 2 has no place for it.
+    /// Name and version that the terminal reports. Version 3 only.
     pub terminal_version: Option<String>,
-    /// Variables of the program's environment, without `TERM`. Recorders are asked to keep `SHELL` and no other that
-    /// the user did not name: the environment holds secrets.
+    /// Variables of the program's environment, without `TERM`. Recorders should include only `SHELL` and variables that
+    /// the user named, since the environment holds secrets.
     pub environment: BTreeMap<String, String>,
-    /// For finding it again. Version 2 has no place for them.
+    /// Tags for search. Version 3 only.
     pub tags: Vec<String>,
 }
 
-impl Header {
-    /// Only what every recording must have.
+impl CastHeader {
+    /// Creates a header with the required fields only.
     pub fn new(size: Size) -> Self {
         Self {
             size,
@@ -95,8 +95,8 @@ impl Header {
     }
 }
 
-/// The nearest time that a recording can hold, in microseconds. Keeps the order of times, so that what happened by a
-/// moment is also recorded as having happened by it.
+/// Rounds a time to microseconds. Preserves the order of times, so that an event up to a time is also recorded as up to
+/// that time.
 fn to_microseconds(time: Duration) -> u64 {
     u64::try_from((time.as_nanos() + 500) / 1000).unwrap_or(u64::MAX)
 }

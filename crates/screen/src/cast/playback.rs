@@ -1,18 +1,18 @@
-//! When to show what, for someone who watches a recording.
+//! Playback schedule of a recording.
 
 use std::time::Duration;
 
-use super::{Cast, Recorded, What};
+use super::{Cast, EventContent, TimedEvent};
 
-/// How many times faster than it was recorded: more than 0.
+/// Playback speed as a factor above 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Speed(f64);
 
 impl Speed {
-    /// As it was recorded.
+    /// Recorded speed (factor 1).
     pub const NORMAL: Self = Self(1.0);
 
-    /// The speed, if it is one.
+    /// Creates a speed; `None` unless the factor is finite and above 0.
     pub fn new(times: f64) -> Option<Self> {
         (times.is_finite() && times > 0.0).then_some(Self(times))
     }
@@ -22,9 +22,9 @@ impl Speed {
     }
 }
 
-/// A speed at which nothing can be played.
+/// Error for text that is not a valid speed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("speed {0:?} is not a number above 0; write for example 2 or 0.5")]
+#[error("invalid speed {0:?}; give a number above 0, such as 2 or 0.5")]
 pub struct InvalidSpeed(pub String);
 
 impl std::str::FromStr for Speed {
@@ -35,35 +35,35 @@ impl std::str::FromStr for Speed {
     }
 }
 
-/// Something to show.
+/// Output to show at one time of the playback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step<'a> {
-    /// How long to wait since the step before.
+pub struct PlaybackStep<'a> {
+    /// Delay since the step before.
     pub delay: Duration,
-    /// The same, since the start. Waiting for this moment keeps the time that showing takes from adding up.
+    /// Time since the start of the playback. Waiting until this time keeps delays of the output from accumulating.
     pub at: Duration,
-    /// What the program wrote. Empty only in the last step, if the recording went on in silence.
+    /// Output of the program. Empty only in the last step, if the recording ended after a pause.
     pub bytes: &'a [u8],
 }
 
-/// The steps of a recording, in order. Only output is shown; input, marks and the exit are not, nor are resizes: the
-/// terminal that plays it has its own size.
+/// Iterates over the steps of a recording, in order. Only output is played. Input, markers, the exit status and resizes
+/// are skipped, since the playing terminal has its own size.
 #[derive(Debug, Clone)]
 pub struct Playback<'a> {
-    events: std::slice::Iter<'a, Recorded>,
+    events: std::slice::Iter<'a, TimedEvent>,
     speed: Speed,
     idle_limit: Duration,
-    /// What is left after the events.
+    /// Time of the end, until it has been played.
     end: Option<Duration>,
-    /// The last step's time as it was recorded.
+    /// Recorded time of the last step.
     recorded: Duration,
-    /// The last step's time as it is played.
+    /// Playback time of the last step.
     played: Duration,
 }
 
 impl<'a> Playback<'a> {
-    /// Plays it from the start. No pause is longer than the idle limit, or without one than the recording's own, if it
-    /// has one. The limit is in recorded time: at double speed the longest pause takes half of it.
+    /// Starts at the beginning. Pauses are shortened to `idle_limit`, or to the recording's own limit if it is `None`.
+    /// The limit is in recorded time: at double speed the longest pause takes half of it.
     pub fn new(cast: &'a Cast, speed: Speed, idle_limit: Option<Duration>) -> Self {
         Self {
             events: cast.events.iter(),
@@ -75,21 +75,21 @@ impl<'a> Playback<'a> {
         }
     }
 
-    fn step(&mut self, recorded: Duration, bytes: &'a [u8]) -> Step<'a> {
+    fn step(&mut self, recorded: Duration, bytes: &'a [u8]) -> PlaybackStep<'a> {
         let pause = recorded.saturating_sub(self.recorded).min(self.idle_limit);
         let delay = self.speed.shorten(pause);
         self.recorded = recorded;
         self.played = self.played.saturating_add(delay);
-        Step { delay, at: self.played, bytes }
+        PlaybackStep { delay, at: self.played, bytes }
     }
 }
 
 impl<'a> Iterator for Playback<'a> {
-    type Item = Step<'a>;
+    type Item = PlaybackStep<'a>;
 
-    fn next(&mut self) -> Option<Step<'a>> {
-        let output = self.events.find_map(|event| match &event.what {
-            What::Output(text) => Some((event.at, text.as_bytes())),
+    fn next(&mut self) -> Option<PlaybackStep<'a>> {
+        let output = self.events.find_map(|event| match &event.content {
+            EventContent::Output(text) => Some((event.at, text.as_bytes())),
             _ => None,
         });
         if let Some((at, bytes)) = output {

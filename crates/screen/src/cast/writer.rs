@@ -1,81 +1,82 @@
-//! Makes a recording, line by line. The caller owns the file and the clock.
+//! Writes a recording line by line. The caller owns the file and the clock.
 
 use std::time::Duration;
 
-use super::decoder::Decoder;
-use super::{Format, Header, json, to_microseconds};
+use super::decoder::Utf8Decoder;
+use super::{CastFormat, CastHeader, json, to_microseconds};
 use crate::frame::Size;
 
-/// Text beyond this many bytes goes on in another line, so that no line grows out of what readers take.
-const LONGEST_TEXT: usize = 1 << 20;
+/// Maximum bytes of text in a line. Longer text is split into several lines, so that readers accept each.
+const MAX_TEXT_BYTES: usize = 1 << 20;
 
-/// One thing that happened.
+/// Event to record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event<'a> {
-    /// The program wrote this.
+pub enum CastEvent<'a> {
+    /// Output of the program.
     Output(&'a [u8]),
-    /// The program was sent this. It may be a password: record it only for someone who asked for it.
+    /// Input to the program. It may contain passwords; record it only on request.
     Input(&'a [u8]),
-    /// The terminal has another size.
+    /// New size of the terminal.
     Resize(Size),
-    /// A place to find again, with its name or without one.
+    /// Marker, with a label that may be empty.
     Mark(&'a str),
-    /// The program has ended. Version 2 has no event for it: there nothing is written but what was held back.
+    /// Exit status of the program. Version 2 has no event for it, so only buffered text is written.
     Exit(i32),
 }
 
-/// Turns what happened into the lines of a recording. Every answer is whole lines, to be appended in order: a file that
-/// is cut between two answers is a valid recording.
+/// Converts events to the lines of a recording. Each result is complete lines, to be appended in order: a file that is
+/// truncated between two results is a valid recording.
 ///
-/// One event makes one line, with two exceptions. A character that the output or input ends within is held back until
-/// the rest of it comes, so an event that has nothing else makes no line; and very long text is cut into several lines of
-/// the same time. Events are not merged: a caller that gets output in small pieces may join those of a few milliseconds.
+/// Each event makes one line, with two exceptions. An incomplete character at the end of output or input is held back
+/// until the rest arrives, so an event with nothing else makes no line. Very long text is split into several lines with
+/// the same time. Events are not merged; a caller that gets output in small chunks may join those of a few
+/// milliseconds.
 #[derive(Debug)]
-pub struct Writer {
-    format: Format,
-    header: Header,
-    /// The time of the last line, in microseconds.
+pub struct CastWriter {
+    format: CastFormat,
+    header: CastHeader,
+    /// Time of the last line, in microseconds.
     written: u64,
-    output: Decoder,
-    input: Decoder,
+    output: Utf8Decoder,
+    input: Utf8Decoder,
 }
 
-impl Writer {
-    /// A recording of which nothing is written yet.
-    pub fn new(format: Format, header: Header) -> Self {
-        Self { format, header, written: 0, output: Decoder::default(), input: Decoder::default() }
+impl CastWriter {
+    /// Creates a writer; nothing is written yet.
+    pub fn new(format: CastFormat, header: CastHeader) -> Self {
+        Self { format, header, written: 0, output: Utf8Decoder::default(), input: Utf8Decoder::default() }
     }
 
-    /// The first line.
+    /// Returns the header line.
     #[must_use]
     pub fn header(&self) -> Vec<u8> {
         let mut line = match self.format {
-            Format::V2 => header_v2(&self.header),
-            Format::V3 => header_v3(&self.header),
+            CastFormat::V2 => header_v2(&self.header),
+            CastFormat::V3 => header_v3(&self.header),
         };
         line.push('\n');
         line.into_bytes()
     }
 
-    /// The lines for what happened `at` this long after the start. A time before the last one is taken for the last one:
-    /// a recording does not go backwards.
+    /// Returns the lines of an event at this time since the start. A time before the last event is replaced with the
+    /// time of that event, since time never decreases in a recording.
     #[must_use]
-    pub fn event(&mut self, at: Duration, event: Event<'_>) -> Vec<u8> {
+    pub fn event(&mut self, at: Duration, event: CastEvent<'_>) -> Vec<u8> {
         let mut lines = String::new();
         match event {
-            Event::Output(bytes) => {
+            CastEvent::Output(bytes) => {
                 let text = self.output.push(bytes);
                 self.text(at, 'o', &text, &mut lines);
             }
-            Event::Input(bytes) => {
+            CastEvent::Input(bytes) => {
                 let text = self.input.push(bytes);
                 self.text(at, 'i', &text, &mut lines);
             }
-            Event::Resize(size) => self.line(at, 'r', &size.to_string(), &mut lines),
-            Event::Mark(label) => self.line(at, 'm', label, &mut lines),
-            Event::Exit(status) => {
+            CastEvent::Resize(size) => self.line(at, 'r', &size.to_string(), &mut lines),
+            CastEvent::Mark(label) => self.line(at, 'm', label, &mut lines),
+            CastEvent::Exit(status) => {
                 self.flush(at, &mut lines);
-                if self.format == Format::V3 {
+                if self.format == CastFormat::V3 {
                     self.line(at, 'x', &status.to_string(), &mut lines);
                 }
             }
@@ -83,7 +84,7 @@ impl Writer {
         lines.into_bytes()
     }
 
-    /// The last lines: what was held back in the hope of the rest of a character.
+    /// Returns the last lines, with incomplete characters that were held back.
     #[must_use]
     pub fn finish(&mut self, at: Duration) -> Vec<u8> {
         let mut lines = String::new();
@@ -100,7 +101,7 @@ impl Writer {
     fn text(&mut self, at: Duration, code: char, text: &str, lines: &mut String) {
         let mut rest = text;
         while !rest.is_empty() {
-            let end = (0..=LONGEST_TEXT.min(rest.len())).rev().find(|end| rest.is_char_boundary(*end));
+            let end = (0..=MAX_TEXT_BYTES.min(rest.len())).rev().find(|end| rest.is_char_boundary(*end));
             let (piece, after) = rest.split_at(end.unwrap_or(rest.len()));
             self.line(at, code, piece, lines);
             rest = after;
@@ -110,9 +111,9 @@ impl Writer {
     fn line(&mut self, at: Duration, code: char, data: &str, lines: &mut String) {
         let now = to_microseconds(at).max(self.written);
         let time = match self.format {
-            Format::V2 => now,
-            // Both ends are rounded, not the distance: the intervals add up to the time, however many they are.
-            Format::V3 => now - self.written,
+            CastFormat::V2 => now,
+            // The absolute times are rounded, not the interval, so that the intervals add up to the exact time.
+            CastFormat::V3 => now - self.written,
         };
         self.written = now;
         let (seconds, microseconds) = (time / 1_000_000, time % 1_000_000);
@@ -122,7 +123,7 @@ impl Writer {
     }
 }
 
-fn header_v2(header: &Header) -> String {
+fn header_v2(header: &CastHeader) -> String {
     let terminal_type = header.terminal_type.as_ref().map(|value| ("TERM", value));
     let others = header.environment.iter().map(|(name, value)| (name.as_str(), value));
     json::object([
@@ -137,7 +138,7 @@ fn header_v2(header: &Header) -> String {
     ])
 }
 
-fn header_v3(header: &Header) -> String {
+fn header_v3(header: &CastHeader) -> String {
     let terminal = json::object([
         ("cols", Some(header.size.columns.to_string())),
         ("rows", Some(header.size.rows.to_string())),

@@ -1,39 +1,39 @@
-//! Where one thing ends and the next begins in a terminal's input: characters, controls, and ESC with what follows it.
+//! Splits terminal input into characters, controls and escape sequences.
 
-use wh_core::input::{Gesture, Key, KeyPress, Modifiers, unshifted};
+use wh_core::input::{Gesture, KeyCode, KeyPress, Modifiers, unshifted};
 
 use super::control;
 
 const ESCAPE: u8 = 0x1b;
 
-/// No control sequence that a terminal sends is as long; one that is has lost its end.
-const LONGEST_SEQUENCE: usize = 256;
+/// Maximum length of a control sequence. Terminals send none that long, so a longer one has lost its end.
+const MAX_SEQUENCE_BYTES: usize = 256;
 
-/// The next thing, and how many bytes it took.
+/// The next item, and its length in bytes.
 #[derive(Debug)]
-pub(super) struct Step {
+pub(super) struct InputToken {
     pub(super) taken: usize,
-    pub(super) found: Found,
+    pub(super) found: InputTokenKind,
 }
 
 #[derive(Debug)]
-pub(super) enum Found {
-    /// Nothing that anybody did.
+pub(super) enum InputTokenKind {
+    /// Input that is not a gesture.
     Nothing,
-    /// Characters typed.
+    /// Characters typed by the user.
     Text(String),
-    /// Anything else that was done.
+    /// Any other gesture.
     Gesture(Gesture),
-    /// A paste follows, up to its end marker.
+    /// Start of a paste.
     PasteBegins,
-    /// A string of the terminal follows.
+    /// Start of a string from the terminal.
     AnswerBegins,
-    /// A control sequence without an end in sight.
+    /// Start of a control sequence that exceeds the limit.
     Overlong,
 }
 
-impl Found {
-    pub(super) fn key(key: Key, modifiers: Modifiers) -> Self {
+impl InputTokenKind {
+    pub(super) fn key(key: KeyCode, modifiers: Modifiers) -> Self {
         match (key, KeyPress { key, modifiers }.text()) {
             (_, Some(typed)) => Self::Text(typed.to_string()),
             _ => Self::Gesture(Gesture::Key(canonical(key, modifiers))),
@@ -41,9 +41,10 @@ impl Found {
     }
 }
 
-/// One form for each press: a letter is its key, with shift beside it; of other characters shift is a part.
-fn canonical(key: Key, modifiers: Modifiers) -> KeyPress {
-    let Key::Char(character) = key else {
+/// Normalises a press. A letter is reported in its key's form with shift as a modifier; for other characters shift is
+/// part of the character.
+fn canonical(key: KeyCode, modifiers: Modifiers) -> KeyPress {
+    let KeyCode::Char(character) = key else {
         return KeyPress::new(key, modifiers);
     };
     let alone = Modifiers { ctrl: false, alt: false, ..modifiers };
@@ -52,90 +53,97 @@ fn canonical(key: Key, modifiers: Modifiers) -> KeyPress {
         Some(_) => typed.is_alphabetic(),
         None => modifiers.shift,
     };
-    KeyPress::new(Key::Char(typed), Modifiers { shift, ..modifiers })
+    KeyPress::new(KeyCode::Char(typed), Modifiers { shift, ..modifiers })
 }
 
 const ALT: Modifiers = Modifiers { alt: true, ..Modifiers::NONE };
 
-/// The next thing in `input`, which is not empty; `None` if more must come before it is known.
-pub(super) fn step(input: &[u8]) -> Option<Step> {
+/// Returns the next item of `input`, which must not be empty; `None` if it is incomplete.
+pub(super) fn step(input: &[u8]) -> Option<InputToken> {
     match input[0] {
         ESCAPE => escape(input),
         byte if byte < 0x20 || byte == 0x7f => {
             let (key, modifiers) = code(byte, Modifiers::NONE);
-            Some(Step { taken: 1, found: Found::key(key, modifiers) })
+            Some(InputToken { taken: 1, found: InputTokenKind::key(key, modifiers) })
         }
         _ => match character(input)? {
-            (taken, Some(typed)) => Some(Step { taken, found: Found::Text(typed.to_string()) }),
-            (taken, None) => Some(Step { taken, found: Found::Nothing }),
+            (taken, Some(typed)) => Some(InputToken { taken, found: InputTokenKind::Text(typed.to_string()) }),
+            (taken, None) => Some(InputToken { taken, found: InputTokenKind::Nothing }),
         },
     }
 }
 
-/// What waits, if it may be whole because nothing followed: ESC, or alt with a key that also begins something longer.
-pub(super) fn unfollowed(waiting: &[u8]) -> Option<Step> {
-    let alone = |taken, key, modifiers| Some(Step { taken, found: Found::key(key, modifiers) });
+/// Decodes incomplete input that may be complete because nothing followed: ESC, or alt with a key that also begins a
+/// longer sequence.
+pub(super) fn after_timeout(waiting: &[u8]) -> Option<InputToken> {
+    let alone = |taken, key, modifiers| Some(InputToken { taken, found: InputTokenKind::key(key, modifiers) });
     match *waiting {
-        [ESCAPE] | [ESCAPE, ESCAPE, b'['] => alone(1, Key::Escape, Modifiers::NONE),
-        [ESCAPE, ESCAPE] => alone(2, Key::Escape, ALT),
-        [ESCAPE, byte] if byte.is_ascii() => alone(2, Key::Char(byte.into()), ALT),
+        [ESCAPE] | [ESCAPE, ESCAPE, b'['] => alone(1, KeyCode::Escape, Modifiers::NONE),
+        [ESCAPE, ESCAPE] => alone(2, KeyCode::Escape, ALT),
+        [ESCAPE, byte] if byte.is_ascii() => alone(2, KeyCode::Char(byte.into()), ALT),
         _ => None,
     }
 }
 
-fn escape(input: &[u8]) -> Option<Step> {
+fn escape(input: &[u8]) -> Option<InputToken> {
     let follows = *input.get(1)?;
     let third = input.get(2).copied();
     match follows {
-        // A sequence that another cuts off at once was none.
-        b'[' if third == Some(ESCAPE) => Some(Step { taken: 2, found: Found::key(Key::Char('['), ALT) }),
+        // Followed by another sequence at once, this was alt and `[`.
+        b'[' if third == Some(ESCAPE) => {
+            Some(InputToken { taken: 2, found: InputTokenKind::key(KeyCode::Char('['), ALT) })
+        }
         b'[' => sequence(input),
         b'O' => Some(match control::after_ss3(third?) {
-            Some(key) => Step { taken: 3, found: Found::key(key, Modifiers::NONE) },
-            None => Step { taken: 2, found: Found::key(Key::Char('O'), ALT) },
+            Some(key) => InputToken { taken: 3, found: InputTokenKind::key(key, Modifiers::NONE) },
+            None => InputToken { taken: 2, found: InputTokenKind::key(KeyCode::Char('O'), ALT) },
         }),
-        // Strings begin like alt with a key, too. Those that terminals send go on like this.
-        b']' if third?.is_ascii_digit() => Some(Step { taken: 2, found: Found::AnswerBegins }),
+        // Strings begin like alt with a key. The ones that terminals send continue with these characters.
+        b']' if third?.is_ascii_digit() => Some(InputToken { taken: 2, found: InputTokenKind::AnswerBegins }),
         b'P' if third?.is_ascii_digit() || b">!$+".contains(&third?) => {
-            Some(Step { taken: 2, found: Found::AnswerBegins })
+            Some(InputToken { taken: 2, found: InputTokenKind::AnswerBegins })
         }
-        b'_' if third? == b'G' => Some(Step { taken: 2, found: Found::AnswerBegins }),
-        // Alt and shift+tab is the one sequence that has an ESC before it; before any other, it is the key.
+        b'_' if third? == b'G' => Some(InputToken { taken: 2, found: InputTokenKind::AnswerBegins }),
+        // Only alt+shift+tab has an ESC before a sequence; before any other sequence it is the escape key.
         ESCAPE => Some(match third? {
             b'[' if *input.get(3)? == b'Z' => {
-                Step { taken: 4, found: Found::key(Key::Tab, Modifiers { shift: true, ..ALT }) }
+                InputToken { taken: 4, found: InputTokenKind::key(KeyCode::Tab, Modifiers { shift: true, ..ALT }) }
             }
-            b'[' | b'O' => Step { taken: 1, found: Found::key(Key::Escape, Modifiers::NONE) },
-            _ => Step { taken: 2, found: Found::key(Key::Escape, ALT) },
+            b'[' | b'O' => InputToken { taken: 1, found: InputTokenKind::key(KeyCode::Escape, Modifiers::NONE) },
+            _ => InputToken { taken: 2, found: InputTokenKind::key(KeyCode::Escape, ALT) },
         }),
         byte if byte < 0x20 || byte == 0x7f => {
             let (key, modifiers) = code(byte, ALT);
-            Some(Step { taken: 2, found: Found::key(key, modifiers) })
+            Some(InputToken { taken: 2, found: InputTokenKind::key(key, modifiers) })
         }
         _ => Some(match character(&input[1..])? {
-            (taken, Some(typed)) => Step { taken: 1 + taken, found: Found::key(Key::Char(typed), ALT) },
-            (taken, None) => Step { taken: 1 + taken, found: Found::key(Key::Escape, Modifiers::NONE) },
+            (taken, Some(typed)) => {
+                InputToken { taken: 1 + taken, found: InputTokenKind::key(KeyCode::Char(typed), ALT) }
+            }
+            (taken, None) => {
+                InputToken { taken: 1 + taken, found: InputTokenKind::key(KeyCode::Escape, Modifiers::NONE) }
+            }
         }),
     }
 }
 
-/// The key of a control character, `held` being what is held beside.
-fn code(byte: u8, held: Modifiers) -> (Key, Modifiers) {
+/// Returns the key of a control character with the modifiers `held`.
+fn code(byte: u8, held: Modifiers) -> (KeyCode, Modifiers) {
     let ctrl = Modifiers { ctrl: true, ..held };
     match byte {
-        b'\r' => (Key::Enter, held),
-        // What our own side writes for it where no keyboard protocol is on.
-        b'\n' if !held.alt => (Key::Enter, Modifiers { shift: true, ..held }),
-        b'\t' => (Key::Tab, held),
-        0x7f => (Key::Backspace, held),
-        0x08 => (Key::Backspace, ctrl),
-        0x00 => (Key::Char(' '), ctrl),
-        0x01..=0x1a => (Key::Char(char::from(byte - 1 + b'a')), ctrl),
-        _ => (Key::Char(char::from(byte + b'@')), ctrl),
+        b'\r' => (KeyCode::Enter, held),
+        // Sent by `keys` for shift+enter without a keyboard protocol.
+        b'\n' if !held.alt => (KeyCode::Enter, Modifiers { shift: true, ..held }),
+        b'\t' => (KeyCode::Tab, held),
+        0x7f => (KeyCode::Backspace, held),
+        0x08 => (KeyCode::Backspace, ctrl),
+        0x00 => (KeyCode::Char(' '), ctrl),
+        0x01..=0x1a => (KeyCode::Char(char::from(byte - 1 + b'a')), ctrl),
+        _ => (KeyCode::Char(char::from(byte + b'@')), ctrl),
     }
 }
 
-/// The character at the front and its length, without a character if it is none that can be typed.
+/// Returns the length of the first character, and the character unless it is invalid or a control.
 fn character(input: &[u8]) -> Option<(usize, Option<char>)> {
     let front = &input[..input.len().min(4)];
     let valid = match std::str::from_utf8(front) {
@@ -147,31 +155,32 @@ fn character(input: &[u8]) -> Option<(usize, Option<char>)> {
     Some((typed.len_utf8(), Some(typed).filter(|typed| !typed.is_control())))
 }
 
-/// `ESC [`, parameters, intermediates, and a last byte. A control in the midst breaks it off.
-fn sequence(input: &[u8]) -> Option<Step> {
+/// Decodes `ESC [`, parameters, intermediates and a final byte. A control character aborts it.
+fn sequence(input: &[u8]) -> Option<InputToken> {
     match input[2..] {
-        // The Linux console's first five function keys, and the mouse as it was before it could count past 223.
-        [b'[', letter, ..] => return Some(Step { taken: 4, found: control::console(letter) }),
+        // The Linux console's first five function keys, and the old mouse encoding up to 223.
+        [b'[', letter, ..] => return Some(InputToken { taken: 4, found: control::console(letter) }),
         [b'[', ..] => return None,
         [b'M', button, column, row, ..] => {
-            return Some(Step { taken: 6, found: control::old_mouse(button, column, row) });
+            return Some(InputToken { taken: 6, found: control::old_mouse(button, column, row) });
         }
         [b'M', ..] => return None,
         _ => {}
     }
     let body = &input[2..];
     let Some(length) = body.iter().position(|byte| !matches!(byte, 0x20..=0x3f)) else {
-        return (body.len() > LONGEST_SEQUENCE).then_some(Step { taken: input.len(), found: Found::Overlong });
+        return (body.len() > MAX_SEQUENCE_BYTES)
+            .then_some(InputToken { taken: input.len(), found: InputTokenKind::Overlong });
     };
     let found = match body[length] {
-        0x40..=0x7e if length > LONGEST_SEQUENCE => Found::Nothing,
+        0x40..=0x7e if length > MAX_SEQUENCE_BYTES => InputTokenKind::Nothing,
         last @ 0x40..=0x7e => control::sequence(&body[..length], last),
-        _ => return Some(Step { taken: 2 + length, found: Found::Nothing }),
+        _ => return Some(InputToken { taken: 2 + length, found: InputTokenKind::Nothing }),
     };
-    Some(Step { taken: 2 + length + 1, found })
+    Some(InputToken { taken: 2 + length + 1, found })
 }
 
-/// How much of `input` belongs to a control sequence already given up, and whether it ended.
+/// Returns the number of bytes of `input` that belong to a skipped control sequence, and whether it ended.
 pub(super) fn rest_of_sequence(input: &[u8]) -> (usize, bool) {
     match input.iter().position(|byte| !matches!(byte, 0x20..=0x3f)) {
         Some(end) => (end + usize::from(matches!(input[end], 0x40..=0x7e)), true),
@@ -179,8 +188,8 @@ pub(super) fn rest_of_sequence(input: &[u8]) -> (usize, bool) {
     }
 }
 
-/// How much of `input` belongs to a string of the terminal, and whether it ended: with BEL, with `ESC \`, or because a
-/// control shows that somebody is typing. `None` if the next byte decides.
+/// Returns the number of bytes of `input` that belong to a string from the terminal, and whether it ended: with BEL,
+/// with `ESC \`, or because a control character shows that the user is typing. `None` if the next byte decides.
 pub(super) fn rest_of_answer(input: &[u8]) -> Option<(usize, bool)> {
     let Some(end) = input.iter().position(|byte| *byte < 0x20) else {
         return Some((input.len(), false));

@@ -1,11 +1,11 @@
-//! Bytes in, gestures out; and whatever our own encoders write comes back, however it is cut.
+//! Decodes fixed input and the output of the encoders, split anywhere.
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use wh_core::input::{Key, KeyPress, Modifiers, Mouse, MouseAction, MouseButton};
+use wh_core::input::{KeyCode, KeyPress, Modifiers, Mouse, MouseAction, MouseButton};
 
 use super::*;
-use crate::modes::{Modes, MouseEncoding, MouseTracking};
+use crate::modes::{MouseEncoding, MouseTracking, TerminalModes};
 use crate::{keys, mouse, paste};
 
 fn key(name: &str) -> Gesture {
@@ -24,7 +24,7 @@ fn gestures(decoded: Vec<Decoded>) -> Vec<Gesture> {
     decoded.into_iter().map(|decoded| decoded.gesture).collect()
 }
 
-/// All at once, and then nothing more.
+/// Decodes all bytes at once, followed by a timeout.
 fn decode(bytes: &[u8]) -> Vec<Gesture> {
     let mut decoder = Decoder::new();
     let mut decoded = decoder.feed(bytes);
@@ -33,7 +33,7 @@ fn decode(bytes: &[u8]) -> Vec<Gesture> {
     gestures(decoded)
 }
 
-/// Each byte alone, with characters joined again.
+/// Decodes each byte separately, and merges characters.
 fn decode_bytewise(bytes: &[u8]) -> Vec<Gesture> {
     let mut decoder = Decoder::new();
     let mut decoded: Vec<Decoded> = bytes.iter().flat_map(|byte| decoder.feed(&[*byte])).collect();
@@ -149,7 +149,7 @@ fn keys_of_the_newer_protocols_are_read() {
 }
 
 #[test]
-fn what_types_is_text() {
+fn presses_that_type_are_text() {
     for (bytes, typed) in [
         ("a", "a"),
         ("Hi, 日本 🙂", "Hi, 日本 🙂"),
@@ -171,7 +171,7 @@ fn what_types_is_text() {
 }
 
 #[test]
-fn what_the_terminal_says_itself_is_left_out() {
+fn terminal_reports_and_replies_are_dropped() {
     for bytes in [
         "\x1b[I",
         "\x1b[O",
@@ -221,7 +221,7 @@ fn escape_before_a_sequence_is_the_key() {
 }
 
 #[test]
-fn half_a_character_and_half_a_sequence_go_on_waiting() {
+fn partial_characters_and_sequences_stay_incomplete() {
     for (first, second, whole) in
         [(&b"\xf0\x9f"[..], &b"\x99\x82"[..], text("🙂")), (b"\x1b[1;", b"5C", key("ctrl+right"))]
     {
@@ -234,7 +234,7 @@ fn half_a_character_and_half_a_sequence_go_on_waiting() {
 }
 
 #[test]
-fn an_answer_without_an_end_does_not_swallow_what_is_typed() {
+fn an_unterminated_reply_does_not_swallow_typed_input() {
     assert_eq!(decode(b"\x1b]11;rgb\rls"), [key("enter"), text("ls")]);
     assert_eq!(decode(b"\x1b]11;rgb\x1b[A"), [key("up")]);
     let mut decoder = Decoder::new();
@@ -245,7 +245,7 @@ fn an_answer_without_an_end_does_not_swallow_what_is_typed() {
 }
 
 #[test]
-fn a_sequence_without_an_end_is_given_up() {
+fn an_endless_sequence_is_skipped() {
     let long = [b"\x1b[", "1;".repeat(5000).as_bytes(), b"Aok"].concat();
     assert_eq!(decode(&long), [text("ok")]);
     assert_eq!(decode_bytewise(&long), [text("ok")]);
@@ -254,7 +254,7 @@ fn a_sequence_without_an_end_is_given_up() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_passed_over() {
+fn invalid_bytes_are_skipped() {
     assert_eq!(decode(b"a\xffb\xc3(\x80\xe6\x97c"), [text("ab(c")]);
     assert_eq!(decode(b"\x1b\xffa"), [key("escape"), text("a")]);
     assert_eq!(decode("a\u{85}b".as_bytes()), [text("ab")]);
@@ -275,18 +275,18 @@ fn a_paste_is_bounded() {
     for _ in 0..10 {
         assert_eq!(decoder.feed("é".repeat(1 << 19).as_bytes()), []);
     }
-    let State::Paste(paste) = &decoder.state else { panic!("the paste is open") };
-    assert!(paste.bytes.len() <= LONGEST_PASTE + PASTE_END.len());
+    let DecoderState::Paste(paste) = &decoder.state else { panic!("the paste is open") };
+    assert!(paste.bytes.len() <= MAX_PASTE_BYTES + PASTE_END.len());
     assert_eq!(decoder.feed(b"\x1b[20"), []);
     let decoded = gestures(decoder.feed(b"1~b"));
     let [Gesture::Paste(pasted), after] = &decoded[..] else { panic!("a paste and a character") };
-    assert_eq!(pasted.len(), LONGEST_PASTE - 1);
+    assert_eq!(pasted.len(), MAX_PASTE_BYTES - 1);
     assert!(pasted.ends_with('é'));
     assert_eq!(*after, text("b"));
 }
 
 #[test]
-fn each_gesture_says_where_it_ended() {
+fn each_gesture_has_its_end_offset() {
     let mut decoder = Decoder::new();
     let ends = |decoded: Vec<Decoded>| decoded.iter().map(|decoded| decoded.end).collect::<Vec<_>>();
     assert_eq!(ends(decoder.feed(b"ab\x1b[Ac\x1b[I")), [2, 5, 6]);
@@ -307,32 +307,32 @@ fn any_modifiers() -> impl Strategy<Value = Modifiers> {
     any::<(bool, bool, bool)>().prop_map(|(ctrl, alt, shift)| Modifiers { ctrl, alt, shift })
 }
 
-/// Kitty gave the numbers of the private area to keys, so its characters cannot be told from them.
+/// Excludes the private use area, whose codes kitty assigned to keys.
 fn typeable(character: &char) -> bool {
     !character.is_control() && !('\u{e000}'..='\u{f8ff}').contains(character)
 }
 
 fn any_press() -> impl Strategy<Value = KeyPress> {
-    use Key::{Backspace, Delete, Down, End, Enter, Escape, Home, Insert, Left, PageDown, PageUp, Right, Tab, Up};
+    use KeyCode::{Backspace, Delete, Down, End, Enter, Escape, Home, Insert, Left, PageDown, PageUp, Right, Tab, Up};
     let named = [Enter, Escape, Tab, Backspace, Delete, Insert, Up, Down, Left, Right, Home, End, PageUp, PageDown];
     let key = prop_oneof![
         select(named.to_vec()),
-        (1u8..=12).prop_map(Key::Function),
-        any::<char>().prop_filter("typeable", typeable).prop_map(Key::Char),
-        (b' '..=b'~').prop_map(|byte| Key::Char(byte.into())),
+        (1u8..=12).prop_map(KeyCode::Function),
+        any::<char>().prop_filter("typeable", typeable).prop_map(KeyCode::Char),
+        (b' '..=b'~').prop_map(|byte| KeyCode::Char(byte.into())),
     ];
     (key, any_modifiers()).prop_map(|(key, modifiers)| KeyPress::new(key, modifiers))
 }
 
-fn any_modes() -> impl Strategy<Value = Modes> {
-    (0u8..32, 0u8..3, any::<bool>()).prop_map(|(kitty_keyboard, modify_other_keys, application_cursor)| Modes {
+fn any_modes() -> impl Strategy<Value = TerminalModes> {
+    (0u8..32, 0u8..3, any::<bool>()).prop_map(|(kitty_keyboard, modify_other_keys, application_cursor)| TerminalModes {
         kitty_keyboard,
         modify_other_keys,
         application_cursor,
         bracketed_paste: true,
         mouse: MouseTracking::Motion,
         mouse_encoding: MouseEncoding::Sgr,
-        ..Modes::default()
+        ..TerminalModes::default()
     })
 }
 
@@ -350,7 +350,7 @@ fn any_mouse() -> impl Strategy<Value = Mouse> {
     })
 }
 
-/// The bytes of a single gesture in pieces, with nothing after them.
+/// Decodes a single gesture in chunks, followed by a timeout.
 fn decode_cut(bytes: &[u8], cuts: &[usize]) -> Vec<Gesture> {
     let mut decoder = Decoder::new();
     let mut decoded = Vec::new();
@@ -377,18 +377,18 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn what_the_key_encoder_writes_comes_back(press in any_press(), modes in any_modes(), cuts in any_cuts()) {
+    fn encoded_keys_decode_to_the_same_press(press in any_press(), modes in any_modes(), cuts in any_cuts()) {
         let sent = keys::encode(&press, &modes);
         let decoded = decode_cut(&sent, &cuts);
-        // Where an encoding loses something, the press that comes back must be one that is written alike.
+        // If an encoding is lossy, the decoded press must be one that is encoded alike.
         let silent = match modes.kitty_keyboard & 2 {
             0 => modes,
-            _ => Modes { kitty_keyboard: modes.kitty_keyboard & !2, modify_other_keys: 0, ..modes },
+            _ => TerminalModes { kitty_keyboard: modes.kitty_keyboard & !2, modify_other_keys: 0, ..modes },
         };
         match (&decoded[..], press.text()) {
             ([Gesture::Text(typed)], Some(expected)) => prop_assert_eq!(typed, &expected.to_string()),
             ([Gesture::Text(typed)], None) => prop_assert_eq!(typed.as_bytes(), keys::encode(&press, &silent)),
-            // Two presses write it, in modes that have another code for one of them; either asks for a new line.
+            // Two presses encode to it, in modes with another code for one of them; either inserts a new line.
             ([Gesture::Key(_)], None) if sent == b"\n" => prop_assert_eq!(&decoded, &[key("shift+enter")]),
             ([Gesture::Key(decoded)], None) => {
                 prop_assert_eq!(keys::encode(decoded, &silent), keys::encode(&press, &silent), "{}", decoded);
@@ -399,8 +399,8 @@ proptest! {
 
     #[test]
     fn the_kitty_protocol_loses_nothing(press in any_press(), flags in 0u8..32, cuts in any_cuts()) {
-        let modes = Modes { kitty_keyboard: flags | 1, ..Modes::default() };
-        let everything = Modes { kitty_keyboard: 1 | 4 | 8 | 16, ..Modes::default() };
+        let modes = TerminalModes { kitty_keyboard: flags | 1, ..TerminalModes::default() };
+        let everything = TerminalModes { kitty_keyboard: 1 | 4 | 8 | 16, ..TerminalModes::default() };
         let decoded = decode_cut(&keys::encode(&press, &modes), &cuts);
         if let [Gesture::Key(decoded)] = &decoded[..] {
             prop_assert_eq!(keys::encode(decoded, &everything), keys::encode(&press, &everything));
@@ -410,7 +410,7 @@ proptest! {
     }
 
     #[test]
-    fn what_the_mouse_encoder_writes_comes_back(event in any_mouse(), modes in any_modes(), cuts in any_cuts()) {
+    fn encoded_mouse_events_decode_to_the_same_event(event in any_mouse(), modes in any_modes(), cuts in any_cuts()) {
         let wheel = !matches!(event.action, MouseAction::Press | MouseAction::Release | MouseAction::Move);
         let button = if wheel { MouseButton::None } else { event.button };
         if let Some(bytes) = mouse::encode(&event, &modes) {
@@ -419,7 +419,7 @@ proptest! {
     }
 
     #[test]
-    fn what_the_paste_encoder_writes_comes_back(
+    fn encoded_pastes_decode_to_the_same_text(
         text in prop_oneof![any::<String>(), "[a~\x1b\\[2015]*", "(\x1b?\\[20[01]~?|\n|x)*"], modes in any_modes(), cuts in any_cuts(),
     ) {
         let bytes = paste::encode(&text, &modes);
@@ -428,13 +428,13 @@ proptest! {
     }
 
     #[test]
-    fn text_comes_back(text in "\\PC*", cuts in any_cuts()) {
+    fn text_decodes_to_itself(text in "\\PC*", cuts in any_cuts()) {
         let expected: Vec<Gesture> = if text.is_empty() { vec![] } else { vec![Gesture::Text(text.clone())] };
         prop_assert_eq!(decode_cut(text.as_bytes(), &cuts), expected);
     }
 
     #[test]
-    fn cuts_change_nothing_and_typing_goes_on_after_anything(
+    fn splits_change_nothing_and_typing_works_after_any_input(
         bytes in prop_oneof![
             proptest::collection::vec(any::<u8>(), 0..64),
             proptest::collection::vec(select(b"\x1b[]OP<;:0123456789~uMmAZ\\\x07a\r\xc3\xa9".to_vec()), 0..64),

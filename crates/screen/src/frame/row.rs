@@ -1,4 +1,4 @@
-//! One row of a frame.
+//! Rows of a frame.
 
 use std::ops::Deref;
 use std::sync::OnceLock;
@@ -6,37 +6,37 @@ use std::sync::OnceLock;
 use super::Cell;
 use crate::render;
 
-/// The cells of one row. They do not change, so a row that stays as it is goes from frame to frame, and what it comes to
-/// as text and as bytes is worked out once for all of them.
+/// Immutable cells of one row. An unchanged row is shared between frames, and its text and escape sequences are
+/// computed once.
 #[derive(Debug)]
-pub struct Row {
+pub struct ScreenRow {
     cells: Box<[Cell]>,
-    drawn: OnceLock<Drawn>,
+    renderings: OnceLock<RowRenderings>,
 }
 
-/// What a row comes to.
+/// Cached renderings of a row.
 #[derive(Debug)]
-pub(crate) struct Drawn {
-    /// Its text, padded to the width.
+pub(crate) struct RowRenderings {
+    /// Text of the row, padded to the width.
     pub text: String,
-    /// The bytes that draw it, from and to a plain pen.
+    /// Escape sequences and text that draw the row, beginning and ending with the default style.
     pub ansi: String,
-    /// A number that two rows share if they look the same.
+    /// Hash of the visible content. Equal for rows that look the same.
     pub fingerprint: u64,
 }
 
-impl Row {
-    /// A row of these cells.
+impl ScreenRow {
+    /// Creates a row of these cells.
     pub fn new(cells: impl Into<Box<[Cell]>>) -> Self {
-        Self { cells: cells.into(), drawn: OnceLock::new() }
+        Self { cells: cells.into(), renderings: OnceLock::new() }
     }
 
-    pub(crate) fn drawn(&self) -> &Drawn {
-        self.drawn.get_or_init(|| render::draw(&self.cells))
+    pub(crate) fn renderings(&self) -> &RowRenderings {
+        self.renderings.get_or_init(|| render::draw(&self.cells))
     }
 }
 
-impl Deref for Row {
+impl Deref for ScreenRow {
     type Target = [Cell];
 
     fn deref(&self) -> &[Cell] {
@@ -44,10 +44,10 @@ impl Deref for Row {
     }
 }
 
-impl PartialEq for Row {
+impl PartialEq for ScreenRow {
     fn eq(&self, other: &Self) -> bool {
         self.cells == other.cells
     }
 }
 
-impl Eq for Row {}
+impl Eq for ScreenRow {}

@@ -1,10 +1,10 @@
-//! Keys in the kitty keyboard protocol, specified at <https://sw.kovidgoyal.net/kitty/keyboard-protocol/>. Where its
-//! text leaves a choice, this is what kitty itself sends.
+//! Encodes keys in the kitty keyboard protocol, specified at <https://sw.kovidgoyal.net/kitty/keyboard-protocol/>.
+//! Where the specification leaves a choice, this follows kitty.
 
-use wh_core::input::{Key, KeyPress, Modifiers, shifted, unshifted};
+use wh_core::input::{KeyCode, KeyPress, Modifiers, shifted, unshifted};
 
 use super::{Sequence, legacy, parameter};
-use crate::modes::Modes;
+use crate::modes::TerminalModes;
 
 const DISAMBIGUATE: u8 = 1;
 const EVENT_TYPES: u8 = 2;
@@ -12,13 +12,14 @@ const ALTERNATE_KEYS: u8 = 4;
 const ALL_KEYS: u8 = 8;
 const ASSOCIATED_TEXT: u8 = 16;
 
-/// What the program has asked for, at least one thing of it that takes keys out of the old encoding.
+/// Flags that the program has enabled, of which at least one changes the legacy encoding.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Enhancements(u8);
 
 impl Enhancements {
-    /// `None` if the old encoding holds: alternate keys and text only adorn sequences that other enhancements cause.
-    pub(super) fn asked_for(modes: &Modes) -> Option<Self> {
+    /// Returns the flags, or `None` if the legacy encoding applies: alternate keys and text only extend sequences
+    /// caused by other flags.
+    pub(super) fn enabled(modes: &TerminalModes) -> Option<Self> {
         let flags = modes.kitty_keyboard;
         (flags & (DISAMBIGUATE | EVENT_TYPES | ALL_KEYS) != 0).then_some(Self(flags))
     }
@@ -28,28 +29,28 @@ impl Enhancements {
     }
 }
 
-/// The bytes of a press, and of the release after it if the program wants those.
+/// Encodes a press, and its release if the program has enabled release events.
 pub(super) fn encode(press: &KeyPress, asked: Enhancements) -> Vec<u8> {
-    let Some(event) = Event::of(press) else {
+    let Some(event) = KittyEvent::of(press) else {
         return Vec::new();
     };
     let mut bytes = match plain(press, asked) {
         Some(bytes) => bytes,
-        None => event.write(asked, Moment::Press),
+        None => event.write(asked, KittyEventKind::Press),
     };
-    if asked.has(EVENT_TYPES) && (asked.has(ALL_KEYS) || !outlives_a_crash(press.key)) {
-        bytes.extend(event.write(asked, Moment::Release));
+    if asked.has(EVENT_TYPES) && (asked.has(ALL_KEYS) || !keeps_legacy_encoding(press.key)) {
+        bytes.extend(event.write(asked, KittyEventKind::Release));
     }
     bytes
 }
 
-/// Keys that stay as they were until all keys are asked for, so that a person can type `reset` and enter after a program
-/// has died without taking its wishes back.
-fn outlives_a_crash(key: Key) -> bool {
-    matches!(key, Key::Enter | Key::Tab | Key::Backspace)
+/// Keys that keep their legacy encoding until all keys are reported as sequences, so that a user can type `reset` and
+/// enter after a program has crashed without disabling the protocol.
+fn keeps_legacy_encoding(key: KeyCode) -> bool {
+    matches!(key, KeyCode::Enter | KeyCode::Tab | KeyCode::Backspace)
 }
 
-/// The press in the old encoding, where the enhancements leave it there.
+/// Encodes a press in the legacy encoding, unless the flags require a sequence for it.
 fn plain(press: &KeyPress, asked: Enhancements) -> Option<Vec<u8>> {
     if asked.has(ALL_KEYS) {
         return None;
@@ -59,28 +60,28 @@ fn plain(press: &KeyPress, asked: Enhancements) -> Option<Vec<u8>> {
     }
     let modified = !press.modifiers.is_empty();
     let stays = match press.key {
-        key if outlives_a_crash(key) => !modified,
-        Key::Escape => !modified && !asked.has(DISAMBIGUATE),
-        Key::Char(character) => !asked.has(DISAMBIGUATE) && has_a_code(character, press.modifiers),
+        key if keeps_legacy_encoding(key) => !modified,
+        KeyCode::Escape => !modified && !asked.has(DISAMBIGUATE),
+        KeyCode::Char(character) => !asked.has(DISAMBIGUATE) && has_legacy_code(character, press.modifiers),
         _ => false,
     };
-    stays.then(|| legacy::encode(press, &Modes::default()))
+    stays.then(|| legacy::encode(press, &TerminalModes::default()))
 }
 
-/// Whether the old encoding has a code for this command that does not lose a modifier.
-fn has_a_code(character: char, modifiers: Modifiers) -> bool {
+/// True if the legacy encoding can represent this key with all of its modifiers.
+fn has_legacy_code(character: char, modifiers: Modifiers) -> bool {
     let lost = modifiers.ctrl && modifiers.shift && character.is_ascii_alphabetic();
     character.is_ascii() && !lost
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Moment {
+enum KittyEventKind {
     Press,
     Release,
 }
 
-/// A key event with all that the protocol can say of it.
-struct Event {
+/// A key event with every field of the protocol.
+struct KittyEvent {
     number: u32,
     terminator: char,
     shifted: Option<char>,
@@ -88,16 +89,16 @@ struct Event {
     text: Option<char>,
 }
 
-impl Event {
+impl KittyEvent {
     fn of(press: &KeyPress) -> Option<Self> {
         let (number, terminator) = match press.key {
-            Key::Char(character) => return Some(Self::of_character(character, press)),
-            Key::Escape => (27, 'u'),
-            Key::Enter => (13, 'u'),
-            Key::Tab => (9, 'u'),
-            Key::Backspace => (127, 'u'),
-            // Its old code would read as the answer to a question for the cursor's position.
-            Key::Function(3) => (13, '~'),
+            KeyCode::Char(character) => return Some(Self::of_character(character, press)),
+            KeyCode::Escape => (27, 'u'),
+            KeyCode::Enter => (13, 'u'),
+            KeyCode::Tab => (9, 'u'),
+            KeyCode::Backspace => (127, 'u'),
+            // Its legacy sequence is ambiguous with a cursor position report.
+            KeyCode::Function(3) => (13, '~'),
             key => match Sequence::of(key)? {
                 Sequence::Letter(letter) => (1, letter),
                 Sequence::Tilde(number) => (number, '~'),
@@ -106,7 +107,7 @@ impl Event {
         Some(Self { number, terminator, shifted: None, modifiers: press.modifiers, text: None })
     }
 
-    /// A key is named by its unshifted character, whichever of its two the caller named.
+    /// Identifies a key by its unshifted character, even if the press names the shifted one.
     fn of_character(character: char, press: &KeyPress) -> Self {
         let unshifted = unshifted(character);
         let key = unshifted.unwrap_or(character);
@@ -120,16 +121,16 @@ impl Event {
         }
     }
 
-    /// `CSI number:shifted ; modifiers:event ; text terminator`, with every field left out that says nothing.
-    fn write(&self, asked: Enhancements, moment: Moment) -> Vec<u8> {
+    /// Encodes `CSI number:shifted ; modifiers:event ; text terminator`, omitting empty fields.
+    fn write(&self, asked: Enhancements, moment: KittyEventKind) -> Vec<u8> {
         let shifted = self.shifted.filter(|_| asked.has(ALTERNATE_KEYS));
-        let embedded = asked.has(ASSOCIATED_TEXT) && moment == Moment::Press;
+        let embedded = asked.has(ASSOCIATED_TEXT) && moment == KittyEventKind::Press;
         let text = self.text.filter(|_| embedded);
 
         let modifiers = match (moment, parameter(self.modifiers)) {
-            (Moment::Press, 1) => String::new(),
-            (Moment::Press, modifiers) => modifiers.to_string(),
-            (Moment::Release, modifiers) => format!("{modifiers}:3"),
+            (KittyEventKind::Press, 1) => String::new(),
+            (KittyEventKind::Press, modifiers) => modifiers.to_string(),
+            (KittyEventKind::Release, modifiers) => format!("{modifiers}:3"),
         };
         let text = text.map(|text| format!(";{}", u32::from(text)));
         let text = text.unwrap_or_default();

@@ -1,39 +1,39 @@
-//! Keys as xterm sends them, with its modifyOtherKeys. Specified by xterm's ctlseqs and "modified keys" pages; with
-//! metaSendsEscape on, a PC keyboard, and a backspace key that sends DEL, as every distribution sets it up.
+//! Encodes keys as xterm does, with modifyOtherKeys. Specified by xterm's ctlseqs and "modified keys" pages, with
+//! metaSendsEscape enabled, a PC keyboard, and a backspace key that sends DEL.
 
-use wh_core::input::{Key, KeyPress, Modifiers, shifted, unshifted};
+use wh_core::input::{KeyCode, KeyPress, Modifiers, shifted, unshifted};
 
 use super::{ESCAPE, Sequence, parameter};
-use crate::modes::Modes;
+use crate::modes::TerminalModes;
 
-pub(super) fn encode(press: &KeyPress, modes: &Modes) -> Vec<u8> {
+pub(super) fn encode(press: &KeyPress, modes: &TerminalModes) -> Vec<u8> {
     if let Some((code, modifiers)) = other_key(press, modes.modify_other_keys) {
         return format!("\x1b[27;{};{code}~", parameter(modifiers)).into_bytes();
     }
     let Modifiers { ctrl, alt, shift } = press.modifiers;
     match press.key {
-        Key::Char(character) => {
+        KeyCode::Char(character) => {
             let typed = typed(character, shift);
             match control(typed).filter(|_| ctrl) {
                 Some(byte) => meta(alt, &[byte]),
                 None => meta(alt, typed.encode_utf8(&mut [0; 4]).as_bytes()),
             }
         }
-        // Shift has no code here. A carriage return would submit where the caller asked for a new line, so it is a line
-        // feed: programs that tell the two apart take it for a new line, the others for enter.
-        Key::Enter if shift && !ctrl && !alt => vec![b'\n'],
-        Key::Enter => meta(alt, b"\r"),
-        Key::Escape => meta(alt, &[ESCAPE]),
-        Key::Tab if shift => meta(alt, b"\x1b[Z"),
-        Key::Tab => meta(alt, b"\t"),
-        Key::Backspace if ctrl => meta(alt, b"\x08"),
-        Key::Backspace => meta(alt, b"\x7f"),
+        // Shift+enter has no legacy code. A carriage return would submit where the caller wants a new line, so it is a
+        // line feed: programs that distinguish the two insert a new line, the others treat it as enter.
+        KeyCode::Enter if shift && !ctrl && !alt => vec![b'\n'],
+        KeyCode::Enter => meta(alt, b"\r"),
+        KeyCode::Escape => meta(alt, &[ESCAPE]),
+        KeyCode::Tab if shift => meta(alt, b"\x1b[Z"),
+        KeyCode::Tab => meta(alt, b"\t"),
+        KeyCode::Backspace if ctrl => meta(alt, b"\x08"),
+        KeyCode::Backspace => meta(alt, b"\x7f"),
         key => sequence(key, press.modifiers, modes.application_cursor),
     }
 }
 
-/// What the ctrl key makes of a character, by the rule that terminals inherited from the VT100; `None` where it makes
-/// nothing and the character goes out as it is.
+/// Returns the control character for ctrl with a character, by the rule of the VT100; `None` if there is none and the
+/// character is sent unchanged.
 pub(super) fn control(character: char) -> Option<u8> {
     let byte = u8::try_from(character).ok()?;
     Some(match byte {
@@ -46,8 +46,8 @@ pub(super) fn control(character: char) -> Option<u8> {
     })
 }
 
-/// The code and modifiers of a press that modifyOtherKeys takes out of the old encoding: at level 1 those that had no
-/// code of their own in it, at level 2 nearly all that are modified.
+/// Returns the code and modifiers of a press that modifyOtherKeys reports as a sequence: at level 1 presses without an
+/// unambiguous legacy code, at level 2 nearly all with modifiers.
 fn other_key(press: &KeyPress, level: u8) -> Option<(u32, Modifiers)> {
     if level == 0 || press.modifiers.is_empty() {
         return None;
@@ -55,14 +55,15 @@ fn other_key(press: &KeyPress, level: u8) -> Option<(u32, Modifiers)> {
     let everything = level >= 2;
     let Modifiers { ctrl, alt, shift } = press.modifiers;
     let code = match press.key {
-        Key::Char(character) => return other_character(character, press.modifiers, everything),
-        Key::Enter => (everything || shift || !alt).then_some(13),
-        Key::Tab if alt => everything.then_some(9),
-        Key::Tab => ctrl.then_some(9),
-        Key::Escape => everything.then_some(27),
-        // The byte that the key would send: ctrl turns DEL into BS, which is a code, and the only one to stay.
-        Key::Backspace if ctrl => (everything && (alt || shift)).then_some(8),
-        Key::Backspace => everything.then_some(127),
+        KeyCode::Char(character) => return other_character(character, press.modifiers, everything),
+        KeyCode::Enter => (everything || shift || !alt).then_some(13),
+        KeyCode::Tab if alt => everything.then_some(9),
+        KeyCode::Tab => ctrl.then_some(9),
+        KeyCode::Escape => everything.then_some(27),
+        // Reports the byte that the key would send, which ctrl changes from DEL to BS. Ctrl+backspace alone keeps its
+        // legacy code.
+        KeyCode::Backspace if ctrl => (everything && (alt || shift)).then_some(8),
+        KeyCode::Backspace => everything.then_some(127),
         _ => None,
     };
     code.map(|code| (code, press.modifiers))
@@ -74,7 +75,7 @@ fn other_character(character: char, modifiers: Modifiers, everything: bool) -> O
     let taken = match (ctrl || alt, everything) {
         (true, true) => true,
         (true, false) => ctrl && control(typed).is_none(),
-        // Shift alone is in the character already, but xterm reports it for all that ctrl could turn into a code.
+        // Shift alone is already part of the character, but xterm reports it for all characters that ctrl could change.
         (false, true) => matches!(typed, ' ' | '@'..='\x7f'),
         (false, false) => false,
     };
@@ -89,9 +90,9 @@ fn typed(character: char, shift: bool) -> char {
     }
 }
 
-/// A cursor, editing or function key. Application mode is for the unmodified cursor keys alone, and F1 to F4 are in it
-/// always: SS3 takes no parameters.
-fn sequence(key: Key, modifiers: Modifiers, application_cursor: bool) -> Vec<u8> {
+/// Encodes a cursor, editing or function key. Without modifiers, F1 to F4 use SS3, and so do cursor keys in application
+/// mode. With modifiers no key does, since SS3 takes no parameters.
+fn sequence(key: KeyCode, modifiers: Modifiers, application_cursor: bool) -> Vec<u8> {
     let modified = !modifiers.is_empty();
     let parameter = parameter(modifiers);
     match Sequence::of(key) {
@@ -107,7 +108,7 @@ fn sequence(key: Key, modifiers: Modifiers, application_cursor: bool) -> Vec<u8>
     .into_bytes()
 }
 
-/// Alt is an escape before the bytes of the key.
+/// Prefixes the key's bytes with ESC if alt is held.
 fn meta(alt: bool, bytes: &[u8]) -> Vec<u8> {
     let prefix: &[u8] = if alt { &[ESCAPE] } else { &[] };
     [prefix, bytes].concat()

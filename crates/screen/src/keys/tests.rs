@@ -1,4 +1,4 @@
-//! Byte for byte what each press sends in each mode.
+//! Exact bytes of each press in each mode.
 
 mod kitty;
 mod legacy;
@@ -7,10 +7,10 @@ use proptest::prelude::*;
 
 use super::*;
 
-const LEGACY: Modes = modes(0, 0);
+const LEGACY: TerminalModes = modes(0, 0);
 
-const fn modes(kitty_keyboard: u8, modify_other_keys: u8) -> Modes {
-    Modes {
+const fn modes(kitty_keyboard: u8, modify_other_keys: u8) -> TerminalModes {
+    TerminalModes {
         application_cursor: false,
         application_keypad: false,
         bracketed_paste: false,
@@ -24,20 +24,20 @@ const fn modes(kitty_keyboard: u8, modify_other_keys: u8) -> Modes {
     }
 }
 
-fn sent(name: &str, modes: &Modes) -> String {
+fn sent(name: &str, modes: &TerminalModes) -> String {
     let press: KeyPress = name.parse().unwrap_or_else(|error| panic!("{error}"));
     String::from_utf8(encode(&press, modes)).expect("keys are sent as UTF-8")
 }
 
 #[track_caller]
-fn check(modes: &Modes, table: &[(&str, &str)]) {
+fn check(modes: &TerminalModes, table: &[(&str, &str)]) {
     for (name, expected) in table {
         let sent = sent(name, modes);
         assert_eq!(sent, *expected, "{name} sends {sent:?}");
     }
 }
 
-/// The keys whose codes are sequences: alone, and with ctrl.
+/// Keys whose codes are sequences: alone, and with ctrl.
 const FUNCTIONS: [(&str, &str, &str); 22] = [
     ("insert", "\x1b[2~", "\x1b[2;5~"),
     ("delete", "\x1b[3~", "\x1b[3;5~"),
@@ -77,7 +77,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_typed_is_sent_unless_all_keys_are_asked_for(press in any_press(), kitty in 0u8..8) {
+    fn text_is_sent_unless_all_keys_are_enabled(press in any_press(), kitty in 0u8..8) {
         if let Some(text) = press.text() {
             let sent = encode(&press, &modes(kitty, 0));
             prop_assert!(sent.starts_with(text.to_string().as_bytes()));
@@ -97,11 +97,11 @@ proptest! {
         first in any_press(), second in any_press(), kitty in 0u8..32,
     ) {
         let modes = modes(kitty | 1, 0);
-        // A capital and shift with its letter are one press, named in two ways.
+        // A capital letter, and shift with its letter, are the same press.
         let alike = first.text().is_some() && first.text() == second.text();
         if first != second && !alike && encode(&first, &modes) == encode(&second, &modes) {
             let symbols = [first.key, second.key].map(|key| match key {
-                Key::Char(symbol) => wh_core::input::unshifted(symbol).unwrap_or(symbol),
+                KeyCode::Char(symbol) => wh_core::input::unshifted(symbol).unwrap_or(symbol),
                 _ => '\0',
             });
             prop_assert!(symbols[0] != '\0' && symbols[0] == symbols[1], "{first} {second}");

@@ -1,10 +1,10 @@
-//! Box drawing, U+2500 to U+257F, and the few lines elsewhere that join it.
+//! Shapes of box drawing characters, U+2500 to U+257F, and of the few other lines that connect to them.
 
-use crate::picture::Grid;
+use crate::picture::CellMetrics;
 use crate::picture::shapes::{Area, Segment, Shape, polygon};
 
-/// What goes from the middle of a cell to its left, upper, right and lower edge: 0 nothing, 1 a thin line, 2 a thick
-/// one, 3 two thin ones. In the order of the code points; all nothing where the character is not made of such arms.
+/// Lines from the centre of a cell to its left, upper, right and lower edge: 0 none, 1 thin, 2 thick, 3 double. In the
+/// order of the code points; all 0 for characters that do not consist of such lines.
 #[rustfmt::skip]
 const ARMS: [[u8; 4]; 128] = [
     *b"1010", *b"2020", *b"0101", *b"0202", *b"0000", *b"0000", *b"0000", *b"0000", // ─━│┃┄┅┆┇
@@ -25,32 +25,32 @@ const ARMS: [[u8; 4]; 128] = [
     *b"2000", *b"0200", *b"0020", *b"0002", *b"1020", *b"0102", *b"2010", *b"0201", // ╸╹╺╻╼╽╾╿
 ];
 
-/// The shapes of a box drawing character.
-pub(super) fn shapes(character: char, grid: Grid) -> Option<Vec<Shape>> {
+/// Returns the shapes of a box drawing character.
+pub(super) fn shapes(character: char, metrics: CellMetrics) -> Option<Vec<Shape>> {
     match character {
-        '┄' | '┅' | '┆' | '┇' => Some(dashes(character, 3, grid)),
-        '┈' | '┉' | '┊' | '┋' => Some(dashes(character, 4, grid)),
-        '╌' | '╍' | '╎' | '╏' => Some(dashes(character, 2, grid)),
-        '╭' | '╮' | '╯' | '╰' => Some(arc(character, grid)),
-        '╱' => Some(vec![diagonal(grid, false)]),
-        '╲' => Some(vec![diagonal(grid, true)]),
-        '╳' => Some(vec![diagonal(grid, false), diagonal(grid, true)]),
-        '\u{2500}'..='\u{257f}' => ARMS.get(character as usize - 0x2500).map(|arms| tiles(*arms, grid)),
-        '⎺' | '⎻' | '⎼' | '⎽' => Some(scan_line(character as i32 - 0x23ba, grid)),
-        '⎿' => Some(hook(grid)),
+        '┄' | '┅' | '┆' | '┇' => Some(dashes(character, 3, metrics)),
+        '┈' | '┉' | '┊' | '┋' => Some(dashes(character, 4, metrics)),
+        '╌' | '╍' | '╎' | '╏' => Some(dashes(character, 2, metrics)),
+        '╭' | '╮' | '╯' | '╰' => Some(arc(character, metrics)),
+        '╱' => Some(vec![diagonal(metrics, false)]),
+        '╲' => Some(vec![diagonal(metrics, true)]),
+        '╳' => Some(vec![diagonal(metrics, false), diagonal(metrics, true)]),
+        '\u{2500}'..='\u{257f}' => ARMS.get(character as usize - 0x2500).map(|arms| tiles(*arms, metrics)),
+        '⎺' | '⎻' | '⎼' | '⎽' => Some(scan_line(character as i32 - 0x23ba, metrics)),
+        '⎿' => Some(hook(metrics)),
         _ => None,
     }
 }
 
-/// Where the five bands of a cell end that lines can lie in: before, first line of two, middle, second line, after. A
-/// thin line fills the middle one, a thick line all three, a double line the two beside it.
+/// Returns the boundaries of the five bands of a cell: before, first line of two, middle, second line, after. A thin
+/// line fills the middle band, a thick line all three, a double line the two beside it.
 fn bands(length: i32, stroke: i32) -> [i32; 6] {
     let middle = (length - stroke) / 2;
     [0, middle - stroke, middle, middle + stroke, middle + 2 * stroke, length]
 }
 
-/// Arms, as the bands that they fill across and down.
-fn tiles(arms: [u8; 4], grid: Grid) -> Vec<Shape> {
+/// Converts arms to the bands that they fill across and down.
+fn tiles(arms: [u8; 4], metrics: CellMetrics) -> Vec<Shape> {
     let mut filled = [[false; 5]; 5];
     for (direction, weight) in arms.into_iter().enumerate() {
         let ends = ends(arms, direction);
@@ -73,11 +73,11 @@ fn tiles(arms: [u8; 4], grid: Grid) -> Vec<Shape> {
             }
         }
     }
-    areas(&filled, bands(grid.width, grid.stroke), bands(grid.height, grid.stroke))
+    areas(&filled, bands(metrics.width, metrics.stroke), bands(metrics.height, metrics.stroke))
 }
 
-/// The band in which an arm ends, counted from its own edge: for the first line of a double arm, for a single line, for
-/// the second line.
+/// Returns the band in which an arm ends, counted from its own edge: for the first line of a double arm, for a single
+/// line, and for the second line.
 fn ends(arms: [u8; 4], direction: usize) -> [usize; 3] {
     let opposite = arms[(direction + 2) % 4];
     // The arms to the left and right, or above and below.
@@ -86,7 +86,7 @@ fn ends(arms: [u8; 4], direction: usize) -> [usize; 3] {
     let single = if opposite != b'0' {
         2
     } else if sides == [b'3', b'3'] {
-        // The nearer of two lines that pass is where it stops.
+        // It stops at the nearer of two crossing lines.
         0
     } else if sides.contains(&b'2') || sides.contains(&b'3') {
         3
@@ -101,7 +101,7 @@ fn ends(arms: [u8; 4], direction: usize) -> [usize; 3] {
     [double(first, second), single, double(second, first)]
 }
 
-/// Filled bands as few rectangles.
+/// Converts filled bands to as few rectangles as possible.
 fn areas(filled: &[[bool; 5]; 5], xs: [i32; 6], ys: [i32; 6]) -> Vec<Shape> {
     let mut areas: Vec<Area> = Vec::new();
     for (row, bands) in filled.iter().enumerate() {
@@ -123,13 +123,13 @@ fn areas(filled: &[[bool; 5]; 5], xs: [i32; 6], ys: [i32; 6]) -> Vec<Shape> {
     areas.into_iter().map(Shape::Area).collect()
 }
 
-/// A line in `count` pieces, each with half a gap before and after, so that cells continue each other.
-fn dashes(character: char, count: i32, grid: Grid) -> Vec<Shape> {
-    // In each group the code points go thin across, thick across, thin down, thick down.
+/// Returns a line of `count` dashes, each with half a gap before and after, so that adjacent cells connect.
+fn dashes(character: char, count: i32, metrics: CellMetrics) -> Vec<Shape> {
+    // The code points of each group are: thin horizontal, thick horizontal, thin vertical, thick vertical.
     let kind = character as u32 % 4;
     let (thick, down) = (kind % 2 == 1, kind >= 2);
-    let (length, breadth) = if down { (grid.height, grid.width) } else { (grid.width, grid.height) };
-    let bands = bands(breadth, grid.stroke);
+    let (length, breadth) = if down { (metrics.height, metrics.width) } else { (metrics.width, metrics.height) };
+    let bands = bands(breadth, metrics.stroke);
     let (near, far) = if thick { (bands[1], bands[4]) } else { (bands[2], bands[3]) };
     let gap = (length / count / 3).max(1);
     (0..count)
@@ -145,17 +145,18 @@ fn dashes(character: char, count: i32, grid: Grid) -> Vec<Shape> {
         .collect()
 }
 
-/// A quarter of a ring, and straight on to the middles of two edges: the pixels there are those of a straight line.
-fn arc(character: char, grid: Grid) -> Vec<Shape> {
-    /// How far the handles of a cubic curve go to make a quarter of a circle.
+/// Returns a rounded corner: a quarter of a ring, and straight lines to the middles of two edges, with the pixels of a
+/// normal line.
+fn arc(character: char, metrics: CellMetrics) -> Vec<Shape> {
+    /// Length of a cubic curve's handles for a quarter of a circle with radius 1.
     const HANDLE: f32 = 0.552_285;
-    let (xs, ys) = (bands(grid.width, grid.stroke), bands(grid.height, grid.stroke));
+    let (xs, ys) = (bands(metrics.width, metrics.stroke), bands(metrics.height, metrics.stroke));
     let (to_right, to_bottom) = (matches!(character, '╭' | '╰'), matches!(character, '╭' | '╮'));
-    // The outer radius goes from the far side of the one line to near the edge of the cell.
-    let radius = if to_right { grid.width - xs[2] } else { xs[3] } - grid.stroke;
+    // The outer radius reaches from the far side of one line to near the edge of the cell.
+    let radius = if to_right { metrics.width - xs[2] } else { xs[3] } - metrics.stroke;
     let center_x = if to_right { xs[2] + radius } else { xs[3] - radius };
     let center_y = if to_bottom { ys[2] + radius } else { ys[3] - radius };
-    let (outer, inner) = (radius as f32, (radius - grid.stroke) as f32);
+    let (outer, inner) = (radius as f32, (radius - metrics.stroke) as f32);
     let (side, end) = (if to_right { -1.0 } else { 1.0 }, if to_bottom { -1.0 } else { 1.0 });
     let at = |x: f32, y: f32| [center_x as f32 + side * x, center_y as f32 + end * y];
     let ring = vec![
@@ -165,8 +166,8 @@ fn arc(character: char, grid: Grid) -> Vec<Shape> {
         Segment::Cubic(at(inner, inner * HANDLE), at(inner * HANDLE, inner), at(0.0, inner)),
         Segment::Close,
     ];
-    let (left, right) = if to_right { (center_x, grid.width) } else { (0, center_x) };
-    let (top, bottom) = if to_bottom { (center_y, grid.height) } else { (0, center_y) };
+    let (left, right) = if to_right { (center_x, metrics.width) } else { (0, center_x) };
+    let (top, bottom) = if to_bottom { (center_y, metrics.height) } else { (0, center_y) };
     vec![
         Shape::Path(ring),
         Shape::Area(Area::between((left, ys[2]), (right, ys[3]))),
@@ -174,12 +175,12 @@ fn arc(character: char, grid: Grid) -> Vec<Shape> {
     ]
 }
 
-/// From corner to corner, cut off at the cell's edges.
-fn diagonal(grid: Grid, falling: bool) -> Shape {
-    let (width, height) = (grid.width as f32, grid.height as f32);
+/// Returns a diagonal from corner to corner, clipped at the edges of the cell.
+fn diagonal(metrics: CellMetrics, falling: bool) -> Shape {
+    let (width, height) = (metrics.width as f32, metrics.height as f32);
     let length = (width * width + height * height).sqrt();
     // Half of the line's thickness, measured along the edges.
-    let (across, down) = (grid.stroke as f32 * length / height / 2.0, grid.stroke as f32 * length / width / 2.0);
+    let (across, down) = (metrics.stroke as f32 * length / height / 2.0, metrics.stroke as f32 * length / width / 2.0);
     let x = |x: f32| if falling { width - x } else { x };
     polygon(&[
         (x(width - across), 0.0),
@@ -191,18 +192,18 @@ fn diagonal(grid: Grid, falling: bool) -> Shape {
     ])
 }
 
-/// The horizontal scan lines 1, 3, 7 and 9 of the DEC graphics, of which the fifth is ─.
-fn scan_line(index: i32, grid: Grid) -> Vec<Shape> {
-    let middle = (grid.height - grid.stroke) / 2;
-    let y = [0, middle / 2, middle + middle / 2, grid.height - grid.stroke][index.clamp(0, 3) as usize];
-    vec![Shape::Area(Area { x: 0, y, width: grid.width, height: grid.stroke })]
+/// Returns one of the horizontal scan lines 1, 3, 7 and 9 of the DEC graphics. The fifth is ─.
+fn scan_line(index: i32, metrics: CellMetrics) -> Vec<Shape> {
+    let middle = (metrics.height - metrics.stroke) / 2;
+    let y = [0, middle / 2, middle + middle / 2, metrics.height - metrics.stroke][index.clamp(0, 3) as usize];
+    vec![Shape::Area(Area { x: 0, y, width: metrics.width, height: metrics.stroke })]
 }
 
-/// ⎿, which agents draw before the results of a step.
-fn hook(grid: Grid) -> Vec<Shape> {
-    let (x, y) = (grid.width / 3, grid.height * 2 / 3);
+/// Returns the shape of ⎿, which agents draw before the results of a step.
+fn hook(metrics: CellMetrics) -> Vec<Shape> {
+    let (x, y) = (metrics.width / 3, metrics.height * 2 / 3);
     vec![
-        Shape::Area(Area { x, y: 0, width: grid.stroke, height: y }),
-        Shape::Area(Area { x, y, width: grid.width - x - grid.stroke, height: grid.stroke }),
+        Shape::Area(Area { x, y: 0, width: metrics.stroke, height: y }),
+        Shape::Area(Area { x, y, width: metrics.width - x - metrics.stroke, height: metrics.stroke }),
     ]
 }

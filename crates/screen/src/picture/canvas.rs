@@ -1,4 +1,4 @@
-//! Pixels, and what is laid on them.
+//! Pixel buffer, and the coverage masks drawn on it.
 
 use std::ops::Range;
 
@@ -6,9 +6,9 @@ use zeno::{Command, Mask, Point};
 
 use crate::picture::palette::{self, Rgb};
 use crate::picture::shapes::{Area, Segment, Shape};
-use crate::picture::{LARGEST_PICTURE, PictureError};
+use crate::picture::{MAX_PICTURE_PIXELS, PictureError};
 
-/// How much of each pixel something covers: 0 none of it, 255 all. Placed from the top left of a cell.
+/// Coverage of each pixel: 0 none, 255 full. Positioned relative to the top left of a cell.
 #[derive(Debug)]
 pub(super) struct Coverage {
     pub(super) area: Area,
@@ -17,16 +17,17 @@ pub(super) struct Coverage {
 }
 
 impl Coverage {
-    /// The inside of closed curves. The rasteriser counts in whole numbers: no machine's floating point shows.
+    /// Rasterises the inside of closed curves. The rasteriser uses integers, so the result does not depend on the
+    /// machine.
     pub(super) fn fill(path: &[Segment]) -> Self {
-        /// More than any glyph needs; a damaged outline cannot ask for memory.
-        const FARTHEST: f32 = 512.0;
-        let start = [FARTHEST, FARTHEST, -FARTHEST, -FARTHEST];
+        /// Larger than any glyph. Bounds the memory for a damaged outline.
+        const MAX_COORDINATE: f32 = 512.0;
+        let start = [MAX_COORDINATE, MAX_COORDINATE, -MAX_COORDINATE, -MAX_COORDINATE];
         let [left, top, right, bottom] = path
             .iter()
             .flat_map(Segment::points)
             .fold(start, |[left, top, right, bottom], [x, y]| [left.min(x), top.min(y), right.max(x), bottom.max(y)]);
-        let pixel = |value: f32| value.clamp(-FARTHEST, FARTHEST) as i32;
+        let pixel = |value: f32| value.clamp(-MAX_COORDINATE, MAX_COORDINATE) as i32;
         let (left, top) = (pixel(left.floor()), pixel(top.floor()));
         let area = Area::between((left, top), (pixel(right.ceil()).max(left), pixel(bottom.ceil()).max(top)));
         let point = |[x, y]: [f32; 2]| Point::new(x - left as f32, y - top as f32);
@@ -45,7 +46,7 @@ impl Coverage {
     }
 }
 
-/// A picture being drawn.
+/// Pixel buffer of a picture.
 #[derive(Debug)]
 pub(super) struct Canvas {
     width: usize,
@@ -55,14 +56,14 @@ pub(super) struct Canvas {
 }
 
 impl Canvas {
-    /// A picture of one colour.
+    /// Creates a picture of one colour.
     pub(super) fn new(width: u64, height: u64, color: Rgb) -> Result<Self, PictureError> {
         check_size(width, height)?;
         let (width, height) = (width as usize, height as usize);
         Ok(Self { width, height, pixels: vec![[color.0, color.1, color.2]; width * height] })
     }
 
-    /// Fills what of the area lies in the picture.
+    /// Fills the part of the area that is inside the picture.
     pub(super) fn fill(&mut self, area: Area, color: Rgb) {
         let (columns, rows) = self.clip(area);
         for row in rows {
@@ -70,7 +71,7 @@ impl Canvas {
         }
     }
 
-    /// Lays the colour on what of the coverage lies in the picture.
+    /// Blends the colour onto the part of the coverage that is inside the picture.
     pub(super) fn cover(&mut self, coverage: &Coverage, x: i32, y: i32, color: Rgb) {
         let area = coverage.area.moved(x, y);
         let (columns, rows) = self.clip(area);
@@ -83,7 +84,7 @@ impl Canvas {
         }
     }
 
-    /// Draws a shape of the cell whose top left is there.
+    /// Draws a shape of the cell with its top left at this position.
     pub(super) fn draw(&mut self, shape: &Shape, x: i32, y: i32, color: Rgb) {
         match shape {
             Shape::Area(area) => self.fill(area.moved(x, y), color),
@@ -99,7 +100,7 @@ impl Canvas {
         }
     }
 
-    /// The part of the area that lies in the picture: columns, rows.
+    /// Returns the columns and rows of the area that are inside the picture.
     fn clip(&self, area: Area) -> (Range<usize>, Range<usize>) {
         let clip = |start: i32, length: i32, limit: usize| {
             let end = usize::try_from(start.saturating_add(length)).unwrap_or(0).min(limit);
@@ -112,14 +113,14 @@ impl Canvas {
         &mut self.pixels[row * self.width..][columns]
     }
 
-    /// The picture as a PNG.
+    /// Encodes the picture as a PNG.
     pub(super) fn encode(&self) -> Result<Vec<u8>, PictureError> {
         encode(self.width, self.height, self.pixels.as_flattened())
     }
 }
 
-/// Encodes pixels of three bytes. Without a filter the quickest level finds what repeats on a screen, which is most of
-/// it; higher levels take ten times as long for a fifth less.
+/// Encodes pixels of three bytes. Without a filter the fastest level compresses the repetitions of a screen well;
+/// higher levels take ten times as long for 20 % less.
 pub(super) fn encode(width: usize, height: usize, pixels: &[u8]) -> Result<Vec<u8>, PictureError> {
     let failed = |error: png::EncodingError| PictureError::Encoding(error.to_string());
     let mut bytes = Vec::new();
@@ -134,13 +135,13 @@ pub(super) fn encode(width: usize, height: usize, pixels: &[u8]) -> Result<Vec<u
     Ok(bytes)
 }
 
-/// Refuses a picture that would take too much memory.
+/// Fails if a picture would be empty or too large.
 pub(super) fn check_size(width: u64, height: u64) -> Result<(), PictureError> {
     if width == 0 || height == 0 {
         return Err(PictureError::Empty);
     }
     match width.checked_mul(height) {
-        Some(pixels) if pixels <= LARGEST_PICTURE => Ok(()),
+        Some(pixels) if pixels <= MAX_PICTURE_PIXELS => Ok(()),
         _ => Err(PictureError::TooLarge { width, height }),
     }
 }

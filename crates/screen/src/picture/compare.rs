@@ -1,35 +1,35 @@
-//! Whether two PNGs show the same.
+//! Compares two PNGs pixel by pixel.
 
 use std::io::Cursor;
 
 use crate::picture::PictureError;
 use crate::picture::canvas::{check_size, encode};
 
-/// By how much a channel may be off and still count as the same: other programs' colour conversions are not exact.
-const TOLERANCE: u8 = 2;
+/// Maximum difference of a channel that counts as equal, since colour conversions of other programs are not exact.
+const CHANNEL_TOLERANCE: u8 = 2;
 
-/// What a comparison found.
+/// Result of a comparison.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Comparison {
-    /// Whether the pictures have one size and at most the threshold's share of pixels differs.
+pub struct PictureComparison {
+    /// True if the pictures have the same size and at most the threshold's share of pixels differs.
     pub same: bool,
-    /// Pixels that differ; where the sizes do, also all that only one picture has.
+    /// Number of differing pixels, including pixels that exist in only one picture.
     pub differing: u64,
-    /// Pixels compared.
+    /// Number of pixels compared.
     pub total: u64,
-    /// `differing` of `total`.
+    /// `differing` divided by `total`.
     pub ratio: f64,
-    /// A PNG as large as the larger of both: the golden picture, darkened, with what differs in red.
+    /// PNG of the size of the larger picture: the golden picture, darkened, with differences in red.
     pub diff: Vec<u8>,
 }
 
-/// Compares two PNGs. `threshold` is the share of pixels that may differ: 0 for none.
-pub fn compare(golden: &[u8], actual: &[u8], threshold: f64) -> Result<Comparison, PictureError> {
+/// Compares two PNGs. `threshold` is the share of pixels that may differ, 0 for none.
+pub fn compare(golden: &[u8], actual: &[u8], threshold: f64) -> Result<PictureComparison, PictureError> {
     if !(0.0..=1.0).contains(&threshold) {
         return Err(PictureError::Threshold(threshold));
     }
     let (golden_size, actual_size) = (size("golden", golden)?, size("actual", actual)?);
-    // The larger of both ways together: two long strips can cross to a huge square.
+    // Both maxima are checked together: two long strips can combine to a huge square.
     let (width, height) = (golden_size.0.max(actual_size.0), golden_size.1.max(actual_size.1));
     check_size(u64::from(width), u64::from(height))?;
     let (golden, actual) = (Picture::decode("golden", golden)?, Picture::decode("actual", actual)?);
@@ -41,7 +41,7 @@ pub fn compare(golden: &[u8], actual: &[u8], threshold: f64) -> Result<Compariso
             let expected = golden.pixel(x, y);
             let alike = match (expected, actual.pixel(x, y)) {
                 (Some(expected), Some(actual)) => is_alike(expected, actual),
-                // A corner that neither has is nobody's difference.
+                // A corner that exists in neither picture is no difference.
                 (None, None) => true,
                 _ => false,
             };
@@ -58,18 +58,18 @@ pub fn compare(golden: &[u8], actual: &[u8], threshold: f64) -> Result<Compariso
     let ratio = differing as f64 / total as f64;
     let same = golden_size == actual_size && ratio <= threshold;
     let diff = encode(width as usize, height as usize, &diff)?;
-    Ok(Comparison { same, differing, total, ratio, diff })
+    Ok(PictureComparison { same, differing, total, ratio, diff })
 }
 
 fn is_alike(one: [u8; 4], other: [u8; 4]) -> bool {
-    one.iter().zip(other).all(|(one, other)| one.abs_diff(other) <= TOLERANCE)
+    one.iter().zip(other).all(|(one, other)| one.abs_diff(other) <= CHANNEL_TOLERANCE)
 }
 
 /// A decoded PNG.
 struct Picture {
     width: u32,
     height: u32,
-    /// Bytes a pixel: grey, or red, green and blue; then, if even, opacity.
+    /// Bytes per pixel: grey, or red, green and blue; plus opacity if the number is even.
     channels: usize,
     /// Row by row.
     samples: Vec<u8>,
@@ -85,12 +85,12 @@ impl Picture {
         let mut samples = vec![0; length];
         let info = reader.next_frame(&mut samples).map_err(|error| failed(error.to_string()))?;
         if info.color_type == png::ColorType::Indexed || info.bit_depth != png::BitDepth::Eight {
-            return Err(failed("its colours could not be resolved".to_owned()));
+            return Err(failed("its colour format is not supported".to_owned()));
         }
         Ok(Self { width: info.width, height: info.height, channels: info.color_type.samples(), samples })
     }
 
-    /// Red, green, blue and opacity.
+    /// Returns red, green, blue and opacity; `None` outside of the picture.
     fn pixel(&self, x: u32, y: u32) -> Option<[u8; 4]> {
         if x >= self.width || y >= self.height {
             return None;
@@ -106,7 +106,7 @@ impl Picture {
     }
 }
 
-/// The size that a PNG claims, refused before anything is made of it.
+/// Returns the size in a PNG's header. Fails if it is too large, before memory is allocated.
 fn size(which: &'static str, bytes: &[u8]) -> Result<(u32, u32), PictureError> {
     let mut decoder = decoder(bytes);
     let info =
@@ -115,7 +115,7 @@ fn size(which: &'static str, bytes: &[u8]) -> Result<(u32, u32), PictureError> {
     Ok((info.width, info.height))
 }
 
-/// Leaves out what can hide a bomb of compressed text.
+/// Creates a decoder that ignores compressed text, which could be a decompression bomb.
 fn decoder(bytes: &[u8]) -> png::Decoder<Cursor<&[u8]>> {
     let mut decoder = png::Decoder::new(Cursor::new(bytes));
     decoder.set_ignore_text_chunk(true);

@@ -1,37 +1,37 @@
-//! Bitmaps of GNU Unifont for the characters that the outline font lacks: other scripts, Han, Hangul, emoji. The file
-//! and its format are made by `fonts/make-fallback.py`.
+//! Bitmaps of GNU Unifont for characters that the outline font lacks: other scripts, Han, Hangul, emoji. The file is
+//! made by `fonts/make-fallback.py`, which specifies its format.
 
 use std::io::Read as _;
 use std::sync::LazyLock;
 
-/// Inflated when the first such character is drawn: 2 MB that most screens never need.
-static TABLE: LazyLock<Option<Table>> =
-    LazyLock::new(|| Table::new(include_bytes!("../../fonts/fallback.bin").as_slice()));
+/// Decompressed at the first use: 2 MB that most screens never need.
+static TABLE: LazyLock<Option<GlyphTable>> =
+    LazyLock::new(|| GlyphTable::new(include_bytes!("../../fonts/fallback.bin").as_slice()));
 
-/// Set in a code point's entry if its glyph is 16 pixels wide.
+/// Bit of a code point's entry that marks a glyph 16 pixels wide.
 const WIDE: u32 = 1 << 31;
 
-/// Rows of a glyph, and bytes of one of its columns of 8 pixels.
-pub(super) const ROWS: usize = 16;
+/// Rows of a glyph, and bytes in one of its columns of 8 pixels.
+pub(super) const GLYPH_ROWS: usize = 16;
 
-struct Table {
-    /// Ascending.
+struct GlyphTable {
+    /// Code points in ascending order.
     codes: Vec<u32>,
-    /// Where each glyph begins, in columns of 8 pixels.
+    /// Start of each glyph, in columns of 8 pixels.
     starts: Vec<u32>,
-    columns: Vec<[u8; ROWS]>,
+    columns: Vec<[u8; GLYPH_ROWS]>,
 }
 
-/// A glyph of 8 or 16 pixels by 16, a column of 8 pixels after the other, a byte a row.
-pub(super) type Bitmap = &'static [[u8; ROWS]];
+/// Glyph of 8 or 16 by 16 pixels: columns of 8 pixels, one byte per row.
+pub(super) type Bitmap = &'static [[u8; GLYPH_ROWS]];
 
-/// The character's bitmap.
+/// Returns the character's bitmap, if there is one.
 pub(super) fn bitmap(character: char) -> Option<Bitmap> {
     TABLE.as_ref()?.get(character)
 }
 
-impl Table {
-    /// `None` for a damaged file, which only a broken build could have.
+impl GlyphTable {
+    /// Decodes the file; `None` if it is damaged.
     fn new(packed: &[u8]) -> Option<Self> {
         let mut plain = Vec::new();
         flate2::read::ZlibDecoder::new(packed).read_to_end(&mut plain).ok()?;
@@ -50,7 +50,7 @@ impl Table {
         (columns.len() == usize::try_from(start).ok()?).then_some(Self { codes, starts, columns })
     }
 
-    fn get(&self, character: char) -> Option<&[[u8; ROWS]]> {
+    fn get(&self, character: char) -> Option<&[[u8; GLYPH_ROWS]]> {
         let index = self.codes.binary_search(&u32::from(character)).ok()?;
         let range = *self.starts.get(index)? as usize..*self.starts.get(index + 1)? as usize;
         self.columns.get(range)
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn a_damaged_table_is_refused() {
         let whole = include_bytes!("../../fonts/fallback.bin");
-        assert!(Table::new(&whole[..whole.len() / 2]).is_none());
-        assert!(Table::new(b"").is_none());
+        assert!(GlyphTable::new(&whole[..whole.len() / 2]).is_none());
+        assert!(GlyphTable::new(b"").is_none());
     }
 }

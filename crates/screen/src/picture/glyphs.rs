@@ -1,38 +1,38 @@
-//! How a character is drawn when it is not a shape: by outline, by bitmap, or as a box that says that no font has it.
+//! Draws characters that are not shapes: from outlines, from bitmaps, or as a box if no font has the character.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::picture::Grid;
+use crate::picture::CellMetrics;
 use crate::picture::canvas::Coverage;
-use crate::picture::fallback::{self, Bitmap, ROWS};
+use crate::picture::fallback::{self, Bitmap, GLYPH_ROWS};
 use crate::picture::outlines::Outlines;
 use crate::picture::shapes::{Area, Segment};
 
-/// Which glyph is meant.
+/// Cache key of a glyph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Key {
+pub(super) struct GlyphKey {
     pub(super) character: char,
-    /// Over two columns.
+    /// Spans two columns.
     pub(super) wide: bool,
     pub(super) bold: bool,
     pub(super) italic: bool,
 }
 
-/// Draws each glyph of a picture once.
+/// Cache of glyphs, each drawn once per picture.
 pub(super) struct Glyphs {
-    grid: Grid,
+    metrics: CellMetrics,
     outlines: Outlines,
-    known: HashMap<Key, Rc<Coverage>>,
+    known: HashMap<GlyphKey, Rc<Coverage>>,
 }
 
 impl Glyphs {
-    pub(super) fn new(grid: Grid) -> Self {
-        Self { grid, outlines: Outlines::new(grid), known: HashMap::new() }
+    pub(super) fn new(metrics: CellMetrics) -> Self {
+        Self { metrics, outlines: Outlines::new(metrics), known: HashMap::new() }
     }
 
-    /// The glyph, placed from the top left of its first cell.
-    pub(super) fn get(&mut self, key: Key) -> Rc<Coverage> {
+    /// Returns the glyph, positioned relative to the top left of its first cell.
+    pub(super) fn get(&mut self, key: GlyphKey) -> Rc<Coverage> {
         if let Some(known) = self.known.get(&key) {
             return Rc::clone(known);
         }
@@ -41,25 +41,25 @@ impl Glyphs {
         glyph
     }
 
-    fn make(&mut self, key: Key) -> Coverage {
+    fn make(&mut self, key: GlyphKey) -> Coverage {
         let character = alias(key.character);
-        // What stands alone over two columns has a bitmap made for that; an outline would be lost in them.
+        // Wide characters prefer a bitmap of that width; an outline would look lost.
         if key.wide
             && let Some(bitmap) = fallback::bitmap(character).filter(|bitmap| bitmap.len() == 2)
         {
-            return from_bitmap(bitmap, key, self.grid);
+            return from_bitmap(bitmap, key, self.metrics);
         }
         if let Some(path) = self.outlines.path(character, key.bold, key.italic) {
-            let aside = if key.wide { self.grid.width as f32 / 2.0 } else { 0.0 };
+            let aside = if key.wide { self.metrics.width as f32 / 2.0 } else { 0.0 };
             let path: Vec<Segment> = path.into_iter().map(|part| part.map(|[x, y]| [x + aside, y])).collect();
             return Coverage::fill(&path);
         }
         fallback::bitmap(character)
-            .map_or_else(|| missing(key, self.grid), |bitmap| from_bitmap(bitmap, key, self.grid))
+            .map_or_else(|| missing(key, self.metrics), |bitmap| from_bitmap(bitmap, key, self.metrics))
     }
 }
 
-/// Media symbols that programs use as bullets look like these, which the outline font has.
+/// Replaces media symbols that programs use as bullets with similar characters of the outline font.
 fn alias(character: char) -> char {
     match character {
         '⏴' => '◀',
@@ -73,21 +73,20 @@ fn alias(character: char) -> char {
     }
 }
 
-/// The bitmap at the cell's scale, in the middle of its columns. A wide one in a single column is pressed to half its
-/// width.
-fn from_bitmap(bitmap: Bitmap, key: Key, grid: Grid) -> Coverage {
-    let (scale, columns) = (grid.stroke, bitmap.len() as i32 * 8);
+/// Scales a bitmap, centred in its columns. A wide one in a single column is compressed to half its width.
+fn from_bitmap(bitmap: Bitmap, key: GlyphKey, metrics: CellMetrics) -> Coverage {
+    let (scale, columns) = (metrics.stroke, bitmap.len() as i32 * 8);
     let pressed = columns == 16 && !key.wide;
     let shown = if pressed { columns / 2 } else { columns };
-    let width = if key.wide { 2 * grid.width } else { grid.width };
-    // The last pixels of a bold or slanted glyph may lie beyond its box.
+    let width = if key.wide { 2 * metrics.width } else { metrics.width };
+    // Bold and slanted glyphs may extend beyond their box.
     let spare = 4 * scale;
     let area = Area {
         x: (width - shown * scale) / 2 - spare,
-        // Letters stand on their fourteenth row; squares of 16 by 16 fill the height and sit in its middle.
-        y: if columns == 16 { scale } else { grid.baseline - 14 * scale },
+        // The baseline of letters is row 14; squares of 16 by 16 are centred vertically.
+        y: if columns == 16 { scale } else { metrics.baseline - 14 * scale },
         width: shown * scale + 2 * spare,
-        height: ROWS as i32 * scale,
+        height: GLYPH_ROWS as i32 * scale,
     };
     let pixels = Pixels { bitmap, bold: key.bold, italic: key.italic };
     let mut alpha = Vec::with_capacity((area.width * area.height) as usize);
@@ -107,7 +106,7 @@ fn from_bitmap(bitmap: Bitmap, key: Key, grid: Grid) -> Coverage {
     Coverage { area, alpha }
 }
 
-/// A bitmap's pixels, made bold or slanted.
+/// Pixels of a bitmap, optionally bold or slanted.
 struct Pixels {
     bitmap: Bitmap,
     bold: bool,
@@ -116,7 +115,7 @@ struct Pixels {
 
 impl Pixels {
     fn is_lit(&self, x: i32, y: i32) -> bool {
-        let x = if self.italic { x + 2 - (ROWS as i32 - y) / 4 } else { x };
+        let x = if self.italic { x + 2 - (GLYPH_ROWS as i32 - y) / 4 } else { x };
         self.is_set(x, y) || (self.bold && self.is_set(x - 1, y))
     }
 
@@ -126,8 +125,8 @@ impl Pixels {
         byte.is_some_and(|byte| byte >> (7 - x % 8) & 1 == 1)
     }
 
-    /// A pixel of the bitmap at twice its size, where a corner follows its two neighbours if they agree and the others
-    /// do not (the rule known as EPX): slanted strokes come out smooth.
+    /// Returns a pixel of the bitmap at double size, smoothed by the EPX rule: a corner follows its two neighbours if
+    /// they agree and the others do not.
     fn is_lit_at_double(&self, x: i32, y: i32) -> bool {
         let (column, row) = (x.div_euclid(2), y.div_euclid(2));
         let (side, end) = (if x % 2 == 0 { -1 } else { 1 }, if y % 2 == 0 { -1 } else { 1 });
@@ -137,12 +136,12 @@ impl Pixels {
     }
 }
 
-/// An empty box.
-fn missing(key: Key, grid: Grid) -> Coverage {
-    let width = if key.wide { 2 * grid.width } else { grid.width };
-    let (left, top, right, bottom) = (grid.stroke, 3 * grid.stroke, width - grid.stroke, grid.baseline);
+/// Draws an empty box.
+fn missing(key: GlyphKey, metrics: CellMetrics) -> Coverage {
+    let width = if key.wide { 2 * metrics.width } else { metrics.width };
+    let (left, top, right, bottom) = (metrics.stroke, 3 * metrics.stroke, width - metrics.stroke, metrics.baseline);
     let area = Area::between((left, top), (right, bottom));
-    let edge = |at: i32, length: i32| at < grid.stroke || at >= length - grid.stroke;
+    let edge = |at: i32, length: i32| at < metrics.stroke || at >= length - metrics.stroke;
     let pixels = (0..area.height).flat_map(|y| (0..area.width).map(move |x| (x, y)));
     let alpha = pixels.map(|(x, y)| if edge(x, area.width) || edge(y, area.height) { 255 } else { 0 }).collect();
     Coverage { area, alpha }

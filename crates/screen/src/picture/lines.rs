@@ -1,19 +1,19 @@
-//! Underlines, strikethrough and cursors that are lines.
+//! Shapes of underlines, strikethrough and line cursors.
 
 use crate::frame::{CursorShape, Underline};
-use crate::picture::Grid;
+use crate::picture::CellMetrics;
 use crate::picture::shapes::{Area, Segment, Shape};
 
-/// An underline below so many columns. Its pattern repeats in every column, so that neighbours continue each other.
-pub(super) fn underline(kind: Underline, columns: u16, grid: Grid) -> Vec<Shape> {
-    let stroke = grid.stroke;
-    let width = grid.width * i32::from(columns);
-    let line = |y: i32| Shape::Area(Area { x: 0, y: grid.baseline + y * stroke, width, height: stroke });
+/// Returns an underline over `columns` columns. The pattern repeats in each column, so that adjacent cells connect.
+pub(super) fn underline(kind: Underline, columns: u16, metrics: CellMetrics) -> Vec<Shape> {
+    let stroke = metrics.stroke;
+    let width = metrics.width * i32::from(columns);
+    let line = |y: i32| Shape::Area(Area { x: 0, y: metrics.baseline + y * stroke, width, height: stroke });
     let pieces = |starts: &'static [i32], length: i32| {
         (0..i32::from(columns)).flat_map(move |column| {
             starts.iter().map(move |start| {
-                let x = column * grid.width + start * stroke;
-                Shape::Area(Area { x, y: grid.baseline + 2 * stroke, width: length * stroke, height: stroke })
+                let x = column * metrics.width + start * stroke;
+                Shape::Area(Area { x, y: metrics.baseline + 2 * stroke, width: length * stroke, height: stroke })
             })
         })
     };
@@ -21,17 +21,17 @@ pub(super) fn underline(kind: Underline, columns: u16, grid: Grid) -> Vec<Shape>
         Underline::None => Vec::new(),
         Underline::Single => vec![line(2)],
         Underline::Double => vec![line(1), line(3)],
-        Underline::Curly => vec![wave(columns, grid)],
+        Underline::Curly => vec![wave(columns, metrics)],
         Underline::Dotted => pieces(&[1, 4, 7], 1).collect(),
         Underline::Dashed => pieces(&[2], 5).collect(),
     }
 }
 
-/// One hill and one valley a column.
-fn wave(columns: u16, grid: Grid) -> Shape {
-    let stroke = grid.stroke as f32;
-    let (middle, half) = (grid.baseline as f32 + 2.0 * stroke, grid.width as f32 / 2.0);
-    // The curve goes three quarters of the way to its handles.
+/// Returns a wave with one period per column.
+fn wave(columns: u16, metrics: CellMetrics) -> Shape {
+    let stroke = metrics.stroke as f32;
+    let (middle, half) = (metrics.baseline as f32 + 2.0 * stroke, metrics.width as f32 / 2.0);
+    // The curve reaches three quarters of the way to its handles.
     let handle = 2.0 * stroke;
     let arches = 2 * u32::from(columns);
     let arch = |index: u32, backwards: bool, y: f32| {
@@ -50,18 +50,18 @@ fn wave(columns: u16, grid: Grid) -> Shape {
     Shape::Path(path)
 }
 
-/// The line through so many columns.
-pub(super) fn strikethrough(columns: u16, grid: Grid) -> Area {
-    let width = grid.width * i32::from(columns);
-    Area { x: 0, y: grid.baseline - 5 * grid.stroke, width, height: grid.stroke }
+/// Returns a strikethrough line over `columns` columns.
+pub(super) fn strikethrough(columns: u16, metrics: CellMetrics) -> Area {
+    let width = metrics.width * i32::from(columns);
+    Area { x: 0, y: metrics.baseline - 5 * metrics.stroke, width, height: metrics.stroke }
 }
 
-/// A cursor below or before its cell.
-pub(super) fn cursor(shape: CursorShape, columns: u16, grid: Grid) -> Area {
-    let (width, thickness) = (grid.width * i32::from(columns), 2 * grid.stroke);
+/// Returns the area of a cursor.
+pub(super) fn cursor(shape: CursorShape, columns: u16, metrics: CellMetrics) -> Area {
+    let (width, thickness) = (metrics.width * i32::from(columns), 2 * metrics.stroke);
     match shape {
-        CursorShape::Block => Area { x: 0, y: 0, width, height: grid.height },
-        CursorShape::Underline => Area { x: 0, y: grid.height - thickness, width, height: thickness },
-        CursorShape::Beam => Area { x: 0, y: 0, width: thickness, height: grid.height },
+        CursorShape::Block => Area { x: 0, y: 0, width, height: metrics.height },
+        CursorShape::Underline => Area { x: 0, y: metrics.height - thickness, width, height: thickness },
+        CursorShape::Beam => Area { x: 0, y: 0, width: thickness, height: metrics.height },
     }
 }

@@ -1,15 +1,15 @@
-//! Pictures of a frame: [`svg()`] for documents and browsers, [`png()`] for eyes and golden files, [`compare()`] for two
-//! of the latter. The fonts are part of the program and nothing depends on the machine: the same frame always gives the
-//! same bytes.
+//! Pictures of a frame: [`svg()`] for documents and browsers, [`png()`] for viewing and golden files, [`compare()`] to
+//! compare two PNGs. Fonts are embedded and nothing depends on the machine, so the same frame always gives the same
+//! bytes.
 //!
 //! ```
 //! use wh_screen::{frame::Size, picture, vt::Vt};
 //!
 //! let mut vt = Vt::new(Size { columns: 20, rows: 2 }, 0);
 //! vt.feed("┌─ \x1b[1;4:3mhello\x1b[m ─┐".as_bytes());
-//! let golden = picture::png(&vt.frame(), picture::Options::default())?;
+//! let golden = picture::png(&vt.frame(), picture::PictureOptions::default())?;
 //! vt.feed(b"\r\nworld");
-//! let actual = picture::png(&vt.frame(), picture::Options::default())?;
+//! let actual = picture::png(&vt.frame(), picture::PictureOptions::default())?;
 //! let comparison = picture::compare(&golden, &actual, 0.0)?;
 //! assert!(!comparison.same && comparison.differing > 0);
 //! assert!(picture::svg(&vt.frame(), None).starts_with("<svg "));
@@ -32,26 +32,26 @@ mod svg;
 #[cfg(test)]
 mod tests;
 
-pub use compare::{Comparison, compare};
+pub use compare::{PictureComparison, compare};
 pub use raster::png;
 pub use svg::svg;
 
-/// The most pixels that a picture may have, drawn or compared: a terminal of 500 columns and 200 rows at scale 2, and
-/// some 200 MB while it is drawn.
-pub const LARGEST_PICTURE: u64 = 64 << 20;
+/// Maximum number of pixels of a picture, drawn or compared: a terminal of 500 columns and 200 rows at scale 2. Drawing
+/// it takes about 200 MB.
+pub const MAX_PICTURE_PIXELS: u64 = 64 << 20;
 
-/// How large a PNG is drawn.
+/// Scale of a PNG.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Scale {
-    /// 9 by 18 pixels a cell.
+    /// 9 by 18 pixels per cell.
     One,
-    /// 18 by 36 pixels a cell.
+    /// 18 by 36 pixels per cell.
     #[default]
     Two,
 }
 
 impl Scale {
-    /// The scale of that number, if there is one.
+    /// Returns the scale 1 or 2; `None` for other numbers.
     pub fn new(number: u8) -> Option<Self> {
         match number {
             1 => Some(Self::One),
@@ -61,26 +61,26 @@ impl Scale {
     }
 }
 
-/// How a PNG is drawn.
+/// Options for drawing a PNG.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Options {
-    /// How large.
+pub struct PictureOptions {
+    /// Scale of the picture.
     pub scale: Scale,
-    /// The default colours. Without one: those that the program has set (OSC 10 and 11), else the dark ones.
+    /// Default colours. `None` uses the ones that the program has set (OSC 10 and 11), else the dark ones.
     pub background: Option<Background>,
 }
 
-/// The colours of what has no colour of its own.
+/// Default colours of text and background.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Background {
-    /// Light grey on black, which programs are told of when they ask.
+    /// Light grey on black, as reported to programs that query the colours.
     Dark,
     /// Black on white.
     Light,
 }
 
 impl Background {
-    /// The background of this name: `dark` or `light`.
+    /// Returns the background named `dark` or `light`.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "dark" => Some(Self::Dark),
@@ -90,29 +90,29 @@ impl Background {
     }
 }
 
-/// Why there is no picture, or no comparison.
+/// Reason that a picture could not be drawn or compared.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PictureError {
-    /// A frame without cells.
-    #[error("a screen without columns or rows has no picture")]
+    /// The frame has no cells.
+    #[error("a screen without columns or rows cannot be drawn")]
     Empty,
-    /// More pixels than [`LARGEST_PICTURE`].
-    #[error("a picture of {width} by {height} pixels is too large; at most {LARGEST_PICTURE} pixels are handled")]
+    /// The picture has more pixels than [`MAX_PICTURE_PIXELS`].
+    #[error("a picture of {width} by {height} pixels is too large; the maximum is {MAX_PICTURE_PIXELS} pixels")]
     TooLarge {
-        /// Pixels across.
+        /// Width in pixels.
         width: u64,
-        /// Pixels down.
+        /// Height in pixels.
         height: u64,
     },
-    /// A picture to compare that is not a PNG, or a broken one.
+    /// A picture to compare is not a valid PNG.
     #[error("the {which} picture is not a readable PNG: {reason}")]
     Unreadable {
         /// `golden` or `actual`.
         which: &'static str,
-        /// What the decoder says.
+        /// Error of the decoder.
         reason: String,
     },
-    /// A threshold that is no share.
+    /// The threshold is not between 0 and 1.
     #[error("a threshold of {0} is not between 0 and 1; give the share of pixels that may differ, such as 0.001")]
     Threshold(f64),
     /// The encoder failed.
@@ -120,20 +120,20 @@ pub enum PictureError {
     Encoding(String),
 }
 
-/// A cell in pixels.
+/// Dimensions of a cell in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Grid {
+struct CellMetrics {
     width: i32,
     height: i32,
-    /// From the cell's top to the line that letters stand on.
+    /// Distance from the top of the cell to the baseline.
     baseline: i32,
-    /// How thick a thin line is.
+    /// Thickness of a thin line.
     stroke: i32,
 }
 
-impl Grid {
+impl CellMetrics {
     const fn new(scale: Scale) -> Self {
-        // DejaVu Sans Mono at 15 pixels an em: advance 9.03, ascent 13.9, descent 3.5.
+        // DejaVu Sans Mono at 15 pixels per em: advance 9.03, ascent 13.9, descent 3.5.
         let factor = match scale {
             Scale::One => 1,
             Scale::Two => 2,
@@ -141,7 +141,7 @@ impl Grid {
         Self { width: 9 * factor, height: 18 * factor, baseline: 14 * factor, stroke: factor }
     }
 
-    /// Pixels an em.
+    /// Returns the font size in pixels per em.
     const fn font_size(self) -> i32 {
         15 * self.stroke
     }

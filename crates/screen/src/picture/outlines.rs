@@ -1,4 +1,4 @@
-//! The outlines of DejaVu Sans Mono, fitted to the pixels by the font's own instructions.
+//! Glyph outlines of DejaVu Sans Mono, hinted by the font's own instructions.
 
 use std::sync::LazyLock;
 
@@ -7,10 +7,10 @@ use skrifa::instance::{LocationRef, Size};
 use skrifa::outline::{DrawSettings, Engine, HintingInstance, HintingOptions, OutlineGlyphCollection, OutlinePen};
 use skrifa::{FontRef, MetadataProvider as _};
 
-use crate::picture::Grid;
+use crate::picture::CellMetrics;
 use crate::picture::shapes::Segment;
 
-/// Regular, bold, oblique, bold and oblique.
+/// Fonts in the order regular, bold, oblique, bold oblique.
 static FONTS: LazyLock<[Option<Font>; 4]> = LazyLock::new(|| {
     [
         Font::new(include_bytes!("../../fonts/DejaVuSansMono.ttf")),
@@ -32,36 +32,36 @@ impl Font {
     }
 }
 
-/// Whether the font has the character, upright and light at least.
+/// True if at least the regular font has the character.
 pub(super) fn covers(character: char) -> bool {
     FONTS[0].as_ref().is_some_and(|font| font.charmap.map(character).is_some())
 }
 
-/// The fonts at one size. A font's instructions are prepared when its first glyph is drawn.
+/// The fonts at one size. Hinting is prepared when the first glyph of a font is drawn.
 pub(super) struct Outlines {
-    grid: Grid,
+    metrics: CellMetrics,
     hinting: [Option<HintingInstance>; 4],
 }
 
 impl Outlines {
-    pub(super) fn new(grid: Grid) -> Self {
-        Self { grid, hinting: [const { None }; 4] }
+    pub(super) fn new(metrics: CellMetrics) -> Self {
+        Self { metrics, hinting: [const { None }; 4] }
     }
 
-    /// The character's outline from the cell's top left. Where the bold or oblique font lacks it, a lighter one is made
-    /// bold or slanted.
+    /// Returns the character's outline, relative to the top left of the cell. If the bold or oblique font lacks the
+    /// character, the style is synthesised from another font.
     pub(super) fn path(&mut self, character: char, bold: bool, italic: bool) -> Option<Vec<Segment>> {
         let wanted = usize::from(bold) + 2 * usize::from(italic);
         [wanted, wanted & 1, 0].into_iter().find_map(|index| {
             let path = self.font_path(index, character)?;
-            Some(imitate(path, bold && index & 1 == 0, italic && index & 2 == 0, self.grid))
+            Some(synthesize_style(path, bold && index & 1 == 0, italic && index & 2 == 0, self.metrics))
         })
     }
 
     fn font_path(&mut self, index: usize, character: char) -> Option<Vec<Segment>> {
         let font = FONTS[index].as_ref()?;
         let glyph = font.outlines.get(font.charmap.map(character)?)?;
-        let size = Size::new(self.grid.font_size() as f32);
+        let size = Size::new(self.metrics.font_size() as f32);
         let hinting = &mut self.hinting[index];
         if hinting.is_none() {
             let options = HintingOptions { engine: Engine::Interpreter, ..HintingOptions::default() };
@@ -71,14 +71,14 @@ impl Outlines {
             Some(instance) => DrawSettings::hinted(instance, false),
             None => DrawSettings::unhinted(size, LocationRef::default()),
         };
-        let mut pen = Pen { path: Vec::new(), baseline: self.grid.baseline as f32 };
+        let mut pen = GlyphPen { path: Vec::new(), baseline: self.metrics.baseline as f32 };
         glyph.draw(settings, &mut pen).ok()?;
         Some(pen.path)
     }
 }
 
-fn imitate(path: Vec<Segment>, bold: bool, italic: bool, grid: Grid) -> Vec<Segment> {
-    let (baseline, thicker) = (grid.baseline as f32, grid.stroke as f32 * 0.75);
+fn synthesize_style(path: Vec<Segment>, bold: bool, italic: bool, metrics: CellMetrics) -> Vec<Segment> {
+    let (baseline, thicker) = (metrics.baseline as f32, metrics.stroke as f32 * 0.75);
     let mut path: Vec<_> = if italic {
         path.into_iter().map(|segment| segment.map(|[x, y]| [x + (baseline - y) * 0.2, y])).collect()
     } else {
@@ -91,19 +91,19 @@ fn imitate(path: Vec<Segment>, bold: bool, italic: bool, grid: Grid) -> Vec<Segm
     path
 }
 
-/// Turns the font's upward axis around.
-struct Pen {
+/// Inverts the font's upward axis.
+struct GlyphPen {
     path: Vec<Segment>,
     baseline: f32,
 }
 
-impl Pen {
+impl GlyphPen {
     fn at(&self, x: f32, y: f32) -> [f32; 2] {
         [x, self.baseline - y]
     }
 }
 
-impl OutlinePen for Pen {
+impl OutlinePen for GlyphPen {
     fn move_to(&mut self, x: f32, y: f32) {
         self.path.push(Segment::Move(self.at(x, y)));
     }

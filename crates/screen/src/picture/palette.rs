@@ -1,23 +1,23 @@
-//! Which colour is meant. The palette is the one that programs are told of when they ask (xterm's, light grey on
-//! black), so that what a program mixed from an answer fits what it is drawn on.
+//! Resolves colours. The palette is the one reported to programs that query it (xterm's, light grey on black), so that
+//! colours derived from the reply match the background.
 
 use crate::frame::{Color, DefaultColors, Style};
 use crate::picture::Background;
 use crate::replies;
 
-/// A colour on the screen.
+/// Resolved colour in red, green and blue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Rgb(pub(super) u8, pub(super) u8, pub(super) u8);
 
-/// The colours of text and background that have none of their own.
+/// Default colours of text and background.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Defaults {
+pub(super) struct ResolvedDefaults {
     pub(super) text: Rgb,
     pub(super) background: Rgb,
 }
 
-impl Defaults {
-    /// Those that are asked for, else those that the program has set, else those that it is told of.
+impl ResolvedDefaults {
+    /// Returns the requested colours, else the ones set by the program, else the dark ones.
     pub(super) fn new(background: Option<Background>, set: DefaultColors) -> Self {
         let dark = Self { text: entry(256), background: entry(257) };
         let rgb = |(red, green, blue)| Rgb(red, green, blue);
@@ -32,17 +32,17 @@ impl Defaults {
     }
 }
 
-/// The colours of one cell.
+/// Resolved colours of one cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Ink {
+pub(super) struct CellColors {
     pub(super) text: Rgb,
     pub(super) background: Rgb,
     pub(super) underline: Rgb,
 }
 
-impl Ink {
-    /// The cell under a block cursor: text and background change places, as far as that can be seen.
-    pub(super) fn under_cursor(self, defaults: Defaults) -> Self {
+impl CellColors {
+    /// Returns the colours under a block cursor: swapped, or the defaults swapped if both are equal.
+    pub(super) fn under_cursor(self, defaults: ResolvedDefaults) -> Self {
         let (text, background) = if self.text == self.background {
             (defaults.background, defaults.text)
         } else {
@@ -52,10 +52,10 @@ impl Ink {
     }
 }
 
-/// The colours that a style comes to.
-pub(super) fn ink(style: &Style, defaults: Defaults) -> Ink {
+/// Resolves the colours of a style.
+pub(super) fn cell_colors(style: &Style, defaults: ResolvedDefaults) -> CellColors {
     let text = match style.foreground {
-        // xterm's blue is hard to read on black; like xterm, bold brightens it.
+        // Like xterm, bold brightens the eight dark colours.
         Color::Indexed(index @ 0..=7) if style.bold => entry(usize::from(index) + 8),
         color => resolve(color, defaults.text),
     };
@@ -66,7 +66,7 @@ pub(super) fn ink(style: &Style, defaults: Defaults) -> Ink {
         None | Some(Color::Default) => text,
         Some(color) => resolve(color, text),
     };
-    Ink { text, background, underline }
+    CellColors { text, background, underline }
 }
 
 fn resolve(color: Color, default: Rgb) -> Rgb {
@@ -82,7 +82,7 @@ fn entry(index: usize) -> Rgb {
     Rgb(red, green, blue)
 }
 
-/// `part` of `whole` of the first colour, the rest of the second.
+/// Mixes `part` of `whole` of the first colour with the rest of the second.
 pub(super) fn mix(first: Rgb, second: Rgb, part: u32, whole: u32) -> Rgb {
     let channel = |first: u8, second: u8| {
         let sum = u32::from(first) * part + u32::from(second) * (whole - part);
@@ -95,40 +95,43 @@ pub(super) fn mix(first: Rgb, second: Rgb, part: u32, whole: u32) -> Rgb {
 mod tests {
     use super::*;
 
-    fn defaults() -> Defaults {
-        Defaults::new(None, DefaultColors::default())
+    fn defaults() -> ResolvedDefaults {
+        ResolvedDefaults::new(None, DefaultColors::default())
     }
 
-    fn ink(style: &Style) -> Ink {
-        super::ink(style, defaults())
+    fn cell_colors(style: &Style) -> CellColors {
+        super::cell_colors(style, defaults())
     }
 
     #[test]
-    fn colours_are_the_ones_that_programs_are_told_of() {
+    fn colours_are_the_ones_reported_to_programs() {
         let style = Style { foreground: Color::Indexed(196), background: Color::Rgb(1, 2, 3), ..Style::PLAIN };
-        assert_eq!((ink(&style).text, ink(&style).background), (Rgb(255, 0, 0), Rgb(1, 2, 3)));
-        assert_eq!((ink(&Style::PLAIN).text, ink(&Style::PLAIN).background), (Rgb(229, 229, 229), Rgb(0, 0, 0)));
+        assert_eq!((cell_colors(&style).text, cell_colors(&style).background), (Rgb(255, 0, 0), Rgb(1, 2, 3)));
+        assert_eq!(
+            (cell_colors(&Style::PLAIN).text, cell_colors(&Style::PLAIN).background),
+            (Rgb(229, 229, 229), Rgb(0, 0, 0))
+        );
         for index in 0..=255_u8 {
             let (red, green, blue) = replies::palette(usize::from(index));
             let style = Style { background: Color::Indexed(index), ..Style::PLAIN };
-            assert_eq!(ink(&style).background, Rgb(red, green, blue));
+            assert_eq!(cell_colors(&style).background, Rgb(red, green, blue));
         }
     }
 
     #[test]
-    fn default_colours_are_asked_for_or_set_by_the_program() {
+    fn default_colours_are_requested_or_set_by_the_program() {
         let set = DefaultColors { foreground: None, background: Some((250, 240, 230)) };
-        assert_eq!(Defaults::new(None, set).background, Rgb(250, 240, 230));
-        assert_eq!(Defaults::new(None, set).text, defaults().text);
-        assert_eq!(Defaults::new(Some(Background::Dark), set), defaults());
-        let light = Defaults::new(Some(Background::Light), set);
+        assert_eq!(ResolvedDefaults::new(None, set).background, Rgb(250, 240, 230));
+        assert_eq!(ResolvedDefaults::new(None, set).text, defaults().text);
+        assert_eq!(ResolvedDefaults::new(Some(Background::Dark), set), defaults());
+        let light = ResolvedDefaults::new(Some(Background::Light), set);
         assert_eq!((light.text, light.background), (Rgb(0, 0, 0), Rgb(255, 255, 255)));
-        assert_eq!(super::ink(&Style::PLAIN, light).background, light.background);
+        assert_eq!(super::cell_colors(&Style::PLAIN, light).background, light.background);
     }
 
     #[test]
     fn bold_brightens_the_eight_dark_colours_only() {
-        let text = |color| ink(&Style { foreground: color, bold: true, ..Style::PLAIN }).text;
+        let text = |color| cell_colors(&Style { foreground: color, bold: true, ..Style::PLAIN }).text;
         assert_eq!(text(Color::Indexed(4)), Rgb(92, 92, 255));
         assert_eq!(text(Color::Indexed(12)), Rgb(92, 92, 255));
         assert_eq!(text(Color::Indexed(21)), Rgb(0, 0, 255));
@@ -138,17 +141,17 @@ mod tests {
     #[test]
     fn inverse_swaps_and_dim_goes_towards_the_background() {
         let red = Style { foreground: Color::Rgb(200, 0, 0), ..Style::PLAIN };
-        let swapped = ink(&Style { inverse: true, ..red });
+        let swapped = cell_colors(&Style { inverse: true, ..red });
         assert_eq!((swapped.text, swapped.background), (Rgb(0, 0, 0), Rgb(200, 0, 0)));
-        assert_eq!(ink(&Style { dim: true, ..red }).text, Rgb(120, 0, 0));
-        assert_eq!(ink(&Style { dim: true, inverse: true, ..red }).text, Rgb(80, 0, 0));
+        assert_eq!(cell_colors(&Style { dim: true, ..red }).text, Rgb(120, 0, 0));
+        assert_eq!(cell_colors(&Style { dim: true, inverse: true, ..red }).text, Rgb(80, 0, 0));
     }
 
     #[test]
-    fn an_underline_has_its_own_colour_or_the_texts() {
+    fn an_underline_has_its_own_or_the_text_colour() {
         let style = Style { foreground: Color::Indexed(1), underline_color: Some(Color::Indexed(2)), ..Style::PLAIN };
-        assert_eq!(ink(&style).underline, Rgb(0, 205, 0));
-        assert_eq!(ink(&Style { underline_color: None, ..style }).underline, Rgb(205, 0, 0));
+        assert_eq!(cell_colors(&style).underline, Rgb(0, 205, 0));
+        assert_eq!(cell_colors(&Style { underline_color: None, ..style }).underline, Rgb(205, 0, 0));
     }
 
     #[test]
@@ -159,7 +162,7 @@ mod tests {
             Style { foreground: Color::Indexed(0), background: Color::Indexed(0), ..Style::PLAIN },
             Style { foreground: Color::Indexed(3), background: Color::Indexed(3), ..Style::PLAIN },
         ] {
-            let plain = ink(&style);
+            let plain = cell_colors(&style);
             let under = plain.under_cursor(defaults());
             assert_ne!(under.background, plain.background);
             assert_ne!(under.background, under.text);

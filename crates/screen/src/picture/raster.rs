@@ -1,93 +1,94 @@
-//! A frame as a PNG.
+//! Draws a frame as a PNG.
 
 use std::rc::Rc;
 
-use crate::frame::{Frame, Underline};
+use crate::frame::{ScreenFrame, Underline};
 use crate::picture::canvas::Canvas;
-use crate::picture::glyphs::{Glyphs, Key};
-use crate::picture::scene::{Scene, Spot, backgrounds};
+use crate::picture::glyphs::{GlyphKey, Glyphs};
+use crate::picture::scene::{Scene, SceneCell, backgrounds};
 use crate::picture::shapes::{Area, shapes};
-use crate::picture::{Grid, Options, PictureError, lines};
+use crate::picture::{CellMetrics, PictureError, PictureOptions, lines};
 
-/// The frame as a PNG of 8 bits a channel, without transparency. The same frame gives the same bytes on every machine.
-pub fn png(frame: &Frame, options: Options) -> Result<Vec<u8>, PictureError> {
+/// Returns the frame as a PNG of 8 bits per channel, without transparency. The same frame gives the same bytes on every
+/// machine.
+pub fn png(frame: &ScreenFrame, options: PictureOptions) -> Result<Vec<u8>, PictureError> {
     draw(frame, options)?.encode()
 }
 
-fn draw(frame: &Frame, options: Options) -> Result<Canvas, PictureError> {
-    let grid = Grid::new(options.scale);
+fn draw(frame: &ScreenFrame, options: PictureOptions) -> Result<Canvas, PictureError> {
+    let metrics = CellMetrics::new(options.scale);
     let scene = Scene::new(frame, options.background);
     let pixels = |count: u16, length: i32| u64::from(count) * u64::from(length.unsigned_abs());
-    let size = (pixels(scene.columns, grid.width), pixels(scene.rows, grid.height));
+    let size = (pixels(scene.columns, metrics.width), pixels(scene.rows, metrics.height));
     let mut canvas = Canvas::new(size.0, size.1, scene.defaults.background)?;
-    // All backgrounds first: what leans out of its cell is not cut off by the next.
-    for (line, y) in scene.lines.iter().zip((0..).step_by(grid.height as usize)) {
+    // Draws all backgrounds first, so that glyphs may extend into the next cell.
+    for (line, y) in scene.lines.iter().zip((0..).step_by(metrics.height as usize)) {
         for (column, columns, color) in backgrounds(line, scene.defaults) {
-            let (x, width) = (i32::from(column) * grid.width, i32::from(columns) * grid.width);
-            canvas.fill(Area { x, y, width, height: grid.height }, color);
+            let (x, width) = (i32::from(column) * metrics.width, i32::from(columns) * metrics.width);
+            canvas.fill(Area { x, y, width, height: metrics.height }, color);
         }
     }
-    let mut glyphs = Glyphs::new(grid);
-    for (line, y) in scene.lines.iter().zip((0..).step_by(grid.height as usize)) {
-        for spot in line.iter().filter(|spot| spot.is_shown()) {
-            draw_spot(&mut canvas, &mut glyphs, spot, y, grid);
+    let mut glyphs = Glyphs::new(metrics);
+    for (line, y) in scene.lines.iter().zip((0..).step_by(metrics.height as usize)) {
+        for scene_cell in line.iter().filter(|scene_cell| scene_cell.is_shown()) {
+            draw_cell(&mut canvas, &mut glyphs, scene_cell, y, metrics);
         }
     }
     if let Some(cursor) = scene.cursor {
-        let (x, y) = (i32::from(cursor.column) * grid.width, i32::from(cursor.row) * grid.height);
-        canvas.fill(lines::cursor(cursor.shape, cursor.columns, grid).moved(x, y), cursor.color);
+        let (x, y) = (i32::from(cursor.column) * metrics.width, i32::from(cursor.row) * metrics.height);
+        canvas.fill(lines::cursor(cursor.shape, cursor.columns, metrics).moved(x, y), cursor.color);
     }
     Ok(canvas)
 }
 
-fn draw_spot(canvas: &mut Canvas, glyphs: &mut Glyphs, spot: &Spot<'_>, y: i32, grid: Grid) {
-    let x = i32::from(spot.column) * grid.width;
-    let style = &spot.cell.style;
+fn draw_cell(canvas: &mut Canvas, glyphs: &mut Glyphs, scene_cell: &SceneCell<'_>, y: i32, metrics: CellMetrics) {
+    let x = i32::from(scene_cell.column) * metrics.width;
+    let style = &scene_cell.cell.style;
     if style.underline != Underline::None {
-        for shape in lines::underline(style.underline, spot.columns, grid) {
-            canvas.draw(&shape, x, y, spot.ink.underline);
+        for shape in lines::underline(style.underline, scene_cell.columns, metrics) {
+            canvas.draw(&shape, x, y, scene_cell.cell_colors.underline);
         }
     }
-    if let Some(character) = spot.character() {
-        draw_character(canvas, glyphs, spot, character, (x, y), grid);
+    if let Some(character) = scene_cell.character() {
+        draw_character(canvas, glyphs, scene_cell, character, (x, y), metrics);
     }
     if style.strikethrough {
-        canvas.fill(lines::strikethrough(spot.columns, grid).moved(x, y), spot.ink.text);
+        canvas.fill(lines::strikethrough(scene_cell.columns, metrics).moved(x, y), scene_cell.cell_colors.text);
     }
 }
 
 fn draw_character(
     canvas: &mut Canvas,
     glyphs: &mut Glyphs,
-    spot: &Spot<'_>,
+    scene_cell: &SceneCell<'_>,
     character: char,
     (x, y): (i32, i32),
-    grid: Grid,
+    metrics: CellMetrics,
 ) {
-    let style = &spot.cell.style;
-    let cells = Grid { width: grid.width * i32::from(spot.columns), ..grid };
+    let style = &scene_cell.cell.style;
+    let cells = CellMetrics { width: metrics.width * i32::from(scene_cell.columns), ..metrics };
     if let Some(shapes) = shapes(character, cells) {
         for shape in &shapes {
-            canvas.draw(shape, x, y, spot.ink.text);
+            canvas.draw(shape, x, y, scene_cell.cell_colors.text);
         }
         return;
     }
-    let key = Key { character, wide: spot.columns == 2, bold: style.bold, italic: style.italic };
+    let key = GlyphKey { character, wide: scene_cell.columns == 2, bold: style.bold, italic: style.italic };
     let glyph = glyphs.get(key);
-    canvas.cover(&glyph, x, y, spot.ink.text);
+    canvas.cover(&glyph, x, y, scene_cell.cell_colors.text);
     let mut top = glyph.area.y;
-    for mark in spot.combining() {
-        let mark = glyphs.get(Key { character: mark, ..key });
-        let raised = raise(mark.area, top, grid);
-        canvas.cover(&Rc::clone(&mark), x, y - raised, spot.ink.text);
+    for mark in scene_cell.combining() {
+        let mark = glyphs.get(GlyphKey { character: mark, ..key });
+        let raised = raise(mark.area, top, metrics);
+        canvas.cover(&Rc::clone(&mark), x, y - raised, scene_cell.cell_colors.text);
         top = top.min(mark.area.y - raised);
     }
 }
 
-/// How far a mark that was made for a small letter has to go up to stand above a taller one, or above another mark; not
-/// out of its cell.
-fn raise(mark: Area, top: i32, grid: Grid) -> i32 {
-    let small_letter = grid.baseline - 8 * grid.stroke;
+/// Returns the distance to raise a combining mark, designed for a small letter, above a taller letter or another mark.
+/// The mark stays in its cell.
+fn raise(mark: Area, top: i32, metrics: CellMetrics) -> i32 {
+    let small_letter = metrics.baseline - 8 * metrics.stroke;
     let bottom = mark.y + mark.height;
-    if bottom > small_letter || mark.height == 0 { 0 } else { (bottom + grid.stroke / 2 - top).min(mark.y).max(0) }
+    if bottom > small_letter || mark.height == 0 { 0 } else { (bottom + metrics.stroke / 2 - top).min(mark.y).max(0) }
 }

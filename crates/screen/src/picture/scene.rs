@@ -1,26 +1,26 @@
-//! What is to be drawn where, before it is known with what: the frame's cells with their colours, the cursor applied.
+//! Layout of a picture, independent of its format: the frame's cells with their colours and the cursor applied.
 
-use crate::frame::{Cell, CursorShape, Frame};
+use crate::frame::{Cell, CursorShape, ScreenFrame};
 use crate::picture::Background;
-use crate::picture::palette::{self, Defaults, Ink, Rgb};
+use crate::picture::palette::{self, CellColors, ResolvedDefaults, Rgb};
 
-/// A cell, or two that a wide character shares.
+/// A cell, or two cells of a wide character.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Spot<'a> {
+pub(super) struct SceneCell<'a> {
     pub(super) column: u16,
-    /// 1 or 2.
+    /// Width in columns, 1 or 2.
     pub(super) columns: u16,
     pub(super) cell: &'a Cell,
-    pub(super) ink: Ink,
+    pub(super) cell_colors: CellColors,
 }
 
-impl Spot<'_> {
-    /// Whether there is anything to draw on the background.
+impl SceneCell<'_> {
+    /// True if there is anything to draw on the background.
     pub(super) fn is_shown(&self) -> bool {
         !self.cell.style.hidden && self.cell.width > 0
     }
 
-    /// The character, if it leaves a mark.
+    /// Returns the character, if it is visible.
     pub(super) fn character(&self) -> Option<char> {
         let character = self.cell.character;
         let marks = !self.combining().is_empty();
@@ -28,16 +28,16 @@ impl Spot<'_> {
         (self.is_shown() && !blank).then_some(character)
     }
 
-    /// The marks on the character that leave a mark. After a joiner comes another character of the same picture, which
-    /// no monochrome font has: the first stands for all. Tones and key caps would hide what they are laid on.
+    /// Returns the visible combining marks. A joiner and the characters after it are dropped, since no monochrome font
+    /// has the combination. Skin tones and key caps are dropped too, as they would cover the character.
     pub(super) fn combining(&self) -> Vec<char> {
         let all = self.cell.extra.as_ref().map_or(&[][..], |extra| &extra.combining);
         let own = all.iter().take_while(|mark| **mark != '\u{200d}');
         own.copied().filter(|mark| !mark.is_control() && !is_invisible(*mark) && !is_decoration(*mark)).collect()
     }
 
-    /// What follows the character in a document, where a viewer's font may have the whole: also joiners, tones and
-    /// variation selectors, but nothing that could turn text around.
+    /// Returns the rest of the cluster for a document, whose viewer may have a font for it: also joiners, tones and
+    /// variation selectors, but no characters that could reorder text.
     pub(super) fn cluster(&self) -> Vec<char> {
         let all = self.cell.extra.as_ref().map_or(&[][..], |extra| &extra.combining);
         let joins = |mark: char| matches!(mark, '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0020}'..='\u{e007f}');
@@ -45,7 +45,7 @@ impl Spot<'_> {
     }
 }
 
-/// A cursor that is a line; a block is in the colours of its [`Spot`].
+/// A cursor drawn as a line. A block cursor is part of the colours of its [`SceneCell`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LineCursor {
     pub(super) column: u16,
@@ -55,39 +55,41 @@ pub(super) struct LineCursor {
     pub(super) color: Rgb,
 }
 
-/// A frame, ready to draw.
+/// Layout of a frame.
 #[derive(Debug)]
 pub(super) struct Scene<'a> {
     pub(super) columns: u16,
     pub(super) rows: u16,
-    pub(super) lines: Vec<Vec<Spot<'a>>>,
+    pub(super) lines: Vec<Vec<SceneCell<'a>>>,
     pub(super) cursor: Option<LineCursor>,
-    pub(super) defaults: Defaults,
+    pub(super) defaults: ResolvedDefaults,
 }
 
 impl<'a> Scene<'a> {
-    /// Takes any frame, also one whose cells do not fill its size: what is missing is blank.
-    pub(super) fn new(frame: &'a Frame, background: Option<Background>) -> Self {
+    /// Lays out any frame. Cells missing from its size are blank.
+    pub(super) fn new(frame: &'a ScreenFrame, background: Option<Background>) -> Self {
         let columns = frame.size.columns;
-        let defaults = Defaults::new(background, frame.colors);
+        let defaults = ResolvedDefaults::new(background, frame.colors);
         let mut scene = Self { columns, rows: frame.size.rows, lines: Vec::new(), cursor: None, defaults };
         let rows = frame.rows.iter().take(usize::from(frame.size.rows));
         for (row, cells) in (0_u16..).zip(rows) {
-            let mut line = spots(cells, columns, defaults);
-            let under = |spot: &Spot<'_>| (spot.column..spot.column + spot.columns).contains(&frame.cursor.x);
+            let mut line = scene_cells(cells, columns, defaults);
+            let under = |scene_cell: &SceneCell<'_>| {
+                (scene_cell.column..scene_cell.column + scene_cell.columns).contains(&frame.cursor.x)
+            };
             if frame.cursor.visible
                 && frame.cursor.y == row
-                && let Some(spot) = line.iter_mut().find(|spot| under(spot))
+                && let Some(scene_cell) = line.iter_mut().find(|scene_cell| under(scene_cell))
             {
                 if frame.cursor.shape == CursorShape::Block {
-                    spot.ink = spot.ink.under_cursor(defaults);
+                    scene_cell.cell_colors = scene_cell.cell_colors.under_cursor(defaults);
                 } else {
                     scene.cursor = Some(LineCursor {
-                        column: spot.column,
+                        column: scene_cell.column,
                         row,
-                        columns: spot.columns,
+                        columns: scene_cell.columns,
                         shape: frame.cursor.shape,
-                        color: spot.ink.under_cursor(defaults).background,
+                        color: scene_cell.cell_colors.under_cursor(defaults).background,
                     });
                 }
             }
@@ -97,35 +99,35 @@ impl<'a> Scene<'a> {
     }
 }
 
-fn spots(cells: &[Cell], columns: u16, defaults: Defaults) -> Vec<Spot<'_>> {
+fn scene_cells(cells: &[Cell], columns: u16, defaults: ResolvedDefaults) -> Vec<SceneCell<'_>> {
     let mut line = Vec::with_capacity(cells.len());
     let mut column = 0;
     while let Some(cell) = cells.get(usize::from(column)).filter(|_| column < columns) {
         let second = cells.get(usize::from(column) + 1).filter(|_| cell.width == 2 && column + 1 < columns);
         let wide = second.is_some_and(|second| second.width == 0);
-        let ink = palette::ink(&cell.style, defaults);
-        let spot = Spot { column, columns: if wide { 2 } else { 1 }, cell, ink };
-        column += spot.columns;
-        line.push(spot);
+        let cell_colors = palette::cell_colors(&cell.style, defaults);
+        let scene_cell = SceneCell { column, columns: if wide { 2 } else { 1 }, cell, cell_colors };
+        column += scene_cell.columns;
+        line.push(scene_cell);
     }
     line
 }
 
-/// Neighbours of one background that is not the default one: the first column, how many, and the colour.
-pub(super) fn backgrounds(line: &[Spot<'_>], defaults: Defaults) -> Vec<(u16, u16, Rgb)> {
+/// Returns runs of cells with the same background, except the default one: first column, number of columns, colour.
+pub(super) fn backgrounds(line: &[SceneCell<'_>], defaults: ResolvedDefaults) -> Vec<(u16, u16, Rgb)> {
     let mut runs: Vec<(u16, u16, Rgb)> = Vec::new();
-    for spot in line {
+    for scene_cell in line {
         match runs.last_mut() {
-            Some((_, columns, color)) if *color == spot.ink.background => *columns += spot.columns,
-            _ => runs.push((spot.column, spot.columns, spot.ink.background)),
+            Some((_, columns, color)) if *color == scene_cell.cell_colors.background => *columns += scene_cell.columns,
+            _ => runs.push((scene_cell.column, scene_cell.columns, scene_cell.cell_colors.background)),
         }
     }
     runs.retain(|(_, _, color)| *color != defaults.background);
     runs
 }
 
-/// Characters that say how to show others: joiners, variation selectors, directions, tags. They must not reach a
-/// document either, where a direction would turn the text around.
+/// True for characters that control the display of others: joiners, variation selectors, directions, tags. They are
+/// excluded from documents too, since a direction could reorder the text.
 pub(super) fn is_invisible(character: char) -> bool {
     matches!(character,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

@@ -1,19 +1,19 @@
-//! Characters that are pictures of lines and areas. They are drawn to measure, since a font's would leave gaps between
-//! cells.
+//! Characters that consist of lines and areas. They are drawn exactly, since the glyphs of a font would leave gaps
+//! between cells.
 
-use crate::picture::{Grid, blocks, boxes};
+use crate::picture::{CellMetrics, blocks, boxes};
 
-/// Something to fill, in pixels from the cell's top left.
+/// A shape to fill, in pixels from the top left of the cell.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Shape {
     Area(Area),
-    /// Part of the colour, in quarters, as the shades have it.
+    /// Rectangle with partial opacity, in quarters.
     Shade(Area, u8),
-    /// The inside of closed curves, none of which crosses another.
+    /// Inside of closed curves that do not cross.
     Path(Vec<Segment>),
 }
 
-/// A rectangle of whole pixels.
+/// Rectangle in whole pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Area {
     pub(super) x: i32,
@@ -23,7 +23,7 @@ pub(super) struct Area {
 }
 
 impl Area {
-    /// From corner to corner.
+    /// Creates a rectangle from two corners.
     pub(super) fn between((left, top): (i32, i32), (right, bottom): (i32, i32)) -> Self {
         Self { x: left, y: top, width: right - left, height: bottom - top }
     }
@@ -33,7 +33,7 @@ impl Area {
     }
 }
 
-/// A piece of a path.
+/// Segment of a path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Segment {
     Move([f32; 2]),
@@ -44,7 +44,7 @@ pub(super) enum Segment {
 }
 
 impl Segment {
-    /// The same with every point put through `change`.
+    /// Applies `change` to every point.
     pub(super) fn map(self, change: impl Fn([f32; 2]) -> [f32; 2]) -> Self {
         match self {
             Self::Move(to) => Self::Move(change(to)),
@@ -55,7 +55,7 @@ impl Segment {
         }
     }
 
-    /// The points, of which those on the curve and off it bound the curve together.
+    /// Returns all points, including control points. Their bounding box contains the curve.
     pub(super) fn points(&self) -> impl Iterator<Item = [f32; 2]> {
         let points = match *self {
             Self::Move(to) | Self::Line(to) => [Some(to), None, None],
@@ -67,7 +67,7 @@ impl Segment {
     }
 }
 
-/// A polygon.
+/// Creates a polygon.
 pub(super) fn polygon(points: &[(f32, f32)]) -> Shape {
     let mut segments: Vec<_> = points.iter().map(|(x, y)| Segment::Line([*x, *y])).collect();
     if let Some(first) = segments.first_mut()
@@ -79,7 +79,8 @@ pub(super) fn polygon(points: &[(f32, f32)]) -> Shape {
     Shape::Path(segments)
 }
 
-/// How the character is drawn, if it is one of those. `grid` is the cell's, or twice as wide for a wide character.
-pub(super) fn shapes(character: char, grid: Grid) -> Option<Vec<Shape>> {
-    boxes::shapes(character, grid).or_else(|| blocks::shapes(character, grid))
+/// Returns the shapes of a character, if it consists of shapes. `metrics` are those of the cell, with twice the width
+/// for a wide character.
+pub(super) fn shapes(character: char, metrics: CellMetrics) -> Option<Vec<Shape>> {
+    boxes::shapes(character, metrics).or_else(|| blocks::shapes(character, metrics))
 }

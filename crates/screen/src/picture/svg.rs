@@ -1,58 +1,64 @@
-//! A frame as an SVG 1.1 document that needs nothing else. Every character says where it stands, so that another font
-//! than the intended one changes the looks and not the layout; lines and blocks are shapes.
+//! Draws a frame as a self-contained SVG 1.1 document. Every character has its own position, so that another font
+//! changes the appearance but not the layout. Lines and blocks are shapes.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use crate::frame::{Frame, Underline};
+use crate::frame::{ScreenFrame, Underline};
 use crate::picture::palette::Rgb;
-use crate::picture::scene::{Scene, Spot, backgrounds};
+use crate::picture::scene::{Scene, SceneCell, backgrounds};
 use crate::picture::shapes::{Area, Segment, Shape, shapes};
-use crate::picture::{Background, Grid, Scale, lines, outlines};
+use crate::picture::{Background, CellMetrics, Scale, lines, outlines};
 
-/// The document's units: whole numbers for every line, shown at half their size.
-const GRID: Grid = Grid::new(Scale::Two);
+/// Cell metrics in document units, shown at half size so that every line has whole coordinates.
+const METRICS: CellMetrics = CellMetrics::new(Scale::Two);
 
-/// Blanks between two words of one text element; what is farther apart gets its own.
-const WIDEST_GAP: usize = 8;
+/// Maximum number of blanks within one text element. Text after a wider gap gets its own element.
+const MAX_GAP_COLUMNS: usize = 8;
 
-/// The frame as an SVG document. Text is escaped and without control characters; only links to `http:`, `https:` and
-/// `mailto:` are active. See [`Options::background`](crate::picture::Options::background).
-pub fn svg(frame: &Frame, background: Option<Background>) -> String {
+/// Returns the frame as an SVG document. Text is escaped and has no control characters. Only links to `http:`, `https:`
+/// and `mailto:` are active. See [`PictureOptions::background`](crate::picture::PictureOptions::background).
+pub fn svg(frame: &ScreenFrame, background: Option<Background>) -> String {
     let scene = Scene::new(frame, background);
     let (mut below, mut over) = (Layers::default(), Layers::default());
-    let mut writer = Writer::default();
-    for (line, y) in scene.lines.iter().zip((0..).step_by(GRID.height as usize)) {
+    let mut writer = SvgTextWriter::default();
+    for (line, y) in scene.lines.iter().zip((0..).step_by(METRICS.height as usize)) {
         for (column, columns, color) in backgrounds(line, scene.defaults) {
-            let (x, width) = (i32::from(column) * GRID.width, i32::from(columns) * GRID.width);
-            below.area(Area { x, y, width, height: GRID.height }, color, 4);
+            let (x, width) = (i32::from(column) * METRICS.width, i32::from(columns) * METRICS.width);
+            below.area(Area { x, y, width, height: METRICS.height }, color, 4);
         }
     }
-    for (line, y) in scene.lines.iter().zip((0..).step_by(GRID.height as usize)) {
-        for spot in line.iter().filter(|spot| spot.is_shown()) {
-            let x = i32::from(spot.column) * GRID.width;
-            if spot.cell.style.underline != Underline::None {
-                for shape in lines::underline(spot.cell.style.underline, spot.columns, GRID) {
-                    over.shape(&shape, x, y, spot.ink.underline);
+    for (line, y) in scene.lines.iter().zip((0..).step_by(METRICS.height as usize)) {
+        for scene_cell in line.iter().filter(|scene_cell| scene_cell.is_shown()) {
+            let x = i32::from(scene_cell.column) * METRICS.width;
+            if scene_cell.cell.style.underline != Underline::None {
+                for shape in lines::underline(scene_cell.cell.style.underline, scene_cell.columns, METRICS) {
+                    over.shape(&shape, x, y, scene_cell.cell_colors.underline);
                 }
             }
-            if spot.cell.style.strikethrough {
-                writer.struck.area(lines::strikethrough(spot.columns, GRID).moved(x, y), spot.ink.text, 4);
+            if scene_cell.cell.style.strikethrough {
+                writer.struck.area(
+                    lines::strikethrough(scene_cell.columns, METRICS).moved(x, y),
+                    scene_cell.cell_colors.text,
+                    4,
+                );
             }
-            let cells = Grid { width: GRID.width * i32::from(spot.columns), ..GRID };
-            match spot.character().map(|character| (character, shapes(character, cells))) {
-                Some((_, Some(shapes))) => shapes.iter().for_each(|shape| over.shape(shape, x, y, spot.ink.text)),
-                Some((character, None)) => writer.character(spot, character, y),
-                None => writer.gap(spot),
+            let cells = CellMetrics { width: METRICS.width * i32::from(scene_cell.columns), ..METRICS };
+            match scene_cell.character().map(|character| (character, shapes(character, cells))) {
+                Some((_, Some(shapes))) => {
+                    shapes.iter().for_each(|shape| over.shape(shape, x, y, scene_cell.cell_colors.text))
+                }
+                Some((character, None)) => writer.character(scene_cell, character, y),
+                None => writer.gap(scene_cell),
             }
         }
         writer.flush();
     }
     if let Some(cursor) = scene.cursor {
-        let (x, y) = (i32::from(cursor.column) * GRID.width, i32::from(cursor.row) * GRID.height);
-        writer.struck.area(lines::cursor(cursor.shape, cursor.columns, GRID).moved(x, y), cursor.color, 4);
+        let (x, y) = (i32::from(cursor.column) * METRICS.width, i32::from(cursor.row) * METRICS.height);
+        writer.struck.area(lines::cursor(cursor.shape, cursor.columns, METRICS).moved(x, y), cursor.color, 4);
     }
-    let (width, height) = (i32::from(scene.columns) * GRID.width, i32::from(scene.rows) * GRID.height);
+    let (width, height) = (i32::from(scene.columns) * METRICS.width, i32::from(scene.rows) * METRICS.height);
     let mut out = String::new();
     let _ = write!(
         out,
@@ -66,12 +72,12 @@ pub fn svg(frame: &Frame, background: Option<Background>) -> String {
     below.write(&mut out);
     over.write(&mut out);
     if !writer.out.is_empty() {
-        // The terminal has put every character in its place: no direction of writing may move it.
+        // Every character has its position already, so bidirectional reordering is disabled.
         let _ = write!(
             out,
             "<g font-family=\"'DejaVu Sans Mono', monospace\" font-size=\"{}\" xml:space=\"preserve\" \
              direction=\"ltr\" unicode-bidi=\"bidi-override\">\n{}</g>\n",
-            GRID.font_size(),
+            METRICS.font_size(),
             writer.out,
         );
     }
@@ -80,70 +86,70 @@ pub fn svg(frame: &Frame, background: Option<Background>) -> String {
     out
 }
 
-/// What of a text element is the same for all its characters.
+/// Properties shared by all characters of a text element.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Looks<'a> {
+struct RunStyle<'a> {
     color: Rgb,
     bold: bool,
     italic: bool,
     link: Option<&'a str>,
 }
 
-/// Text elements, of which the last is still growing.
+/// Writes text elements. Collects the characters of the current one.
 #[derive(Default)]
-struct Writer<'a> {
+struct SvgTextWriter<'a> {
     out: String,
-    run: Option<Run<'a>>,
+    run: Option<TextRun<'a>>,
     struck: Layers,
 }
 
-struct Run<'a> {
-    looks: Looks<'a>,
+struct TextRun<'a> {
+    run_style: RunStyle<'a>,
     y: i32,
-    /// The column after the last character.
+    /// Column after the last character.
     end: u16,
     xs: String,
     text: String,
-    /// Blanks that belong to the run if a word follows.
+    /// Blanks that belong to the run if more text follows.
     gap: usize,
 }
 
-impl<'a> Writer<'a> {
-    fn character(&mut self, spot: &Spot<'a>, character: char, y: i32) {
-        let style = &spot.cell.style;
-        let link = spot.cell.hyperlink().and_then(|link| safe_link(link));
-        let looks = Looks { color: spot.ink.text, bold: style.bold, italic: style.italic, link };
-        let x = i32::from(spot.column) * GRID.width;
-        let cluster = spot.cluster();
-        // A list of places counts characters; viewers do not agree how for those beyond the first plane, and a mark
-        // would get a place of its own.
-        if spot.columns == 1 && cluster.is_empty() && character < '\u{10000}' && outlines::covers(character) {
-            self.extend(looks, spot.column, character, y);
+impl<'a> SvgTextWriter<'a> {
+    fn character(&mut self, scene_cell: &SceneCell<'a>, character: char, y: i32) {
+        let style = &scene_cell.cell.style;
+        let link = scene_cell.cell.hyperlink().and_then(|link| safe_link(link));
+        let run_style = RunStyle { color: scene_cell.cell_colors.text, bold: style.bold, italic: style.italic, link };
+        let x = i32::from(scene_cell.column) * METRICS.width;
+        let cluster = scene_cell.cluster();
+        // Viewers disagree on how a list of positions counts characters beyond the basic plane, and a combining mark
+        // would get its own position.
+        if scene_cell.columns == 1 && cluster.is_empty() && character < '\u{10000}' && outlines::covers(character) {
+            self.extend(run_style, scene_cell.column, character, y);
             return;
         }
         self.flush();
         let mut text = String::new();
         std::iter::once(character).chain(cluster).for_each(|character| escape(character, &mut text));
-        let width = GRID.width * i32::from(spot.columns);
-        // Marks that the viewer's font cannot place must not push the next cell away either.
-        let place = if spot.columns == 2 {
+        let width = METRICS.width * i32::from(scene_cell.columns);
+        // Keeps marks that the viewer's font cannot place from shifting the next cell.
+        let place = if scene_cell.columns == 2 {
             format!("x=\"{}\" text-anchor=\"middle\"", x + width / 2)
         } else {
             format!("x=\"{x}\" textLength=\"{width}\" lengthAdjust=\"spacingAndGlyphs\"")
         };
-        self.element(looks, &place, y, &text);
+        self.element(run_style, &place, y, &text);
     }
 
-    fn extend(&mut self, looks: Looks<'a>, column: u16, character: char, y: i32) {
+    fn extend(&mut self, run_style: RunStyle<'a>, column: u16, character: char, y: i32) {
         let continues = self
             .run
             .as_ref()
-            .is_some_and(|run| run.looks == looks && usize::from(run.end) + run.gap == usize::from(column));
+            .is_some_and(|run| run.run_style == run_style && usize::from(run.end) + run.gap == usize::from(column));
         if !continues {
             self.flush();
         }
-        let run = self.run.get_or_insert_with(|| Run {
-            looks,
+        let run = self.run.get_or_insert_with(|| TextRun {
+            run_style,
             y,
             end: column,
             xs: String::new(),
@@ -152,7 +158,7 @@ impl<'a> Writer<'a> {
         });
         for column in run.end..=column {
             let space = if run.xs.is_empty() { "" } else { " " };
-            let _ = write!(run.xs, "{space}{}", i32::from(column) * GRID.width);
+            let _ = write!(run.xs, "{space}{}", i32::from(column) * METRICS.width);
         }
         run.text.extend(std::iter::repeat_n(' ', run.gap));
         escape(character, &mut run.text);
@@ -160,11 +166,11 @@ impl<'a> Writer<'a> {
         run.end = column + 1;
     }
 
-    /// A blank keeps words of one line together, so that copied text has its spaces.
-    fn gap(&mut self, spot: &Spot<'_>) {
+    /// Adds blanks within the current run, so that copied text has its spaces.
+    fn gap(&mut self, scene_cell: &SceneCell<'_>) {
         if let Some(run) = &mut self.run {
-            run.gap += usize::from(spot.columns);
-            if run.gap > WIDEST_GAP {
+            run.gap += usize::from(scene_cell.columns);
+            if run.gap > MAX_GAP_COLUMNS {
                 self.flush();
             }
         }
@@ -172,25 +178,25 @@ impl<'a> Writer<'a> {
 
     fn flush(&mut self) {
         if let Some(run) = self.run.take() {
-            self.element(run.looks, &format!("x=\"{}\"", run.xs), run.y, &run.text);
+            self.element(run.run_style, &format!("x=\"{}\"", run.xs), run.y, &run.text);
         }
     }
 
-    fn element(&mut self, looks: Looks<'_>, place: &str, y: i32, text: &str) {
-        if let Some(link) = looks.link {
+    fn element(&mut self, run_style: RunStyle<'_>, place: &str, y: i32, text: &str) {
+        if let Some(link) = run_style.link {
             self.out.push_str("<a xlink:href=\"");
             link.chars().for_each(|character| escape(character, &mut self.out));
             self.out.push_str("\">");
         }
-        let bold = if looks.bold { " font-weight=\"bold\"" } else { "" };
-        let italic = if looks.italic { " font-style=\"italic\"" } else { "" };
-        let (y, color) = (y + GRID.baseline, hex(looks.color));
+        let bold = if run_style.bold { " font-weight=\"bold\"" } else { "" };
+        let italic = if run_style.italic { " font-style=\"italic\"" } else { "" };
+        let (y, color) = (y + METRICS.baseline, hex(run_style.color));
         let _ = write!(self.out, "<text {place} y=\"{y}\" fill=\"{color}\"{bold}{italic}>{text}</text>");
-        self.out.push_str(if looks.link.is_some() { "</a>\n" } else { "\n" });
+        self.out.push_str(if run_style.link.is_some() { "</a>\n" } else { "\n" });
     }
 }
 
-/// A link that a click may follow: what the address of a document, not of a script, begins with.
+/// Returns the link if it is safe to open: an address of a document, not a script.
 fn safe_link(link: &str) -> Option<&str> {
     let (scheme, _) = link.split_once(':')?;
     let known = ["http", "https", "mailto"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
@@ -214,7 +220,7 @@ fn hex(Rgb(red, green, blue): Rgb) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-/// Shapes by colour, in the order in which the colours were first seen. None may cover another.
+/// Shapes by colour, in the order in which the colours first occurred. Shapes must not overlap.
 #[derive(Default)]
 struct Layers {
     places: HashMap<(Rgb, u8), usize>,
@@ -223,7 +229,7 @@ struct Layers {
 
 struct Layer {
     color: Rgb,
-    /// Of the colour, in quarters.
+    /// Opacity in quarters.
     quarters: u8,
     areas: Vec<Area>,
     curves: String,
@@ -238,7 +244,7 @@ impl Layers {
         &mut self.layers[place]
     }
 
-    /// Adds a rectangle; one that continues the last becomes part of it.
+    /// Adds a rectangle, merged with the last one if adjacent.
     fn area(&mut self, area: Area, color: Rgb, quarters: u8) {
         let layer = self.layer(color, quarters);
         match layer.areas.last_mut() {
@@ -265,7 +271,7 @@ impl Layers {
         if self.layers.is_empty() {
             return;
         }
-        // Edges between pixels would let the background shine through where two areas meet.
+        // Prevents the background from showing through where two areas meet.
         out.push_str("<g shape-rendering=\"crispEdges\">\n");
         for layer in self.layers.iter().filter(|layer| !layer.areas.is_empty()) {
             let _ = write!(out, "<path fill=\"{}\"", hex(layer.color));
@@ -294,7 +300,7 @@ fn write_segment(segment: &Segment, out: &mut String) {
         Segment::Close => 'Z',
     });
     for (index, value) in segment.points().flatten().enumerate() {
-        // Hundredths are finer than any screen.
+        // A hundredth is finer than any screen.
         let rounded = (value * 100.0).round() / 100.0;
         let _ = write!(out, "{}{rounded}", if index == 0 { "" } else { " " });
     }

@@ -1,4 +1,4 @@
-//! Pictures as a whole: from a program's bytes to pixels and documents.
+//! End-to-end tests of pictures, from program output to pixels and documents.
 
 mod comparison;
 mod documents;
@@ -6,28 +6,28 @@ mod pixels;
 
 use std::sync::Arc;
 
-use crate::frame::{Cell, Frame, Row, Size};
-use crate::picture::{Options, Scale, png};
+use crate::frame::{Cell, ScreenFrame, ScreenRow, Size};
+use crate::picture::{PictureOptions, Scale, png};
 use crate::vt::Vt;
 
-/// The screen after a program has written this. The cursor is hidden, since it is in the way of most tests.
-fn screen(columns: u16, rows: u16, text: &str) -> Frame {
+/// Returns the screen after this output. The cursor is hidden, since it would disturb most tests.
+fn screen(columns: u16, rows: u16, text: &str) -> ScreenFrame {
     let mut vt = Vt::new(Size { columns, rows }, 0);
     vt.feed(text.as_bytes());
     vt.feed(b"\x1b[?25l");
     vt.frame()
 }
 
-/// Frames that no terminal makes, but that the type allows.
-fn impossible_frames() -> Vec<Frame> {
+/// Returns frames that no terminal produces, but that the type allows.
+fn impossible_frames() -> Vec<ScreenFrame> {
     let mut frames = Vec::new();
     let whole = screen(4, 2, "漢字\r\nabcd");
     for (columns, rows) in [(0, 0), (0, 2), (4, 0), (3, 2), (5, 9), (1, 1)] {
-        frames.push(Frame { size: Size { columns, rows }, ..whole.clone() });
+        frames.push(ScreenFrame { size: Size { columns, rows }, ..whole.clone() });
     }
     let lonely = |width| {
-        let row = Arc::new(Row::new(vec![Cell { width, character: '漢', ..Cell::BLANK }; 4]));
-        Frame { rows: vec![row; 2], ..whole.clone() }
+        let row = Arc::new(ScreenRow::new(vec![Cell { width, character: '漢', ..Cell::BLANK }; 4]));
+        ScreenFrame { rows: vec![row; 2], ..whole.clone() }
     };
     frames.extend([lonely(0), lonely(2), lonely(9)]);
     let mut lost = whole.clone();
@@ -37,7 +37,7 @@ fn impossible_frames() -> Vec<Frame> {
     frames
 }
 
-/// Pixels of a PNG.
+/// Pixels of a decoded PNG.
 struct Pixels {
     width: usize,
     height: usize,
@@ -54,11 +54,11 @@ impl Pixels {
         Self { width: info.width as usize, height: info.height as usize, rows }
     }
 
-    fn of(frame: &Frame, scale: Scale) -> Self {
-        Self::decode(&png(frame, Options { scale, ..Options::default() }).unwrap())
+    fn of(frame: &ScreenFrame, scale: Scale) -> Self {
+        Self::decode(&png(frame, PictureOptions { scale, ..PictureOptions::default() }).unwrap())
     }
 
-    /// How many pixels of the cell are not of that colour.
+    /// Counts the pixels of the cell that differ from the background.
     fn drawn(&self, column: usize, row: usize, scale: Scale, background: [u8; 3]) -> usize {
         let (width, height) = cell(scale);
         let rows = &self.rows[row * height..(row + 1) * height];
@@ -67,7 +67,7 @@ impl Pixels {
     }
 }
 
-/// The size of a cell.
+/// Returns the size of a cell.
 fn cell(scale: Scale) -> (usize, usize) {
     match scale {
         Scale::One => (9, 18),
@@ -75,7 +75,7 @@ fn cell(scale: Scale) -> (usize, usize) {
     }
 }
 
-/// FNV-1a.
+/// Computes an FNV-1a hash.
 fn fingerprint(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }

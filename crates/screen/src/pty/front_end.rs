@@ -1,8 +1,9 @@
 //! Front end of a supervisor whose program runs in a terminal.
 //!
-//! Its arguments are the program with its arguments. Its standard input is the line to wh, its standard output the program's
-//! terminal, its standard error the person's terminal if there is one. Being the session's leader and the program's parent, it
-//! keeps the program's process group from being an orphan, so that the program can be suspended as under a shell.
+//! Arguments: the program and its arguments. Standard input is the socket to wh, standard output the program's
+//! terminal, and standard error the user's terminal, if there is one. As session leader and parent of the program, the
+//! supervisor keeps the program's process group from being orphaned, so that the program can be suspended as under a
+//! shell.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -19,35 +20,35 @@ use nix::sys::termios::{SetArg, Termios, cfmakeraw, tcgetattr, tcsetattr};
 use nix::sys::wait::WaitPidFlag;
 use nix::unistd::{Pid, dup2_stderr, dup2_stdout, getpid, setsid, tcgetpgrp, tcsetpgrp};
 use wh_pipe::supervisor::process::{self, FrontEnd};
-use wh_pipe::tree::{KILL, Step, TERMINATE};
+use wh_pipe::tree::{KILL, ShutdownStep, TERMINATE};
 
-/// Everything that a program may have switched on in the person's terminal, switched off. The cursor is saved first, so
-/// that leaving an alternate screen that was never entered moves nothing.
-pub const RESET: &[u8] = b"\x1b7\x1b[?1049l\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1005l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[?1l\x1b>\x1b[<9u\x1b[>4;0m\x1b[?25h\x1b[0 q\x1b[0m";
+/// Disables every mode that a program may have enabled in the user's terminal. The cursor is saved first, so that
+/// leaving an alternate screen that was never entered does not move it.
+pub const RESET_SEQUENCES: &[u8] = b"\x1b7\x1b[?1049l\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1005l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[?1l\x1b>\x1b[<9u\x1b[>4;0m\x1b[?25h\x1b[0 q\x1b[0m";
 
-/// Longest wait for the person's terminal to take [`RESET`] once nothing of the program is left. A terminal whose output is
-/// stopped, by Ctrl-S for example, takes nothing.
-const RESTORE_LIMIT: Duration = Duration::from_secs(2);
+/// Maximum wait for the user's terminal to accept [`RESET_SEQUENCES`] once the program has exited. A terminal whose
+/// output is stopped, for example by Ctrl-S, accepts nothing.
+const RESTORE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Runs as a supervisor of a program in a terminal until nothing of it is left. Succeeds however the program ended: that is
-/// reported.
+/// Runs as the supervisor of a program in a terminal until all processes of the program have exited. Succeeds
+/// regardless of the program's exit status, which is reported to the owner.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> io::Result<ExitCode> {
     process::run::<TerminalFrontEnd>(arguments.into_iter()).map(|_| ExitCode::SUCCESS)
 }
 
 struct TerminalFrontEnd {
-    /// Held open until the program ends, so that its terminal cannot be closed and opened again meanwhile.
+    /// Held open until the program ends, so that its terminal is not hung up in between.
     slave: Option<OwnedFd>,
-    /// The person's terminal, with its settings from before.
+    /// User's terminal, with its original settings.
     terminal: Option<(File, Termios)>,
-    /// Disconnected when the person's terminal has been restored.
+    /// Disconnected once the user's terminal has been restored.
     restoring: Option<Receiver<()>>,
 }
 
 impl FrontEnd for TerminalFrontEnd {
-    /// A program in a terminal knows a hangup.
-    const STEPS: &'static [Step] =
-        &[Step { signal: Signal::SIGHUP, grace: Duration::from_millis(500) }, TERMINATE, KILL];
+    /// Programs in a terminal expect a hangup first.
+    const STEPS: &'static [ShutdownStep] =
+        &[ShutdownStep { signal: Signal::SIGHUP, grace: Duration::from_millis(500) }, TERMINATE, KILL];
 
     const OWNER_GONE_GRACE: Duration = Duration::ZERO;
 
@@ -69,7 +70,7 @@ impl FrontEnd for TerminalFrontEnd {
         dup2_stderr(&null)?;
 
         setsid()?;
-        take_terminal(&slave)?;
+        acquire_controlling_terminal(&slave)?;
         Ok(Self { slave: Some(slave), terminal, restoring: None })
     }
 
@@ -84,7 +85,8 @@ impl FrontEnd for TerminalFrontEnd {
 
     /// Moves the program to the foreground of its terminal.
     fn enter() -> io::Result<()> {
-        // A background process that touches the foreground is stopped by TTOU, unless it blocks that, as the supervisor does.
+        // A background process that calls `tcsetpgrp` is stopped by SIGTTOU, unless it blocks it, as the supervisor
+        // does.
         Ok(tcsetpgrp(io::stdin(), getpid())?)
     }
 
@@ -96,7 +98,7 @@ impl FrontEnd for TerminalFrontEnd {
         self.slave = None;
     }
 
-    /// Restores the person's terminal in a thread of its own: a write to a terminal whose output is stopped blocks.
+    /// Restores the user's terminal in a separate thread, since writing to a terminal whose output is stopped blocks.
     fn owner_gone(&mut self) {
         let Some((terminal, settings)) = self.terminal.take() else { return };
         let (restored, restoring) = mpsc::channel();
@@ -104,7 +106,7 @@ impl FrontEnd for TerminalFrontEnd {
             restore(terminal, settings);
             drop::<mpsc::Sender<()>>(restored);
         };
-        // Without a thread the terminal stays as it is: the end of the program matters more.
+        // If no thread can be started, the terminal is not restored: ending the program has priority.
         if thread::Builder::new().name("wh-restore".to_owned()).spawn(restore).is_ok() {
             self.restoring = Some(restoring);
         }
@@ -112,29 +114,29 @@ impl FrontEnd for TerminalFrontEnd {
 
     fn finish(&mut self) {
         if let Some(restoring) = self.restoring.take() {
-            let _ = restoring.recv_timeout(RESTORE_LIMIT);
+            let _ = restoring.recv_timeout(RESTORE_TIMEOUT);
         }
     }
 }
 
-/// Undoes what wh and the program did to the person's terminal. The shell may have set it for itself by now; then its
-/// settings stay.
+/// Undoes the changes of wh and the program to the user's terminal. Its settings are left alone if the shell has
+/// changed them already.
 fn restore(mut terminal: File, settings: Termios) {
     let mut raw = settings.clone();
     cfmakeraw(&mut raw);
     if tcgetattr(&terminal).is_ok_and(|current| current == raw) {
         let _ = tcsetattr(&terminal, SetArg::TCSANOW, &settings);
     }
-    let _ = terminal.write_all(RESET);
+    let _ = terminal.write_all(RESET_SEQUENCES);
 }
 
 nix::ioctl_write_int_bad!(
-    /// Makes a terminal the one that controls this session.
+    /// Makes a terminal the controlling terminal of this session.
     tiocsctty,
     nix::libc::TIOCSCTTY
 );
 
-fn take_terminal(slave: &OwnedFd) -> io::Result<()> {
+fn acquire_controlling_terminal(slave: &OwnedFd) -> io::Result<()> {
     // SAFETY: the descriptor is open for the call, and the argument is a plain number.
     unsafe { tiocsctty(slave.as_raw_fd(), 0) }?;
     Ok(())
@@ -149,11 +151,11 @@ mod tests {
 
     use super::*;
 
-    /// Longer than anything here takes.
-    const LONG: Duration = Duration::from_secs(20);
+    /// Longer than any operation here takes.
+    const TERMINAL_TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
     #[test]
-    fn a_stopped_terminal_blocks_nothing_and_is_restored_once_it_goes_on() {
+    fn a_stopped_terminal_does_not_block_and_is_restored_once_it_continues() {
         let OpenptyResult { master, slave } = openpty(None, None).unwrap();
         let settings = tcgetattr(&slave).unwrap();
         let mut raw = settings.clone();
@@ -163,18 +165,18 @@ mod tests {
 
         let terminal = File::from(slave.try_clone().unwrap());
         let mut front_end = TerminalFrontEnd { slave: None, terminal: Some((terminal, settings)), restoring: None };
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         thread::spawn(move || {
             front_end.owner_gone();
-            tell.send(front_end).is_ok()
+            sender.send(front_end).is_ok()
         });
-        let mut front_end = told.recv_timeout(LONG).expect("it does not wait for the terminal");
+        let mut front_end = receiver.recv_timeout(TERMINAL_TEST_TIMEOUT).expect("it does not wait for the terminal");
         front_end.finish();
 
         tcflow(&slave, FlowArg::TCOON).unwrap();
-        let mut written = vec![0; RESET.len()];
+        let mut written = vec![0; RESET_SEQUENCES.len()];
         File::from(master).read_exact(&mut written).unwrap();
-        assert_eq!(written, RESET);
+        assert_eq!(written, RESET_SEQUENCES);
     }
 
     #[test]
@@ -191,8 +193,8 @@ mod tests {
         front_end.finish();
         assert_eq!(tcgetattr(&slave).unwrap(), settings);
         drop(slave);
-        let mut written = vec![0; RESET.len()];
+        let mut written = vec![0; RESET_SEQUENCES.len()];
         File::from(master).read_exact(&mut written).unwrap();
-        assert_eq!(written, RESET);
+        assert_eq!(written, RESET_SEQUENCES);
     }
 }

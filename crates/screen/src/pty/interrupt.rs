@@ -1,8 +1,8 @@
-//! Interrupts a program through its terminal, past all input that it has not read.
+//! Interrupts a program through its terminal, bypassing all unread input.
 //!
-//! On Linux a master cannot discard what the line discipline of its slave holds: `TCFLSH` with `TCOFLUSH` on the master drops
-//! only what has not reached the line discipline yet. So the slave is opened for the moment of the call, which `TIOCGPTPEER`
-//! does without its path and without making it anybody's controlling terminal.
+//! On Linux a master cannot discard the input queue of the line discipline: `TCFLSH` with `TCOFLUSH` on the master
+//! drops only data that has not reached the line discipline yet. So the slave is opened temporarily with `TIOCGPTPEER`,
+//! which needs no path and does not make it a controlling terminal.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -15,44 +15,44 @@ use nix::sys::termios::{FlushArg, LocalFlags, Termios, tcflush, tcgetattr};
 use nix::unistd::{read, tcgetpgrp};
 use wh_pipe::proc::Stat;
 
-use super::Terminal;
+use super::PtyMaster;
 
-/// Echo of a Ctrl-C by a terminal that echoes control characters.
+/// Echo of Ctrl-C by a terminal that echoes control characters.
 const CTRL_C_ECHO: &[u8] = b"^C";
 
-/// Tries to read in the place of a program that is reading.
-const TRIES_FOR_NEXT: usize = 1000;
+/// Maximum attempts to read a byte while the program itself is reading.
+const MAX_READ_ATTEMPTS: usize = 1000;
 
-/// Input that the program has not read, as far as its terminal knows.
+/// Unread input in the terminal's queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unread {
-    /// Bytes that the program could read now.
+pub struct UnreadQueue {
+    /// Number of bytes that the program could read now.
     pub bytes: usize,
-    /// True if Ctrl-C is a signal in the terminal's present mode.
+    /// True if Ctrl-C is a signal in the terminal's current mode.
     pub signals: bool,
-    /// True if the leader of the foreground group runs, or waits for a processor or a disk.
+    /// True if the leader of the foreground group runs, or waits for a CPU or a disk.
     pub runs: bool,
 }
 
-impl Terminal {
-    /// Discards all input that the program has not read; how much of it was known. With `keep_next` a line editor keeps the
-    /// next byte: it may have seen that there is input and be about to read, and readline's callers do not notice a signal
-    /// while they wait there.
-    pub fn discard_input(&self, keep_next: bool) -> io::Result<Unread> {
+impl PtyMaster {
+    /// Discards all unread input, and returns its amount. With `keep_next` a line editor keeps the next byte: it may
+    /// have been notified of input and be about to read, and callers of readline do not notice a signal while blocked
+    /// in that read.
+    pub fn discard_input(&self, keep_next: bool) -> io::Result<UnreadQueue> {
         let unread = self.unread()?;
         let slave = self.slave()?;
         let edits_lines = unread.signals && !self.modes()?.local_flags.contains(LocalFlags::ICANON);
         let mut next = [0; 1];
-        let kept = if keep_next && edits_lines { take_next(&slave, &mut next) } else { 0 };
+        let kept = if keep_next && edits_lines { read_next_byte(&slave, &mut next) } else { 0 };
         tcflush(&slave, FlushArg::TCIFLUSH)?;
         if kept > 0 {
             self.try_write(&next)?;
         }
-        Ok(Unread { bytes: unread.bytes.max(kept), ..unread })
+        Ok(UnreadQueue { bytes: unread.bytes.max(kept), ..unread })
     }
 
-    /// Sends SIGINT to the terminal's foreground process group. It does not pass through the queue and cannot wait behind
-    /// it. Returns what the terminal would have shown for a typed Ctrl-C.
+    /// Sends SIGINT to the terminal's foreground process group. It bypasses the input queue. Returns the echo that a
+    /// typed Ctrl-C would have produced.
     pub fn interrupt(&self) -> io::Result<&'static [u8]> {
         let modes = self.modes()?;
         // SAFETY: the descriptor is open for the call, and the argument is a plain number.
@@ -61,36 +61,36 @@ impl Terminal {
         Ok(if echoes { CTRL_C_ECHO } else { b"" })
     }
 
-    /// Input that the program has not read. In canonical mode only complete lines count.
-    pub fn unread(&self) -> io::Result<Unread> {
+    /// Returns the unread input. In canonical mode only complete lines count.
+    pub fn unread(&self) -> io::Result<UnreadQueue> {
         let bytes = unread_bytes(&self.slave()?)?;
         let signals = self.modes()?.local_flags.contains(LocalFlags::ISIG);
-        Ok(Unread { bytes, signals, runs: self.foreground_runs() })
+        Ok(UnreadQueue { bytes, signals, runs: self.foreground_runs() })
     }
 
     fn foreground_runs(&self) -> bool {
         tcgetpgrp(self.0.get_ref()).is_ok_and(|group| Stat::any_thread_runs(group.as_raw()))
     }
 
-    /// The slave's modes: Linux has no others for the master.
+    /// Returns the slave's modes, which Linux shares with the master.
     fn modes(&self) -> io::Result<Termios> {
         Ok(tcgetattr(self.0.get_ref())?)
     }
 
-    /// The other side. It must not be kept: whoever holds it keeps the terminal from hanging up.
+    /// Opens the slave. It must be closed soon, since an open slave keeps the terminal from hanging up.
     fn slave(&self) -> io::Result<OwnedFd> {
         let flags = libc::O_RDWR | libc::O_NOCTTY | libc::O_NONBLOCK | libc::O_CLOEXEC;
         // SAFETY: the descriptor is open for the call, and the argument is a plain number.
         let slave = unsafe { tiocgptpeer(self.0.get_ref().as_raw_fd(), flags) }?;
-        // SAFETY: the call has just opened this descriptor, and nobody else knows it.
+        // SAFETY: the call has just opened this descriptor, and it has no other owner.
         Ok(unsafe { OwnedFd::from_raw_fd(slave) })
     }
 }
 
-/// Reads the next byte in the place of the program; 0 if there is none. While the program itself reads, the line discipline is
-/// locked, and that is tried again.
-fn take_next(slave: &OwnedFd, next: &mut [u8; 1]) -> usize {
-    for _ in 0..TRIES_FOR_NEXT {
+/// Reads the next byte before the program does; 0 if there is none. Retries while the program is reading, since the
+/// line discipline is locked then.
+fn read_next_byte(slave: &OwnedFd, next: &mut [u8; 1]) -> usize {
+    for _ in 0..MAX_READ_ATTEMPTS {
         match read(slave, next) {
             Ok(count) => return count,
             Err(Errno::EAGAIN) if unread_bytes(slave).is_ok_and(|bytes| bytes > 0) => thread::yield_now(),
@@ -118,7 +118,7 @@ nix::ioctl_write_int_bad!(
     libc::TIOCGPTPEER
 );
 nix::ioctl_read_bad!(
-    /// Asks how many bytes can be read.
+    /// Reads the number of readable bytes.
     fionread,
     libc::FIONREAD,
     libc::c_int
@@ -134,19 +134,19 @@ mod tests {
 
     use super::*;
 
-    /// The runtime must live as long as the terminal is registered with it.
-    fn terminal() -> (tokio::runtime::Runtime, Terminal, OwnedFd) {
+    /// Creates a terminal. The runtime must live as long as the terminal is registered with it.
+    fn terminal() -> (tokio::runtime::Runtime, PtyMaster, OwnedFd) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let OpenptyResult { master, slave } = openpty(None, None).unwrap();
         let terminal = {
             let _entered = runtime.enter();
-            Terminal::new(master).unwrap()
+            PtyMaster::new(master).unwrap()
         };
         (runtime, terminal, slave)
     }
 
     #[test]
-    fn what_is_written_after_discarding_is_read_first() {
+    fn input_written_after_discarding_is_read_first() {
         let (_runtime, terminal, slave) = terminal();
         let mut raw = tcgetattr(&slave).unwrap();
         cfmakeraw(&mut raw);
@@ -157,7 +157,7 @@ mod tests {
         let mut buffer = [0; 16];
         assert_eq!(read(&slave, &mut buffer), Ok(1));
         assert_eq!(buffer[0], 3);
-        assert_eq!(terminal.unread().unwrap(), Unread { bytes: 0, signals: false, runs: false });
+        assert_eq!(terminal.unread().unwrap(), UnreadQueue { bytes: 0, signals: false, runs: false });
     }
 
     #[test]
@@ -168,15 +168,15 @@ mod tests {
         tcsetattr(&slave, SetArg::TCSANOW, &modes).unwrap();
         terminal.try_write(b"typed").unwrap();
         while terminal.unread().unwrap().bytes < 5 {}
-        assert_eq!(terminal.discard_input(true).unwrap(), Unread { bytes: 5, signals: true, runs: false });
+        assert_eq!(terminal.discard_input(true).unwrap(), UnreadQueue { bytes: 5, signals: true, runs: false });
         let mut buffer = [0; 16];
         assert_eq!((read(&slave, &mut buffer), buffer[0]), (Ok(1), b't'));
     }
 
     #[test]
-    fn a_full_queue_does_not_hold_a_signal_up() {
+    fn a_full_queue_does_not_delay_a_signal() {
         let (_runtime, terminal, slave) = terminal();
-        // Stands for any program that does not read; setsid makes the terminal its controlling one.
+        // A program that does not read; setsid makes the terminal its controlling one.
         let mut command = Command::new("setsid");
         command.args([
             "--ctty",

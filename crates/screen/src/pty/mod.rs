@@ -1,5 +1,5 @@
-//! A program in a terminal of its own. [`Program`] is our end: its bytes, its size, its life. The program is started
-//! and watched by a [supervisor](wh_pipe::supervisor), whose [`front_end`] for terminals is here.
+//! Runs a program in a new terminal. [`PtyProgram`] holds the master side; the program is started and watched by a
+//! [supervisor](wh_pipe::supervisor), whose [`front_end`] for terminals is here.
 
 pub mod front_end;
 mod interrupt;
@@ -20,53 +20,53 @@ use tokio::io::unix::AsyncFd;
 
 use crate::frame::Size;
 use crate::replies::CELL_PIXELS;
-pub use interrupt::Unread;
+pub use interrupt::UnreadQueue;
 pub use wh_pipe::protocol::{Order, Report};
-use wh_pipe::supervisor::{Reports, Supervisor, SupervisorKind};
+use wh_pipe::supervisor::{Supervisor, SupervisorKind, SupervisorReports};
 
-/// A piece of output below this is all that there was, and what comes later wakes the reader again: looking for more at
-/// once would find nothing, and Linux has whoever reads an empty terminal wait until its worker has looked too.
-const SHORT: usize = 1024;
+/// Size of a read below which the output was drained. Later output wakes the reader again, so another read would find
+/// nothing; and on Linux reading an empty terminal waits for its worker.
+const DRAINED_READ_BYTES: usize = 1024;
 
-/// What to start, and where.
+/// Describes a program to start in a terminal.
 #[derive(Debug)]
 pub struct ProgramSpec {
-    /// The binary whose `main` calls [`front_end::run`] when its first argument asks for [`SupervisorKind::Terminal`].
+    /// Binary whose `main` calls [`front_end::run`] if its first argument selects [`SupervisorKind::Terminal`].
     pub supervisor: PathBuf,
-    /// The program and its arguments; not empty.
+    /// Program and its arguments; not empty.
     pub command: Vec<OsString>,
-    /// Where it runs; where we run when absent.
+    /// Working directory; `None` inherits it.
     pub directory: Option<PathBuf>,
-    /// Variables set for it, over those that we have.
+    /// Environment variables that are set in addition to the inherited ones.
     pub environment: Vec<(OsString, OsString)>,
-    /// Variables that it must not see.
-    pub withheld: Vec<OsString>,
+    /// Environment variables that are removed.
+    pub removed_variables: Vec<OsString>,
     /// Session that the supervisor is registered for; `None` outside a daemon.
     pub session: Option<String>,
-    /// The terminal's size.
+    /// Initial size of the terminal.
     pub size: Size,
-    /// The person's terminal, if one is attached: the program's starts with its settings, and the supervisor
-    /// restores it if we cannot.
+    /// User's terminal, if one is attached. The program's terminal starts with its settings, and the supervisor
+    /// restores it if this process cannot.
     pub terminal: Option<OwnedFd>,
 }
 
-/// A running program: the terminal's master side and its supervisor.
+/// A running program: the master side of its terminal, and its supervisor.
 #[derive(Debug)]
-pub struct Program {
-    /// The terminal's bytes.
-    pub terminal: Terminal,
-    /// Reports of the supervisor.
-    pub reports: Reports,
-    /// The supervisor: takes orders, and ends.
+pub struct PtyProgram {
+    /// Master side of the terminal.
+    pub terminal: PtyMaster,
+    /// Reports of the supervisor, in order.
+    pub reports: SupervisorReports,
+    /// Supervisor, for orders and its end.
     pub supervisor: Arc<Supervisor>,
 }
 
-impl Program {
-    /// Starts a supervisor, which starts the program; [`Reports::started`] tells if that worked.
+impl PtyProgram {
+    /// Starts a supervisor, which starts the program. [`SupervisorReports::started`] returns the result.
     pub fn start(spec: ProgramSpec) -> io::Result<Self> {
         let settings = spec.terminal.as_ref().and_then(|terminal| tcgetattr(terminal).ok());
         let OpenptyResult { master, slave } = openpty(&window_size(spec.size), settings.as_ref())?;
-        // Whoever holds the master can read all that the program shows and type to it: nobody inherits it.
+        // Not inherited: a process with the master could read all output of the program and type to it.
         for end in [&master, &slave] {
             fcntl(end, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
         }
@@ -83,20 +83,20 @@ impl Program {
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::from(slave))
             .stderr(spec.terminal.map_or_else(Stdio::null, Stdio::from));
-        spec.withheld.iter().for_each(|name| {
+        spec.removed_variables.iter().for_each(|name| {
             command.env_remove(name);
         });
         if let Some(directory) = &spec.directory {
             command.current_dir(directory);
         }
-        let terminal = Terminal::new(master)?;
-        // The command holds our copies of the slave and of the supervisor's end of the line until it is dropped.
+        let terminal = PtyMaster::new(master)?;
+        // The command holds copies of the slave and of the supervisor's end of the socket until it is dropped.
         let (_, supervisor, reports) = Supervisor::start(&mut command, spec.session, ours)?;
         Ok(Self { terminal, reports, supervisor })
     }
 }
 
-/// The name that a terminal of ours goes by.
+/// Value of `TERM` for programs in a terminal of wh.
 pub const TERM: &str = "xterm-256color";
 
 fn window_size(size: Size) -> Winsize {
@@ -109,21 +109,21 @@ fn window_size(size: Size) -> Winsize {
     }
 }
 
-/// Lets the kernel's line editor erase whole characters; a new terminal does not know that we speak UTF-8.
+/// Enables UTF-8 in the kernel's line editor, so that it erases whole characters. A new terminal has it disabled.
 fn make_utf8(slave: &OwnedFd) -> io::Result<()> {
     let mut settings: Termios = tcgetattr(slave)?;
     settings.input_flags.insert(InputFlags::IUTF8);
     Ok(tcsetattr(slave, SetArg::TCSANOW, &settings)?)
 }
 
-/// The master side.
+/// Master side of a terminal.
 #[derive(Debug)]
-pub struct Terminal(AsyncFd<OwnedFd>);
+pub struct PtyMaster(AsyncFd<OwnedFd>);
 
-impl Terminal {
-    /// A line to a UI in our own process, in the place of a terminal: what is written to it is typed, what is read from
-    /// it is drawn. It has no size of its own.
-    pub fn line(end: OwnedFd) -> io::Result<Self> {
+impl PtyMaster {
+    /// Wraps a socket to a UI in this process in place of a terminal: bytes written to it are typed input, bytes read
+    /// from it are drawn output. It has no size of its own.
+    pub fn from_socket(end: OwnedFd) -> io::Result<Self> {
         Self::new(end)
     }
 
@@ -134,29 +134,29 @@ impl Terminal {
         Ok(Self(unsafe { AsyncFd::register(master) }?))
     }
 
-    /// Waits for output and reads some. 0: the last holder of the terminal has closed it.
+    /// Waits for output and reads some; 0 if the last process has closed the terminal.
     pub async fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let mut ready = self.0.readable().await?;
             let hung_up = ready.ready().is_read_closed();
             match ready.try_io(|terminal| Ok(nix::unistd::read(terminal.get_ref(), buffer)?)) {
-                // Linux says EIO where others say end of file.
+                // Linux returns EIO instead of the end of the file.
                 Ok(Err(error)) if error.raw_os_error() == Some(nix::libc::EIO) => return Ok(0),
                 Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
                 Ok(result) => {
-                    if result.as_ref().is_ok_and(|count| *count < SHORT) {
+                    if result.as_ref().is_ok_and(|count| *count < DRAINED_READ_BYTES) {
                         ready.clear_ready();
                     }
                     return result;
                 }
-                // The readiness of a terminal that hung up is never cleared: to wait for it again would not wait.
+                // The readiness of a terminal that hung up is never cleared, so waiting again would spin.
                 Err(_not_ready) if hung_up => return Ok(0),
                 Err(_not_ready) => {}
             }
         }
     }
 
-    /// Reads what is there now; `None` when there is nothing.
+    /// Reads available output; `None` if there is none.
     pub fn try_read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match nix::unistd::read(self.0.get_ref(), buffer) {
             Ok(count) => Ok(Some(count)),
@@ -166,8 +166,8 @@ impl Terminal {
         }
     }
 
-    /// Waits until the program's side takes input and writes some of it. Fails with `BrokenPipe` when the last holder of the
-    /// terminal has closed it and its buffer is full: nobody will read what it holds.
+    /// Waits until the program's side accepts input, and writes some of it. Fails with `BrokenPipe` if the last process
+    /// has closed the terminal and its buffer is full.
     pub async fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         loop {
             let mut ready = self.0.writable().await?;
@@ -175,14 +175,14 @@ impl Terminal {
             match ready.try_io(|terminal| Ok(nix::unistd::write(terminal.get_ref(), bytes)?)) {
                 Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
                 Ok(result) => return result,
-                // Linux reports a terminal that hung up as writable for ever, and refuses every write with EAGAIN.
+                // Linux reports a terminal that hung up as always writable, and refuses every write with EAGAIN.
                 Err(_not_ready) if hung_up => return Err(io::ErrorKind::BrokenPipe.into()),
                 Err(_not_ready) => {}
             }
         }
     }
 
-    /// Writes what is taken at once; 0 when nothing is.
+    /// Writes as much as fits without waiting; 0 if nothing fits.
     pub fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         match nix::unistd::write(self.0.get_ref(), bytes) {
             Ok(count) => Ok(count),
@@ -191,7 +191,7 @@ impl Terminal {
         }
     }
 
-    /// Tells the terminal, and so the program, its size.
+    /// Sets the size of the terminal, and so notifies the program.
     pub fn resize(&self, size: Size) -> io::Result<()> {
         set_window_size(self.0.get_ref(), size)
     }
@@ -204,7 +204,7 @@ nix::ioctl_write_ptr_bad!(
     Winsize
 );
 nix::ioctl_read_bad!(
-    /// Asks for a terminal's size.
+    /// Reads a terminal's size.
     tiocgwinsz,
     nix::libc::TIOCGWINSZ,
     Winsize
@@ -217,8 +217,8 @@ fn set_window_size(terminal: &OwnedFd, size: Size) -> io::Result<()> {
     Ok(())
 }
 
-/// The size of a terminal that is not ours.
-pub fn size_of(terminal: impl AsFd) -> io::Result<Size> {
+/// Returns the size of any terminal.
+pub fn terminal_size(terminal: impl AsFd) -> io::Result<Size> {
     let mut size = Winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
     // SAFETY: the descriptor is open for the call and the pointer is to a whole Winsize that outlives it.
     unsafe { tiocgwinsz(terminal.as_fd().as_raw_fd(), &raw mut size) }?;
@@ -233,14 +233,14 @@ mod tests {
 
     use super::*;
 
-    /// Runs on a thread of its own: a loop that never yields could not be timed out from within its runtime.
+    /// Runs on a separate thread, since a loop that never yields could not be timed out within its own runtime.
     fn finishes<T: Send + 'static>(work: impl AsyncFnOnce() -> T + Send + 'static) -> T {
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            let _ = tell.send(runtime.block_on(work()));
+            let _ = sender.send(runtime.block_on(work()));
         });
-        told.recv_timeout(Duration::from_secs(60)).expect("it yields, and ends")
+        receiver.recv_timeout(Duration::from_secs(60)).expect("it completes in time")
     }
 
     #[test]
@@ -250,11 +250,11 @@ mod tests {
             let mut raw = tcgetattr(&slave).unwrap();
             nix::sys::termios::cfmakeraw(&mut raw);
             tcsetattr(&slave, SetArg::TCSANOW, &raw).unwrap();
-            let terminal = Terminal::new(master).unwrap();
+            let terminal = PtyMaster::new(master).unwrap();
             let input = vec![b'x'; 64 * 1024];
             while terminal.try_write(&input).unwrap() > 0 {}
             drop(slave);
-            // The kernel may still move what was written out of the way, and take a little more.
+            // The kernel may still free some buffer space and accept a little more.
             loop {
                 if let Err(error) = terminal.write(&input).await {
                     return error;
@@ -268,7 +268,7 @@ mod tests {
     fn a_terminal_that_hung_up_is_read_to_its_end() {
         let read = finishes(async || {
             let OpenptyResult { master, slave } = openpty(None, None).unwrap();
-            let terminal = Terminal::new(master).unwrap();
+            let terminal = PtyMaster::new(master).unwrap();
             nix::unistd::write(&slave, b"last words").unwrap();
             drop(slave);
             let mut buffer = [0; 64];

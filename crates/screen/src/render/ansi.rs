@@ -1,35 +1,35 @@
-//! A frame as the bytes that draw it: SGR for looks, OSC 8 for links, and the cursor where it was.
+//! Draws a frame with escape sequences: SGR for styles, OSC 8 for links, and the cursor position.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::frame::{Cell, Color, Cursor, CursorShape, Frame, Style, Underline, used};
+use crate::frame::{Cell, Color, CursorShape, ScreenCursor, ScreenFrame, Style, Underline, used};
 
-/// What draws the frame on a blank or used terminal of the same size. Rows are separated by CR LF, so that taking the
-/// escape sequences out leaves the text.
-pub fn ansi(frame: &Frame) -> String {
-    let rows: usize = frame.rows.iter().map(|row| row.drawn().ansi.len() + 2).sum();
+/// Returns escape sequences that draw the frame on a terminal of the same size. Rows are separated by CR LF, so that
+/// removing the sequences leaves the text.
+pub fn ansi(frame: &ScreenFrame) -> String {
+    let rows: usize = frame.rows.iter().map(|row| row.renderings().ansi.len() + 2).sum();
     let mut out = String::with_capacity(rows + 64);
     out.push_str("\x1b[0m\x1b[H\x1b[2J");
     for (index, row) in frame.rows.iter().enumerate() {
         if index > 0 {
             out.push_str("\r\n");
         }
-        out.push_str(&row.drawn().ansi);
+        out.push_str(&row.renderings().ansi);
     }
     cursor(frame.cursor, &mut out);
     out
 }
 
-/// What draws a row with a pen that is plain, and is again plain after it.
+/// Returns escape sequences that draw a row, beginning and ending with the default style.
 pub(super) fn row_ansi(row: &[Cell]) -> String {
-    let mut pen = Pen { out: String::with_capacity(row.len()), style: Style::PLAIN, link: None, plain: true };
+    let mut pen = RowPen { out: String::with_capacity(row.len()), style: Style::PLAIN, link: None, plain: true };
     pen.row(row);
     pen.out
 }
 
-/// Puts the cursor where it was.
-pub(super) fn cursor(cursor: Cursor, out: &mut String) {
+/// Appends sequences that set the cursor.
+pub(super) fn cursor(cursor: ScreenCursor, out: &mut String) {
     let shape = match cursor.shape {
         CursorShape::Block => 2,
         CursorShape::Underline => 4,
@@ -39,15 +39,15 @@ pub(super) fn cursor(cursor: Cursor, out: &mut String) {
     let _ = write!(out, "\x1b[{};{}H\x1b[{shape} q\x1b[?25{shown}", cursor.y + 1, cursor.x + 1);
 }
 
-struct Pen<'a> {
+struct RowPen<'a> {
     out: String,
     style: Style,
     link: Option<&'a Arc<str>>,
-    /// Neither a style nor a link is set.
+    /// True if neither a style nor a link is set.
     plain: bool,
 }
 
-impl<'a> Pen<'a> {
+impl<'a> RowPen<'a> {
     fn row(&mut self, row: &'a [Cell]) {
         let row = used(row);
         for (column, cell) in row.iter().enumerate() {
@@ -58,21 +58,21 @@ impl<'a> Pen<'a> {
                 self.out.push(cell.character);
                 continue;
             }
-            self.look(&cell.style);
-            self.link(cell.hyperlink());
+            self.set_style(&cell.style);
+            self.set_link(cell.hyperlink());
             cell.push_text(&mut self.out);
-            // Terminals disagree on how wide a cluster is; saying where the next cell is keeps the rest in place.
+            // Terminals disagree on the width of a cluster, so the column of the next cell is set explicitly.
             let next = column + usize::from(cell.width);
             if cell.extra.as_ref().is_some_and(|extra| !extra.combining.is_empty()) && next < row.len() {
                 let _ = write!(self.out, "\x1b[{}G", next + 1);
             }
         }
-        // A coloured end of line must not run on into the next.
-        self.look(&Style::PLAIN);
-        self.link(None);
+        // The style must not extend into the next line.
+        self.set_style(&Style::PLAIN);
+        self.set_link(None);
     }
 
-    fn look(&mut self, style: &Style) {
+    fn set_style(&mut self, style: &Style) {
         if self.style != *style {
             self.style = *style;
             self.plain = style.is_plain() && self.link.is_none();
@@ -80,7 +80,7 @@ impl<'a> Pen<'a> {
         }
     }
 
-    fn link(&mut self, link: Option<&'a Arc<str>>) {
+    fn set_link(&mut self, link: Option<&'a Arc<str>>) {
         if self.link != link {
             self.link = link;
             self.plain = self.style.is_plain() && link.is_none();
@@ -89,7 +89,7 @@ impl<'a> Pen<'a> {
     }
 }
 
-/// Sets exactly this style, whatever was set before.
+/// Appends an SGR sequence that sets exactly this style, whatever was set before.
 fn sgr(style: &Style, out: &mut String) {
     out.push_str("\x1b[0");
     let flags = [

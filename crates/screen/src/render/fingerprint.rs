@@ -1,17 +1,17 @@
-//! A short name for what a frame shows.
+//! Hashes the visible content of a frame.
 
 use std::hash::{Hash, Hasher};
 
-use crate::frame::{Cell, Frame};
+use crate::frame::{Cell, ScreenFrame};
 
-/// FNV-1a: the standard library's hasher promises nothing from one release to the next, and a fingerprint is kept in
-/// golden files. Not for secrets.
+/// FNV-1a hasher. The standard library's hasher may change between releases, but fingerprints are stored in golden
+/// files. Not cryptographic.
 struct Fnv(u64);
 
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
-/// What the state is multiplied by when this many bytes go in of which only the first is not zero: a zero changes
-/// nothing but for the multiplication. Most of a frame's bytes are zeros.
+/// Returns the power of [`PRIME`] that hashes this number of bytes in one multiplication if all but the first are zero.
+/// Most bytes of a frame are zeros.
 const fn prime_to_the(bytes: u32) -> u64 {
     PRIME.wrapping_pow(bytes)
 }
@@ -21,8 +21,8 @@ impl Fnv {
         Self(0xcbf2_9ce4_8422_2325)
     }
 
-    /// One byte and then zeros, `factor` standing for how many they are together.
-    fn led_by(&mut self, first: u8, factor: u64) {
+    /// Hashes one byte followed by zeros; `factor` is [`prime_to_the`] of their total number.
+    fn hash_zero_padded(&mut self, first: u8, factor: u64) {
         self.0 = (self.0 ^ u64::from(first)).wrapping_mul(factor);
     }
 }
@@ -30,22 +30,22 @@ impl Fnv {
 impl Hasher for Fnv {
     fn write(&mut self, bytes: &[u8]) {
         for byte in bytes {
-            self.led_by(*byte, PRIME);
+            self.hash_zero_padded(*byte, PRIME);
         }
     }
 
     fn write_u8(&mut self, value: u8) {
-        self.led_by(value, PRIME);
+        self.hash_zero_padded(value, PRIME);
     }
 
-    // Fixed byte order and width: the same screen has the same name on every machine.
+    // Fixed byte order and width, so that a screen has the same fingerprint on every machine.
     fn write_u16(&mut self, value: u16) {
         self.write(&value.to_le_bytes());
     }
 
     fn write_u32(&mut self, value: u32) {
         match u8::try_from(value) {
-            Ok(small) => self.led_by(small, const { prime_to_the(4) }),
+            Ok(small) => self.hash_zero_padded(small, const { prime_to_the(4) }),
             Err(_) => self.write(&value.to_le_bytes()),
         }
     }
@@ -56,7 +56,7 @@ impl Hasher for Fnv {
 
     fn write_isize(&mut self, value: isize) {
         match u8::try_from(value) {
-            Ok(small) => self.led_by(small, const { prime_to_the(8) }),
+            Ok(small) => self.hash_zero_padded(small, const { prime_to_the(8) }),
             Err(_) => self.write(&(value as i64).to_le_bytes()),
         }
     }
@@ -66,33 +66,33 @@ impl Hasher for Fnv {
     }
 }
 
-/// The same for two values that are the same, in every run.
+/// Returns a hash of a value that is stable across runs.
 pub fn fingerprint_of(value: &impl Hash) -> u64 {
     let mut hasher = Fnv::new();
     value.hash(&mut hasher);
     hasher.finish()
 }
 
-/// The same for two frames that look the same: text, looks, size and cursor count; the title does not.
-pub fn fingerprint(frame: &Frame) -> u64 {
+/// Returns a hash of a frame: text, styles, size and cursor, but not the title.
+pub fn fingerprint(frame: &ScreenFrame) -> u64 {
     let mut hasher = Fnv::new();
     hasher.write_u32(u32::from(frame.size.columns) << 16 | u32::from(frame.size.rows));
     hasher.write_usize(frame.rows.len());
     for row in &frame.rows {
-        hasher.write(&row.drawn().fingerprint.to_le_bytes());
+        hasher.write(&row.renderings().fingerprint.to_le_bytes());
     }
     frame.cursor.hash(&mut hasher);
     hasher.finish()
 }
 
-/// The same for two rows that look the same.
+/// Returns a hash of a row's visible content.
 pub(super) fn row_fingerprint(row: &[Cell]) -> u64 {
     let mut hasher = Fnv::new();
     hasher.write_usize(row.len());
     for cell in row {
         if cell.is_plain() {
             hasher.write_u32(cell.character.into());
-            hasher.led_by(cell.width, const { prime_to_the(1 + PLAIN_ZEROS) });
+            hasher.hash_zero_padded(cell.width, const { prime_to_the(1 + PLAIN_ZEROS) });
         } else {
             cell.hash(&mut hasher);
         }
@@ -100,7 +100,7 @@ pub(super) fn row_fingerprint(row: &[Cell]) -> u64 {
     hasher.finish()
 }
 
-/// The zeros by which a plain look and no extra go in: five variants of eight bytes, and six switches.
+/// Number of zero bytes of a plain style without extras: five enum discriminants of eight bytes, and six flags.
 const PLAIN_ZEROS: u32 = 5 * 8 + 6;
 
 #[cfg(test)]
@@ -109,7 +109,7 @@ mod tests {
     use crate::frame::{Color, Size, Style};
     use crate::vt::Vt;
 
-    /// Byte by byte, as the algorithm is written down.
+    /// Reference implementation that hashes byte by byte.
     struct Slow(u64);
 
     impl Hasher for Slow {
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     #[cfg(target_endian = "little")]
-    fn the_short_cuts_lead_to_the_same_name() {
+    fn the_fast_path_computes_the_same_hash() {
         let mut vt = Vt::new(Size { columns: 20, rows: 3 }, 0);
         vt.feed(
             "plain \x1b[1;38;5;9mbold\x1b[0m é 世 e\u{301} \x1b[48;2;1;2;3mrgb\x1b[4:3m\x1b[58;5;1mcurl".as_bytes(),

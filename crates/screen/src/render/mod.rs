@@ -1,4 +1,4 @@
-//! Ways to draw a frame.
+//! Renderings of a frame: text, escape sequences, incremental redraws and fingerprints.
 
 mod ansi;
 mod fingerprint;
@@ -7,12 +7,16 @@ mod text;
 
 pub use ansi::ansi;
 pub use fingerprint::{fingerprint, fingerprint_of};
-pub use redraw::{ENTER, LEAVE, Redraw};
+pub use redraw::{ENTER_SCREEN, LEAVE_SCREEN, Redraw};
 pub use text::{last_lines, lines, plain};
 
-use crate::frame::{Cell, Drawn};
+use crate::frame::{Cell, RowRenderings};
 
-/// What a row comes to.
-pub(crate) fn draw(row: &[Cell]) -> Drawn {
-    Drawn { text: text::row_text(row), ansi: ansi::row_ansi(row), fingerprint: fingerprint::row_fingerprint(row) }
+/// Computes the cached renderings of a row.
+pub(crate) fn draw(row: &[Cell]) -> RowRenderings {
+    RowRenderings {
+        text: text::row_text(row),
+        ansi: ansi::row_ansi(row),
+        fingerprint: fingerprint::row_fingerprint(row),
+    }
 }

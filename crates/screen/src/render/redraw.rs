@@ -1,53 +1,54 @@
-//! A screen kept on another terminal: each frame as the bytes that change what the last one drew there. Rows that stayed
-//! cost nothing; frames that were never asked for cost nothing either.
+//! Mirrors a screen on another terminal: each frame becomes the escape sequences for the changes since the last one
+//! drawn. Unchanged rows and skipped frames cost nothing.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::ansi;
-use crate::frame::{Frame, Row, Size};
-use crate::modes::{Modes, MouseEncoding, MouseTracking};
+use crate::frame::{ScreenFrame, ScreenRow, Size};
+use crate::modes::{MouseEncoding, MouseTracking, TerminalModes};
 
-/// Takes another terminal for a screen: its other page, blank.
-pub const ENTER: &str = "\x1b[?1049h\x1b[0m\x1b[H\x1b[2J";
+/// Switches the other terminal to a blank alternate screen.
+pub const ENTER_SCREEN: &str = "\x1b[?1049h\x1b[0m\x1b[H\x1b[2J";
 
-/// Gives it back: every switch off that may be on, and the page that was there before.
-pub const LEAVE: &str = "\x1b[?2026l\x1b[0m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1005l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[?1l\x1b>\x1b[=0u\x1b[>4;0m\x1b[?25h\x1b[0 q\x1b[?1049l";
+/// Restores the other terminal: disables every mode that may be on, and leaves the alternate screen.
+pub const LEAVE_SCREEN: &str = "\x1b[?2026l\x1b[0m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1005l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[?1l\x1b>\x1b[=0u\x1b[>4;0m\x1b[?25h\x1b[0 q\x1b[?1049l";
 
-/// What another terminal shows, as far as it was told.
+/// Last state drawn on the other terminal.
 #[derive(Debug, Default)]
 pub struct Redraw {
     size: Option<Size>,
-    rows: Vec<Arc<Row>>,
-    modes: Modes,
+    rows: Vec<Arc<ScreenRow>>,
+    modes: TerminalModes,
     title: Option<String>,
     cursor: String,
 }
 
 impl Redraw {
-    /// The bytes that make it show this frame. Empty: it does already.
-    pub fn draw(&mut self, frame: &Frame) -> String {
+    /// Returns sequences that make the terminal show this frame. Empty if nothing changed.
+    pub fn draw(&mut self, frame: &ScreenFrame) -> String {
         let mut rows = String::new();
-        let anew = self.size != Some(frame.size);
-        if anew {
+        let redraws_all = self.size != Some(frame.size);
+        if redraws_all {
             rows.push_str("\x1b[0m\x1b[2J");
         }
         for (index, row) in frame.rows.iter().enumerate() {
-            let same = |known: &Arc<Row>| Arc::ptr_eq(known, row) || known == row;
-            if !anew && self.rows.get(index).is_some_and(same) {
+            let same = |known: &Arc<ScreenRow>| Arc::ptr_eq(known, row) || known == row;
+            if !redraws_all && self.rows.get(index).is_some_and(same) {
                 continue;
             }
-            // What is left of the old row goes first: after a full row, the end of the line is not where it seems.
-            let _ = write!(rows, "\x1b[{};1H\x1b[2K{}", index + 1, row.drawn().ansi);
+            // The old row is erased first: after a full row, erasing to the end of the line would remove its last
+            // character.
+            let _ = write!(rows, "\x1b[{};1H\x1b[2K{}", index + 1, row.renderings().ansi);
         }
-        let switches = switches(self.modes, frame.modes);
+        let mode_changes = mode_changes(self.modes, frame.modes);
         let title = (self.title != frame.title).then(|| title(frame.title.as_deref().unwrap_or_default()));
         let mut cursor = String::new();
         ansi::cursor(frame.cursor, &mut cursor);
-        if rows.is_empty() && switches.is_empty() && title.is_none() && cursor == self.cursor {
+        if rows.is_empty() && mode_changes.is_empty() && title.is_none() && cursor == self.cursor {
             return String::new();
         }
-        let out = format!("\x1b[?2026h\x1b[?25l{switches}{rows}{}{cursor}\x1b[?2026l", title.unwrap_or_default());
+        let out = format!("\x1b[?2026h\x1b[?25l{mode_changes}{rows}{}{cursor}\x1b[?2026l", title.unwrap_or_default());
         self.size = Some(frame.size);
         self.rows.clone_from(&frame.rows);
         self.modes = frame.modes;
@@ -56,8 +57,8 @@ impl Redraw {
         out
     }
 
-    /// The terminal shows something else by now: the next frame is drawn whole.
-    pub fn forget(&mut self) {
+    /// Makes the next call draw the whole frame, because the terminal may show something else.
+    pub fn invalidate(&mut self) {
         self.size = None;
     }
 }
@@ -67,8 +68,9 @@ fn title(text: &str) -> String {
     format!("\x1b]2;{clean}\x1b\\")
 }
 
-/// What sets the switches that decide how keys, mouse and paste are written: what is typed there is meant for here.
-fn switches(from: Modes, to: Modes) -> String {
+/// Returns sequences that set the modes for keys, mouse and paste, since input on that terminal is meant for this
+/// program.
+fn mode_changes(from: TerminalModes, to: TerminalModes) -> String {
     let mut out = String::new();
     let mut flag = |before: bool, after: bool, on: &str, off: &str| {
         if before != after {
@@ -125,10 +127,10 @@ mod tests {
         Vt::new(size, 100)
     }
 
-    /// Feeds `pieces` one after the other, drawing each frame on another terminal, which must show the same.
+    /// Feeds `pieces` in order and draws each frame on another terminal, which must show the same.
     fn follows(pieces: &[&str]) {
         let (mut original, mut copy, mut redraw) = (vt(SIZE), vt(SIZE), Redraw::default());
-        copy.feed(ENTER.as_bytes());
+        copy.feed(ENTER_SCREEN.as_bytes());
         for piece in pieces {
             original.feed(piece.as_bytes());
             let frame = original.frame();
@@ -137,9 +139,9 @@ mod tests {
             assert_eq!(super::super::lines(&copied), super::super::lines(&frame), "after {piece:?}");
             assert_eq!(super::super::fingerprint(&copied), super::super::fingerprint(&frame), "after {piece:?}");
             assert_eq!(copied.cursor, frame.cursor, "after {piece:?}");
-            let kept = Modes { alternate_screen: false, alternate_scroll: false, ..frame.modes };
-            let told = Modes { alternate_screen: false, alternate_scroll: false, ..copied.modes };
-            assert_eq!(told, kept, "after {piece:?}");
+            let expected = TerminalModes { alternate_screen: false, alternate_scroll: false, ..frame.modes };
+            let copied_modes = TerminalModes { alternate_screen: false, alternate_scroll: false, ..copied.modes };
+            assert_eq!(copied_modes, expected, "after {piece:?}");
         }
         assert_eq!(redraw.draw(&original.frame()), "", "nothing has changed");
     }
@@ -168,15 +170,15 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_is_given_back_as_it_was() {
+    fn a_terminal_is_restored() {
         let mut terminal = vt(SIZE);
         terminal.feed(b"before");
-        terminal.feed(ENTER.as_bytes());
+        terminal.feed(ENTER_SCREEN.as_bytes());
         terminal.feed(b"\x1b[?1003h\x1b[?1006h\x1b[?2004h\x1b[?1h\x1b=\x1b[=9;1u\x1b[>4;2m\x1b[?25ldrawn");
-        terminal.feed(LEAVE.as_bytes());
+        terminal.feed(LEAVE_SCREEN.as_bytes());
         let frame = terminal.frame();
         assert!(super::super::plain(&frame).starts_with("before"));
-        let modes = Modes { alternate_scroll: false, ..frame.modes };
-        assert_eq!((modes, frame.cursor.visible), (Modes::default(), true));
+        let modes = TerminalModes { alternate_scroll: false, ..frame.modes };
+        assert_eq!((modes, frame.cursor.visible), (TerminalModes::default(), true));
     }
 }

@@ -1,6 +1,6 @@
-//! A frame as text.
+//! Renders a frame as plain text.
 
-use crate::frame::{Cell, Frame, used};
+use crate::frame::{Cell, ScreenFrame, used};
 
 pub(super) fn row_text(row: &[Cell]) -> String {
     let mut text = String::with_capacity(row.len());
@@ -10,26 +10,26 @@ pub(super) fn row_text(row: &[Cell]) -> String {
     text
 }
 
-/// A line a row, padded to the width: a wide character takes two columns and one character.
-pub fn lines(frame: &Frame) -> Vec<String> {
-    frame.rows.iter().map(|row| row.drawn().text.clone()).collect()
+/// Returns one line per row, padded to the width. A wide character takes two columns and one character.
+pub fn lines(frame: &ScreenFrame) -> Vec<String> {
+    frame.rows.iter().map(|row| row.renderings().text.clone()).collect()
 }
 
-/// A line a row without trailing blanks, joined by newlines: as many lines as the screen has rows.
-pub fn plain(frame: &Frame) -> String {
-    let mut text = String::with_capacity(frame.rows.iter().map(|row| row.drawn().text.len() + 1).sum());
+/// Returns one line per row without trailing blanks, joined by line feeds.
+pub fn plain(frame: &ScreenFrame) -> String {
+    let mut text = String::with_capacity(frame.rows.iter().map(|row| row.renderings().text.len() + 1).sum());
     for (index, row) in frame.rows.iter().enumerate() {
         if index > 0 {
             text.push('\n');
         }
-        text.push_str(row.drawn().text.trim_end_matches(' '));
+        text.push_str(row.renderings().text.trim_end_matches(' '));
     }
     text
 }
 
-/// The last `count` lines that are not blank, oldest first.
-pub fn last_lines(frame: &Frame, count: usize) -> Vec<String> {
-    let shown = frame.rows.iter().map(|row| row.drawn().text.trim_end()).filter(|line| !line.is_empty());
+/// Returns the last `count` lines that are not blank, oldest first.
+pub fn last_lines(frame: &ScreenFrame, count: usize) -> Vec<String> {
+    let shown = frame.rows.iter().map(|row| row.renderings().text.trim_end()).filter(|line| !line.is_empty());
     let mut last: Vec<String> = shown.map(str::to_owned).collect();
     last.split_off(last.len().saturating_sub(count))
 }

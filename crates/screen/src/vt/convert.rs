@@ -1,4 +1,4 @@
-//! From the emulator's words to ours.
+//! Converts the emulator's types to those of this crate.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use alacritty_terminal::term::cell::{Cell as EmulatorCell, Flags, Hyperlink};
 use alacritty_terminal::term::{Term, TermMode};
 use alacritty_terminal::vte::ansi::{Color as EmulatorColor, CursorShape as EmulatorShape, NamedColor};
 
-use crate::frame::{Cell, Color, Cursor, CursorShape, Extra, Style, Underline};
-use crate::modes::{Modes, MouseEncoding, MouseTracking};
+use crate::frame::{Cell, CellExtra, Color, CursorShape, ScreenCursor, Style, Underline};
+use crate::modes::{MouseEncoding, MouseTracking, TerminalModes};
 
-/// Neighbouring cells mostly share a link: it is converted once.
+/// Cache of the last link, since neighbouring cells mostly share it.
 #[derive(Default)]
-pub(super) struct Links(Option<(Hyperlink, Arc<str>)>);
+pub(super) struct LinkCache(Option<(Hyperlink, Arc<str>)>);
 
-impl Links {
+impl LinkCache {
     fn share(&mut self, link: Hyperlink) -> Arc<str> {
         match &self.0 {
             Some((known, shared)) if *known == link => Arc::clone(shared),
@@ -27,13 +27,13 @@ impl Links {
     }
 }
 
-/// Neighbouring cells mostly look alike: a look is converted once.
+/// Cache of the last style, since neighbouring cells mostly share it.
 #[derive(Default)]
-pub(super) struct Looks(Option<(EmulatorColor, EmulatorColor, Flags, Style)>);
+pub(super) struct StyleCache(Option<(EmulatorColor, EmulatorColor, Flags, Style)>);
 
-impl Looks {
+impl StyleCache {
     fn share(&mut self, cell: &EmulatorCell) -> Style {
-        // What few cells have may hold an underline's own colour.
+        // The extra data may hold the colour of the underline.
         if cell.extra.is_some() {
             return style(cell);
         }
@@ -48,7 +48,7 @@ impl Looks {
     }
 }
 
-/// Neither half of a wide character, no look of its own, nothing beside its character: as most cells are.
+/// True for most cells: not part of a wide character, default style, and no extra data.
 fn is_plain(cell: &EmulatorCell) -> bool {
     cell.extra.is_none()
         & cell.flags.is_empty()
@@ -56,25 +56,25 @@ fn is_plain(cell: &EmulatorCell) -> bool {
         & matches!(cell.bg, EmulatorColor::Named(NamedColor::Background))
 }
 
-/// Adds a row of cells. What is left of a wide character when its other half was overwritten or erased is a blank.
-pub(super) fn row(row: &[EmulatorCell], links: &mut Links, looks: &mut Looks, cells: &mut Vec<Cell>) {
+/// Appends a row of cells. A half of a wide character whose other half was overwritten or erased becomes a blank.
+pub(super) fn row(row: &[EmulatorCell], links: &mut LinkCache, styles: &mut StyleCache, cells: &mut Vec<Cell>) {
     let mut column = 0;
     while let Some(rest) = row.get(column..).filter(|rest| !rest.is_empty()) {
-        // Runs of plain cells apart from the others: alike, they are written several at a time.
+        // Runs of plain cells are converted in bulk.
         let plain = rest.iter().position(|cell| !is_plain(cell)).unwrap_or(rest.len());
         cells.extend(rest[..plain].iter().map(|cell| Cell { character: shown(cell.c), ..Cell::BLANK }));
         column += plain;
         while let Some(cell) = row.get(column).filter(|cell| !is_plain(cell)) {
             cells.push(match width(row, column, cell) {
-                Some(width) => self::cell(cell, width, links, looks),
-                None => Cell { style: looks.share(cell), ..Cell::BLANK },
+                Some(width) => self::cell(cell, width, links, styles),
+                None => Cell { style: styles.share(cell), ..Cell::BLANK },
             });
             column += 1;
         }
     }
 }
 
-/// How many columns a cell takes; nothing if it is one half of a wide character without the other.
+/// Returns the width of a cell in columns; `None` for one half of a wide character without the other.
 fn width(row: &[EmulatorCell], column: usize, cell: &EmulatorCell) -> Option<u8> {
     let has = |column: Option<usize>, flag| {
         column.and_then(|column| row.get(column)).is_some_and(|cell| cell.flags.contains(flag))
@@ -88,21 +88,21 @@ fn width(row: &[EmulatorCell], column: usize, cell: &EmulatorCell) -> Option<u8>
     }
 }
 
-/// A tab leaves its character in the cell that it started from; what is shown there is a blank.
+/// Returns the character to show. The emulator stores a tab character in the cell where the tab began, which is blank.
 fn shown(character: char) -> char {
     if character == '\t' { ' ' } else { character }
 }
 
-fn cell(cell: &EmulatorCell, width: u8, links: &mut Links, looks: &mut Looks) -> Cell {
+fn cell(cell: &EmulatorCell, width: u8, links: &mut LinkCache, styles: &mut StyleCache) -> Cell {
     let character = if width == 0 { ' ' } else { shown(cell.c) };
     let extra = cell.extra.as_ref().and_then(|_| {
-        let extra = Extra {
+        let extra = CellExtra {
             combining: cell.zerowidth().map(<[char]>::to_vec).unwrap_or_default(),
             hyperlink: cell.hyperlink().map(|link| links.share(link)),
         };
-        (extra != Extra::default()).then(|| Box::new(extra))
+        (extra != CellExtra::default()).then(|| Box::new(extra))
     });
-    Cell { character, width, style: looks.share(cell), extra }
+    Cell { character, width, style: styles.share(cell), extra }
 }
 
 pub(super) fn style(cell: &EmulatorCell) -> Style {
@@ -148,10 +148,10 @@ fn color(color: EmulatorColor) -> Color {
     }
 }
 
-pub(super) fn cursor<T: EventListener>(term: &Term<T>) -> Cursor {
+pub(super) fn cursor<T: EventListener>(term: &Term<T>) -> ScreenCursor {
     let point = term.grid().cursor.point;
     let style = term.cursor_style();
-    Cursor {
+    ScreenCursor {
         x: u16::try_from(point.column.0).unwrap_or(u16::MAX),
         y: u16::try_from(point.line.0).unwrap_or(0),
         visible: term.mode().contains(TermMode::SHOW_CURSOR) && style.shape != EmulatorShape::Hidden,
@@ -164,8 +164,8 @@ pub(super) fn cursor<T: EventListener>(term: &Term<T>) -> Cursor {
     }
 }
 
-/// The parameter of DECSCUSR that sets this cursor.
-pub(super) fn cursor_style(cursor: &Cursor) -> u8 {
+/// Returns the parameter of DECSCUSR that sets this cursor.
+pub(super) fn cursor_style(cursor: &ScreenCursor) -> u8 {
     let steady = match cursor.shape {
         CursorShape::Block => 2,
         CursorShape::Underline => 4,
@@ -174,7 +174,7 @@ pub(super) fn cursor_style(cursor: &Cursor) -> u8 {
     steady - u8::from(cursor.blinking)
 }
 
-pub(super) fn modes(mode: TermMode, modify_other_keys: u8) -> Modes {
+pub(super) fn modes(mode: TermMode, modify_other_keys: u8) -> TerminalModes {
     let has = |flag| mode.contains(flag);
     let kitty = [
         (TermMode::DISAMBIGUATE_ESC_CODES, 1),
@@ -183,7 +183,7 @@ pub(super) fn modes(mode: TermMode, modify_other_keys: u8) -> Modes {
         (TermMode::REPORT_ALL_KEYS_AS_ESC, 8),
         (TermMode::REPORT_ASSOCIATED_TEXT, 16),
     ];
-    Modes {
+    TerminalModes {
         application_cursor: has(TermMode::APP_CURSOR),
         application_keypad: has(TermMode::APP_KEYPAD),
         bracketed_paste: has(TermMode::BRACKETED_PASTE),

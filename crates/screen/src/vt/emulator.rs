@@ -1,5 +1,5 @@
-//! The emulator, put right where it departs from xterm: every operation passes through here on its way to it. What
-//! stands below the list of those that pass unchanged is what was found wrong, each against xterm and tmux.
+//! Wraps the emulator and corrects its deviations from xterm: every operation passes through here. Operations after the
+//! list of unchanged ones are corrections, each verified against xterm and tmux.
 
 use std::ops::Range;
 
@@ -14,63 +14,63 @@ use alacritty_terminal::vte::ansi::{
     TabulationClearMode,
 };
 
-use super::{Grid, Mailbox, convert};
+use super::{EmulatorSize, EventQueue, convert};
 use crate::frame::Size;
 
-/// The emulator panics when more keyboard modes than this are pushed.
-const DEEPEST_KEYBOARD: usize = 4096;
+/// Maximum number of pushed keyboard modes. The emulator panics beyond it.
+const MAX_KEYBOARD_MODES: usize = 4096;
 
-/// What DECSC keeps beside what the emulator itself keeps.
+/// State saved by DECSC that the emulator does not save itself.
 #[derive(Clone, Copy, Default)]
-struct Saved {
+struct SavedCursor {
     origin: bool,
     charset: CharsetIndex,
 }
 
-/// What either screen, the primary and the alternate one, has of its own.
+/// State of one of the two screens, primary or alternate.
 #[derive(Default)]
-struct Own {
-    saved: Saved,
+struct PerScreenState {
+    saved: SavedCursor,
     keyboards: usize,
 }
 
 pub(super) struct Emulator {
-    term: Term<Mailbox>,
-    mailbox: Mailbox,
-    /// The lines between the margins.
+    term: Term<EventQueue>,
+    event_queue: EventQueue,
+    /// Lines between the scroll margins.
     region: Range<i32>,
     charset: CharsetIndex,
-    primary: Own,
-    alternate: Own,
+    primary: PerScreenState,
+    alternate: PerScreenState,
 }
 
 impl Emulator {
-    pub fn new(config: Config, size: Size, mailbox: Mailbox) -> Self {
+    pub fn new(config: Config, size: Size, event_queue: EventQueue) -> Self {
         Self {
-            term: Term::new(config, &Grid(size), mailbox.clone()),
-            mailbox,
+            term: Term::new(config, &EmulatorSize(size), event_queue.clone()),
+            event_queue,
             region: 0..i32::from(size.rows),
             charset: CharsetIndex::default(),
-            primary: Own::default(),
-            alternate: Own::default(),
+            primary: PerScreenState::default(),
+            alternate: PerScreenState::default(),
         }
     }
 
-    pub fn term(&self) -> &Term<Mailbox> {
+    pub fn term(&self) -> &Term<EventQueue> {
         &self.term
     }
 
     pub fn resize(&mut self, size: Size) {
         let before = (self.term.columns(), self.term.screen_lines());
-        self.term.resize(Grid(size));
+        self.term.resize(EmulatorSize(size));
         self.region = 0..i32::from(size.rows);
         if usize::from(size.columns) * 2 <= before.0 || usize::from(size.rows) * 2 <= before.1 {
             self.shrink();
         }
     }
 
-    /// Frees the memory of a screen that was larger: the emulator keeps rows that it does not show any more, and the width that each row
-    /// once had. The screen that is not shown now (the primary one behind an alternate one) cannot be reached.
+    /// Frees memory of a screen that was larger: the emulator retains hidden rows, and the former width of each row.
+    /// The inactive screen (the primary one behind the alternate one) cannot be reached.
     fn shrink(&mut self) {
         let grid = self.term.grid_mut();
         grid.truncate();
@@ -81,7 +81,8 @@ impl Emulator {
         }
     }
 
-    /// DECSTR, which the emulator does not know: modes, margins and looks as at first; text and cursor stay.
+    /// Performs DECSTR (soft reset), which the emulator does not support: resets modes, margins and style, but not text
+    /// and cursor.
     pub fn soft_reset(&mut self) {
         let point = self.term.grid().cursor.point;
         self.unset_mode(NamedMode::Insert.into());
@@ -110,12 +111,12 @@ impl Emulator {
         i32::try_from(self.term.screen_lines()).unwrap_or(i32::MAX)
     }
 
-    fn own(&mut self) -> &mut Own {
+    fn per_screen(&mut self) -> &mut PerScreenState {
         if self.has(TermMode::ALT_SCREEN) { &mut self.alternate } else { &mut self.primary }
     }
 
-    /// To a place on the screen, whatever the origin mode.
-    fn place(&mut self, line: i32, column: usize) {
+    /// Moves the cursor to a position on the screen, ignoring origin mode.
+    fn move_cursor(&mut self, line: i32, column: usize) {
         let last = self.term.last_column();
         let cursor = &mut self.term.grid_mut().cursor;
         cursor.point.line = Line(line);
@@ -123,14 +124,14 @@ impl Emulator {
         cursor.input_needs_wrap = false;
     }
 
-    /// `count` lines up, to the upper margin at most, unless the cursor is above it already.
+    /// Returns the line `count` lines up, bounded by the upper margin unless the cursor is above it.
     fn line_above(&self, count: usize) -> i32 {
         let line = self.term.grid().cursor.point.line.0;
         let top = if line < self.region.start { 0 } else { self.region.start };
         line.saturating_sub(i32::try_from(count).unwrap_or(i32::MAX)).max(top)
     }
 
-    /// `count` lines down, to the lower margin at most, unless the cursor is below it already.
+    /// Returns the line `count` lines down, bounded by the lower margin unless the cursor is below it.
     fn line_below(&self, count: usize) -> i32 {
         let line = self.term.grid().cursor.point.line.0;
         let bottom = if line < self.region.end { self.region.end } else { self.rows() };
@@ -148,19 +149,19 @@ impl Emulator {
         }
     }
 
-    fn save_rest(&mut self) {
-        self.own().saved = Saved { origin: self.has(TermMode::ORIGIN), charset: self.charset };
+    fn save_extra_state(&mut self) {
+        self.per_screen().saved = SavedCursor { origin: self.has(TermMode::ORIGIN), charset: self.charset };
     }
 
-    fn restore_rest(&mut self) {
-        let Saved { origin, charset } = self.own().saved;
+    fn restore_extra_state(&mut self) {
+        let SavedCursor { origin, charset } = self.per_screen().saved;
         self.set_origin(origin);
         self.set_active_charset(charset);
     }
 
-    /// Puts a character that takes one cell and moves nothing but the cursor; false if it is not so simple.
+    /// Fast path: writes a character that takes one cell and only moves the cursor; false if it does not apply.
     #[inline]
-    fn put(&mut self, character: char) -> bool {
+    fn put_ascii(&mut self, character: char) -> bool {
         let (insert, columns) = (self.has(TermMode::INSERT), self.term.columns());
         let grid = self.term.grid_mut();
         let cursor = &grid.cursor;
@@ -175,7 +176,7 @@ impl Emulator {
         }
         let (fg, bg, flags) = (cursor.template.fg, cursor.template.bg, cursor.template.flags);
         let cell = grid.cursor_cell();
-        // Half of a wide character takes the other half with it.
+        // Overwriting half of a wide character also erases the other half.
         if cell.extra.is_some() || cell.flags.intersects(Flags::WIDE_CHAR | Flags::WIDE_CHAR_SPACER) {
             return false;
         }
@@ -184,7 +185,7 @@ impl Emulator {
         true
     }
 
-    /// The older ways to the alternate screen and back: the cursor stays where it is.
+    /// Switches screens as modes 47 and 1047 do: the cursor position is unchanged.
     fn swap_screen(&mut self) {
         let cursor = self.term.grid().cursor.clone();
         self.term.swap_alt();
@@ -202,7 +203,7 @@ macro_rules! pass {
 }
 
 impl Handler for Emulator {
-    // All that the emulator has, but for what follows: what is missing here does nothing.
+    // All unchanged operations. Operations missing from this implementation do nothing.
     pass! {
         backspace();
         bell();
@@ -248,68 +249,68 @@ impl Handler for Emulator {
         unset_mode(mode: Mode);
     }
 
-    // The same as the emulator does, short for what nearly every character is: printable ASCII in the midst of a line.
+    // Equivalent to the emulator, with a fast path for the common case: printable ASCII within a line.
     #[inline]
     fn input(&mut self, character: char) {
-        if !self.put(character) {
+        if !self.put_ascii(character) {
             self.term.input(character);
         }
     }
 
-    // The line stays, also with the origin at the upper margin.
+    // The line is unchanged, also in origin mode.
     fn goto_col(&mut self, column: usize) {
-        self.place(self.term.grid().cursor.point.line.0, column);
+        self.move_cursor(self.term.grid().cursor.point.line.0, column);
     }
 
-    // The margins hold the cursor.
+    // The scroll margins bound the cursor.
     fn move_up(&mut self, count: usize) {
-        self.place(self.line_above(count), self.column());
+        self.move_cursor(self.line_above(count), self.column());
     }
 
     fn move_down(&mut self, count: usize) {
-        self.place(self.line_below(count), self.column());
+        self.move_cursor(self.line_below(count), self.column());
     }
 
     fn move_up_and_cr(&mut self, count: usize) {
-        self.place(self.line_above(count), 0);
+        self.move_cursor(self.line_above(count), 0);
     }
 
     fn move_down_and_cr(&mut self, count: usize) {
-        self.place(self.line_below(count), 0);
+        self.move_cursor(self.line_below(count), 0);
     }
 
-    // A line feed returns the carriage too in new line mode.
+    // In new line mode a line feed also returns the carriage.
     fn linefeed(&mut self) {
         self.term.newline();
     }
 
-    // A tab does not leave the line.
+    // A tab does not wrap to the next line.
     fn put_tab(&mut self, count: u16) {
         if !self.term.grid().cursor.input_needs_wrap {
             self.term.put_tab(count);
         }
     }
 
-    // With no stop left the tab goes back to the first column.
+    // Without a tab stop to the left, the cursor moves to the first column.
     fn move_backward_tabs(&mut self, count: u16) {
         let line = self.term.grid().cursor.point.line.0;
         for _ in 0..count {
             let column = self.column();
             self.term.move_backward_tabs(1);
             if self.column() == column {
-                self.place(line, 0);
+                self.move_cursor(line, 0);
                 break;
             }
         }
-        self.place(line, self.column());
+        self.move_cursor(line, self.column());
     }
 
-    // What stands before the cursor stays.
+    // Cells before the cursor are unchanged.
     fn delete_chars(&mut self, count: usize) {
         self.term.delete_chars(count.min(self.term.columns() - self.column()));
     }
 
-    // The line above the cursor goes too when it is the first.
+    // Also clears the line above the cursor if it is the first line.
     fn clear_screen(&mut self, mode: ClearMode) {
         if matches!(mode, ClearMode::Above) {
             let line = self.term.grid().cursor.point.line;
@@ -318,14 +319,14 @@ impl Handler for Emulator {
         self.term.clear_screen(mode);
     }
 
-    // The pattern fills the screen between no margins, and the cursor goes home.
+    // The pattern fills the whole screen, resets the margins and moves the cursor home.
     fn decaln(&mut self) {
         self.unset_private_mode(NamedPrivateMode::Origin.into());
         self.set_scrolling_region(1, None);
         self.term.decaln();
     }
 
-    // Margins below the screen are no margins.
+    // Margins below the screen are ignored.
     fn set_scrolling_region(&mut self, top: usize, bottom: Option<usize>) {
         let rows = self.term.screen_lines();
         let bottom = bottom.unwrap_or(rows).min(rows);
@@ -341,14 +342,14 @@ impl Handler for Emulator {
         self.term.set_active_charset(index);
     }
 
-    // The origin mode and the shift are saved with the cursor.
+    // Origin mode and the active charset are saved with the cursor.
     fn save_cursor_position(&mut self) {
-        self.save_rest();
+        self.save_extra_state();
         self.term.save_cursor_position();
     }
 
     fn restore_cursor_position(&mut self) {
-        self.restore_rest();
+        self.restore_extra_state();
         self.term.restore_cursor_position();
     }
 
@@ -358,7 +359,7 @@ impl Handler for Emulator {
             PrivateMode::Unknown(47 | 1047) if primary => self.swap_screen(),
             PrivateMode::Unknown(1048) => self.save_cursor_position(),
             PrivateMode::Named(NamedPrivateMode::SwapScreenAndSetRestoreCursor) if primary => {
-                self.save_rest();
+                self.save_extra_state();
                 self.term.set_private_mode(mode);
             }
             PrivateMode::Named(NamedPrivateMode::ColumnMode) => {
@@ -377,13 +378,13 @@ impl Handler for Emulator {
             PrivateMode::Named(NamedPrivateMode::SwapScreenAndSetRestoreCursor) if alternate => {
                 self.term.unset_private_mode(mode);
                 let cursor = self.term.grid().cursor.clone();
-                self.restore_rest();
+                self.restore_extra_state();
                 self.term.grid_mut().cursor = cursor;
             }
-            // The cursor goes home, as it does when the mode is set.
+            // The cursor moves home, as when the mode is set.
             PrivateMode::Named(NamedPrivateMode::Origin) => {
                 self.term.unset_private_mode(mode);
-                self.place(0, 0);
+                self.move_cursor(0, 0);
             }
             PrivateMode::Named(NamedPrivateMode::ColumnMode) => {
                 self.region = 0..self.rows();
@@ -393,35 +394,35 @@ impl Handler for Emulator {
         }
     }
 
-    // The cursor is reported as it is addressed: from the upper margin in origin mode.
+    // In origin mode the position is reported relative to the upper margin.
     fn device_status(&mut self, question: usize) {
         if question == 6 && self.has(TermMode::ORIGIN) {
             let point = self.term.grid().cursor.point;
             let line = (point.line.0 - self.region.start).max(0);
-            self.mailbox.send_event(Event::PtyWrite(format!("\x1b[{};{}R", line + 1, point.column.0 + 1)));
+            self.event_queue.send_event(Event::PtyWrite(format!("\x1b[{};{}R", line + 1, point.column.0 + 1)));
         } else {
             self.term.device_status(question);
         }
     }
 
-    // What is in force, not what was pushed last.
+    // Reports the active flags, not the ones pushed last.
     fn report_keyboard_mode(&mut self) {
         let flags = convert::modes(*self.term.mode(), 0).kitty_keyboard;
-        self.mailbox.send_event(Event::PtyWrite(format!("\x1b[?{flags}u")));
+        self.event_queue.send_event(Event::PtyWrite(format!("\x1b[?{flags}u")));
     }
 
-    // At the deepest the last mode gives way to the new one.
+    // At the maximum depth the new mode replaces the last one.
     fn push_keyboard_mode(&mut self, mode: KeyboardModes) {
-        if self.own().keyboards == DEEPEST_KEYBOARD {
+        if self.per_screen().keyboards == MAX_KEYBOARD_MODES {
             self.pop_keyboard_modes(1);
         }
-        self.own().keyboards += 1;
+        self.per_screen().keyboards += 1;
         self.term.push_keyboard_mode(mode);
     }
 
     fn pop_keyboard_modes(&mut self, count: u16) {
-        let own = self.own();
-        own.keyboards = own.keyboards.saturating_sub(count.into());
+        let per_screen = self.per_screen();
+        per_screen.keyboards = per_screen.keyboards.saturating_sub(count.into());
         self.term.pop_keyboard_modes(count);
     }
 
@@ -429,7 +430,7 @@ impl Handler for Emulator {
         self.term.reset_state();
         self.region = 0..self.rows();
         self.charset = CharsetIndex::default();
-        (self.primary, self.alternate) = (Own::default(), Own::default());
+        (self.primary, self.alternate) = (PerScreenState::default(), PerScreenState::default());
     }
 }
 

@@ -1,5 +1,5 @@
-//! A terminal's mind: the program's bytes in, the screen and the terminal's answers out. No clock and no IO; nothing
-//! outside this module names the emulator.
+//! Terminal state: consumes program output and produces the screen, replies and notices. No clock and no IO; the
+//! emulator crate is used only in this module.
 
 mod convert;
 mod emulator;
@@ -16,53 +16,53 @@ use alacritty_terminal::vte::ansi::{self, NamedColor, Processor, Rgb};
 use wh_core::event::Notice;
 
 use self::emulator::Emulator;
-use crate::frame::{DefaultColors, Frame, Row, Size};
-use crate::modes::Modes;
+use crate::frame::{DefaultColors, ScreenFrame, ScreenRow, Size};
+use crate::modes::TerminalModes;
 use crate::replies;
-use crate::scan::{Found, Scanner, whole_characters};
+use crate::scan::{ScannedSequence, Scanner, complete_characters};
 
-/// After this long a synchronized update is shown even if the program has not ended it.
-pub const SYNCHRONIZED_UPDATE_LIMIT: Duration = Duration::from_millis(150);
+/// Timeout after which a synchronized update is shown even if the program has not ended it.
+pub const SYNCHRONIZED_UPDATE_TIMEOUT: Duration = Duration::from_millis(150);
 
-/// What became of some output.
+/// Effect of some output on synchronized updates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Fed {
-    /// Synchronized updates that ended in it.
+pub struct FeedOutcome {
+    /// Number of synchronized updates that ended.
     pub updates: u32,
-    /// Whether some of it lay outside of synchronized updates, and so was shown at once.
-    pub loose: bool,
+    /// True if some output was outside of synchronized updates, and so is shown at once.
+    pub outside_updates: bool,
 }
 
-/// What a program told its terminal beside the screen.
+/// Information that a program reported to its terminal, in addition to the screen.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Reports {
-    /// Where the shell says it is (OSC 7).
+pub struct TerminalReports {
+    /// Working directory reported by the shell (OSC 7).
     pub directory: Option<String>,
-    /// The last notification (OSC 9, OSC 777).
+    /// Last notification (OSC 9, OSC 777).
     pub notification: Option<String>,
-    /// The last progress report (OSC 9;4).
+    /// Last progress report (OSC 9;4).
     pub progress: Option<String>,
-    /// The last shell integration mark (OSC 133).
+    /// Last shell integration mark (OSC 133).
     pub shell_mark: Option<String>,
-    /// Bells so far.
+    /// Number of bells so far.
     pub bells: u64,
 }
 
-/// A terminal without a window.
+/// Headless terminal emulator.
 pub struct Vt {
     emulator: Emulator,
-    parser: Processor<Unclocked>,
-    mailbox: Mailbox,
+    parser: Processor<ManualTimeout>,
+    event_queue: EventQueue,
     scanner: Scanner,
-    /// The beginning of a character that the next output goes on with.
+    /// Incomplete character, continued by the next output.
     partial: Vec<u8>,
-    /// Whether a synchronized update was open after the last stretch.
+    /// True if a synchronized update was open after the last segment.
     updating: bool,
     size: Size,
     modify_other_keys: u8,
     title: Option<String>,
-    reports: Reports,
-    answers: Vec<u8>,
+    reports: TerminalReports,
+    pending_replies: Vec<u8>,
     notices: Vec<Notice>,
 }
 
@@ -73,29 +73,29 @@ impl std::fmt::Debug for Vt {
 }
 
 impl Vt {
-    /// An empty screen that keeps `history` lines above it.
+    /// Creates an empty screen with a scrollback of `history` lines.
     pub fn new(size: Size, history: usize) -> Self {
-        let mailbox = Mailbox::default();
+        let event_queue = EventQueue::default();
         let config =
             Config { scrolling_history: history, kitty_keyboard: true, osc52: Osc52::Disabled, ..Config::default() };
         Self {
-            emulator: Emulator::new(config, size, mailbox.clone()),
+            emulator: Emulator::new(config, size, event_queue.clone()),
             parser: Processor::new(),
-            mailbox,
+            event_queue,
             scanner: Scanner::default(),
             partial: Vec::new(),
             updating: false,
             size,
             modify_other_keys: 0,
             title: None,
-            reports: Reports::default(),
-            answers: Vec::new(),
+            reports: TerminalReports::default(),
+            pending_replies: Vec::new(),
             notices: Vec::new(),
         }
     }
 
-    /// Takes what the program wrote.
-    pub fn feed(&mut self, bytes: &[u8]) -> Fed {
+    /// Processes output of the program.
+    pub fn feed(&mut self, bytes: &[u8]) -> FeedOutcome {
         let joined;
         let bytes = if self.partial.is_empty() {
             bytes
@@ -103,30 +103,30 @@ impl Vt {
             joined = [&std::mem::take(&mut self.partial), bytes].concat();
             &joined
         };
-        let (mut rest, partial) = bytes.split_at(whole_characters(bytes));
+        let (mut rest, partial) = bytes.split_at(complete_characters(bytes));
         self.partial.extend(partial);
-        let mut fed = Fed::default();
+        let mut fed = FeedOutcome::default();
         while !rest.is_empty() {
-            let stretch = self.scanner.advance(rest);
-            let (head, tail) = rest.split_at(stretch.length);
-            if stretch.pass {
+            let segment = self.scanner.advance(rest);
+            let (head, tail) = rest.split_at(segment.length);
+            if segment.pass {
                 self.parser.advance(&mut self.emulator, head);
-                self.read_mail();
+                self.process_events();
             }
             let was_updating = self.updating;
-            match stretch.found {
-                Some(Found::Csi { parameters, last }) => self.csi(&parameters, last),
-                Some(Found::Osc(string)) => self.osc(&string),
-                Some(Found::Dcs(string)) => self.dcs(&string),
+            match segment.found {
+                Some(ScannedSequence::Csi { parameters, last }) => self.csi(&parameters, last),
+                Some(ScannedSequence::Osc(string)) => self.osc(&string),
+                Some(ScannedSequence::Dcs(string)) => self.dcs(&string),
                 None => {}
             }
-            // The emulator knows best: it also ends an update by itself that has grown too long.
+            // The emulator is authoritative: it also ends an update that has grown too long.
             self.updating = self.parser.sync_timeout().0;
             match (was_updating, self.updating) {
                 (true, false) => fed.updates += 1,
-                // The sequence that opens the update is itself outside of it, but shows nothing.
-                (false, true) => fed.loose |= stretch.length > BEGIN_UPDATE.len(),
-                (false, false) => fed.loose = true,
+                // The sequence that opens the update is itself outside of it, but changes nothing on screen.
+                (false, true) => fed.outside_updates |= segment.length > BEGIN_UPDATE.len(),
+                (false, false) => fed.outside_updates = true,
                 (true, true) => {}
             }
             rest = tail;
@@ -134,80 +134,80 @@ impl Vt {
         fed
     }
 
-    /// Whether a synchronized update is open: what it holds is not shown yet.
+    /// True if a synchronized update is open, whose content is not shown yet.
     pub fn updating(&self) -> bool {
         self.parser.sync_timeout().0
     }
 
-    /// Shows what an open synchronized update holds: its time is up.
+    /// Ends an open synchronized update and shows its content. Called after the timeout.
     pub fn end_update(&mut self) {
         self.parser.stop_sync(&mut self.emulator);
         self.updating = false;
-        self.read_mail();
+        self.process_events();
     }
 
-    /// What the terminal answers to the program's questions, since the last call.
-    pub fn take_answers(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.answers)
+    /// Takes the replies to the program's queries since the last call.
+    pub fn take_replies(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.pending_replies)
     }
 
-    /// What the program told beside the screen, since the last call, in order.
+    /// Takes the notices of the program since the last call, in order.
     pub fn take_notices(&mut self) -> Vec<Notice> {
         std::mem::take(&mut self.notices)
     }
 
-    /// Changes the size; lines are wrapped anew, as far as the history goes.
+    /// Changes the size. Lines are rewrapped, including the history.
     pub fn resize(&mut self, size: Size) {
         self.size = size;
         self.emulator.resize(size);
     }
 
-    /// The size.
+    /// Returns the size.
     pub fn size(&self) -> Size {
         self.size
     }
 
-    /// The switches as the program has set them.
-    pub fn modes(&self) -> Modes {
+    /// Returns the modes as the program has set them.
+    pub fn modes(&self) -> TerminalModes {
         convert::modes(*self.emulator.term().mode(), self.modify_other_keys)
     }
 
-    /// The window title.
+    /// Returns the window title, if set.
     pub fn title(&self) -> Option<&str> {
         self.title.as_deref()
     }
 
-    /// What the program told beside the screen.
-    pub fn reports(&self) -> &Reports {
+    /// Returns the information reported by the program.
+    pub fn reports(&self) -> &TerminalReports {
         &self.reports
     }
 
-    /// The cursor's column and row.
+    /// Returns the cursor's column and row.
     pub fn cursor(&self) -> (u16, u16) {
         let cursor = convert::cursor(self.emulator.term());
         (cursor.x, cursor.y)
     }
 
-    /// The screen as it is now.
-    pub fn frame(&self) -> Frame {
+    /// Returns a snapshot of the screen.
+    pub fn frame(&self) -> ScreenFrame {
         self.frame_after(None)
     }
 
-    /// The screen as it is now, sharing the rows that are as they were in a frame before.
-    pub fn frame_after(&self, before: Option<&Frame>) -> Frame {
+    /// Returns a snapshot of the screen that shares unchanged rows with an earlier one.
+    pub fn frame_after(&self, before: Option<&ScreenFrame>) -> ScreenFrame {
         let grid = self.emulator.term().grid();
-        let (mut links, mut looks) = (convert::Links::default(), convert::Looks::default());
+        let (mut links, mut styles) = (convert::LinkCache::default(), convert::StyleCache::default());
         let mut cells = Vec::with_capacity(usize::from(self.size.columns));
         let rows = (0..self.size.rows).map(|index| {
             cells.clear();
             let row = &grid[Line(i32::from(index))][..Column(self.size.columns.into())];
-            convert::row(row, &mut links, &mut looks, &mut cells);
+            convert::row(row, &mut links, &mut styles, &mut cells);
             match before.and_then(|before| before.rows.get(usize::from(index))) {
                 Some(same) if same[..] == cells[..] => Arc::clone(same),
-                _ => Arc::new(Row::new(cells.as_slice())),
+                _ => Arc::new(ScreenRow::new(cells.as_slice())),
             }
         });
-        Frame {
+        ScreenFrame {
             size: self.size,
             rows: rows.collect(),
             cursor: convert::cursor(self.emulator.term()),
@@ -220,16 +220,16 @@ impl Vt {
         }
     }
 
-    /// A colour that the program has set.
+    /// Returns a colour that the program has set.
     fn color(&self, name: NamedColor) -> Option<(u8, u8, u8)> {
         self.emulator.term().colors()[name].map(|Rgb { r, g, b }| (r, g, b))
     }
 
     fn csi(&mut self, parameters: &[u8], last: u8) {
         match (parameters, last) {
-            ([b'>', ..], b'q') => self.answer(&replies::version()),
-            (b"16", b't') => self.answer(&replies::cell_size()),
-            (b"?4", b'm') => self.answer(&replies::modify_other_keys(self.modify_other_keys)),
+            ([b'>', ..], b'q') => self.reply(&replies::version()),
+            (b"16", b't') => self.reply(&replies::cell_size()),
+            (b"?4", b'm') => self.reply(&replies::modify_other_keys(self.modify_other_keys)),
             ([b'>', setting @ ..], b'm') => match setting {
                 b"4" | b"4;0" | b"" => self.modify_other_keys = 0,
                 b"4;1" => self.modify_other_keys = 1,
@@ -247,7 +247,7 @@ impl Vt {
     fn osc(&mut self, string: &[u8]) {
         let text = String::from_utf8_lossy(string);
         let Some((number, rest)) = text.split_once(';') else { return };
-        let rest: String = rest.chars().take(LONGEST_TEXT).collect();
+        let rest: String = rest.chars().take(MAX_REPORT_CHARS).collect();
         let rest = rest.as_str();
         let notice = match number {
             "7" => Notice::Directory(rest.to_owned()),
@@ -262,7 +262,7 @@ impl Vt {
         self.notice(notice);
     }
 
-    /// Remembers what was told, and that it was.
+    /// Stores a notice, and queues it.
     fn notice(&mut self, notice: Notice) {
         let reports = &mut self.reports;
         match &notice {
@@ -273,7 +273,7 @@ impl Vt {
             Notice::Progress(text) => reports.progress = Some(text.clone()),
             Notice::ShellMark(text) => reports.shell_mark = Some(text.clone()),
         }
-        // A hundred bells in a row are one noise.
+        // Consecutive bells are merged.
         match (self.notices.last_mut(), notice) {
             (Some(Notice::Bell(before)), Notice::Bell(more)) => *before += more,
             (_, notice) => self.notices.push(notice),
@@ -284,55 +284,55 @@ impl Vt {
         let style = convert::style(&self.emulator.term().grid().cursor.template);
         let cursor = convert::cursor(self.emulator.term());
         if let Some(answer) = replies::dcs(string, &style, convert::cursor_style(&cursor)) {
-            self.answer(&answer);
+            self.reply(&answer);
         }
     }
 
-    fn answer(&mut self, answer: &str) {
-        self.answers.extend(answer.as_bytes());
+    fn reply(&mut self, answer: &str) {
+        self.pending_replies.extend(answer.as_bytes());
     }
 
-    fn read_mail(&mut self) {
-        for event in self.mailbox.take() {
+    fn process_events(&mut self) {
+        for event in self.event_queue.take() {
             match event {
-                Event::PtyWrite(text) => self.answer(&text),
-                Event::Title(title) => self.notice(Notice::Title(Some(title.chars().take(LONGEST_TEXT).collect()))),
+                Event::PtyWrite(text) => self.reply(&text),
+                Event::Title(title) => self.notice(Notice::Title(Some(title.chars().take(MAX_REPORT_CHARS).collect()))),
                 Event::ResetTitle => self.notice(Notice::Title(None)),
                 Event::Bell => self.notice(Notice::Bell(1)),
                 Event::ColorRequest(index, format) => {
                     let (r, g, b) = replies::palette(index);
                     let color = self.emulator.term().colors()[index].unwrap_or(Rgb { r, g, b });
-                    self.answer(&format(color));
+                    self.reply(&format(color));
                 }
                 Event::TextAreaSizeRequest(format) => {
                     let (cell_width, cell_height) = replies::CELL_PIXELS;
                     let window =
                         WindowSize { num_lines: self.size.rows, num_cols: self.size.columns, cell_width, cell_height };
-                    self.answer(&format(window));
+                    self.reply(&format(window));
                 }
-                // The clipboard is the person's: a read of it is never answered.
+                // The clipboard belongs to the user: requests to read it are never answered.
                 _ => {}
             }
         }
     }
 }
 
-/// Characters that are kept of a title or of anything else that a program tells beside the screen.
-const LONGEST_TEXT: usize = 1024;
+/// Maximum characters of a title or of any other report.
+const MAX_REPORT_CHARS: usize = 1024;
 
 const BEGIN_UPDATE: &[u8] = b"\x1b[?2026h";
 
-/// What the emulator has to say, until it is read. Behind a mutex only because the emulator holds the other end.
+/// Queue of events from the emulator. Behind a mutex only because the emulator holds the other end.
 #[derive(Clone, Default)]
-struct Mailbox(Arc<Mutex<Vec<Event>>>);
+struct EventQueue(Arc<Mutex<Vec<Event>>>);
 
-impl Mailbox {
+impl EventQueue {
     fn take(&self) -> Vec<Event> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl EventListener for Mailbox {
+impl EventListener for EventQueue {
     fn send_event(&self, event: Event) {
         let wanted = matches!(
             event,
@@ -349,11 +349,11 @@ impl EventListener for Mailbox {
     }
 }
 
-/// The emulator's idea of a timeout, without a clock: the engine says when the time is up.
+/// Timeout of the emulator without a clock. The engine decides when it expires.
 #[derive(Debug, Default)]
-struct Unclocked(bool);
+struct ManualTimeout(bool);
 
-impl ansi::Timeout for Unclocked {
+impl ansi::Timeout for ManualTimeout {
     fn set_timeout(&mut self, _: Duration) {
         self.0 = true;
     }
@@ -367,9 +367,9 @@ impl ansi::Timeout for Unclocked {
     }
 }
 
-struct Grid(Size);
+struct EmulatorSize(Size);
 
-impl Dimensions for Grid {
+impl Dimensions for EmulatorSize {
     fn total_lines(&self) -> usize {
         self.screen_lines()
     }

@@ -13,8 +13,8 @@ fn fed(bytes: &[u8]) -> Vt {
     vt
 }
 
-fn answers(question: &[u8]) -> String {
-    String::from_utf8(fed(question).take_answers()).unwrap()
+fn replies(query: &[u8]) -> String {
+    String::from_utf8(fed(query).take_replies()).unwrap()
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn a_wide_character_takes_two_columns_and_one_character() {
 }
 
 #[test]
-fn looks_are_kept_cell_by_cell() {
+fn styles_are_stored_per_cell() {
     let frame =
         fed(b"\x1b[1;3;4:3;38;2;1;2;3;48;5;200;58:5:9mA\x1b]8;;https://x.test\x1b\\L\x1b]8;;\x1b\\\x1b[0mB").frame();
     let style = frame.rows[0][0].style;
@@ -45,54 +45,57 @@ fn looks_are_kept_cell_by_cell() {
 }
 
 #[test]
-fn the_questions_that_programs_wait_on_are_answered() {
-    assert_eq!(answers(b"\x1b[c"), "\x1b[?6c");
-    assert!(answers(b"\x1b[>c").starts_with("\x1b[>0;"));
-    assert_eq!(answers(b"\x1b[5n"), "\x1b[0n");
-    assert_eq!(answers(b"ab\x1b[6n"), "\x1b[1;3R");
-    assert_eq!(answers(b"\x1b]11;?\x1b\\"), "\x1b]11;rgb:0000/0000/0000\x1b\\");
-    assert_eq!(answers(b"\x1b]10;?\x07"), "\x1b]10;rgb:e5e5/e5e5/e5e5\x07");
-    assert_eq!(answers(b"\x1b]4;1;?\x07"), "\x1b]4;1;rgb:cdcd/0000/0000\x07");
-    assert!(answers(b"\x1b[>q").starts_with("\x1bP>|wheelhouse("));
-    assert_eq!(answers(b"\x1b[?2004$p"), "\x1b[?2004;2$y");
-    assert_eq!(answers(b"\x1b[?2004h\x1b[?2004$p"), "\x1b[?2004;1$y");
-    assert_eq!(answers(b"\x1b[?2026$p"), "\x1b[?2026;2$y");
-    assert_eq!(answers(b"\x1bP$qm\x1b\\"), "\x1bP1$r0m\x1b\\");
-    assert_eq!(answers(b"\x1bP+q436f\x1b\\"), "\x1bP1+r436F=323536\x1b\\");
-    assert_eq!(answers(b"\x1b[?u"), "\x1b[?0u");
-    assert_eq!(answers(b"\x1b[>1u\x1b[?u"), "\x1b[?1u");
-    assert_eq!(answers(b"\x1b[>4;2m\x1b[?4m"), "\x1b[>4;2m");
-    assert_eq!(answers(b"\x1b[14t"), "\x1b[4;64;160t");
-    assert_eq!(answers(b"\x1b[16t"), "\x1b[6;16;8t");
-    assert_eq!(answers(b"\x1b[18t"), "\x1b[8;4;20t");
+fn queries_that_programs_wait_for_are_answered() {
+    assert_eq!(replies(b"\x1b[c"), "\x1b[?6c");
+    assert!(replies(b"\x1b[>c").starts_with("\x1b[>0;"));
+    assert_eq!(replies(b"\x1b[5n"), "\x1b[0n");
+    assert_eq!(replies(b"ab\x1b[6n"), "\x1b[1;3R");
+    assert_eq!(replies(b"\x1b]11;?\x1b\\"), "\x1b]11;rgb:0000/0000/0000\x1b\\");
+    assert_eq!(replies(b"\x1b]10;?\x07"), "\x1b]10;rgb:e5e5/e5e5/e5e5\x07");
+    assert_eq!(replies(b"\x1b]4;1;?\x07"), "\x1b]4;1;rgb:cdcd/0000/0000\x07");
+    assert!(replies(b"\x1b[>q").starts_with("\x1bP>|wheelhouse("));
+    assert_eq!(replies(b"\x1b[?2004$p"), "\x1b[?2004;2$y");
+    assert_eq!(replies(b"\x1b[?2004h\x1b[?2004$p"), "\x1b[?2004;1$y");
+    assert_eq!(replies(b"\x1b[?2026$p"), "\x1b[?2026;2$y");
+    assert_eq!(replies(b"\x1bP$qm\x1b\\"), "\x1bP1$r0m\x1b\\");
+    assert_eq!(replies(b"\x1bP+q436f\x1b\\"), "\x1bP1+r436F=323536\x1b\\");
+    assert_eq!(replies(b"\x1b[?u"), "\x1b[?0u");
+    assert_eq!(replies(b"\x1b[>1u\x1b[?u"), "\x1b[?1u");
+    assert_eq!(replies(b"\x1b[>4;2m\x1b[?4m"), "\x1b[>4;2m");
+    assert_eq!(replies(b"\x1b[14t"), "\x1b[4;64;160t");
+    assert_eq!(replies(b"\x1b[16t"), "\x1b[6;16;8t");
+    assert_eq!(replies(b"\x1b[18t"), "\x1b[8;4;20t");
 }
 
 #[test]
-fn a_question_that_closes_a_list_is_answered_last() {
-    let answer = answers(b"\x1b[>0q\x1b]11;?\x07\x1b[c");
+fn replies_are_in_the_order_of_the_queries() {
+    let answer = replies(b"\x1b[>0q\x1b]11;?\x07\x1b[c");
     assert!(answer.ends_with("\x1b[?6c") && answer.starts_with("\x1bP>|"), "{answer:?}");
 }
 
 #[test]
 fn the_clipboard_is_never_read_out() {
-    assert_eq!(answers(b"\x1b]52;c;?\x07"), "");
-    assert_eq!(answers(b"\x1b]52;c;c2VjcmV0\x07\x1b]52;c;?\x07"), "");
+    assert_eq!(replies(b"\x1b]52;c;?\x07"), "");
+    assert_eq!(replies(b"\x1b]52;c;c2VjcmV0\x07\x1b]52;c;?\x07"), "");
 }
 
 #[test]
 fn a_synchronized_update_is_shown_whole_and_counted_once() {
     let mut vt = vt(20, 4);
-    assert_eq!(vt.feed(b"\x1b[?2026hhalf"), Fed { updates: 0, loose: false });
+    assert_eq!(vt.feed(b"\x1b[?2026hhalf"), FeedOutcome { updates: 0, outside_updates: false });
     assert!(vt.updating());
     assert_eq!(render::plain(&vt.frame()).trim(), "");
-    assert_eq!(vt.feed(b" whole\x1b[?2026l"), Fed { updates: 1, loose: false });
+    assert_eq!(vt.feed(b" whole\x1b[?2026l"), FeedOutcome { updates: 1, outside_updates: false });
     assert_eq!(render::plain(&vt.frame()).trim(), "half whole");
-    assert_eq!(vt.feed(b"\x1b[?2026hx\x1b[?2026l\x1b[?2026hy\x1b[?2026l"), Fed { updates: 2, loose: false });
-    assert_eq!(vt.feed(b"loose\x1b[?2026hz\x1b[?2026l"), Fed { updates: 1, loose: true });
+    assert_eq!(
+        vt.feed(b"\x1b[?2026hx\x1b[?2026l\x1b[?2026hy\x1b[?2026l"),
+        FeedOutcome { updates: 2, outside_updates: false }
+    );
+    assert_eq!(vt.feed(b"loose\x1b[?2026hz\x1b[?2026l"), FeedOutcome { updates: 1, outside_updates: true });
 }
 
 #[test]
-fn an_update_that_never_ends_is_shown_when_its_time_is_up() {
+fn an_update_that_never_ends_is_shown_after_its_timeout() {
     let mut vt = vt(20, 4);
     vt.feed(b"\x1b[?2026hhalf");
     vt.end_update();
@@ -121,13 +124,13 @@ fn title_and_reports_are_remembered() {
 }
 
 #[test]
-fn the_cursor_takes_the_form_that_was_asked_for() {
+fn the_cursor_has_the_requested_shape() {
     let cursor = fed(b"\x1b[5 q\x1b[?25l").frame().cursor;
     assert_eq!((cursor.shape, cursor.blinking, cursor.visible), (CursorShape::Beam, true, false));
 }
 
 #[test]
-fn drawing_a_frame_anew_gives_the_same_frame() {
+fn redrawing_a_frame_gives_the_same_frame() {
     let stream = "\x1b[1;31mred\x1b[0m \x1b[7mcaret\x1b[0m\r\n日本 e\u{301}e\u{301} \x1b[48;5;22mgreen to the end\x1b[K\x1b[0m\r\n\
         \x1b]8;;https://x.test\x1b\\link\x1b]8;;\x1b\\ \x1b[4:3;58:2::9:8:7mcurly\x1b[0m\x1b[4;20H!\x1b[2;3H\x1b[4 q";
     let mut first = vt(30, 5);
@@ -143,7 +146,7 @@ fn drawing_a_frame_anew_gives_the_same_frame() {
 }
 
 #[test]
-fn a_frame_shares_the_rows_that_stayed() {
+fn a_frame_shares_unchanged_rows() {
     let mut vt = vt(10, 3);
     vt.feed(b"one\r\ntwo\r\nthree");
     let before = vt.frame();
@@ -166,7 +169,7 @@ fn one_changed_cell_changes_the_fingerprint() {
 }
 
 #[test]
-fn a_fingerprint_stays_what_it_was() {
+fn fingerprints_are_stable() {
     assert_eq!(format!("{:016x}", render::fingerprint(&fed(b"abc").frame())), "f6eb96985d8fedf2");
 }
 
@@ -179,7 +182,7 @@ fn a_screen_that_became_much_smaller_shows_the_same_lines_and_history() {
     vt.resize(Size { columns: 20, rows: 4 });
     assert_eq!(render::plain(&vt.frame()), "line 87\nline 88\nline 89\n");
     assert_eq!(vt.frame().rows[0][0].style.foreground, Color::Indexed(7));
-    // What had scrolled out of the screen comes back, and there is room for more.
+    // Lines that had scrolled off the screen return, and there is space for more.
     vt.resize(Size { columns: 20, rows: 95 });
     assert!(render::plain(&vt.frame()).starts_with("line 0\nline 1\n"));
     vt.feed(b"more");
@@ -187,7 +190,7 @@ fn a_screen_that_became_much_smaller_shows_the_same_lines_and_history() {
 }
 
 #[test]
-fn a_resize_wraps_lines_anew() {
+fn a_resize_rewraps_lines() {
     let mut vt = vt(8, 4);
     vt.feed(b"0123456789abcdef");
     assert_eq!(render::plain(&vt.frame()), "01234567\n89abcdef\n\n");
@@ -230,11 +233,11 @@ proptest::proptest! {
             rest = tail;
         }
         proptest::prop_assert_eq!(whole.frame(), cut.frame());
-        proptest::prop_assert_eq!(whole.take_answers(), cut.take_answers());
+        proptest::prop_assert_eq!(whole.take_replies(), cut.take_replies());
     }
 }
 
-/// Text, whole and broken sequences, and bytes that mean nothing.
+/// Generates text, complete and truncated sequences, and arbitrary bytes.
 fn piece() -> impl proptest::strategy::Strategy<Value = Vec<u8>> {
     use proptest::prelude::*;
     prop_oneof![

@@ -1,3 +1,3 @@
-//! Our screen beside that of another terminal.
+//! Compares the screen with that of another terminal.
 
 mod streams;

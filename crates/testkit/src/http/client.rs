@@ -1,42 +1,43 @@
-//! The way of a request through `wh-api`.
+//! HTTP client for tests, based on `wh-api`.
 
 use std::io;
 use std::path::PathBuf;
 
 use wh_api::{Address, Error, blocking};
 
-use super::{Connection, Request, Response, SILENCE};
+use super::{RawConnection, Response, SOCKET_TIMEOUT, TestRequest};
 
-/// A client of one port on loopback.
+/// Client of a port on loopback.
 #[derive(Debug)]
-pub struct Client {
+pub struct TestClient {
     port: u16,
     client: blocking::Client,
 }
 
-impl Client {
-    /// A client that makes a connection for each request. If the run has ended, its errors tell how, by its record in `records`.
+impl TestClient {
+    /// Creates a client that opens a connection for each request. If the run has ended, errors contain its exit status
+    /// from the record in the directory `records`.
     pub fn new(port: u16, records: Option<PathBuf>) -> io::Result<Self> {
-        let builder = wh_api::Client::builder(Address::local(port)).timeout(SILENCE).records(records);
+        let builder = wh_api::Client::builder(Address::local(port)).timeout(SOCKET_TIMEOUT).records(records);
         Ok(Self { port, client: builder.without_keep_alive().blocking().map_err(io::Error::other)? })
     }
 
-    /// A client that keeps its connection, and sends a token.
+    /// Creates a client that reuses its connection and sends a token.
     pub fn with_token(port: u16, token: &str) -> io::Result<Self> {
-        let builder = wh_api::Client::builder(Address::local(port)).timeout(SILENCE).records(None);
+        let builder = wh_api::Client::builder(Address::local(port)).timeout(SOCKET_TIMEOUT).records(None);
         Ok(Self { port, client: builder.token(token).blocking().map_err(io::Error::other)? })
     }
 
-    /// Sends a request. What `wh-api` does not send goes out byte by byte.
-    pub fn send(&self, request: &Request) -> io::Result<Response> {
-        let Some(plain) = request.well_formed() else { return Connection::open(self.port)?.send(request) };
+    /// Sends a request. Requests that `wh-api` cannot send are written byte by byte.
+    pub fn send(&self, request: &TestRequest) -> io::Result<Response> {
+        let Some(plain) = request.well_formed() else { return RawConnection::open(self.port)?.send(request) };
         match self.client.send(&plain) {
             Ok(answer) => Ok(Response {
                 status: answer.status,
                 headers: answer.headers().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
                 body: answer.body.to_vec(),
             }),
-            Err(Error::Invalid(_) | Error::RequestTooLarge { .. }) => Connection::open(self.port)?.send(request),
+            Err(Error::Invalid(_) | Error::RequestTooLarge { .. }) => RawConnection::open(self.port)?.send(request),
             Err(error) => Err(io::Error::other(error)),
         }
     }

@@ -1,5 +1,5 @@
-//! Requests of tests. Those that a well-behaved client can send go through `wh-api`. The others go out byte by byte over a
-//! [`Connection`]: without `Host`, in chunks, with a body that the server refuses while it is on its way, several in one write.
+//! HTTP requests for tests. Valid requests are sent through `wh-api`. Invalid or unusual ones are written byte by byte
+//! to a [`RawConnection`]: without `Host`, chunked, pipelined, or with a body that the server rejects early.
 
 mod client;
 mod request;
@@ -10,56 +10,56 @@ use std::net::{Ipv4Addr, Shutdown, TcpStream};
 use std::sync::mpsc;
 use std::time::Duration;
 
-pub use client::Client;
-pub use request::Request;
+pub use client::TestClient;
+pub use request::TestRequest;
 pub use response::Response;
 
-use crate::PATIENCE;
+use crate::CONDITION_TIMEOUT;
 
-/// How long a socket may be silent. Longer than any wait that a test asks of the server.
-const SILENCE: Duration = PATIENCE.saturating_mul(2);
+/// Read and write timeout of a socket. Longer than any wait that a test requests from the server.
+const SOCKET_TIMEOUT: Duration = CONDITION_TIMEOUT.saturating_mul(2);
 
-/// How long a body may go on being written once its answer is here, before the connection is given up.
-const GRACE: Duration = Duration::from_millis(500);
+/// Time for which a body may still be written after its response was received.
+const BODY_WRITE_GRACE: Duration = Duration::from_millis(500);
 
-/// A raw connection to a port on loopback, for one request or, with [`Request::keep_alive`], for more.
-pub struct Connection {
+/// Raw connection to a port on loopback, for one request, or for several with [`TestRequest::keep_alive`].
+pub struct RawConnection {
     port: u16,
     reader: BufReader<TcpStream>,
 }
 
-impl Connection {
+impl RawConnection {
     /// Connects to `127.0.0.1:port`.
     pub fn open(port: u16) -> io::Result<Self> {
         let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(SILENCE))?;
-        stream.set_write_timeout(Some(SILENCE))?;
+        stream.set_read_timeout(Some(SOCKET_TIMEOUT))?;
+        stream.set_write_timeout(Some(SOCKET_TIMEOUT))?;
         Ok(Self { port, reader: BufReader::new(stream) })
     }
 
-    /// Sends a request and reads its answer, also one that comes before the request is written to its end, and one that
-    /// stands before a reset.
-    pub fn send(&mut self, request: &Request) -> io::Result<Response> {
+    /// Sends a request and reads its response, even if it arrives before the request is completely written or is
+    /// followed by a reset.
+    pub fn send(&mut self, request: &TestRequest) -> io::Result<Response> {
         let [response] = self.pipeline([request])?;
         Ok(response)
     }
 
-    /// Sends requests in one write and reads their answers. The server takes each request as soon as it has answered the
-    /// one before. All but the last need [`Request::keep_alive`].
-    pub fn pipeline<const N: usize>(&mut self, requests: [&Request; N]) -> io::Result<[Response; N]> {
+    /// Sends requests in one write and reads their responses. The server starts each request as soon as it has
+    /// responded to the previous one. All but the last need [`TestRequest::keep_alive`].
+    pub fn pipeline<const N: usize>(&mut self, requests: [&TestRequest; N]) -> io::Result<[Response; N]> {
         let bytes = requests.map(|request| request.encode(self.port)).concat();
         let mut writer = self.reader.get_ref().try_clone()?;
         let (written, done) = mpsc::channel();
         std::thread::scope(|scope| {
-            // What became of the writing is told by the answer: a server may well refuse before it has read everything.
+            // The result of the write is ignored: the server may respond before it has read everything.
             scope.spawn(move || written.send(writer.write_all(&bytes)));
             let responses: io::Result<Vec<Response>> =
                 requests.iter().map(|request| Response::read(&mut self.reader, request.method())).collect();
-            if done.recv_timeout(GRACE).is_err() {
+            if done.recv_timeout(BODY_WRITE_GRACE).is_err() {
                 let _ = self.reader.get_ref().shutdown(Shutdown::Both);
             }
-            Ok(responses?.try_into().expect("each request has one answer"))
+            Ok(responses?.try_into().expect("each request has one response"))
         })
     }
 }

@@ -1,12 +1,12 @@
-//! A request, header by header.
+//! HTTP request with full control over its headers.
 
 use std::io;
 
-use super::{Client, Response};
+use super::{Response, TestClient};
 
-/// What to send. A header given by the test takes the place of the one that would be sent by itself.
+/// Request to send. A header set by the test replaces the default one.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct TestRequest {
     method: String,
     path: String,
     headers: Vec<(String, String)>,
@@ -16,8 +16,8 @@ pub struct Request {
     chunked: bool,
 }
 
-impl Request {
-    /// A request with any method and no body. `path` goes out as it stands, query included.
+impl TestRequest {
+    /// Creates a request with any method and without a body. `path` is sent unchanged and may include a query.
     pub fn new(method: &str, path: &str) -> Self {
         Self {
             method: method.to_owned(),
@@ -30,74 +30,74 @@ impl Request {
         }
     }
 
-    /// A GET.
+    /// Creates a GET request.
     pub fn get(path: &str) -> Self {
         Self::new("GET", path)
     }
 
-    /// A POST with a body and no `Content-Type`.
+    /// Creates a POST request with a body and without `Content-Type`.
     pub fn post(path: &str, body: impl Into<Vec<u8>>) -> Self {
         Self::new("POST", path).body(body)
     }
 
-    /// A POST with a JSON body that is declared as such.
+    /// Creates a POST request with a JSON body and its `Content-Type`.
     pub fn post_json(path: &str, body: &serde_json::Value) -> Self {
         Self::post(path, body.to_string()).header("Content-Type", "application/json")
     }
 
-    /// Gives the request a body.
+    /// Sets the body of the request.
     #[must_use]
     pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = Some(body.into());
         self
     }
 
-    /// Adds a header. The same name twice is sent twice.
+    /// Adds a header. Adding the same name twice sends it twice.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// The same with this in front of its path.
+    /// Adds a prefix to the path.
     #[must_use]
-    pub fn below(mut self, prefix: &str) -> Self {
+    pub fn with_prefix(mut self, prefix: &str) -> Self {
         self.path.insert_str(0, prefix);
         self
     }
 
-    /// Leaves out `Host`, which HTTP/1.1 demands.
+    /// Omits the `Host` header, which HTTP/1.1 requires.
     #[must_use]
     pub fn without_host(mut self) -> Self {
         self.host = false;
         self
     }
 
-    /// Asks the server to leave the connection open.
+    /// Asks the server to keep the connection open.
     #[must_use]
     pub fn keep_alive(mut self) -> Self {
         self.keep_alive = true;
         self
     }
 
-    /// Sends the body in chunks, so that its length is not known beforehand.
+    /// Sends the body chunked, so that its length is not announced.
     #[must_use]
     pub fn chunked(mut self) -> Self {
         self.chunked = true;
         self
     }
 
-    /// Sends over a connection of its own.
+    /// Sends the request on a new connection.
     pub fn send(&self, port: u16) -> io::Result<Response> {
-        Client::new(port, None)?.send(self)
+        TestClient::new(port, None)?.send(self)
     }
 
-    /// The request for `wh-api`, unless it leaves out what HTTP demands or chooses its own framing.
-    pub(super) fn well_formed(&self) -> Option<wh_api::Request> {
+    /// Converts the request for `wh-api`. `None` if it is invalid HTTP or sets its own framing.
+    pub(super) fn well_formed(&self) -> Option<wh_api::HttpRequest> {
         if !self.host || self.chunked || self.keep_alive || self.names("content-length") || self.names("connection") {
             return None;
         }
-        let mut request = wh_api::Request::new(&self.method, &self.path);
+        let mut request = wh_api::HttpRequest::new(&self.method, &self.path);
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
@@ -157,35 +157,35 @@ impl Request {
 mod tests {
     use super::*;
 
-    fn encoded(request: &Request) -> String {
+    fn encoded(request: &TestRequest) -> String {
         String::from_utf8(request.encode(80)).unwrap()
     }
 
     #[test]
     fn a_post_declares_its_length_and_no_type() {
         assert_eq!(
-            encoded(&Request::post("/a?b", "{}")),
+            encoded(&TestRequest::post("/a?b", "{}")),
             "POST /a?b HTTP/1.1\r\nHost: 127.0.0.1:80\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}"
         );
     }
 
     #[test]
-    fn a_forged_header_takes_the_place_of_our_own() {
+    fn a_header_of_the_test_overrides_the_default() {
         assert_eq!(
-            encoded(&Request::get("/").header("host", "evil.example").keep_alive()),
+            encoded(&TestRequest::get("/").header("host", "evil.example").keep_alive()),
             "GET / HTTP/1.1\r\nhost: evil.example\r\n\r\n"
         );
     }
 
     #[test]
     fn host_can_be_left_out() {
-        assert_eq!(encoded(&Request::get("/").without_host()), "GET / HTTP/1.1\r\nConnection: close\r\n\r\n");
+        assert_eq!(encoded(&TestRequest::get("/").without_host()), "GET / HTTP/1.1\r\nConnection: close\r\n\r\n");
     }
 
     #[test]
     fn a_chunked_body_has_no_length() {
         assert_eq!(
-            encoded(&Request::post("/", "hey").chunked().without_host().keep_alive()),
+            encoded(&TestRequest::post("/", "hey").chunked().without_host().keep_alive()),
             "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhey\r\n0\r\n\r\n"
         );
     }

@@ -1,32 +1,32 @@
-//! A response, read to its end by whichever of HTTP/1.1's ways of ending it uses.
+//! HTTP response with its decoded body.
 
 use std::io::{self, BufRead, Read};
 
 use serde_json::Value;
 
-/// What the server answered.
+/// Response of the server.
 #[derive(Debug, Clone)]
 pub struct Response {
-    /// The status code.
+    /// HTTP status code.
     pub status: u16,
-    /// The headers in their order, names as the server wrote them.
+    /// Headers in order of arrival, with names as sent by the server.
     pub headers: Vec<(String, String)>,
-    /// The body without its transfer encoding.
+    /// Body without its transfer encoding.
     pub body: Vec<u8>,
 }
 
 impl Response {
-    /// The first header of that name, in whatever case.
+    /// Returns the first header with this name, ignoring case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(header, _)| header.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
-    /// The body as text.
+    /// Returns the body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The body as JSON. Panics with the whole answer when it is not.
+    /// Decodes the body as JSON. Panics with the whole response on failure.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body)
@@ -78,7 +78,7 @@ impl Response {
     }
 }
 
-/// The next chunk, or `None` after the last one and its trailers.
+/// Reads the next chunk; `None` after the last one and its trailers.
 fn read_chunk(reader: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     let line = read_line(reader)?;
     let size = line.split(';').next().unwrap_or_default().trim();
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interim_answer_is_passed_over() {
+    fn an_interim_response_is_skipped() {
         let response = read("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n").unwrap();
         assert_eq!(response.status, 204);
     }

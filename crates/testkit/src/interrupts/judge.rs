@@ -1,4 +1,4 @@
-//! Compares the receipts of one round with what the model delivered. Pure.
+//! Compares the receipts of a round with the log of the model. Pure.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -7,46 +7,46 @@ use super::conversation::{CommandState, Round};
 use super::leak;
 use crate::model::StreamEnd;
 
-/// The reason of a receipt whose turn was interrupted.
-const CANCELLED: &str = "cancelled";
+/// Failure reason in the receipt of an interrupted turn.
+const CANCELLED_REASON: &str = "cancelled";
 
-/// Answers that were complete within this time before or after the interrupt count as concurrent with it: the turn may be
-/// cancelled or finished. Shorter than a long answer, longer than a short one.
-const CONCURRENT: Duration = Duration::from_secs(2);
+/// Answers that were complete within this time before or after the interrupt count as concurrent with it: both a
+/// cancelled and a finished turn are correct. Shorter than a long answer, longer than a short one.
+const CONCURRENT_END_WINDOW: Duration = Duration::from_secs(2);
 
-/// The end of an interrupted turn, by the log of the model.
+/// End of an interrupted turn according to the log of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TurnFate {
-    /// The model was never asked.
+pub enum InterruptedTurnEnd {
+    /// The model received no request.
     CancelledBeforeSubmission,
     /// The agent closed the connection to the model in the middle of the answer.
     CancelledInStream,
-    /// The answer was complete before the interrupt, or at about the same time.
+    /// The answer was complete before the interrupt or at about the same time.
     FinishedBefore,
-    /// The answer ran to its end long after the interrupt.
-    RanOn,
+    /// The answer was completed long after the interrupt.
+    FinishedAfter,
 }
 
-/// A receipt or a notice that disagrees with the log of the model.
+/// Receipt or notice that disagrees with the log of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Contradiction {
-    /// The interrupt `finished`, and the answer ran to its end.
+    /// The interrupt has `finished`, but the answer was completed.
     InterruptIgnored,
-    /// The prompt was `cancelled`, and the model delivered the whole answer.
+    /// The prompt was `cancelled`, but the model delivered the whole answer.
     CancelledButComplete,
-    /// The prompt `finished`, and the answer was cut or never requested.
+    /// The prompt has `finished`, but the answer was cut or never requested.
     FinishedButCut,
     /// The prompt failed for another reason than the interrupt.
     OtherReason,
-    /// The interrupt `failed`, and the turn was cancelled.
+    /// The interrupt `failed`, but the turn was cancelled.
     FailedButCancelled,
-    /// The interrupt was refused while the turn was under way.
+    /// The interrupt was rejected during the turn.
     RefusedWhileWorking,
-    /// A receipt did not become final, or the prompt was refused.
+    /// A receipt did not become final, or the prompt was rejected.
     NotFinal,
     /// The prompt was requested from the model more than once.
     RequestedTwice,
-    /// A receipt or a notice has an id of the provider or a line of the agent's log.
+    /// A receipt or notice contains a provider id or a line of the agent's log.
     Leaked,
 }
 
@@ -58,46 +58,53 @@ impl fmt::Display for Contradiction {
             Self::FinishedButCut => "prompt `finished`, answer cut or never requested",
             Self::OtherReason => "prompt `failed` for another reason",
             Self::FailedButCancelled => "interrupt `failed`, turn cancelled",
-            Self::RefusedWhileWorking => "interrupt refused, turn under way",
-            Self::NotFinal => "receipt not final, or prompt refused",
+            Self::RefusedWhileWorking => "interrupt rejected during the turn",
+            Self::NotFinal => "receipt not final, or prompt rejected",
             Self::RequestedTwice => "prompt requested twice",
-            Self::Leaked => "provider's id or log line in a text for people",
+            Self::Leaked => "provider id or log line in user-visible text",
         })
     }
 }
 
-/// The end of the turn, by the log of the model alone.
-pub(super) fn fate(round: &Round) -> TurnFate {
-    let fates = round.streams.iter().map(|stream| match stream.end {
-        Some(StreamEnd::Complete(at)) if apart(at, round.interrupted) <= CONCURRENT => TurnFate::FinishedBefore,
-        Some(StreamEnd::Complete(_)) | None => TurnFate::RanOn,
-        Some(StreamEnd::Cut(_)) => TurnFate::CancelledInStream,
+/// Determines the end of the turn from the log of the model alone.
+pub(super) fn turn_end(round: &Round) -> InterruptedTurnEnd {
+    let ends = round.streams.iter().map(|stream| match stream.end {
+        Some(StreamEnd::Complete(at)) if apart(at, round.interrupted) <= CONCURRENT_END_WINDOW => {
+            InterruptedTurnEnd::FinishedBefore
+        }
+        Some(StreamEnd::Complete(_)) | None => InterruptedTurnEnd::FinishedAfter,
+        Some(StreamEnd::Cut(_)) => InterruptedTurnEnd::CancelledInStream,
     });
-    fates.max().unwrap_or(TurnFate::CancelledBeforeSubmission)
+    ends.max().unwrap_or(InterruptedTurnEnd::CancelledBeforeSubmission)
 }
 
-/// Contradictions between the receipts of a round and the log of the model.
+/// Finds contradictions between the receipts of a round and the log of the model.
 pub(super) fn contradictions(round: &Round) -> Vec<Contradiction> {
-    let fate = fate(round);
-    let cancelled = matches!(fate, TurnFate::CancelledBeforeSubmission | TurnFate::CancelledInStream);
+    let end = turn_end(round);
+    let cancelled =
+        matches!(end, InterruptedTurnEnd::CancelledBeforeSubmission | InterruptedTurnEnd::CancelledInStream);
     let mut found = Vec::new();
     match &round.prompt {
         CommandState::Refused(_) | CommandState::Open { .. } => found.push(Contradiction::NotFinal),
         CommandState::Finished { .. } if cancelled => found.push(Contradiction::FinishedButCut),
         CommandState::Finished { .. } => {}
-        CommandState::Failed { reason, .. } if reason != CANCELLED => found.push(Contradiction::OtherReason),
-        CommandState::Failed { .. } if fate == TurnFate::RanOn => found.push(Contradiction::CancelledButComplete),
+        CommandState::Failed { reason, .. } if reason != CANCELLED_REASON => found.push(Contradiction::OtherReason),
+        CommandState::Failed { .. } if end == InterruptedTurnEnd::FinishedAfter => {
+            found.push(Contradiction::CancelledButComplete)
+        }
         CommandState::Failed { .. } => {}
     }
     let failed = matches!(round.prompt, CommandState::Failed { .. });
     match &round.interrupt {
-        // Without its prompt there is nothing to interrupt.
+        // If the prompt was rejected there is nothing to interrupt.
         CommandState::Refused(_) if matches!(round.prompt, CommandState::Refused(_)) => {}
-        CommandState::Refused(_) if cancelled || failed || fate == TurnFate::RanOn => {
+        CommandState::Refused(_) if cancelled || failed || end == InterruptedTurnEnd::FinishedAfter => {
             found.push(Contradiction::RefusedWhileWorking);
         }
         CommandState::Open { .. } => found.push(Contradiction::NotFinal),
-        CommandState::Finished { .. } if fate == TurnFate::RanOn => found.push(Contradiction::InterruptIgnored),
+        CommandState::Finished { .. } if end == InterruptedTurnEnd::FinishedAfter => {
+            found.push(Contradiction::InterruptIgnored)
+        }
         CommandState::Failed { .. } if cancelled || failed => found.push(Contradiction::FailedButCancelled),
         CommandState::Refused(_) | CommandState::Finished { .. } | CommandState::Failed { .. } => {}
     }
@@ -159,16 +166,16 @@ mod tests {
     #[test]
     fn receipts_that_agree_with_the_model_are_right() {
         for (round, expected) in [
-            (round(failed(CANCELLED), finished(), NEVER), TurnFate::CancelledBeforeSubmission),
-            (round(failed(CANCELLED), finished(), &[CUT]), TurnFate::CancelledInStream),
-            (round(finished(), finished(), &[complete(90)]), TurnFate::FinishedBefore),
-            (round(finished(), finished(), &[complete(200)]), TurnFate::FinishedBefore),
-            (round(failed(CANCELLED), finished(), &[complete(110)]), TurnFate::FinishedBefore),
-            (round(finished(), refused(), &[complete(90)]), TurnFate::FinishedBefore),
-            (round(finished(), failed("too late"), &[complete(90)]), TurnFate::FinishedBefore),
-            (round(finished(), failed("not taken"), &[complete(6000)]), TurnFate::RanOn),
+            (round(failed(CANCELLED_REASON), finished(), NEVER), InterruptedTurnEnd::CancelledBeforeSubmission),
+            (round(failed(CANCELLED_REASON), finished(), &[CUT]), InterruptedTurnEnd::CancelledInStream),
+            (round(finished(), finished(), &[complete(90)]), InterruptedTurnEnd::FinishedBefore),
+            (round(finished(), finished(), &[complete(200)]), InterruptedTurnEnd::FinishedBefore),
+            (round(failed(CANCELLED_REASON), finished(), &[complete(110)]), InterruptedTurnEnd::FinishedBefore),
+            (round(finished(), refused(), &[complete(90)]), InterruptedTurnEnd::FinishedBefore),
+            (round(finished(), failed("too late"), &[complete(90)]), InterruptedTurnEnd::FinishedBefore),
+            (round(finished(), failed("not taken"), &[complete(6000)]), InterruptedTurnEnd::FinishedAfter),
         ] {
-            assert_eq!((fate(&round), contradictions(&round)), (expected, vec![]), "{round:?}");
+            assert_eq!((turn_end(&round), contradictions(&round)), (expected, vec![]), "{round:?}");
         }
     }
 
@@ -179,19 +186,22 @@ mod tests {
         for (round, expected) in [
             (round(finished(), finished(), &[complete(6000)]), vec![InterruptIgnored]),
             (round(finished(), finished(), &[None]), vec![InterruptIgnored]),
-            (round(failed(CANCELLED), finished(), &[complete(6000)]), vec![InterruptIgnored, CancelledButComplete]),
+            (
+                round(failed(CANCELLED_REASON), finished(), &[complete(6000)]),
+                vec![InterruptIgnored, CancelledButComplete],
+            ),
             (round(finished(), finished(), &[CUT]), vec![FinishedButCut]),
             (round(finished(), finished(), NEVER), vec![FinishedButCut]),
             (round(failed("error"), finished(), &[CUT]), vec![OtherReason]),
-            (round(failed(CANCELLED), failed("no"), &[CUT]), vec![FailedButCancelled]),
-            (round(failed(CANCELLED), failed(uuid), NEVER), vec![FailedButCancelled, Leaked]),
-            (round(failed(CANCELLED), failed("no"), &[complete(90)]), vec![FailedButCancelled]),
-            (round(failed(CANCELLED), refused(), &[CUT]), vec![RefusedWhileWorking]),
+            (round(failed(CANCELLED_REASON), failed("no"), &[CUT]), vec![FailedButCancelled]),
+            (round(failed(CANCELLED_REASON), failed(uuid), NEVER), vec![FailedButCancelled, Leaked]),
+            (round(failed(CANCELLED_REASON), failed("no"), &[complete(90)]), vec![FailedButCancelled]),
+            (round(failed(CANCELLED_REASON), refused(), &[CUT]), vec![RefusedWhileWorking]),
             (round(finished(), refused(), &[complete(6000)]), vec![RefusedWhileWorking]),
             (round(open(), finished(), &[CUT]), vec![NotFinal]),
-            (round(failed(CANCELLED), open(), &[CUT]), vec![NotFinal]),
+            (round(failed(CANCELLED_REASON), open(), &[CUT]), vec![NotFinal]),
             (round(refused(), refused(), NEVER), vec![NotFinal]),
-            (round(failed(CANCELLED), finished(), &[CUT, CUT]), vec![RequestedTwice]),
+            (round(failed(CANCELLED_REASON), finished(), &[CUT, CUT]), vec![RequestedTwice]),
         ] {
             assert_eq!(contradictions(&round), expected, "{round:?}");
         }
@@ -199,7 +209,7 @@ mod tests {
 
     #[test]
     fn the_time_until_both_receipts_are_final_counts() {
-        let both = round(failed(CANCELLED), finished(), &[CUT]);
+        let both = round(failed(CANCELLED_REASON), finished(), &[CUT]);
         assert_eq!(both.settled_after(), Some(Duration::from_millis(60)));
         assert_eq!(round(open(), finished(), NEVER).settled_after(), None);
     }

@@ -1,16 +1,16 @@
-//! Finds ids of a provider and lines of an agent's log in texts that are shown to people. Pure.
+//! Detects provider ids and lines of an agent's log in user-visible text. Pure.
 
-/// Prefixes of the vendors' ids.
+/// Prefixes of the providers' ids.
 const ID_PREFIXES: [&str; 7] = ["msg_", "resp_", "toolu_", "call_", "fc_", "req_", "rs_"];
 
-/// Least number of characters after a prefix; shorter words are no ids.
+/// Minimum number of characters after a prefix. Shorter words are not ids.
 const MIN_ID_CHARACTERS: usize = 6;
 
-/// Parts of lines that agents write to stderr. wh's own texts have none of them.
+/// Typical parts of agents' stderr lines. They do not occur in wh's own messages.
 const LOG_SIGNS: [&str; 10] =
     ["\n", "\u{1b}", "file:///", "node:internal", "panicked at", "Warning: ", " ERROR ", " WARN ", " INFO ", "Error: "];
 
-/// The first id or sign of a log line in `text`.
+/// Returns the first provider id or log fragment in `text`.
 pub(super) fn find(text: &str) -> Option<String> {
     let of_word = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_');
     let mut words = text.split(|character: char| !of_word(character));
@@ -57,8 +57,8 @@ mod tests {
     fn words_for_people_are_left_alone() {
         for text in [
             "cancelled",
-            "nothing is under way that could be interrupted",
-            "Gemini CLI was told to stop and has not said within 5s that it has",
+            "nothing is running that could be interrupted",
+            "Gemini CLI has not stopped within 5s of the interrupt",
             "call_me when it is well-formed; dead-beef is no id",
             "409 {\"error\":\"Nothing to interrupt\"}",
         ] {

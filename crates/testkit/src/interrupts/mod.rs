@@ -1,7 +1,7 @@
-//! The trial of interrupts: a real agent gets prompts, each followed by an interrupt at a random moment. The receipts of
-//! both are compared with the log of the scripted model.
+//! Interrupt trial: a real agent receives prompts, each followed by an interrupt at a random time. The receipts of both
+//! are compared with the log of the scripted model.
 //!
-//! A small one is among the tests, the full one is `wh-bench interrupts`.
+//! A short trial is part of the tests; `wh-bench interrupts` runs the full one.
 
 mod conversation;
 mod judge;
@@ -11,35 +11,35 @@ mod watch;
 
 use std::path::PathBuf;
 
-pub use judge::{Contradiction, TurnFate};
+pub use judge::{Contradiction, InterruptedTurnEnd};
 pub use report::InterruptReport;
 
-use conversation::{Conversation, Round};
+use conversation::{InterruptConversation, Round};
 
 use crate::Lab;
 
-/// Rounds in one conversation. Each request to the model holds the whole conversation, so a longer one is slower.
+/// Rounds in one conversation. Each model request contains the whole conversation, so long conversations are slow.
 const ROUNDS_PER_CONVERSATION: usize = 50;
 
-/// Rounds without final receipts after which the trial is given up. Each takes up to two minutes.
+/// Number of rounds without final receipts after which the trial is aborted. Each takes up to two minutes.
 const MAX_STUCK_ROUNDS: usize = 3;
 
-/// A coding agent whose real CLI the lab has.
+/// Coding agent whose real CLI is installed in the lab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LabAgent {
-    /// Claude Code.
+    /// Anthropic's Claude Code.
     Claude,
-    /// Codex.
+    /// OpenAI's Codex CLI.
     Codex,
-    /// Gemini CLI.
+    /// Google's Gemini CLI.
     Gemini,
 }
 
 impl LabAgent {
-    /// All of them.
+    /// All agents of the lab.
     pub const ALL: [Self; 3] = [Self::Claude, Self::Codex, Self::Gemini];
 
-    /// The name that `wh --agent` takes.
+    /// Returns the id for `wh --agent`.
     pub fn id(self) -> &'static str {
         match self {
             Self::Claude => "claude",
@@ -48,7 +48,7 @@ impl LabAgent {
         }
     }
 
-    /// The name for people.
+    /// Returns the display name.
     pub fn title(self) -> &'static str {
         match self {
             Self::Claude => "Claude Code",
@@ -58,30 +58,30 @@ impl LabAgent {
     }
 }
 
-/// A trial with one agent.
+/// Interrupt trial with one agent.
 #[derive(Debug, Clone)]
 pub struct InterruptTrial {
-    /// The wh binary.
+    /// Path of the wh binary.
     pub wh: PathBuf,
-    /// The agent that is interrupted.
+    /// Agent that is interrupted.
     pub agent: LabAgent,
-    /// The number of prompts, each with one interrupt.
+    /// Number of prompts, each with one interrupt.
     pub rounds: usize,
-    /// The seed of the random moments.
+    /// Seed of the random delays.
     pub seed: u64,
 }
 
 impl InterruptTrial {
-    /// Runs the trial. `progress` is called after each conversation. Panics when wh or the agent does not start.
+    /// Runs the trial. `progress` is called after each conversation. Panics if wh or the agent does not start.
     pub fn run(&self, lab: &Lab, progress: impl Fn(&str)) -> InterruptReport {
         let mut report = InterruptReport::new(self.agent);
         let (mut done, mut stuck) = (0, 0);
         while done < self.rounds && stuck < MAX_STUCK_ROUNDS {
-            let mut conversation = Conversation::start(self, lab);
+            let mut conversation = InterruptConversation::start(self, lab);
             let mut rounds: Vec<Round> = Vec::new();
             for number in done..self.rounds.min(done + ROUNDS_PER_CONVERSATION) {
                 rounds.push(conversation.round(number));
-                // Later rounds would wait behind this one.
+                // Later rounds would be queued behind this one.
                 if !rounds.last().is_some_and(Round::is_over) {
                     stuck += 1;
                     break;

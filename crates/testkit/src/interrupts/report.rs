@@ -1,27 +1,27 @@
-//! The findings of a trial, as they are counted and printed.
+//! Findings of a trial, with counts and tables.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::conversation::{CommandState, Round};
-use super::judge::{self, Contradiction, TurnFate};
+use super::judge::{self, Contradiction, InterruptedTurnEnd};
 use super::{LabAgent, leak};
 
-/// The findings of a trial with one agent.
+/// Findings of a trial with one agent.
 #[derive(Debug, Clone)]
 pub struct InterruptReport {
-    /// The agent.
+    /// Agent that was interrupted.
     pub agent: LabAgent,
-    /// The number of rounds.
+    /// Number of rounds.
     pub rounds: usize,
-    /// The number of rounds by the end of their turn.
-    pub fates: BTreeMap<TurnFate, usize>,
-    /// The contradictions, each with its round.
+    /// Number of rounds by the end of their turn.
+    pub turn_ends: BTreeMap<InterruptedTurnEnd, usize>,
+    /// Contradictions, each with a description of its round.
     pub contradictions: Vec<(Contradiction, String)>,
-    /// The texts of the notices, and how often each was shown.
+    /// Texts of the notices with their number of occurrences.
     pub notices: BTreeMap<String, usize>,
-    /// For each round with receipts, the time from the interrupt until both were final.
+    /// Time from the interrupt until both receipts were final, for each round with receipts.
     settled_after: Vec<Duration>,
 }
 
@@ -30,7 +30,7 @@ impl InterruptReport {
         Self {
             agent,
             rounds: 0,
-            fates: BTreeMap::new(),
+            turn_ends: BTreeMap::new(),
             contradictions: Vec::new(),
             notices: BTreeMap::new(),
             settled_after: Vec::new(),
@@ -40,7 +40,7 @@ impl InterruptReport {
     pub(super) fn add(&mut self, rounds: &[Round], notices: &[String]) {
         for round in rounds {
             self.rounds += 1;
-            *self.fates.entry(judge::fate(round)).or_default() += 1;
+            *self.turn_ends.entry(judge::turn_end(round)).or_default() += 1;
             self.settled_after.extend(round.settled_after());
             let found = judge::contradictions(round);
             self.contradictions.extend(found.into_iter().map(|contradiction| (contradiction, described(round))));
@@ -54,30 +54,30 @@ impl InterruptReport {
         self.settled_after.sort();
     }
 
-    /// The number of rounds whose turn ended like this.
-    pub fn count(&self, fate: TurnFate) -> usize {
-        self.fates.get(&fate).copied().unwrap_or_default()
+    /// Returns the number of rounds with this end of the turn.
+    pub fn count(&self, end: InterruptedTurnEnd) -> usize {
+        self.turn_ends.get(&end).copied().unwrap_or_default()
     }
 
-    /// The findings about several agents, as Markdown tables.
+    /// Formats the findings of several agents as Markdown tables.
     pub fn tables(reports: &[Self]) -> String {
         let mut text = String::from(
             "| agent | rounds | cancelled before submission | cancelled in the stream | finished before the interrupt \
-             | ran on | contradictions | interrupt to final receipts, median | worst |\n\
+             | finished after the interrupt | contradictions | interrupt to final receipts, median | worst |\n\
              |---|---|---|---|---|---|---|---|---|\n",
         );
         for report in reports {
-            let fates = [
-                TurnFate::CancelledBeforeSubmission,
-                TurnFate::CancelledInStream,
-                TurnFate::FinishedBefore,
-                TurnFate::RanOn,
+            let ends = [
+                InterruptedTurnEnd::CancelledBeforeSubmission,
+                InterruptedTurnEnd::CancelledInStream,
+                InterruptedTurnEnd::FinishedBefore,
+                InterruptedTurnEnd::FinishedAfter,
             ];
-            let fates = fates.map(|fate| report.count(fate).to_string()).join(" | ");
+            let ends = ends.map(|end| report.count(end).to_string()).join(" | ");
             let times = &report.settled_after;
             let [median, worst] = [times.get(times.len() / 2), times.last()].map(milliseconds);
             let (title, rounds, found) = (report.agent.title(), report.rounds, report.contradictions.len());
-            let _ = writeln!(text, "| {title} | {rounds} | {fates} | {found} | {median} | {worst} |");
+            let _ = writeln!(text, "| {title} | {rounds} | {ends} | {found} | {median} | {worst} |");
         }
         if reports.iter().any(|report| !report.contradictions.is_empty()) {
             text.push_str("\n| agent | contradiction | times | example |\n|---|---|---|---|\n");
@@ -96,7 +96,7 @@ impl InterruptReport {
     }
 }
 
-/// A round in one line.
+/// Describes a round in one line.
 fn described(round: &Round) -> String {
     let state = |state: &CommandState| match state {
         CommandState::Refused(text) => format!("refused: {text}"),
@@ -104,11 +104,11 @@ fn described(round: &Round) -> String {
         CommandState::Finished { .. } => "finished".to_owned(),
         CommandState::Failed { reason, .. } => format!("failed: {reason}"),
     };
-    let answers = match judge::fate(round) {
-        TurnFate::CancelledBeforeSubmission => "never requested",
-        TurnFate::CancelledInStream => "cut",
-        TurnFate::FinishedBefore => "complete",
-        TurnFate::RanOn => "ran to its end",
+    let answers = match judge::turn_end(round) {
+        InterruptedTurnEnd::CancelledBeforeSubmission => "never requested",
+        InterruptedTurnEnd::CancelledInStream => "cut",
+        InterruptedTurnEnd::FinishedBefore => "complete",
+        InterruptedTurnEnd::FinishedAfter => "ran to its end",
     };
     let delay = milliseconds(Some(&round.delay));
     let (prompt, interrupt) = (state(&round.prompt), state(&round.interrupt));

@@ -1,38 +1,39 @@
-//! Follows receipts by the event stream of wh, so that a round ends as soon as they are final.
+//! Follows receipts in the event stream of wh, so that a round ends as soon as they are final.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use wh_api::blocking::{Client, Events};
+use wh_api::blocking::{Client, EventIterator};
 use wh_api::wire::control::{EventBody, ReceiptBody, StreamBody};
-use wh_api::{Address, Follow};
+use wh_api::{Address, EventOptions};
 
-use crate::PATIENCE;
+use crate::CONDITION_TIMEOUT;
 
-/// Longest wait for one event. The deadline is checked after each.
+/// Timeout for one event. The deadline is checked after each.
 const EVENT_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// A stream of `GET /control/events`.
+/// Event stream of `GET /control/events`.
 pub(super) struct ReceiptWatch {
-    events: Events,
-    /// The newest receipt of each command.
+    events: EventIterator,
+    /// Latest receipt of each command.
     receipts: HashMap<String, ReceiptBody>,
 }
 
 impl ReceiptWatch {
-    /// Connects, and returns after the first event: all later receipts are seen.
+    /// Connects and waits for the first event. All later receipts are received.
     pub fn open(port: u16) -> Self {
         let client = Client::new(Address::local(port)).expect("a client");
-        let mut events = client.events(Follow::new().reconnect_for(Duration::ZERO));
-        let first = events.next_within(PATIENCE).expect("wh sends no events");
+        let mut events = client.events(EventOptions::new().reconnect_for(Duration::ZERO));
+        let first = events.next_within(CONDITION_TIMEOUT).expect("wh sends no events");
         first.unwrap_or_else(|error| panic!("the event stream broke: {error}"));
         Self { events, receipts: HashMap::new() }
     }
 
-    /// The receipt of a command once it is final; after [`PATIENCE`] as it is. `None` if none was seen.
+    /// Returns the receipt of a command once it is final, or its last state after [`CONDITION_TIMEOUT`]. `None` if no
+    /// receipt was received.
     pub fn last(&mut self, id: &str) -> Option<ReceiptBody> {
         let start = Instant::now();
-        while !self.receipts.get(id).is_some_and(is_final) && start.elapsed() < PATIENCE {
+        while !self.receipts.get(id).is_some_and(is_final) && start.elapsed() < CONDITION_TIMEOUT {
             let Some(message) = self.events.next_within(EVENT_TIMEOUT) else { continue };
             let message = message.unwrap_or_else(|error| panic!("the event stream broke: {error}"));
             if let StreamBody::Event { event: EventBody::Receipt(receipt), .. } = message {
@@ -43,7 +44,7 @@ impl ReceiptWatch {
     }
 }
 
-/// True for a receipt that does not change any more.
+/// True if the receipt cannot change any more.
 fn is_final(receipt: &ReceiptBody) -> bool {
     matches!(receipt.stage.as_str(), "finished" | "failed")
 }

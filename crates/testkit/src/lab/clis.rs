@@ -1,28 +1,28 @@
-//! Where the pinned CLIs are. `install-clis` beside this crate puts them there.
+//! Location of the pinned CLIs, as installed by `install-clis` of this crate.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use serde_json::Value;
 
-/// A package and its version a line; `install-clis` reads the same file.
-const PINS: &str = include_str!("../../clis.txt");
+/// Package names and versions, one per line. `install-clis` reads the same file.
+const CLI_PINS: &str = include_str!("../../clis.txt");
 
-/// What sets another directory than the usual one.
-pub(super) const DIRECTORY: &str = "WHEELHOUSE_CLIS";
+/// Environment variable that overrides the default directory.
+pub(super) const CLIS_VARIABLE: &str = "WHEELHOUSE_CLIS";
 
-/// Before its last step of installation, the command of the claude package is a stub of a few hundred bytes.
-const STUB: u64 = 4096;
+/// Maximum size in bytes of the placeholder that the claude package contains before the last step of its installation.
+const MAX_STUB_BYTES: u64 = 4096;
 
 pub(super) fn installed() -> Result<PathBuf, String> {
     let directory = directory()?;
-    for (package, version) in PINS.lines().filter_map(|line| line.split_once(' ')) {
+    for (package, version) in CLI_PINS.lines().filter_map(|line| line.split_once(' ')) {
         check(&directory, package, version)?;
     }
     for cli in ["claude", "codex", "gemini"] {
         let command = directory.join("node_modules/.bin").join(cli);
         let size = fs::metadata(&command).map_err(|error| format!("{}: {error}", command.display()))?.len();
-        if cli == "claude" && size <= STUB {
+        if cli == "claude" && size <= MAX_STUB_BYTES {
             return Err(format!("{} is only half installed", command.display()));
         }
     }
@@ -30,10 +30,10 @@ pub(super) fn installed() -> Result<PathBuf, String> {
 }
 
 fn directory() -> Result<PathBuf, String> {
-    if let Some(directory) = env::var_os(DIRECTORY).filter(|value| !value.is_empty()) {
+    if let Some(directory) = env::var_os(CLIS_VARIABLE).filter(|value| !value.is_empty()) {
         return Ok(directory.into());
     }
-    let home = env::home_dir().ok_or(format!("neither {DIRECTORY} nor HOME is set"))?;
+    let home = env::home_dir().ok_or(format!("neither {CLIS_VARIABLE} nor HOME is set"))?;
     Ok(home.join(".cache/wheelhouse-clis"))
 }
 

@@ -1,14 +1,14 @@
-//! A home and an environment in which the CLIs come up without a question and talk to the scripted model only.
+//! Home directory and environment in which the CLIs start without dialogs and connect to the scripted model only.
 
 use std::fs;
 use std::path::Path;
 
 use serde_json::json;
 
-/// Claude Code asks about a key unless its last 20 characters are among those that were approved: this key is 20 long.
-const KEY: &str = "sk-ant-lab-key-00000";
+/// Claude Code asks for approval of a key unless its last 20 characters are already approved. This key has exactly 20.
+const LAB_API_KEY: &str = "sk-ant-lab-key-00000";
 
-/// Writes the settings of all three CLIs, with `project` trusted.
+/// Writes the settings of all three CLIs and marks `project` as trusted.
 pub(super) fn prepare(home: &Path, project: &Path, model: &str) {
     for directory in [home, &home.join("tmp"), project] {
         fs::create_dir_all(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
@@ -18,11 +18,12 @@ pub(super) fn prepare(home: &Path, project: &Path, model: &str) {
     write(&home.join(".gemini/settings.json"), &gemini());
 }
 
-/// Every variable that a CLI has. `PATH` is the test's own behind the CLIs; the rest is made up here.
+/// Returns the complete environment of a CLI. `PATH` is the test's own, preceded by the CLIs; everything else is
+/// artificial.
 pub(super) fn environment(home: &Path, clis: &Path, model: &str) -> Vec<(String, String)> {
     let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".to_owned());
     let path = format!("{}:{path}", clis.join("node_modules/.bin").display());
-    // Claude Code goes to /tmp by itself, where every lab would meet every other.
+    // Claude Code uses /tmp by default, which all labs would share.
     let temporary = home.join("tmp").display().to_string();
     let home = home.display().to_string();
     [
@@ -35,7 +36,7 @@ pub(super) fn environment(home: &Path, clis: &Path, model: &str) -> Vec<(String,
         ("TERM", "xterm-256color"),
         ("COLORTERM", "truecolor"),
         ("ANTHROPIC_BASE_URL", model),
-        ("ANTHROPIC_API_KEY", KEY),
+        ("ANTHROPIC_API_KEY", LAB_API_KEY),
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
         ("DISABLE_AUTOUPDATER", "1"),
         ("DISABLE_TELEMETRY", "1"),
@@ -54,7 +55,7 @@ fn claude(project: &Path) -> String {
         "theme": "dark",
         "numStartups": 5,
         "bypassPermissionsModeAccepted": true,
-        "customApiKeyResponses": {"approved": [KEY], "rejected": []},
+        "customApiKeyResponses": {"approved": [LAB_API_KEY], "rejected": []},
         "projects": {project.display().to_string(): {
             "hasTrustDialogAccepted": true,
             "hasCompletedProjectOnboarding": true,
@@ -64,8 +65,8 @@ fn claude(project: &Path) -> String {
     .to_string()
 }
 
-/// Plugins are off because Codex tries to fetch a list of them and, offline, takes five seconds to give up when it ends.
-/// Compression is off because the model reads plain JSON.
+/// Plugins are disabled because Codex tries to download a list of them and waits five seconds for it when it exits
+/// offline. Compression is disabled because the scripted model reads plain JSON.
 fn codex(project: &Path, model: &str) -> String {
     let project = project.display();
     format!(

@@ -1,5 +1,6 @@
-//! The real agent CLIs, offline: each test in a network namespace that has only loopback, with the scripted model, a
-//! throwaway home in which no onboarding, trust or key dialog comes up, and nothing of the user's own environment.
+//! Lab with the real agent CLIs, offline. Each test runs in a network namespace with loopback only, with the scripted
+//! model and a temporary home directory in which the CLIs show no onboarding, trust or key dialogs. Nothing of the
+//! user's environment is visible.
 
 mod clis;
 mod home;
@@ -11,34 +12,34 @@ use std::time::Duration;
 
 use crate::{Model, process};
 
-/// What a test has at hand inside.
+/// Environment of a test inside the lab.
 pub struct Lab {
-    /// The throwaway home.
+    /// Temporary home directory.
     pub home: PathBuf,
-    /// An empty directory that the CLIs trust; what they are started in.
+    /// Empty directory trusted by the CLIs, in which they are started.
     pub project: PathBuf,
-    /// Where the CLIs are installed; their commands are in `node_modules/.bin`.
+    /// Directory of the installed CLIs; their commands are in `node_modules/.bin`.
     pub clis: PathBuf,
-    /// The model that they all talk to.
+    /// Model that all CLIs connect to.
     pub model: Model,
 }
 
 impl Lab {
-    /// The directory of the installed CLIs, or why it is of no use.
+    /// Returns the directory of the installed CLIs, or the reason why they are unusable.
     pub fn clis() -> Result<PathBuf, String> {
         clis::installed()
     }
 
-    /// Whether tests run here, or why they are skipped.
+    /// Checks that the lab is available, or returns the reason why tests are skipped.
     pub fn available() -> Result<(), String> {
         clis::installed().and_then(|_| namespace::probe())
     }
 
-    /// Runs `body` in a lab. `test_name` is the whole path of the calling test within its binary, as
-    /// `cargo test -- --list` has it: the test starts once more, by this name, in the namespace.
+    /// Runs `body` in a lab. `test_name` is the full path of the calling test in its binary, as shown by `cargo test --
+    /// --list`. The binary is started again in the namespace to run this test.
     ///
-    /// Where the CLIs or the namespace cannot be had, the test is skipped with a line on stderr that nothing captures;
-    /// under `CI` missing CLIs are a failure, unless `WHEELHOUSE_SKIP_REAL_CLIS` is set.
+    /// If the CLIs or the namespace are not available, the test is skipped with a line on the uncaptured stderr. Under
+    /// `CI` missing CLIs are a failure, unless `WHEELHOUSE_SKIP_REAL_CLIS` is set.
     #[track_caller]
     pub fn inside(test_name: &str, body: impl FnOnce(&Self)) {
         match namespace::root() {
@@ -51,26 +52,30 @@ impl Lab {
         }
     }
 
-    /// Starts the calling program, which is no test, once more in a lab, with these arguments; there it has
-    /// [`Lab::here`]. Each line that it prints goes to `said`, and what it says on stderr to stderr. The error: why there
-    /// is no lab, or that it failed.
-    pub fn reenter(arguments: &[&str], limit: Duration, said: impl FnMut(&str) + Send + 'static) -> Result<(), String> {
-        namespace::run(arguments, limit, said)
+    /// Starts the calling program, which is not a test, again in a lab with these arguments; it can then call
+    /// [`Lab::here`]. Each line of its stdout is passed to `on_line`; its stderr is forwarded. Fails if there is no lab
+    /// or if the program fails.
+    pub fn reenter(
+        arguments: &[&str],
+        limit: Duration,
+        on_line: impl FnMut(&str) + Send + 'static,
+    ) -> Result<(), String> {
+        namespace::run(arguments, limit, on_line)
     }
 
-    /// The lab that [`Lab::reenter`] started this program in.
+    /// Returns the lab in which [`Lab::reenter`] started this program.
     pub fn here() -> Option<Self> {
         let root = namespace::root()?;
         let clis = Self::clis().unwrap_or_else(|reason| panic!("{reason}"));
         Some(Self::open(&root, clis))
     }
 
-    /// The whole environment of a CLI.
+    /// Returns the complete environment of a CLI.
     pub fn env(&self) -> Vec<(String, String)> {
         home::environment(&self.home, &self.clis, &self.model.url())
     }
 
-    /// A command with the lab's environment, in the project, with nothing on stdin.
+    /// Creates a command with the lab's environment, in the project directory, without stdin.
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env_clear().envs(self.env()).current_dir(&self.project).stdin(Stdio::null());

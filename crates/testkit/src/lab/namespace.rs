@@ -1,5 +1,5 @@
-//! The way in: the binary starts once more, for one test or with other arguments, in namespaces of its own. It has a network
-//! with nothing but loopback, and processes that all end with it.
+//! Starts the binary again in namespaces, for one test or with other arguments. The network has only loopback, and all
+//! processes end with the namespace.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,17 +10,17 @@ use std::{env, fs};
 use nix::unistd::geteuid;
 
 use super::clis;
-use crate::output::Output;
+use crate::output::PipeOutput;
 use crate::process;
 
-/// Set inside, to the directory that the lab lives in.
-const ROOT: &str = "WHEELHOUSE_LAB";
+/// Environment variable with the directory of the lab. Set for the process in the namespace.
+const LAB_ROOT_VARIABLE: &str = "WHEELHOUSE_LAB";
 
-/// How long one test may take. The CLIs are slow to start when the machine is busy.
-const LIMIT: Duration = Duration::from_secs(300);
+/// Timeout for one test. The CLIs start slowly on a busy machine.
+const LAB_TEST_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// What of the process's own environment goes along to the one inside; nothing of it but `PATH` goes on to the CLIs.
-const KEPT: [&str; 11] = [
+/// Environment variables that are passed to the process in the namespace. Only `PATH` is passed on to the CLIs.
+const PASSED_VARIABLES: [&str; 11] = [
     "PATH",
     "TMPDIR",
     "CI",
@@ -34,16 +34,15 @@ const KEPT: [&str; 11] = [
     "INSTA_FORCE_PASS",
 ];
 
-/// The first process of the namespace inherits orphans, and a shell that waits for its child reaps them on the way. A test
-/// binary in that place would leave them as zombies.
+/// Init process of the PID namespace. It inherits orphans; a shell reaps them while it waits, a test binary would not.
 const REAPER: &str = r#""$@"; exit $?"#;
 
-/// The lab's directory, when this process is inside.
+/// Returns the directory of the lab; `None` if this process is not in the namespace.
 pub(super) fn root() -> Option<PathBuf> {
-    env::var_os(ROOT).map(PathBuf::from)
+    env::var_os(LAB_ROOT_VARIABLE).map(PathBuf::from)
 }
 
-/// Says to the process outside that the test was there and ran to its end.
+/// Creates a file that shows the process outside the namespace that the test exists and has completed.
 pub(super) fn finished(root: &Path) {
     fs::write(marker(root), "").expect("the end of the test is marked");
 }
@@ -52,13 +51,13 @@ fn marker(root: &Path) -> PathBuf {
     root.join("finished")
 }
 
-/// Brings up the one interface that the namespace has.
+/// Brings up the loopback interface of the namespace.
 pub(super) fn loopback_up() {
     let status = Command::new("ip").args(["link", "set", "lo", "up"]).status();
     assert!(status.is_ok_and(|status| status.success()), "loopback does not come up in the namespace");
 }
 
-/// Runs the test inside, passes its output on and fails as it does.
+/// Runs the test in the namespace and forwards its output. Panics if the test fails.
 #[track_caller]
 pub(super) fn enter(test_name: &str) {
     let clis = match clis::installed() {
@@ -73,72 +72,76 @@ pub(super) fn enter(test_name: &str) {
     }
 
     let arguments = ["--exact", test_name, "--include-ignored", "--nocapture", "--test-threads=1"];
-    let visit = visit(&clis, &arguments, LIMIT, pass_on);
+    let visit = visit(&clis, &arguments, LAB_TEST_TIMEOUT, forward_line);
     match visit.status {
-        None => panic!("{test_name} did not end within {LIMIT:?} inside the lab"),
+        None => panic!("{test_name} did not end within {LAB_TEST_TIMEOUT:?} inside the lab"),
         Some(status) if !status.success() => {
             panic!("{test_name} failed inside the lab ({status}); see above")
         }
         Some(_) => assert!(
             visit.finished,
-            "no test ran inside the lab as {test_name:?}; give the name that `cargo test -- --list` has"
+            "no test named {test_name:?} ran inside the lab; use the name shown by `cargo test -- --list`"
         ),
     }
 }
 
-/// Runs this binary inside with these arguments. Each line that it prints goes to `said`.
-pub(super) fn run(arguments: &[&str], limit: Duration, said: impl FnMut(&str) + Send + 'static) -> Result<(), String> {
+/// Runs this binary in the namespace with these arguments. Each line of its stdout is passed to `on_line`.
+pub(super) fn run(
+    arguments: &[&str],
+    limit: Duration,
+    on_line: impl FnMut(&str) + Send + 'static,
+) -> Result<(), String> {
     let clis = clis::installed()?;
     probe()?;
-    match visit(&clis, arguments, limit, said).status {
+    match visit(&clis, arguments, limit, on_line).status {
         Some(status) if status.success() => Ok(()),
-        Some(status) => Err(format!("it failed inside the lab ({status})")),
-        None => Err(format!("it did not end within {limit:?} inside the lab")),
+        Some(status) => Err(format!("the program failed inside the lab ({status})")),
+        None => Err(format!("the program did not end within {limit:?} inside the lab")),
     }
 }
 
-/// What came of a run inside.
-struct Visit {
-    /// How it ended; `None`: it took too long.
+/// Result of a run inside the namespace.
+struct NamespaceRun {
+    /// Exit status; `None` after a timeout.
     status: Option<ExitStatus>,
-    /// A test was there and ran to its end.
+    /// True if a test was found and completed.
     finished: bool,
 }
 
-fn visit(clis: &Path, arguments: &[&str], limit: Duration, said: impl FnMut(&str) + Send + 'static) -> Visit {
+fn visit(clis: &Path, arguments: &[&str], limit: Duration, on_line: impl FnMut(&str) + Send + 'static) -> NamespaceRun {
     let parent = env::var_os("TMPDIR").map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from);
     let root = tempfile::Builder::new().prefix("wh-lab.").tempdir_in(parent).expect("a directory for the lab");
-    // The CLIs know their trusted project by its real path.
+    // The CLIs identify their trusted project by its canonical path.
     let path = root.path().canonicalize().expect("the lab's directory has a path");
 
     let mut command = unshare();
     command.args(["sh", "-c", REAPER, "reaper"]).arg(env::current_exe().expect("the binary has a path"));
     command.args(arguments);
-    command.env_clear().envs(KEPT.iter().filter_map(|name| Some((name, env::var_os(name)?))));
+    command.env_clear().envs(PASSED_VARIABLES.iter().filter_map(|name| Some((name, env::var_os(name)?))));
     command.env("HOME", path.join("home")).env("LANG", "C.UTF-8").env("TERM", "xterm-256color");
-    // Snapshots are looked for with the help of cargo, which does not know its way in another home.
+    // Snapshot tests locate the workspace with cargo, which does not work with another home directory.
     command.env("INSTA_WORKSPACE_ROOT", concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    command.env(ROOT, &path).env(clis::DIRECTORY, clis);
+    command.env(LAB_ROOT_VARIABLE, &path).env(clis::CLIS_VARIABLE, clis);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
 
-    let mut child = command.spawn().expect("unshare was there a moment ago");
+    let mut child = command.spawn().expect("unshare can be run");
     let readers = [
-        Output::drain(child.stdout.take().expect("stdout is piped"), said),
-        Output::drain(child.stderr.take().expect("stderr is piped"), pass_on),
+        PipeOutput::drain(child.stdout.take().expect("stdout is piped"), on_line),
+        PipeOutput::drain(child.stderr.take().expect("stderr is piped"), forward_line),
     ];
     let status = process::wait(&mut child, limit);
     if status.is_none() {
-        // All that is inside ends with unshare.
+        // All processes inside end with unshare.
         let _ = child.kill();
         let _ = child.wait();
     }
     for (_, reader) in readers {
         reader.join().expect("a reader of a pipe does not panic");
     }
-    Visit { status, finished: marker(&path).exists() }
+    NamespaceRun { status, finished: marker(&path).exists() }
 }
 
-fn pass_on(line: &str) {
+fn forward_line(line: &str) {
     eprintln!("{line}");
 }
 
@@ -151,26 +154,26 @@ fn unshare() -> Command {
     command
 }
 
-/// Whether the namespace can be had here, and loopback in it.
+/// Checks that a namespace with loopback is available.
 pub(super) fn probe() -> Result<(), String> {
     let output = unshare().args(["ip", "link", "set", "lo", "up"]).stdin(Stdio::null()).output();
     match output {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            Err(format!("unshare gives no loopback-only network ({})", said.trim_end()))
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            Err(format!("unshare cannot create a network namespace ({})", stderr.trim_end()))
         }
         Err(error) => Err(format!("unshare cannot be run ({error})")),
     }
 }
 
-/// Straight to stderr: what goes through the print macros is swallowed in a test that passes, and this must be seen.
+/// Writes directly to stderr, because the print macros are captured in a test that passes.
 fn skip(test_name: &str, reason: &str) {
     let line = format!("SKIPPED: {test_name}, because {reason}; run crates/testkit/install-clis\n");
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
-/// True when the variable says yes, in any of the usual ways.
+/// True if the variable is set to anything but an empty string, `0` or `false`.
 fn set(variable: &str) -> bool {
     env::var(variable).is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"))
 }

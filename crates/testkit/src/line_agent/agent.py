@@ -1,11 +1,11 @@
-"""A scripted agent with a line protocol of its own: one JSON object a line, named by `op`.
+"""Scripted agent with its own line protocol: one JSON object per line, named by `op`.
 
-In:  hello, set, interrupt and call have a number `n`; ok or no answers it. prompt and answer have no reply.
-Out: taken and end name a prompt by its number. text, thought, tool, ask, withdraw, mode, work and rest name none.
+In:  hello, set, interrupt and call have a number `n` and get the reply ok or no. prompt and answer have no reply.
+Out: taken and end contain the number of a prompt. text, thought, tool, ask, withdraw, mode, work and rest do not.
 
-The text of a prompt is its script: commands separated by ";". Options of the command line say how a process starts;
-"first:" before one limits it to the first process of a directory. Every line that is read is appended to ./heard,
-every process to ./starts.
+The text of a prompt is its script: commands separated by ";". Command-line options control how a process starts.
+The prefix "first:" limits an option to the first process in a directory. Every line that is read is appended to
+./heard, every process id to ./starts.
 """
 
 import json
@@ -14,7 +14,7 @@ import select
 import signal
 import sys
 
-# Files are looked for and slow text is written this often.
+# Interval in seconds for checking files and writing slow text.
 TICK = 0.01
 
 
@@ -48,7 +48,7 @@ class Agent:
         self.options = options
 
     def read(self, timeout):
-        """Handles everything that has arrived, and waits for it if there is nothing."""
+        """Handles all available input. If there is none, waits for it up to the timeout."""
         while not self.closed and select.select([0], [], [], timeout)[0]:
             data = os.read(0, 1 << 16)
             self.closed = not data
@@ -70,7 +70,7 @@ class Agent:
             self.read(TICK)
 
     def take(self, message):
-        """Handles a message. A result other than None ends the work in that way."""
+        """Handles a message. A result other than None ends the work with that outcome."""
         op, number = message["op"], message.get("n")
         if op == "hello" and "mute" not in self.options:
             conversation = message["conversation"] or f"conversation-{os.getpid()}"
@@ -115,7 +115,7 @@ class Agent:
         self.current = None
 
     def work(self, prompt, script):
-        """Carries out one script. The number 0 is work without a prompt."""
+        """Runs a script. Number 0 is work without a prompt."""
         self.current, self.policy = prompt, "stop"
         send("taken", prompt=prompt) if prompt else send("work")
         how = "done"
@@ -134,7 +134,7 @@ class Agent:
         send("ask", ask=ask, call=call, parts=parts)
         return ask
 
-    # The commands.
+    # Commands of the script.
 
     def do_say(self, *words):
         for word in words:
@@ -158,20 +158,20 @@ class Agent:
         send("tool", call=title, title=title, status="done" if allowed else "failed")
 
     def do_ask(self, *titles):
-        """Asks a question with these parts, and repeats the answers."""
+        """Asks a question with these parts and echoes the answers."""
         ask = self.ask([{"title": title, "options": []} for title in titles])
         self.until(lambda: ask in self.answers)
         self.do_say(*self.answers[ask])
 
     def do_question(self, title):
-        """Asks and does not wait for the answer."""
+        """Asks a question without waiting for the answer."""
         self.ask([{"title": title, "options": []}])
 
     def do_withdraw(self):
         send("withdraw", ask=f"a{self.asked}")
 
     def do_stream(self, until="-"):
-        """Writes slowly until it is interrupted, or there is a file of this name."""
+        """Writes slowly until it is interrupted or the named file exists."""
         while not os.path.exists(until):
             send("text", text=".")
             self.read(TICK)
@@ -184,7 +184,7 @@ class Agent:
             send("text", text="x" * 100)
 
     def do_deaf(self, until):
-        """Does not read until there is a file of this name."""
+        """Reads nothing until the named file exists."""
         while not os.path.exists(until):
             select.select([], [], [], TICK)
 
@@ -204,7 +204,7 @@ class Agent:
         os.kill(os.getpid(), signal.SIGKILL)
 
     def do_own(self, *words):
-        """Works by itself once this prompt has ended: the words are the script, with "," in place of ";"."""
+        """Runs a script without a prompt after this one has ended. Its commands are separated by ","."""
         self.queue.append({"prompt": 0, "text": " ".join(words).replace(",", ";")})
 
     def run(self):

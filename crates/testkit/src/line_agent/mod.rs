@@ -1,22 +1,22 @@
-//! A scripted agent with a line protocol of its own, for tests of the driver that all agents share. The text of a prompt is
-//! the script, see `agent.py`; its side of wh is one file, [`protocol`].
+//! Scripted agent with its own line protocol, for tests of the agent driver. The text of a prompt is the script, see
+//! `agent.py`. The client side is implemented in [`protocol`].
 
 pub mod protocol;
 
 use wh_agents::driver;
-use wh_agents::port::{
-    Agent, AgentFacts, BoxFuture, Harness, Installation, LoginState, Readiness, Start, StartError, Surroundings,
+use wh_agents::interface::{
+    Agent, AgentFacts, BoxFuture, Harness, Installation, LoginState, QueryContext, Readiness, Start, StartError,
 };
 use wh_pipe::Launch;
 
 use protocol::LineProtocol;
 
-/// The agent's name for people.
+/// Display name of the agent.
 pub const TITLE: &str = "Line";
 
 const PROGRAM: &str = include_str!("agent.py");
 
-/// The scripted agent. [`Start::arguments`] are the options of its command line.
+/// Scripted agent. [`Start::arguments`] are its command-line options.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LineAgent;
 
@@ -25,7 +25,7 @@ impl Agent for LineAgent {
         AgentFacts { id: "line".to_owned(), title: TITLE.to_owned(), install_hint: None, login_hint: None }
     }
 
-    fn check<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Readiness> {
+    fn check<'a>(&'a self, _here: &'a QueryContext) -> BoxFuture<'a, Readiness> {
         let ready = Readiness { installation: Installation::BuiltIn, login: LoginState::NotNeeded, hint: None };
         Box::pin(async { ready })
     }
@@ -39,7 +39,7 @@ impl Agent for LineAgent {
         let may_skip = start.may_skip_permissions;
         Box::pin(async move {
             Ok(Harness::run(|inside| {
-                launch.leash = Some(inside.leash.clone());
+                launch.kill_switch = Some(inside.kill_switch.clone());
                 driver::run(LineProtocol::new(launch, start), may_skip, inside)
             }))
         })

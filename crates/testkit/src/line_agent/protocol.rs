@@ -1,4 +1,4 @@
-//! The line protocol on the driver: its codec, handshake, turns, items and questions.
+//! Line protocol for the agent driver: codec, handshake, turns, items and questions.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,115 +6,115 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use wh_agents::driver::{
-    Connect, ConnectError, Connected, Failure, FrameOf, MessageOf, Now, Protocol, Setting, Step, Steps,
+    Connect, ConnectError, Connected, FrameOf, MessageOf, Now, Protocol, RequestFailure, Setting, Step, Steps,
 };
-use wh_agents::port::{ALLOW_SKIPPING, Reports, Resume, Start, StartError};
+use wh_agents::interface::{ALLOW_SKIPPING, Reports, Resume, Start, StartError};
 use wh_core::slash::call_name;
 use wh_core::space::TurnId;
 use wh_core::space::harness::{Call, Capabilities, Named, Outcome, Report};
 use wh_core::space::item::{Body, ToolCall, ToolKind, ToolStatus};
 use wh_core::space::question::{Answer, Choice, Meaning, Question, QuestionKind};
-use wh_pipe::link::{Codec, Decoded, Encoded, Link, Role};
+use wh_pipe::link::{Codec, Decoded, Encoded, FrameRole, Link};
 use wh_pipe::{Launch, lines};
 
 use super::TITLE;
 
-/// The mode that skips permissions.
+/// Mode that skips permission requests.
 const SKIPPING_MODE: &str = "wild";
 
-/// Timeout of each request of the handshake.
+/// Timeout of each handshake request.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A message to the agent.
+/// Message to the agent.
 pub enum LineFrame {
-    /// A request; the codec numbers it.
+    /// Request; numbered by the codec.
     Request(Value),
-    /// A message without a reply.
+    /// Message without a reply.
     Message(Value),
-    /// The answers to the question of this id, one for each part; none if nobody will answer.
+    /// Answers to the question with this id, one for each part. Empty if the question will not be answered.
     Answer(String, Vec<String>),
 }
 
-/// A message of the agent that is not a reply.
+/// Message of the agent other than a reply.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub enum LineMessage {
-    /// It has taken a prompt.
+    /// The agent accepted a prompt.
     Taken {
-        /// The prompt's number.
+        /// Number of the prompt.
         prompt: u64,
     },
     /// A prompt has ended.
     End {
-        /// The prompt's number.
+        /// Number of the prompt.
         prompt: u64,
-        /// `done`, `stopped`, or the reason of a failure.
+        /// Outcome: `done`, `stopped`, or the reason of a failure.
         how: String,
     },
-    /// It begins to work without a prompt.
+    /// The agent starts to work without a prompt.
     Work,
-    /// That work has ended.
+    /// Work without a prompt has ended.
     Rest {
-        /// As in `End`.
+        /// Outcome, as in `End`.
         how: String,
     },
-    /// A piece of text.
+    /// Part of a text message.
     Text {
-        /// The piece.
+        /// Text to append.
         text: String,
     },
-    /// A piece of a thought.
+    /// Part of a reasoning text.
     Thought {
-        /// The piece.
+        /// Text to append.
         text: String,
     },
-    /// A tool call has begun or changed.
+    /// A tool call was started or updated.
     Tool {
-        /// Its id.
+        /// Id of the call.
         call: String,
-        /// Its title.
+        /// Title of the call.
         title: String,
-        /// `waiting`, `running`, `done` or `failed`.
+        /// Progress: `waiting`, `running`, `done` or `failed`.
         status: String,
     },
-    /// It asks a question.
+    /// The agent asks a question.
     Ask {
-        /// The question's id.
+        /// Id of the question.
         ask: String,
-        /// The tool call that it asks permission for.
+        /// Tool call that needs permission, if any.
         call: Option<String>,
-        /// Its parts.
-        parts: Vec<Part>,
+        /// Parts of the question.
+        parts: Vec<LineQuestionPart>,
     },
-    /// It withdraws a question.
+    /// The agent withdraws a question.
     Withdraw {
-        /// The question's id.
+        /// Id of the question.
         ask: String,
     },
-    /// It has changed its mode.
+    /// The agent changed its mode.
     Mode {
-        /// The mode.
+        /// Name of the mode.
         mode: String,
     },
-    /// A line that is not a message.
+    /// Line that could not be decoded.
     #[serde(skip)]
     Unreadable(String),
 }
 
-/// A part of a question.
+/// Part of a question.
 #[derive(Debug, Deserialize)]
-pub struct Part {
+pub struct LineQuestionPart {
     title: String,
-    options: Vec<PartOption>,
+    options: Vec<LineQuestionOption>,
 }
 
 #[derive(Debug, Deserialize)]
-struct PartOption {
+struct LineQuestionOption {
     id: String,
     means: Meaning,
 }
 
-/// Reads and writes the lines.
+/// Codec of the line protocol.
 pub struct LineCodec;
 
 impl Codec for LineCodec {
@@ -127,11 +127,11 @@ impl Codec for LineCodec {
         let (value, role) = match frame {
             LineFrame::Request(mut request) => {
                 request["n"] = json!(number);
-                (request, Role::Request(number))
+                (request, FrameRole::Request(number))
             }
-            LineFrame::Message(message) => (message, Role::Message),
+            LineFrame::Message(message) => (message, FrameRole::Message),
             LineFrame::Answer(ask, answers) => {
-                (json!({ "op": "answer", "ask": ask, "answers": answers }), Role::Answer(ask))
+                (json!({ "op": "answer", "ask": ask, "answers": answers }), FrameRole::Answer(ask))
             }
         };
         Ok(Encoded { line: value.to_string(), role })
@@ -166,11 +166,11 @@ fn key(message: &LineMessage) -> String {
     }
 }
 
-/// Items of the work under way. Keys are never used again.
+/// Items of the current turn. Keys are never reused.
 #[derive(Default)]
 struct LineItems {
     keys: u64,
-    /// The text or, if true, thought that grows.
+    /// Key of the text being streamed; true if it is reasoning.
     growing: Option<(String, bool)>,
     calls: BTreeMap<String, (String, ToolCall)>,
 }
@@ -232,14 +232,14 @@ impl LineItems {
     }
 }
 
-/// An open question.
+/// Open question of the agent.
 pub struct LineAsk {
     id: String,
-    /// The tool call that it asks permission for.
+    /// Tool call that needs permission, if any.
     call: Option<String>,
 }
 
-/// The scripted agent.
+/// Client side of the scripted agent.
 pub struct LineProtocol {
     launch: Launch,
     start: Start,
@@ -250,7 +250,7 @@ pub struct LineProtocol {
     items: LineItems,
     /// Number of the last prompt.
     prompts: u64,
-    /// Prompts that have not ended, by their numbers.
+    /// Prompts that have not ended, with their numbers.
     open: Vec<(TurnId, u64)>,
 }
 
@@ -284,9 +284,9 @@ impl LineProtocol {
         Ok(())
     }
 
-    fn ask(&mut self, id: String, call: Option<String>, parts: Vec<Part>, steps: &mut Steps<Self>) {
+    fn ask(&mut self, id: String, call: Option<String>, parts: Vec<LineQuestionPart>, steps: &mut Steps<Self>) {
         let kind = if call.is_some() { QuestionKind::Permission } else { QuestionKind::Text };
-        let question = |part: Part| Question {
+        let question = |part: LineQuestionPart| Question {
             kind,
             title: part.title,
             details: Vec::new(),
@@ -317,15 +317,15 @@ fn outcome(how: String) -> Outcome {
 
 impl Connect for LineProtocol {
     async fn connect(&mut self, _reports: &Reports) -> Result<Connected<Self>, ConnectError> {
-        let started = Link::start(&self.launch, LineCodec, lines::MAX).await;
+        let started = Link::start(&self.launch, LineCodec, lines::MAX_LINE_BYTES).await;
         let (link, mut events) = started.map_err(|error| ConnectError::Fatal(error.to_string()))?;
         if let Err(why) = events.buffer_during(self.handshake(&link)).await {
             link.close();
             while events.next().await.is_some() {}
             return Err(ConnectError::Fatal(why));
         }
-        let greeting = vec![Report::Kept(self.conversation.clone())];
-        Ok(Connected { link, events, greeting, doubt: None })
+        let greeting = vec![Report::ResumeId(self.conversation.clone())];
+        Ok(Connected { link, events, initial_reports: greeting, own_question: None })
     }
 }
 
@@ -355,15 +355,15 @@ impl Protocol for LineProtocol {
         }
     }
 
-    fn words(&self, failure: &Failure<String>) -> String {
-        failure.words(String::clone)
+    fn failure_text(&self, failure: &RequestFailure<String>) -> String {
+        failure.describe(String::clone)
     }
 
-    fn discreet(&self, text: &str) -> String {
-        self.start.discreet(text, self.conversation.as_deref())
+    fn redact_ids(&self, text: &str) -> String {
+        self.start.redact_ids(text, self.conversation.as_deref())
     }
 
-    fn said(&mut self, message: MessageOf<Self>, now: Now<'_>, steps: &mut Steps<Self>) {
+    fn on_message(&mut self, message: MessageOf<Self>, now: Now<'_>, steps: &mut Steps<Self>) {
         match message {
             LineMessage::Taken { prompt } => {
                 let turn = self.open.iter().find(|(_, number)| *number == prompt);
@@ -377,7 +377,7 @@ impl Protocol for LineProtocol {
                     steps.ended(outcome(how));
                 }
             }
-            LineMessage::Work => steps.push(Step::OwnWork),
+            LineMessage::Work => steps.push(Step::OwnWorkBegun),
             LineMessage::Rest { how } => {
                 if now.working && now.turn.is_none() {
                     steps.ended(outcome(how));
@@ -426,7 +426,7 @@ impl Protocol for LineProtocol {
         Some(LineFrame::Request(json!({ "op": "interrupt", "prompt": number })))
     }
 
-    fn close(&mut self, steps: &mut Steps<Self>) {
+    fn finish_items(&mut self, steps: &mut Steps<Self>) {
         steps.reports(self.items.end());
     }
 
@@ -439,11 +439,11 @@ impl Protocol for LineProtocol {
         LineFrame::Answer(ask.id, given.collect())
     }
 
-    fn abandon(&self, ask: &LineAsk) -> Option<FrameOf<Self>> {
+    fn dismissal_frame(&self, ask: &LineAsk) -> Option<FrameOf<Self>> {
         Some(LineFrame::Answer(ask.id.clone(), Vec::new()))
     }
 
-    fn allows(&self, mode: &str) -> Result<(), StartError> {
+    fn check_mode(&self, mode: &str) -> Result<(), StartError> {
         if self.start.may_skip_permissions || mode != SKIPPING_MODE {
             return Ok(());
         }
@@ -451,15 +451,19 @@ impl Protocol for LineProtocol {
         Err(StartError::SkipsPermissions { agent, mode, hint })
     }
 
-    fn choose(&mut self, setting: &Setting) -> Option<FrameOf<Self>> {
+    fn setting_request(&mut self, setting: &Setting) -> Option<FrameOf<Self>> {
         Some(LineFrame::Request(match setting {
             Setting::Model(model) => set("model", model),
             Setting::Mode(mode) => set("mode", mode),
         }))
     }
 
-    fn chosen(&mut self, setting: &Setting, outcome: Result<Value, Failure<String>>) -> Result<(), String> {
-        outcome.map_err(|failure| self.words(&failure))?;
+    fn on_setting_reply(
+        &mut self,
+        setting: &Setting,
+        outcome: Result<Value, RequestFailure<String>>,
+    ) -> Result<(), String> {
+        outcome.map_err(|failure| self.failure_text(&failure))?;
         match setting {
             Setting::Model(model) => self.model = Some(model.clone()),
             Setting::Mode(mode) => self.mode = Some(mode.clone()),
@@ -475,7 +479,7 @@ impl Protocol for LineProtocol {
         self.modes.iter().find(|mode| *mode != SKIPPING_MODE).cloned()
     }
 
-    fn call(&mut self, id: u64, call: Call, _now: Now<'_>, steps: &mut Steps<Self>) {
+    fn run_call(&mut self, id: u64, call: Call, _now: Now<'_>, steps: &mut Steps<Self>) {
         match call {
             Call::ReportStatus => steps.called(id, Ok(json!(self.mode))),
             Call::Other { name, .. } => {
@@ -485,16 +489,22 @@ impl Protocol for LineProtocol {
         }
     }
 
-    fn replied(&mut self, id: u64, reply: Result<Value, Failure<String>>, _now: Now<'_>, steps: &mut Steps<Self>) {
-        steps.called(id, reply.map(|reply| reply["value"].clone()).map_err(|failure| self.words(&failure)));
+    fn on_reply(
+        &mut self,
+        id: u64,
+        reply: Result<Value, RequestFailure<String>>,
+        _now: Now<'_>,
+        steps: &mut Steps<Self>,
+    ) {
+        steps.called(id, reply.map(|reply| reply["value"].clone()).map_err(|failure| self.failure_text(&failure)));
     }
 
-    fn lost(&mut self) -> bool {
+    fn on_process_end(&mut self) -> bool {
         self.open.clear();
         self.conversation.is_some()
     }
 
-    fn forget(&mut self) {
+    fn forget_conversation(&mut self) {
         self.open.clear();
         self.conversation = None;
     }

@@ -1,4 +1,4 @@
-//! Anthropic's Messages API, as Claude Code uses it: `POST /v1/messages`, streamed or not.
+//! Anthropic's Messages API as used by Claude Code: `POST /v1/messages`, with or without streaming.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,15 +8,15 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::script::Behaviour;
-use super::stream::Stream;
-use super::turn::{Failure, Reply, Speech, ToolCall, Turn, fresh_id, strings};
+use super::stream::EventScript;
+use super::turn::{ModelReply, ModelToolCall, ModelTurn, ScriptedFailure, TextReply, fresh_id, strings};
 
-/// The pause after each word of a thought.
-const THINKING: Duration = Duration::from_millis(20);
+/// Delay after each word of reasoning.
+const THOUGHT_WORD_DELAY: Duration = Duration::from_millis(20);
 
-/// The user's text is the last text block of the last user message (messages of role `system` may follow it) that is not
-/// one of the reminders which Claude Code adds.
-pub(super) fn read(body: &Value) -> Turn {
+/// Extracts the turn from a request. The user's text is the last text block of the last user message, except for
+/// reminders added by Claude Code. Messages with role `system` may follow it.
+pub(super) fn read(body: &Value) -> ModelTurn {
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let last = messages.iter().rfind(|message| message["role"] == "user");
     let content = last.map_or(&Value::Null, |message| &message["content"]);
@@ -24,14 +24,14 @@ pub(super) fn read(body: &Value) -> Turn {
         Value::String(text) => Some(text.as_str()),
         blocks => strings(blocks, "text").filter(|text| !text.contains("<system-reminder>")).last(),
     };
-    Turn {
+    ModelTurn {
         text: text.unwrap_or_default().to_owned(),
         tools: strings(&body["tools"], "name").map(str::to_owned).collect(),
         tool_done: strings(content, "type").any(|block| block == "tool_result"),
     }
 }
 
-pub(super) fn answer(body: &Value, turn: &Turn, project: &Path) -> Result<Response, Failure> {
+pub(super) fn answer(body: &Value, turn: &ModelTurn, project: &Path) -> Result<Response, ScriptedFailure> {
     let reply = turn.reply(|behaviour| tool_for(behaviour, project))?;
     Ok(match body["stream"] == true {
         true => stream(body, &reply).into_response(),
@@ -39,7 +39,7 @@ pub(super) fn answer(body: &Value, turn: &Turn, project: &Path) -> Result<Respon
     })
 }
 
-fn tool_for(behaviour: &Behaviour, project: &Path) -> Option<ToolCall> {
+fn tool_for(behaviour: &Behaviour, project: &Path) -> Option<ModelToolCall> {
     let (tool, arguments) = match behaviour {
         Behaviour::Shell(command) => ("Bash", json!({"command": command, "description": "run it"})),
         Behaviour::Write { path, text } => ("Write", json!({"file_path": project.join(path), "content": text})),
@@ -47,7 +47,7 @@ fn tool_for(behaviour: &Behaviour, project: &Path) -> Option<ToolCall> {
         Behaviour::Call { tool, arguments } => (tool.as_str(), arguments.clone()),
         _ => return None,
     };
-    Some(ToolCall { tool: tool.to_owned(), arguments })
+    Some(ModelToolCall { tool: tool.to_owned(), arguments })
 }
 
 fn choice(question: &str) -> Value {
@@ -62,7 +62,7 @@ fn choice(question: &str) -> Value {
     }]})
 }
 
-/// The message without its content.
+/// Builds the message without its content.
 fn message(body: &Value) -> Value {
     json!({
         "id": fresh_id("msg"),
@@ -76,13 +76,13 @@ fn message(body: &Value) -> Value {
     })
 }
 
-fn whole(body: &Value, reply: &Reply) -> Value {
+fn whole(body: &Value, reply: &ModelReply) -> Value {
     let (content, stop) = match reply {
-        Reply::Call(call) => (
+        ModelReply::Call(call) => (
             json!([{"type": "tool_use", "id": fresh_id("toolu"), "name": call.tool, "input": call.arguments}]),
             "tool_use",
         ),
-        Reply::Say(speech) => (json!([{"type": "text", "text": speech.words.concat()}]), "end_turn"),
+        ModelReply::Say(speech) => (json!([{"type": "text", "text": speech.chunks.concat()}]), "end_turn"),
     };
     let mut message = message(body);
     message["content"] = content;
@@ -90,15 +90,15 @@ fn whole(body: &Value, reply: &Reply) -> Value {
     message
 }
 
-fn stream(body: &Value, reply: &Reply) -> Stream {
-    let mut stream = Stream::default();
+fn stream(body: &Value, reply: &ModelReply) -> EventScript {
+    let mut stream = EventScript::default();
     stream.event(&json!({"type": "message_start", "message": message(body)}));
     let stop = match reply {
-        Reply::Call(call) => {
+        ModelReply::Call(call) => {
             tool_use(&mut stream, call);
             "tool_use"
         }
-        Reply::Say(speech) => {
+        ModelReply::Say(speech) => {
             text(&mut stream, speech);
             "end_turn"
         }
@@ -112,44 +112,45 @@ fn stream(body: &Value, reply: &Reply) -> Stream {
     stream
 }
 
-fn tool_use(stream: &mut Stream, call: &ToolCall) {
+fn tool_use(stream: &mut EventScript, call: &ModelToolCall) {
     let block = json!({"type": "tool_use", "id": fresh_id("toolu"), "name": call.tool, "input": {}});
     let delta = json!({"type": "input_json_delta", "partial_json": call.arguments.to_string()});
-    Block::open(stream, 0, block).delta(delta, Duration::ZERO).close();
+    StreamedBlock::open(stream, 0, block).delta(delta, Duration::ZERO).close();
 }
 
-fn text(stream: &mut Stream, speech: &Speech) {
+fn text(stream: &mut EventScript, speech: &TextReply) {
     let mut index = 0;
     if let Some(thought) = &speech.thought {
-        let mut block = Block::open(stream, index, json!({"type": "thinking", "thinking": "", "signature": ""}));
+        let mut block =
+            StreamedBlock::open(stream, index, json!({"type": "thinking", "thinking": "", "signature": ""}));
         for word in thought.split_whitespace() {
-            block = block.delta(json!({"type": "thinking_delta", "thinking": format!("{word} ")}), THINKING);
+            block = block.delta(json!({"type": "thinking_delta", "thinking": format!("{word} ")}), THOUGHT_WORD_DELAY);
         }
         block.delta(json!({"type": "signature_delta", "signature": "sig"}), Duration::ZERO).close();
         index += 1;
     }
-    let mut block = Block::open(stream, index, json!({"type": "text", "text": ""}));
-    for word in &speech.words {
-        block = block.delta(json!({"type": "text_delta", "text": word}), speech.pace);
+    let mut block = StreamedBlock::open(stream, index, json!({"type": "text", "text": ""}));
+    for word in &speech.chunks {
+        block = block.delta(json!({"type": "text_delta", "text": word}), speech.delay);
     }
     block.close();
 }
 
-/// A content block that is being streamed.
-struct Block<'a> {
-    stream: &'a mut Stream,
+/// Content block that is being streamed.
+struct StreamedBlock<'a> {
+    stream: &'a mut EventScript,
     index: usize,
 }
 
-impl<'a> Block<'a> {
-    fn open(stream: &'a mut Stream, index: usize, block: Value) -> Self {
+impl<'a> StreamedBlock<'a> {
+    fn open(stream: &'a mut EventScript, index: usize, block: Value) -> Self {
         stream.event(&json!({"type": "content_block_start", "index": index, "content_block": block}));
         Self { stream, index }
     }
 
-    fn delta(self, delta: Value, pace: Duration) -> Self {
+    fn delta(self, delta: Value, delay: Duration) -> Self {
         self.stream.event(&json!({"type": "content_block_delta", "index": self.index, "delta": delta}));
-        self.stream.pause(pace);
+        self.stream.pause(delay);
         self
     }
 
@@ -163,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_is_the_users_own_and_not_a_reminder() {
+    fn reminders_are_not_part_of_the_user_text() {
         let turn = read(&json!({
             "messages": [
                 {"role": "user", "content": [
@@ -174,7 +175,7 @@ mod tests {
             ],
             "tools": [{"name": "Bash"}],
         }));
-        assert_eq!(turn, Turn { text: "hello".into(), tools: vec!["Bash".into()], tool_done: false });
+        assert_eq!(turn, ModelTurn { text: "hello".into(), tools: vec!["Bash".into()], tool_done: false });
     }
 
     #[test]
@@ -183,7 +184,7 @@ mod tests {
         assert!(read(&result).tool_done);
         let plain = json!({"messages": [{"role": "user", "content": "hi"}]});
         assert_eq!(read(&plain).text, "hi");
-        assert_eq!(read(&Value::Null), Turn::default());
+        assert_eq!(read(&Value::Null), ModelTurn::default());
     }
 
     #[test]

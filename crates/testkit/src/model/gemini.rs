@@ -1,4 +1,4 @@
-//! Google's Gemini API, as Gemini CLI uses it: `POST …:streamGenerateContent` and `…:generateContent`.
+//! Google's Gemini API as used by Gemini CLI: `POST …:streamGenerateContent` and `…:generateContent`.
 
 use std::path::Path;
 
@@ -7,22 +7,27 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::script::Behaviour;
-use super::stream::Stream;
-use super::turn::{Failure, Reply, ToolCall, Turn, strings};
+use super::stream::EventScript;
+use super::turn::{ModelReply, ModelToolCall, ModelTurn, ScriptedFailure, strings};
 
-/// The user's text is the last text in the last content.
-pub(super) fn read(body: &Value) -> Turn {
+/// Extracts the turn from a request. The user's text is the last text in the last content.
+pub(super) fn read(body: &Value) -> ModelTurn {
     let last = body["contents"].as_array().and_then(|contents| contents.last());
     let parts = last.map_or(&Value::Null, |content| &content["parts"]);
     let tools = body["tools"].as_array().into_iter().flatten();
-    Turn {
+    ModelTurn {
         text: strings(parts, "text").filter(|text| !text.is_empty()).last().unwrap_or_default().to_owned(),
         tools: tools.flat_map(|tool| strings(&tool["functionDeclarations"], "name")).map(str::to_owned).collect(),
         tool_done: parts.as_array().into_iter().flatten().any(|part| !part["functionResponse"].is_null()),
     }
 }
 
-pub(super) fn answer(body: &Value, turn: &Turn, project: &Path, stream: bool) -> Result<Response, Failure> {
+pub(super) fn answer(
+    body: &Value,
+    turn: &ModelTurn,
+    project: &Path,
+    stream: bool,
+) -> Result<Response, ScriptedFailure> {
     let reply = turn.reply(|behaviour| tool_for(behaviour, project))?;
     Ok(match stream {
         true => streamed(reply).into_response(),
@@ -30,42 +35,43 @@ pub(super) fn answer(body: &Value, turn: &Turn, project: &Path, stream: bool) ->
     })
 }
 
-fn tool_for(behaviour: &Behaviour, project: &Path) -> Option<ToolCall> {
+fn tool_for(behaviour: &Behaviour, project: &Path) -> Option<ModelToolCall> {
     let (tool, arguments) = match behaviour {
         Behaviour::Shell(command) => ("run_shell_command", json!({"command": command, "description": "run it"})),
         Behaviour::Write { path, text } => ("write_file", json!({"file_path": project.join(path), "content": text})),
         Behaviour::Call { tool, arguments } => (tool.as_str(), arguments.clone()),
         _ => return None,
     };
-    Some(ToolCall { tool: tool.to_owned(), arguments })
+    Some(ModelToolCall { tool: tool.to_owned(), arguments })
 }
 
-fn function_call(call: &ToolCall) -> Value {
+fn function_call(call: &ModelToolCall) -> Value {
     json!({"functionCall": {"name": call.tool, "args": call.arguments}})
 }
 
-fn whole(body: &Value, reply: &Reply) -> Value {
+fn whole(body: &Value, reply: &ModelReply) -> Value {
     let part = match reply {
         _ if wants_json(body) => json!({"text": verdict().to_string()}),
-        Reply::Call(call) => function_call(call),
-        Reply::Say(speech) => json!({"text": speech.words.concat()}),
+        ModelReply::Call(call) => function_call(call),
+        ModelReply::Say(speech) => json!({"text": speech.chunks.concat()}),
     };
     chunk(part, true)
 }
 
-fn streamed(reply: Reply) -> Stream {
-    let mut stream = Stream::default();
+fn streamed(reply: ModelReply) -> EventScript {
+    let mut stream = EventScript::default();
     match reply {
-        Reply::Call(call) => stream.data(&chunk(function_call(&call), true)),
-        Reply::Say(speech) => {
-            // An answer without a finish reason is an error to Gemini CLI, so an empty one still has a chunk.
-            let last = speech.words.len().saturating_sub(1);
-            let words = if speech.words.is_empty() { vec![String::new()] } else { speech.words };
+        ModelReply::Call(call) => stream.data(&chunk(function_call(&call), true)),
+        ModelReply::Say(speech) => {
+            // Gemini CLI treats an answer without a finish reason as an error, so an empty answer has one chunk.
+            let last = speech.chunks.len().saturating_sub(1);
+            let words = if speech.chunks.is_empty() { vec![String::new()] } else { speech.chunks };
             for (index, word) in words.iter().enumerate() {
                 stream.data(&chunk(json!({"text": word}), index == last));
-                // The last chunk ends the answer: a client may close the connection as soon as it has it.
+                // There is no delay after the last chunk, because a client may close the connection as soon as it has
+                // received it.
                 if index != last {
-                    stream.pause(speech.pace);
+                    stream.pause(speech.delay);
                 }
             }
         }
@@ -82,13 +88,13 @@ fn chunk(part: Value, last: bool) -> Value {
     json!({"candidates": [candidate], "usageMetadata": usage})
 }
 
-/// True for the questions that Gemini CLI asks on its own account, about routing and whose turn it is.
+/// Returns true for requests that Gemini CLI makes itself, for routing and for detecting the next speaker.
 fn wants_json(body: &Value) -> bool {
     let config = &body["generationConfig"];
     !config["responseJsonSchema"].is_null() || !config["responseSchema"].is_null()
 }
 
-/// One answer that fits all of those questions.
+/// Returns a JSON answer that is valid for both kinds of [`wants_json`] requests.
 fn verdict() -> Value {
     json!({
         "reasoning": "simple",
@@ -112,8 +118,8 @@ mod tests {
             ],
             "tools": [{"functionDeclarations": [{"name": "a"}, {"name": "b"}]}, {"googleSearch": {}}],
         }));
-        assert_eq!(turn, Turn { text: "hello".into(), tools: vec!["a".into(), "b".into()], tool_done: false });
-        assert_eq!(read(&Value::Null), Turn::default());
+        assert_eq!(turn, ModelTurn { text: "hello".into(), tools: vec!["a".into(), "b".into()], tool_done: false });
+        assert_eq!(read(&Value::Null), ModelTurn::default());
     }
 
     #[test]
@@ -125,7 +131,7 @@ mod tests {
     #[test]
     fn a_question_with_a_schema_gets_json() {
         let body = json!({"generationConfig": {"responseJsonSchema": {}}});
-        let reply = Turn::default().reply(|_| None).unwrap();
+        let reply = ModelTurn::default().reply(|_| None).unwrap();
         let text = whole(&body, &reply)["candidates"][0]["content"]["parts"][0]["text"].clone();
         assert_eq!(serde_json::from_str::<Value>(text.as_str().unwrap()).unwrap(), verdict());
     }

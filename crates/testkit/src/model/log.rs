@@ -1,4 +1,4 @@
-//! Log of the requests to the model, and of the ends of its streamed answers.
+//! Log of the model's requests and of the ends of its streamed answers.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -9,64 +9,64 @@ use axum::body::{Body, Bytes, HttpBody};
 use hyper::body::Frame;
 use serde_json::Value;
 
-/// One request to the model.
+/// Logged request to the model.
 #[derive(Debug, Clone)]
-pub struct Logged {
-    /// The method, in capitals.
+pub struct LoggedRequest {
+    /// HTTP method in capitals.
     pub method: String,
-    /// Path and query.
+    /// Path with query.
     pub path: String,
-    /// The headers, names in lower case.
+    /// Headers with lower-case names.
     pub headers: Vec<(String, String)>,
-    /// The body; null when it was not JSON.
+    /// Body; null if it was not JSON.
     pub body: Value,
-    /// The user text, when the request opened a turn.
+    /// User text, if the request started a turn.
     pub prompt: Option<String>,
 }
 
-impl Logged {
-    /// The header of that name, in lower case.
+impl LoggedRequest {
+    /// Returns the header with this lower-case name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(header, _)| header == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// A streamed answer to a request that opened a turn.
+/// Streamed answer to a request that started a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptStream {
-    /// The user text of the request.
+    /// User text of the request.
     pub prompt: String,
-    /// Arrival of the request.
+    /// Time of the request.
     pub requested: SystemTime,
-    /// The end of the stream; `None` while it runs.
+    /// End of the stream; `None` while it is running.
     pub end: Option<StreamEnd>,
 }
 
-/// The end of a streamed answer.
+/// End of a streamed answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamEnd {
-    /// All of the answer was written to the connection.
+    /// The complete answer was written to the connection.
     Complete(SystemTime),
-    /// The client closed the connection before all of the answer was written.
+    /// The client closed the connection before the answer was complete.
     Cut(SystemTime),
 }
 
 #[derive(Default)]
-struct Entries {
-    requests: Vec<Logged>,
+struct LogEntries {
+    requests: Vec<LoggedRequest>,
     streams: Vec<PromptStream>,
 }
 
-/// The requests and streams so far. Clones share it.
+/// Requests and streams so far. Clones share the data.
 #[derive(Clone, Default)]
-pub(super) struct Log(Arc<Mutex<Entries>>);
+pub(super) struct ModelLog(Arc<Mutex<LogEntries>>);
 
-impl Log {
-    pub(super) fn push(&self, logged: Logged) {
+impl ModelLog {
+    pub(super) fn push(&self, logged: LoggedRequest) {
         self.lock().requests.push(logged);
     }
 
-    pub(super) fn all(&self) -> Vec<Logged> {
+    pub(super) fn all(&self) -> Vec<LoggedRequest> {
         self.lock().requests.clone()
     }
 
@@ -78,11 +78,11 @@ impl Log {
         self.lock().requests.clear();
     }
 
-    pub(super) fn streams(&self, words: &str) -> Vec<PromptStream> {
-        self.lock().streams.iter().filter(|stream| stream.prompt.contains(words)).cloned().collect()
+    pub(super) fn streams(&self, text: &str) -> Vec<PromptStream> {
+        self.lock().streams.iter().filter(|stream| stream.prompt.contains(text)).cloned().collect()
     }
 
-    /// Enters a stream, and records its end when `body` is at its end or dropped.
+    /// Adds a stream to the log and records its end when `body` ends or is dropped.
     pub(super) fn follow(&self, prompt: String, body: Body) -> Body {
         let mut entries = self.lock();
         let place = entries.streams.len();
@@ -96,15 +96,15 @@ impl Log {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Entries> {
-        self.0.lock().expect("nobody panics while he writes the log")
+    fn lock(&self) -> MutexGuard<'_, LogEntries> {
+        self.0.lock().expect("no thread panics while it holds the log")
     }
 }
 
-/// A response body whose end is recorded. The server drops it early when the client closes the connection.
+/// Response body whose end is recorded. The server drops it early if the client closes the connection.
 struct FollowedBody {
     body: Body,
-    log: Log,
+    log: ModelLog,
     place: usize,
 }
 

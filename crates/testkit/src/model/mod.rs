@@ -1,20 +1,20 @@
-//! The scripted model: a server on loopback that speaks just enough of three vendors' APIs for the real agent CLIs to run
-//! a turn. What the last user text asks for picks what it does:
+//! Scripted model: a loopback server that implements enough of three vendors' APIs for the real agent CLIs to run a
+//! turn. A keyword in the last user text selects the behaviour:
 //!
-//! | text | what the model does |
+//! | text | behaviour |
 //! |---|---|
-//! | `tool: CMD` | asks for the agent's shell tool with CMD, and says `tool done` when the result is in |
-//! | `edit: PATH TEXT` | asks for the agent's file-writing tool (Claude, Gemini) |
+//! | `tool: CMD` | calls the agent's shell tool with CMD, and answers `tool done` to the result |
+//! | `edit: PATH TEXT` | calls the agent's tool that writes files (Claude, Gemini) |
 //! | `ask: Q` | asks the user a question with two options, Red and Blue (Claude) |
-//! | `think: TEXT` | thinks TEXT (Claude), then answers |
-//! | `call: TOOL {json}` | calls that tool, an MCP tool for example, where the agent offers it |
-//! | `slow: N` | streams N words, ten a second |
-//! | `fast: N` | streams N words at once |
-//! | `big: N` | streams N KiB of text at once |
-//! | `fail: CODE` | answers with that HTTP status |
+//! | `think: TEXT` | streams TEXT as reasoning (Claude), then answers |
+//! | `call: TOOL {json}` | calls this tool, for example an MCP tool, if the agent offers it |
+//! | `slow: N` | streams N words, ten per second |
+//! | `fast: N` | streams N words without delay |
+//! | `big: N` | streams N KiB of text without delay |
+//! | `fail: CODE` | responds with this HTTP status |
 //! | anything else | `echo: ` and the last 200 characters of the text |
 //!
-//! A tool that the agent does not offer is not asked for: the text is echoed.
+//! If the agent does not offer the tool, the text is echoed.
 
 mod anthropic;
 mod gemini;
@@ -31,29 +31,29 @@ use std::thread::JoinHandle;
 
 use tokio::sync::oneshot;
 
-pub use log::{Logged, PromptStream, StreamEnd};
+pub use log::{LoggedRequest, PromptStream, StreamEnd};
 
-use log::Log;
+use log::ModelLog;
 
-/// A running model. Its drop ends it, streams that are under way included.
+/// Running scripted model. Dropping it stops the server and its open streams.
 pub struct Model {
     port: u16,
-    log: Log,
+    log: ModelLog,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Model {
-    /// Starts on a port that is free. Paths after `edit:` go to the agent as they stand.
+    /// Starts the model on a free port. Paths after `edit:` are passed to the agent unchanged.
     pub fn start() -> Self {
         Self::start_on(0, Path::new(""))
     }
 
-    /// Starts on that port, 0 meaning any. A relative path after `edit:` is taken from `project`.
+    /// Starts the model on a port, where 0 means any. Relative paths after `edit:` are resolved in `project`.
     pub fn start_on(port: u16, project: &Path) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).expect("the port of the model is free");
         let port = listener.local_addr().expect("a bound socket has an address").port();
-        let log = Log::default();
+        let log = ModelLog::default();
         let (stop, stopped) = oneshot::channel();
         let app = server::app(log.clone(), project.to_owned());
         let thread = std::thread::Builder::new()
@@ -63,34 +63,34 @@ impl Model {
         Self { port, log, stop: Some(stop), thread: Some(thread) }
     }
 
-    /// The port it listens on.
+    /// Returns the port of the server.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Its address, without a slash at the end.
+    /// Returns the URL of the server without a trailing slash.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Every request so far, in the order of arrival.
-    pub fn requests(&self) -> Vec<Logged> {
+    /// Returns all requests so far in order of arrival.
+    pub fn requests(&self) -> Vec<LoggedRequest> {
         self.log.all()
     }
 
-    /// The user text of each request so far that opened a turn: what the user sent, once for each time that the agent
-    /// brought it up. Requests with a tool's result, and those of an agent on its own account (a title, say), are not in it.
+    /// Returns the user texts of all requests so far that started a turn, one for each request. Requests with tool
+    /// results and requests that an agent makes itself, for example for a title, are not included.
     pub fn prompts(&self) -> Vec<String> {
         self.log.prompts()
     }
 
-    /// The streamed answers so far to prompts that contain `words`, in the order of arrival.
-    pub fn streams(&self, words: &str) -> Vec<PromptStream> {
-        self.log.streams(words)
+    /// Returns the streamed answers so far to prompts that contain `text`, in order of arrival.
+    pub fn streams(&self, text: &str) -> Vec<PromptStream> {
+        self.log.streams(text)
     }
 
-    /// Drops the requests so far, not the streams. A request holds its whole conversation: those of a long trial take
-    /// hundreds of megabytes.
+    /// Discards the logged requests but not the streams. Each request contains its whole conversation; a long trial
+    /// would need hundreds of megabytes.
     pub fn discard_requests(&self) {
         self.log.discard_requests();
     }

@@ -1,19 +1,20 @@
-//! OpenAI's Responses API, as Codex uses it: `POST /v1/responses`, streamed or not.
+//! OpenAI's Responses API as used by Codex: `POST /v1/responses`, with or without streaming.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::script::Behaviour;
-use super::stream::Stream;
-use super::turn::{Failure, Reply, ToolCall, Turn, fresh_id, strings};
+use super::stream::EventScript;
+use super::turn::{ModelReply, ModelToolCall, ModelTurn, ScriptedFailure, fresh_id, strings};
 
-/// The shell tools that Codex offers under one setting or another, the best first.
+/// Shell tools that Codex offers, depending on its settings, in order of preference.
 const SHELLS: [&str; 3] = ["exec_command", "shell_command", "shell"];
 
-/// The user's text is the last user message; the result of a tool after it means that it was answered before.
-pub(super) fn read(body: &Value) -> Turn {
-    let mut turn = Turn::default();
+/// Extracts the turn from a request. The user's text is the last user message. A tool result after it means that it was
+/// already answered.
+pub(super) fn read(body: &Value) -> ModelTurn {
+    let mut turn = ModelTurn::default();
     for item in body["input"].as_array().into_iter().flatten() {
         match item["type"].as_str() {
             Some("message") if item["role"] == "user" => {
@@ -32,7 +33,7 @@ pub(super) fn read(body: &Value) -> Turn {
     turn
 }
 
-pub(super) fn answer(body: &Value, turn: &Turn) -> Result<Response, Failure> {
+pub(super) fn answer(body: &Value, turn: &ModelTurn) -> Result<Response, ScriptedFailure> {
     let reply = turn.reply(|behaviour| tool_for(behaviour, &turn.tools))?;
     let id = fresh_id("resp");
     Ok(match body["stream"] == true {
@@ -49,7 +50,7 @@ pub(super) fn answer(body: &Value, turn: &Turn) -> Result<Response, Failure> {
     })
 }
 
-fn tool_for(behaviour: &Behaviour, offered: &[String]) -> Option<ToolCall> {
+fn tool_for(behaviour: &Behaviour, offered: &[String]) -> Option<ModelToolCall> {
     let (tool, arguments) = match behaviour {
         Behaviour::Shell(command) => {
             let tool = SHELLS.into_iter().find(|shell| offered.iter().any(|tool| tool == shell))?;
@@ -63,35 +64,35 @@ fn tool_for(behaviour: &Behaviour, offered: &[String]) -> Option<ToolCall> {
         Behaviour::Call { tool, arguments } => (tool.as_str(), arguments.clone()),
         _ => return None,
     };
-    Some(ToolCall { tool: tool.to_owned(), arguments })
+    Some(ModelToolCall { tool: tool.to_owned(), arguments })
 }
 
-/// The one item of an answer.
-fn item(reply: &Reply) -> Value {
+/// Builds the single item of an answer.
+fn item(reply: &ModelReply) -> Value {
     match reply {
-        Reply::Call(call) => json!({
+        ModelReply::Call(call) => json!({
             "type": "function_call",
             "id": fresh_id("fc"),
             "call_id": fresh_id("call"),
             "name": call.tool,
             "arguments": call.arguments.to_string(),
         }),
-        Reply::Say(speech) => json!({
+        ModelReply::Say(speech) => json!({
             "type": "message",
             "id": "m1",
             "role": "assistant",
-            "content": [{"type": "output_text", "text": speech.words.concat()}],
+            "content": [{"type": "output_text", "text": speech.chunks.concat()}],
         }),
     }
 }
 
-fn stream(id: &str, reply: &Reply) -> Stream {
-    let mut stream = Stream::default();
+fn stream(id: &str, reply: &ModelReply) -> EventScript {
+    let mut stream = EventScript::default();
     stream.event(&json!({"type": "response.created", "response": {"id": id}}));
-    if let Reply::Say(speech) = reply {
+    if let ModelReply::Say(speech) = reply {
         let empty = json!({"type": "message", "id": "m1", "role": "assistant", "content": []});
         stream.event(&json!({"type": "response.output_item.added", "output_index": 0, "item": empty}));
-        for word in &speech.words {
+        for word in &speech.chunks {
             stream.event(&json!({
                 "type": "response.output_text.delta",
                 "item_id": "m1",
@@ -99,7 +100,7 @@ fn stream(id: &str, reply: &Reply) -> Stream {
                 "content_index": 0,
                 "delta": word,
             }));
-            stream.pause(speech.pace);
+            stream.pause(speech.delay);
         }
     }
     stream.event(&json!({"type": "response.output_item.done", "output_index": 0, "item": item(reply)}));
@@ -129,13 +130,13 @@ mod tests {
     fn the_last_user_message_counts_and_a_result_after_it_ends_the_turn() {
         let result = json!({"type": "function_call_output", "call_id": "c", "output": "x"});
         let answered = json!({"input": [said("context"), said("tool: ls"), result]});
-        assert_eq!(read(&answered), Turn { text: "tool: ls".into(), tools: vec![], tool_done: true });
+        assert_eq!(read(&answered), ModelTurn { text: "tool: ls".into(), tools: vec![], tool_done: true });
         let steered = json!({"input": [said("tool: ls"), result, said("stop it")]});
-        assert_eq!(read(&steered), Turn { text: "stop it".into(), tools: vec![], tool_done: false });
+        assert_eq!(read(&steered), ModelTurn { text: "stop it".into(), tools: vec![], tool_done: false });
     }
 
     #[test]
-    fn the_shell_is_the_one_that_is_offered() {
+    fn the_offered_shell_tool_is_used() {
         let shell = Behaviour::Shell("ls".into());
         for (offered, arguments) in [
             ("exec_command", json!({"cmd": "ls"})),

@@ -1,53 +1,53 @@
-//! From the user's text to what the model does about it. Pure.
+//! Maps the user's text to the behaviour of the model. Pure.
 
 use std::ops::RangeInclusive;
 
 use serde_json::{Value, json};
 
-/// The statuses that `fail:` may ask for.
-const FAILURES: RangeInclusive<u16> = 400..=599;
+/// Status codes that `fail:` accepts.
+const FAILURE_STATUSES: RangeInclusive<u16> = 400..=599;
 
-/// How much of a text is echoed, in characters.
-const ECHOED: usize = 200;
+/// Maximum number of characters that are echoed.
+const MAX_ECHO_CHARACTERS: usize = 200;
 
-/// What one text asks for.
+/// Behaviour requested by a text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Behaviour {
-    /// Ask for the shell tool with this command.
+    /// Calls the shell tool with this command.
     Shell(String),
-    /// Ask for the file-writing tool.
+    /// Calls the tool that writes files.
     Write {
-        /// Where to, as the text has it.
+        /// Path as given in the text.
         path: String,
-        /// What to write.
+        /// Content to write.
         text: String,
     },
-    /// Ask the user.
+    /// Asks the user a question.
     Ask(String),
-    /// Call a tool by its name.
+    /// Calls a tool by name.
     Call {
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// Its arguments, an object.
+        /// Arguments of the call, an object.
         arguments: Value,
     },
-    /// Think this, then answer.
+    /// Streams this reasoning, then the echo.
     Think(String),
-    /// Say that many words, ten a second.
+    /// Streams this number of words, ten per second.
     Slow(usize),
-    /// Say that many words at once.
+    /// Streams this number of words without delay.
     Fast(usize),
-    /// Say that many KiB at once.
+    /// Streams this number of KiB without delay.
     Big(usize),
-    /// Answer with this HTTP status.
+    /// Responds with this HTTP status.
     Fail(u16),
-    /// Say the end of the text back.
+    /// Echoes the end of the text.
     Echo,
 }
 
 impl Behaviour {
-    /// What the text asks for. The word may stand anywhere in it, since agents wrap what the user typed; what it asks for
-    /// ends with the line. An order that makes no sense is echoed.
+    /// Parses the behaviour. The keyword may be anywhere in the text, because agents wrap the user's input; its
+    /// argument ends with the line. Invalid instructions are echoed.
     pub fn of(text: &str) -> Self {
         fail(text)
             .or_else(|| write(text))
@@ -62,16 +62,16 @@ impl Behaviour {
     }
 }
 
-/// `echo: ` and the end of the text, in the two words that it is said in.
+/// Returns `echo: ` and the end of the text, as two chunks.
 pub fn echo(text: &str) -> [String; 2] {
     let text = text.trim();
-    let skipped = text.chars().count().saturating_sub(ECHOED);
+    let skipped = text.chars().count().saturating_sub(MAX_ECHO_CHARACTERS);
     ["echo: ".to_owned(), text.chars().skip(skipped).collect()]
 }
 
 fn fail(text: &str) -> Option<Behaviour> {
     let status = after(text, "fail")?.parse().ok()?;
-    FAILURES.contains(&status).then_some(Behaviour::Fail(status))
+    FAILURE_STATUSES.contains(&status).then_some(Behaviour::Fail(status))
 }
 
 fn write(text: &str) -> Option<Behaviour> {
@@ -93,7 +93,7 @@ fn number(text: &str, word: &str) -> Option<usize> {
     after(text, word)?.split_whitespace().next()?.parse().ok()
 }
 
-/// The rest of the line after `word: `, where that stands as a word of its own: a `task: ` asks nothing.
+/// Returns the rest of the line after `word: `. The keyword must not be the end of a longer word such as `task: `.
 fn after<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let order = format!("{word}: ");
     let (at, _) = text.match_indices(&order).find(|&(at, _)| !text[..at].ends_with(char::is_alphanumeric))?;

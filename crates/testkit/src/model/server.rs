@@ -1,4 +1,4 @@
-//! The model's HTTP side: which vendor is meant, and what everything else gets.
+//! HTTP server of the scripted model: selects the vendor API and answers all other requests.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -12,21 +12,21 @@ use axum::{Json, Router};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::log::{Log, Logged};
-use super::turn::{Failure, Turn};
+use super::log::{LoggedRequest, ModelLog};
+use super::turn::{ModelTurn, ScriptedFailure};
 use super::{anthropic, gemini, openai, stream};
 
 #[derive(Clone)]
-struct App {
-    log: Log,
+struct ModelServer {
+    log: ModelLog,
     project: PathBuf,
 }
 
-pub(super) fn app(log: Log, project: PathBuf) -> Router {
-    Router::new().fallback(answer).with_state(App { log, project })
+pub(super) fn app(log: ModelLog, project: PathBuf) -> Router {
+    Router::new().fallback(answer).with_state(ModelServer { log, project })
 }
 
-/// Serves on this thread until the other end of `stopped` is gone.
+/// Serves on this thread until the sender of `stopped` is dropped.
 pub(super) fn serve(listener: TcpListener, app: Router, stopped: oneshot::Receiver<()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime for the model");
     runtime.block_on(async {
@@ -39,7 +39,7 @@ pub(super) fn serve(listener: TcpListener, app: Router, stopped: oneshot::Receiv
     });
 }
 
-async fn answer(State(app): State<App>, request: Request) -> Response {
+async fn answer(State(app): State<ModelServer>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let Ok(bytes) = to_bytes(body, usize::MAX).await else {
         return StatusCode::BAD_REQUEST.into_response();
@@ -47,10 +47,10 @@ async fn answer(State(app): State<App>, request: Request) -> Response {
     let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     let asked = (head.method == Method::POST).then(|| Api::of(&head.uri)).flatten();
     let turn = asked.map(|api| api.read(&body));
-    let prompt = turn.as_ref().and_then(Turn::prompt);
+    let prompt = turn.as_ref().and_then(ModelTurn::prompt);
 
     let text = |value: &axum::http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-    app.log.push(Logged {
+    app.log.push(LoggedRequest {
         method: head.method.to_string(),
         path: head.uri.to_string(),
         headers: head.headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect(),
@@ -77,7 +77,7 @@ async fn answer(State(app): State<App>, request: Request) -> Response {
     }
 }
 
-/// An endpoint that runs turns.
+/// Endpoint that runs turns.
 #[derive(Clone, Copy)]
 enum Api {
     Anthropic,
@@ -96,7 +96,7 @@ impl Api {
         }
     }
 
-    fn read(self, body: &Value) -> Turn {
+    fn read(self, body: &Value) -> ModelTurn {
         match self {
             Self::Anthropic => anthropic::read(body),
             Self::OpenAi => openai::read(body),
@@ -104,7 +104,7 @@ impl Api {
         }
     }
 
-    fn answer(self, body: &Value, turn: &Turn, project: &Path) -> Result<Response, Failure> {
+    fn answer(self, body: &Value, turn: &ModelTurn, project: &Path) -> Result<Response, ScriptedFailure> {
         match self {
             Self::Anthropic => anthropic::answer(body, turn, project),
             Self::OpenAi => openai::answer(body, turn),
@@ -113,8 +113,8 @@ impl Api {
     }
 }
 
-/// In a shape that all three agents take for an error.
-impl IntoResponse for Failure {
+/// Builds an error response that all three agents recognise.
+impl IntoResponse for ScriptedFailure {
     fn into_response(self) -> Response {
         let Self(status) = self;
         let code = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

@@ -1,4 +1,4 @@
-//! Server-sent events, each at its time.
+//! Server-sent events with delays.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -12,48 +12,49 @@ use hyper::body::Frame;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-/// Events that wait for the client. When it is full the script waits: it is the client's reading that sets the pace.
-const DEPTH: usize = 16;
+/// Capacity of the queue of events to the client. When it is full, the script waits, so that the client's reading sets
+/// the pace.
+const EVENT_QUEUE_CAPACITY: usize = 16;
 
 const EVENT_STREAM: &str = "text/event-stream";
 
-/// True for the response that a [`Stream`] becomes.
+/// True if the response is a [`EventScript`].
 pub(super) fn is_stream(response: &Response) -> bool {
     response.headers().get(CONTENT_TYPE).is_some_and(|value| value == EVENT_STREAM)
 }
 
-/// A stream of events, written down before it is played.
+/// Stream of events, composed before it is sent.
 #[derive(Default)]
-pub(super) struct Stream(Vec<Step>);
+pub(super) struct EventScript(Vec<EventScriptStep>);
 
-enum Step {
+enum EventScriptStep {
     Send(String),
     Pause(Duration),
 }
 
-impl Stream {
-    /// Adds an event that carries its name in `type`, as Anthropic and OpenAI have it.
+impl EventScript {
+    /// Adds an event that is named by its `type`, as in the APIs of Anthropic and OpenAI.
     pub(super) fn event(&mut self, data: &Value) {
         let name = data["type"].as_str().unwrap_or_default();
-        self.0.push(Step::Send(format!("event: {name}\ndata: {data}\n\n")));
+        self.0.push(EventScriptStep::Send(format!("event: {name}\ndata: {data}\n\n")));
     }
 
     /// Adds an event without a name.
     pub(super) fn data(&mut self, data: &Value) {
-        self.0.push(Step::Send(format!("data: {data}\n\n")));
+        self.0.push(EventScriptStep::Send(format!("data: {data}\n\n")));
     }
 
     pub(super) fn pause(&mut self, pause: Duration) {
         if !pause.is_zero() {
-            self.0.push(Step::Pause(pause));
+            self.0.push(EventScriptStep::Pause(pause));
         }
     }
 
     async fn play(self, events: mpsc::Sender<Bytes>) {
         for step in self.0 {
             match step {
-                Step::Pause(pause) => tokio::time::sleep(pause).await,
-                Step::Send(event) => {
+                EventScriptStep::Pause(pause) => tokio::time::sleep(pause).await,
+                EventScriptStep::Send(event) => {
                     if events.send(event.into()).await.is_err() {
                         return;
                     }
@@ -63,18 +64,18 @@ impl Stream {
     }
 }
 
-impl IntoResponse for Stream {
+impl IntoResponse for EventScript {
     fn into_response(self) -> Response {
-        let (events, receiver) = mpsc::channel(DEPTH);
+        let (events, receiver) = mpsc::channel(EVENT_QUEUE_CAPACITY);
         tokio::spawn(self.play(events));
         let headers = [(CONTENT_TYPE, EVENT_STREAM), (CONNECTION, "close")];
-        (headers, Body::new(Events(receiver))).into_response()
+        (headers, Body::new(EventQueueBody(receiver))).into_response()
     }
 }
 
-struct Events(mpsc::Receiver<Bytes>);
+struct EventQueueBody(mpsc::Receiver<Bytes>);
 
-impl HttpBody for Events {
+impl HttpBody for EventQueueBody {
     type Data = Bytes;
     type Error = Infallible;
 

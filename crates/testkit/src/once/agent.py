@@ -1,11 +1,12 @@
 #!/usr/bin/env -S python3 -I -S
-"""An agent of the Agent Client Protocol that keeps a book of what it was told, outside of whoever runs it.
+"""Agent for the Agent Client Protocol that logs its prompts to a file.
 
-ONCE_PLACE is a folder. Each prompt is a line of JSON in its file `deliveries` (its name, which is the last word of its
-text, and the session), in one write, before the prompt is answered. What is in the agent's input is read to its end, also after SIGTERM and when nobody reads its output any more.
-While it lives it holds a shared lock on the file `alive`: who gets an exclusive one knows that the book is closed.
+ONCE_PLACE is a directory. Each prompt is logged in its file `deliveries` as a line of JSON with the session and a name,
+which is the last word of the text. The line is written with one call before the prompt is answered. The agent reads its
+input to the end, even after SIGTERM and after its output was closed. It holds a shared lock on the file `alive` while
+it runs. An exclusive lock is only possible when the log is complete.
 
-A prompt that begins with "deaf" is answered, and then nothing is read until the file `hear` is there.
+After a prompt that begins with "deaf", the agent reads nothing until the file `hear` exists.
 """
 import fcntl
 import json
@@ -26,7 +27,7 @@ def say(message):
     try:
         os.write(1, (json.dumps(dict(message, jsonrpc="2.0")) + "\n").encode())
     except OSError:
-        pass  # Nobody listens any more; what was told is still read.
+        pass  # The output is closed. Input is still read.
 
 
 def reply(asked, result):
@@ -47,7 +48,7 @@ def prompt(asked):
 
 for line in sys.stdin.buffer:
     if not line.endswith(b"\n"):
-        break  # The half of something: whoever was to write the rest is gone.
+        break  # The last line is incomplete because the writer has ended.
     asked = json.loads(line)
     method = asked.get("method")
     if method == "initialize":

@@ -1,7 +1,7 @@
 #!/usr/bin/env -S python3 -I -S
-"""A terminal program that enters each line that is typed to it into the book, like the agent beside it.
+"""Terminal program that logs each typed line to a file, like agent.py.
 
-ONCE_PLACE is the folder of the book. A line is entered, with its last word as its name, in one write.
+ONCE_PLACE is the directory of the log. Each line is logged with its last word as the name, in one write.
 """
 import fcntl
 import json

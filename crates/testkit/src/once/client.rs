@@ -1,4 +1,4 @@
-//! One who sends control messages and insists: under the same name, until it is known what became of each.
+//! Client that sends control messages and retries each under the same request id until its outcome is known.
 
 use std::io;
 use std::path::Path;
@@ -6,44 +6,44 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::house::{ANSWERED, Target};
 use super::http::HttpClient;
-use super::line::Line;
+use super::socket_client::SocketClient;
+use super::trial_daemon::{RESPONSE_TIMEOUT, Target};
 
-/// How long a client waits before it asks again.
-const PAUSE: Duration = Duration::from_millis(5);
+/// Initial delay before a retry.
+const INITIAL_RETRY_DELAY: Duration = Duration::from_millis(5);
 
-/// The longest such wait; it doubles up to this.
-const LONGEST_PAUSE: Duration = Duration::from_millis(160);
+/// Maximum delay before a retry. The delay doubles up to this value.
+const MAX_RETRY_DELAY: Duration = Duration::from_millis(160);
 
-/// A message, the same in every try.
+/// Message to send; equal in every attempt.
 #[derive(Debug, Clone)]
-pub struct Message {
-    /// For whom.
+pub struct TrialMessage {
+    /// Session that receives the message.
     pub target: Target,
-    /// Its name, which is the last word of its text.
+    /// Request id. Also the last word of the text.
     pub request_id: String,
-    /// What comes before the name in the text.
+    /// Text before the request id.
     pub prefix: String,
-    /// When it was sent first.
+    /// Time of the first attempt.
     pub sent_at: String,
-    /// It is a line for a terminal program, and not a message for an agent.
+    /// True for a line to a terminal program, false for a message to an agent.
     pub typed: bool,
 }
 
-impl Message {
-    /// A message that is sent now.
+impl TrialMessage {
+    /// Creates a message with the current time.
     pub fn new(target: &Target, request_id: impl Into<String>) -> Self {
         let sent_at = jiff::Timestamp::now().to_string();
         Self { target: target.clone(), request_id: request_id.into(), prefix: "note".to_owned(), sent_at, typed: false }
     }
 
-    /// The text, without the Enter of one that is typed.
+    /// Returns the text, without the Enter of a typed line.
     pub fn line(&self) -> String {
         format!("{} {}", self.prefix, self.request_id)
     }
 
-    /// As it is sent.
+    /// Builds the payload of a control message.
     pub fn payload(&self, tries: u64) -> Value {
         json!({
             "type": "control.stdin.request", "v": 1,
@@ -56,136 +56,138 @@ impl Message {
     }
 }
 
-/// What the daemon said in the end.
+/// Final outcome reported by the daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claim {
-    /// `ok`: it is with the agent.
+    /// Acknowledged with `ok`.
     Arrived {
-        /// This message had been heard before.
+        /// True if the daemon had received the message before.
         duplicate: bool,
     },
-    /// It is not known whether it is; why.
+    /// Outcome is unknown, with the reason.
     Unknown(String),
-    /// Nothing was done; why.
-    Nothing(String),
+    /// Nothing was executed, with the reason.
+    NotExecuted(String),
 }
 
-/// What was heard on the way to the claim.
+/// Counts of attempts and temporary errors.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tries {
-    /// Messages that were sent.
+pub struct RetryCounts {
+    /// Number of messages sent.
     pub sent: u64,
-    /// Connections that broke, or could not be had.
+    /// Number of connections that broke or could not be opened.
     pub broken: u64,
-    /// `busy`: later.
+    /// Number of `busy` responses.
     pub busy: u64,
-    /// `timeout`: it is on its way.
+    /// Number of `timeout` responses.
     pub timeout: u64,
-    /// `internal_error` of a kind that may pass.
-    pub troubled: u64,
+    /// Number of temporary `internal_error` responses.
+    pub internal_error: u64,
 }
 
-impl Tries {
-    /// All of both.
+impl RetryCounts {
+    /// Adds the counts of another client.
     pub fn add(&mut self, other: Self) {
         self.sent += other.sent;
         self.broken += other.broken;
         self.busy += other.busy;
         self.timeout += other.timeout;
-        self.troubled += other.troubled;
+        self.internal_error += other.internal_error;
     }
 }
 
-/// One who sends, through the socket or over HTTP.
-pub struct Client<'a> {
+/// Client that sends through the socket or over HTTP.
+pub struct TrialClient<'a> {
     socket: &'a Path,
     token: &'a str,
-    line: Option<Line>,
+    line: Option<SocketClient>,
     http: Option<HttpClient>,
-    /// What it has heard so far.
-    pub tries: Tries,
+    /// Counts so far.
+    pub tries: RetryCounts,
 }
 
-impl<'a> Client<'a> {
-    /// A client of the daemon at this socket.
+impl<'a> TrialClient<'a> {
+    /// Creates a client of the daemon's socket.
     pub fn new(socket: &'a Path, token: &'a str) -> Self {
-        Self { socket, token, line: None, http: None, tries: Tries::default() }
+        Self { socket, token, line: None, http: None, tries: RetryCounts::default() }
     }
 
-    /// A client of the HTTP API of the same daemon.
+    /// Creates a client of the same daemon's HTTP API.
     pub fn over_http(socket: &'a Path, token: &'a str) -> Self {
         let http = HttpClient::new(socket.parent().unwrap_or(socket));
         Self { http: Some(http), ..Self::new(socket, token) }
     }
 
-    fn try_once(&mut self, message: &Message, tries: u64) -> io::Result<(Said, String)> {
+    fn try_once(&mut self, message: &TrialMessage, tries: u64) -> io::Result<(AttemptResult, String)> {
         if let Some(http) = &mut self.http {
-            return http.send(message).map(|said| (said, "over HTTP".to_owned()));
+            return http.send(message).map(|result| (result, "over HTTP".to_owned()));
         }
-        self.send(message, tries).map(|ack| (said(&ack), ack.to_string()))
+        self.send(message, tries).map(|ack| (classify(&ack), ack.to_string()))
     }
 
-    /// Sends it once; the acknowledgement.
-    pub fn send(&mut self, message: &Message, tries: u64) -> io::Result<Value> {
+    /// Sends a message once and returns its acknowledgement.
+    pub fn send(&mut self, message: &TrialMessage, tries: u64) -> io::Result<Value> {
         let line = match &mut self.line {
             Some(line) => line,
-            None => self.line.insert(Line::open(self.socket, ANSWERED)?),
+            None => self.line.insert(SocketClient::open(self.socket, RESPONSE_TIMEOUT)?),
         };
-        let answer = line.ask("control", Some(self.token), &message.payload(tries));
+        let answer = line.request("control", Some(self.token), &message.payload(tries));
         if answer.is_err() {
             self.line = None;
         }
         answer
     }
 
-    /// Sends it until it is known what became of it, or `patience` is at its end.
-    pub fn insist(&mut self, message: &Message, patience: Duration) -> Claim {
-        let (start, mut pause) = (Instant::now(), PAUSE);
-        let mut last = "nothing was ever answered".to_owned();
+    /// Sends a message until its outcome is known or `timeout` has passed.
+    pub fn send_until_settled(&mut self, message: &TrialMessage, timeout: Duration) -> Claim {
+        let (start, mut pause) = (Instant::now(), INITIAL_RETRY_DELAY);
+        let mut last = "there was no response".to_owned();
         for tries in 0.. {
             self.tries.sent += 1;
             match self.try_once(message, tries) {
-                Ok((said, ack)) => match said {
-                    Said::Last(claim) => return claim,
-                    Said::Again(how) => {
+                Ok((result, ack)) => match result {
+                    AttemptResult::Final(claim) => return claim,
+                    AttemptResult::Retry(how) => {
                         match how {
                             "busy" => self.tries.busy += 1,
                             "timeout" => self.tries.timeout += 1,
-                            _ => self.tries.troubled += 1,
+                            _ => self.tries.internal_error += 1,
                         }
-                        last = format!("the last was {ack}");
+                        last = format!("the last response was {ack}");
                     }
                 },
                 Err(error) => {
                     self.tries.broken += 1;
-                    last = format!("the last was {error}");
+                    last = format!("the last error was {error}");
                 }
             }
-            if start.elapsed() > patience {
+            if start.elapsed() > timeout {
                 break;
             }
             std::thread::sleep(pause);
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            pause = (pause * 2).min(MAX_RETRY_DELAY);
         }
-        Claim::Unknown(format!("no end within {patience:?}; {last}"))
+        Claim::Unknown(format!("no end within {timeout:?}; {last}"))
     }
 }
 
-pub(super) enum Said {
-    Last(Claim),
-    Again(&'static str),
+pub(super) enum AttemptResult {
+    Final(Claim),
+    Retry(&'static str),
 }
 
-fn said(ack: &Value) -> Said {
+fn classify(ack: &Value) -> AttemptResult {
     let (result, error) = (ack["result"].as_str().unwrap_or_default(), ack["error"].as_str().unwrap_or_default());
     let duplicate = ack["duplicate"] == true;
     match (result, error) {
-        ("ok", _) => Said::Last(Claim::Arrived { duplicate }),
-        // What became of a try that is over does not change any more.
-        (_, "already_tried" | "cut_off" | "not_known") => Said::Last(Claim::Unknown(format!("{result}, {error}"))),
-        ("busy", _) => Said::Again("busy"),
-        ("timeout", _) => Said::Again("timeout"),
-        ("internal_error", _) => Said::Again("internal_error"),
-        _ => Said::Last(Claim::Nothing(format!("{result}, {error}"))),
+        ("ok", _) => AttemptResult::Final(Claim::Arrived { duplicate }),
+        // The outcome of an earlier attempt does not change any more.
+        (_, "already_tried" | "cut_off" | "not_known") => {
+            AttemptResult::Final(Claim::Unknown(format!("{result}, {error}")))
+        }
+        ("busy", _) => AttemptResult::Retry("busy"),
+        ("timeout", _) => AttemptResult::Retry("timeout"),
+        ("internal_error", _) => AttemptResult::Retry("internal_error"),
+        _ => AttemptResult::Final(Claim::NotExecuted(format!("{result}, {error}"))),
     }
 }

@@ -1,70 +1,72 @@
-//! The trial of "exactly once": many clients, half of them at the socket and half over HTTP, send messages to agents and type
-//! into terminal programs while the daemon is killed and started again. Acknowledgements, receipts and histories are held
-//! against the book that the agents and programs keep outside of the daemon.
+//! Exactly-once trial: many clients, half of them on the socket and half over HTTP, send messages to agents and type
+//! into terminal programs while the daemon is killed and restarted. Acknowledgements, receipts and histories are
+//! compared with the log of deliveries that the agents and programs write.
 //!
-//! A small one is among the tests, the full one is `wh-bench once`.
+//! A short trial is part of the tests; `wh-bench once` runs the full one.
 
-mod account;
 mod client;
-mod house;
 mod http;
-mod line;
+mod report;
+mod socket_client;
+mod trial_daemon;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-pub use account::{Account, Ends};
-pub use client::{Claim, Client, Message, Tries};
-pub use house::{House, Target};
+pub use client::{Claim, RetryCounts, TrialClient, TrialMessage};
 pub use http::HttpClient;
-pub use line::Line;
+pub use report::{DeliveryReport, TrialOutcome};
+pub use socket_client::SocketClient;
+pub use trial_daemon::{Target, TrialDaemon};
 
-use crate::chance::Chance;
 use crate::deadline;
+use crate::random::SeededRandom;
 
-/// How long a client insists on one request before it is reported as having no end.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Time for which a client retries a request before it is reported as unfinished.
+const REQUEST_DEADLINE: Duration = Duration::from_secs(120);
 
-/// How long a trial may stand still, where nothing is answered any more.
-const STANDSTILL: Duration = Duration::from_secs(180);
+/// Time without any progress after which the trial fails.
+const PROGRESS_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// What is to be done.
+/// Parameters of a trial.
 #[derive(Debug, Clone)]
-pub struct Plan {
-    /// The program.
+pub struct OnceTrial {
+    /// Path of the wh binary.
     pub wh: PathBuf,
-    /// How many requests. A tenth of them is sent twice.
+    /// Number of requests. A tenth of them is sent twice.
     pub requests: usize,
-    /// By how many clients at once.
+    /// Number of concurrent clients.
     pub clients: usize,
-    /// To how many sessions.
+    /// Number of sessions.
     pub sessions: usize,
-    /// How often the daemon is killed meanwhile.
+    /// Number of times that the daemon is killed.
     pub kills: usize,
-    /// What chance is drawn from.
+    /// Seed of the random numbers.
     pub seed: u64,
 }
 
-impl Plan {
-    /// Does it, and says what came of it. `progress` is told now and then. Panics where nothing can be tried at all.
-    pub fn run(&self, progress: impl Fn(&str)) -> Account {
-        let mut house = House::new(&self.wh);
-        house.start();
-        let targets: Vec<Target> = (0..self.sessions).map(|number| house.session(&format!("s{number}"))).collect();
-        let terminals = Mutex::new(self.terminals(&house, 0));
-        let (socket, token) = (house.socket(), house.token());
-        // What was said in a session is what its agent goes on with later: something is.
+impl OnceTrial {
+    /// Runs the trial and returns its result. `progress` is called from time to time. Panics if the trial cannot be
+    /// started.
+    pub fn run(&self, progress: impl Fn(&str)) -> DeliveryReport {
+        let mut daemon = TrialDaemon::new(&self.wh);
+        daemon.start();
+        let targets: Vec<Target> =
+            (0..self.sessions).map(|number| daemon.create_agent_session(&format!("s{number}"))).collect();
+        let terminals = Mutex::new(self.terminals(&daemon, 0));
+        let (socket, token) = (daemon.socket(), daemon.token());
+        // An agent can only resume a session that has a message, so each session gets one.
         let mut first = Vec::new();
         for (number, target) in targets.iter().enumerate() {
-            let message = Message::new(target, format!("first{number}"));
-            let claim = Client::new(&socket, &token).insist(&message, PATIENCE);
+            let message = TrialMessage::new(target, format!("first{number}"));
+            let claim = TrialClient::new(&socket, &token).send_until_settled(&message, REQUEST_DEADLINE);
             first.push((message, vec![claim]));
         }
-        progress(&format!("{} sessions are there", targets.len()));
+        progress(&format!("{} sessions created", targets.len()));
         let all = Mutex::new(Vec::with_capacity(self.requests));
-        let tries = Mutex::new(Tries::default());
+        let tries = Mutex::new(RetryCounts::default());
         let (next, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let start = Instant::now();
         std::thread::scope(|scope| {
@@ -72,9 +74,9 @@ impl Plan {
                 let (socket, token, targets, terminals) = (&socket, &token, &targets, &terminals);
                 let (all, tries, next, ended) = (&all, &tries, &next, &ended);
                 scope.spawn(move || {
-                    // Each has the other interface for what it sends a second time.
-                    let mut one = Client::new(socket, token);
-                    let mut other = Client::over_http(socket, token);
+                    // Each client has the other interface for duplicates.
+                    let mut one = TrialClient::new(socket, token);
+                    let mut other = TrialClient::over_http(socket, token);
                     if client % 2 == 1 {
                         std::mem::swap(&mut one, &mut other);
                     }
@@ -83,82 +85,84 @@ impl Plan {
                         if number >= self.requests {
                             break;
                         }
-                        let mut chance = Chance(self.seed ^ (number as u64) << 20);
+                        let mut chance = SeededRandom(self.seed ^ (number as u64) << 20);
                         let typed = chance.below(4) == 0;
                         let target = match typed {
                             true => {
-                                let terminals = terminals.lock().expect("nobody panics");
+                                let terminals = terminals.lock().expect("no thread panics");
                                 terminals[chance.below(terminals.len())].clone()
                             }
                             false => targets[chance.below(targets.len())].clone(),
                         };
-                        let message = Message { typed, ..Message::new(&target, format!("r{number}")) };
+                        let message = TrialMessage { typed, ..TrialMessage::new(&target, format!("r{number}")) };
                         let claims = send(&mut one, &mut other, &message, number);
-                        all.lock().expect("nobody panics").push((message, claims));
+                        all.lock().expect("no thread panics").push((message, claims));
                         ended.fetch_add(1, Ordering::Relaxed);
                     }
-                    let mut tries = tries.lock().expect("nobody panics");
+                    let mut tries = tries.lock().expect("no thread panics");
                     tries.add(one.tries);
                     tries.add(other.tries);
                 });
             }
-            let _last = Last { next: &next, requests: self.requests };
-            self.disturb(&mut house, &terminals, &ended, &progress);
+            let _stop = StopOnDrop { next: &next, requests: self.requests };
+            self.kill_repeatedly(&mut daemon, &terminals, &ended, &progress);
             until(&ended, self.requests);
         });
         let took = start.elapsed();
-        first.extend(all.into_inner().expect("nobody panics"));
-        progress("all requests are answered; the receipts and histories are read");
-        let living = terminals.into_inner().expect("nobody panics");
+        first.extend(all.into_inner().expect("no thread panics"));
+        progress("all requests answered; reading receipts and histories");
+        let living = terminals.into_inner().expect("no thread panics");
         let ends = ends(&socket, &first, &targets, &living);
-        house.stop();
-        house.book_closed();
-        let tries = *tries.lock().expect("nobody panics");
+        daemon.stop();
+        daemon.wait_for_agents();
+        let tries = *tries.lock().expect("no thread panics");
         let (kills, sessions, clients) = (self.kills, self.sessions, self.clients);
-        let mut account = Account { took, kills, sessions, clients, tries, ..Account::default() };
-        account.hold(&first, &house.book(), &ends);
-        account
+        let mut report = DeliveryReport { took, kills, sessions, clients, tries, ..DeliveryReport::default() };
+        report.check(&first, &daemon.deliveries(), &ends);
+        report
     }
 
-    /// Terminal programs, which do not outlive the daemon: there are new ones after each kill.
-    fn terminals(&self, house: &House, kill: usize) -> Vec<Target> {
-        (0..self.sessions.div_ceil(6)).map(|number| house.terminal(&format!("t{kill}-{number}"))).collect()
+    /// Creates terminal sessions. They do not survive the daemon, so new ones are created after each kill.
+    fn terminals(&self, daemon: &TrialDaemon, kill: usize) -> Vec<Target> {
+        (0..self.sessions.div_ceil(6))
+            .map(|number| daemon.create_terminal_session(&format!("t{kill}-{number}")))
+            .collect()
     }
 
-    /// Kills the daemon and starts it again, at moments that chance chooses.
-    fn disturb(
+    /// Kills and restarts the daemon at random times.
+    fn kill_repeatedly(
         &self,
-        house: &mut House,
+        daemon: &mut TrialDaemon,
         terminals: &Mutex<Vec<Target>>,
         ended: &AtomicUsize,
         progress: &impl Fn(&str),
     ) {
-        let mut chance = Chance(self.seed);
+        let mut chance = SeededRandom(self.seed);
         let span = self.requests / (self.kills + 1).max(1);
         for kill in 0..self.kills {
             until(ended, kill * span + span / 4 + chance.below(span));
-            // Anywhere within what a request takes, and not only when one has just ended.
+            // A random delay hits all phases of a request, not only the moment after one has ended.
             std::thread::sleep(Duration::from_micros(chance.below(20_000) as u64));
-            house.kill();
+            daemon.kill();
             let at = ended.load(Ordering::Relaxed);
-            house.start();
-            *terminals.lock().expect("nobody panics") = self.terminals(house, kill + 1);
+            daemon.start();
+            *terminals.lock().expect("no thread panics") = self.terminals(daemon, kill + 1);
             progress(&format!("killed {} of {} times, the last after {at} requests", kill + 1, self.kills));
         }
     }
 }
 
-/// Waits until every acknowledged message has come to an end, and reads the ends and the histories.
-fn ends(socket: &Path, claims: &[(Message, Vec<Claim>)], targets: &[Target], living: &[Target]) -> Ends {
+/// Waits until every acknowledged message is final, and reads the receipts and histories.
+fn ends(socket: &Path, claims: &[(TrialMessage, Vec<Claim>)], targets: &[Target], living: &[Target]) -> TrialOutcome {
     let mut http = HttpClient::new(socket.parent().unwrap_or(socket));
-    let mut ends = Ends::default();
+    let mut ends = TrialOutcome::default();
     for (message, claims) in claims {
         let sent = |claim: &Claim| matches!(claim, Claim::Arrived { .. } | Claim::Unknown(_));
         if message.typed || !claims.iter().any(sent) {
             continue;
         }
         let path = format!("control/receipts/{}", message.request_id);
-        let end = deadline::before(PATIENCE, || {
+        let end = deadline::wait_until(REQUEST_DEADLINE, || {
             let receipt =
                 http.get(&message.target.session_id, &path).ok().filter(|answer| answer.status == 200)?.json();
             let code = receipt["code"].as_str().map(str::to_owned);
@@ -169,50 +173,52 @@ fn ends(socket: &Path, claims: &[(Message, Vec<Claim>)], targets: &[Target], liv
     }
     for target in targets {
         let history = http.get(&target.session_id, "history").map(|answer| answer.json()).unwrap_or_default();
-        let said = history.as_array().into_iter().flatten().filter(|entry| entry["role"] == "user");
+        let sent = history.as_array().into_iter().flatten().filter(|entry| entry["role"] == "user");
         let name = |entry: &serde_json::Value| Some(entry["text"].as_str()?.rsplit(' ').next()?.to_owned());
-        ends.histories.insert(target.session_id.clone(), said.filter_map(name).collect());
+        ends.histories.insert(target.session_id.clone(), sent.filter_map(name).collect());
     }
-    // What was typed last is on its way from the terminal to the program.
+    // The last typed lines may still be on the way from the terminal to the program.
     ends.living = living.iter().map(|target| target.session_id.clone()).collect();
     ends
 }
 
-/// Whatever happens: clients begin nothing more when this goes.
-struct Last<'a> {
+/// Stops all clients when dropped, also after a panic.
+struct StopOnDrop<'a> {
     next: &'a AtomicUsize,
     requests: usize,
 }
 
-impl Drop for Last<'_> {
+impl Drop for StopOnDrop<'_> {
     fn drop(&mut self) {
         self.next.fetch_max(self.requests, Ordering::Relaxed);
     }
 }
 
-/// Sends a message; every tenth a second time: at the same time, or when the first is over.
-fn send(one: &mut Client<'_>, other: &mut Client<'_>, message: &Message, number: usize) -> Vec<Claim> {
+/// Sends a message. Every tenth is sent twice, either concurrently or one after the other.
+fn send(one: &mut TrialClient<'_>, other: &mut TrialClient<'_>, message: &TrialMessage, number: usize) -> Vec<Claim> {
     match number % 20 {
         3 => std::thread::scope(|scope| {
-            let second = scope.spawn(|| other.insist(message, PATIENCE));
-            let first = one.insist(message, PATIENCE);
-            vec![first, second.join().expect("nobody panics")]
+            let second = scope.spawn(|| other.send_until_settled(message, REQUEST_DEADLINE));
+            let first = one.send_until_settled(message, REQUEST_DEADLINE);
+            vec![first, second.join().expect("no thread panics")]
         }),
-        13 => vec![one.insist(message, PATIENCE), other.insist(message, PATIENCE)],
-        _ => vec![one.insist(message, PATIENCE)],
+        13 => {
+            vec![one.send_until_settled(message, REQUEST_DEADLINE), other.send_until_settled(message, REQUEST_DEADLINE)]
+        }
+        _ => vec![one.send_until_settled(message, REQUEST_DEADLINE)],
     }
 }
 
-/// Waits until so many requests are over.
+/// Waits until `wanted` requests are complete. Panics if there is no progress for [`PROGRESS_TIMEOUT`].
 #[track_caller]
 fn until(ended: &AtomicUsize, wanted: usize) {
     let mut seen = (0, Instant::now());
-    let reached = deadline::before(Duration::MAX, || {
+    let reached = deadline::wait_until(Duration::MAX, || {
         let now = ended.load(Ordering::Relaxed);
         if now != seen.0 {
             seen = (now, Instant::now());
         }
-        if seen.1.elapsed() > STANDSTILL { Some(false) } else { (now >= wanted).then_some(true) }
+        if seen.1.elapsed() > PROGRESS_TIMEOUT { Some(false) } else { (now >= wanted).then_some(true) }
     });
-    assert_eq!(reached, Some(true), "nothing moves any more after {} requests", seen.0);
+    assert_eq!(reached, Some(true), "no progress after {} requests", seen.0);
 }

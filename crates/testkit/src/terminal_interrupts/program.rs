@@ -1,32 +1,32 @@
-//! The programs of the trial: how each is started, kept busy, and made to note a name in a file.
+//! Programs of the trial: how to start them, keep them busy, and make them append a name to a file.
 
 use std::path::Path;
 
-/// A line that is typed ahead, without its beginning and its end.
+/// Length of a type-ahead line without its start and end.
 const AHEAD_COLUMNS: usize = 98;
 
-/// A program that reads a terminal.
+/// Program that reads from a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TerminalProgram {
-    /// GNU Bash.
+    /// GNU Bash shell.
     Bash,
-    /// The Debian Almquist shell.
+    /// Debian Almquist shell.
     Dash,
-    /// The Z shell.
+    /// Z shell (zsh).
     Zsh,
     /// Python's interactive mode.
     Python,
     /// Node.js's interactive mode.
     Node,
-    /// Vim.
+    /// Vim text editor.
     Vim,
 }
 
 impl TerminalProgram {
-    /// All of them.
+    /// All programs of the trial.
     pub const ALL: [Self; 6] = [Self::Bash, Self::Dash, Self::Zsh, Self::Python, Self::Node, Self::Vim];
 
-    /// Its executable.
+    /// Returns the name of the executable.
     pub fn executable(self) -> &'static str {
         match self {
             Self::Bash => "bash",
@@ -38,7 +38,7 @@ impl TerminalProgram {
         }
     }
 
-    /// The command line, without any configuration of the user.
+    /// Returns the command line. User configuration is disabled.
     pub(super) fn command(self) -> Vec<&'static str> {
         let arguments: &[&str] = match self {
             Self::Bash => &["--norc"],
@@ -54,7 +54,7 @@ impl TerminalProgram {
         matches!(self, Self::Bash | Self::Dash | Self::Zsh)
     }
 
-    /// A line that appends `name` to the file.
+    /// Returns a line that appends `name` to the file.
     pub(super) fn note(self, name: &str, file: &Path) -> String {
         let file = file.display();
         match self {
@@ -65,8 +65,8 @@ impl TerminalProgram {
         }
     }
 
-    /// A line that appends `name` to the file and then runs for a long time. Programs that know several such ways take
-    /// another one in odd rounds.
+    /// Returns a line that appends `name` to the file and then runs for a long time. In odd rounds some programs use
+    /// another way to stay busy.
     pub(super) fn busy(self, name: &str, file: &Path, odd: bool) -> String {
         let note = self.note(name, file);
         let note = note.trim_end();
@@ -81,7 +81,7 @@ impl TerminalProgram {
         }
     }
 
-    /// About 12 kB that do nothing: lines, or in odd rounds one line without an end.
+    /// Returns about 12 kB of input without effect: complete lines, or in odd rounds one unterminated line.
     pub(super) fn ahead(self, odd: bool) -> String {
         let (start, filling) = match self {
             _ if self.is_shell() => (": ", "x"),

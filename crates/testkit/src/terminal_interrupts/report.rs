@@ -1,64 +1,64 @@
-//! Counts of the trial, as a table.
+//! Counts of the trial, formatted as a table.
 
-use super::{Case, State, TerminalProgram};
+use super::{InterruptCase, ProgramState, TerminalProgram};
 
 /// Outcome of the text of one round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TextFate {
-    /// Carried out once.
-    CarriedOut,
-    /// Not carried out, and no part of it is on the screen.
+pub(super) enum TextOutcome {
+    /// Executed exactly once.
+    Executed,
+    /// Not executed, and not visible on the screen.
     Lost,
-    /// Carried out in part, more than once, or joined with other input.
-    Mutilated,
+    /// Executed in part, more than once, or joined with other input.
+    Corrupted,
 }
 
-/// Rounds of one program in one state and one case.
+/// Rounds of one program in one state and case.
 #[derive(Debug, Clone)]
 pub struct TerminalRow {
-    /// The program.
+    /// Program that was interrupted.
     pub program: TerminalProgram,
-    /// Idle or busy.
-    pub state: State,
-    /// The message.
-    pub case: Case,
+    /// State of the program, idle or busy.
+    pub state: ProgramState,
+    /// Messages of the round.
+    pub case: InterruptCase,
     /// Number of rounds.
     pub rounds: usize,
-    /// Rounds in which every message that interrupts or follows was acknowledged with `ok`.
+    /// Rounds in which all messages were acknowledged with `ok`.
     pub ok: usize,
-    /// Rounds whose text was carried out exactly once.
-    pub carried_out: usize,
-    /// Rounds whose text was not carried out.
+    /// Rounds in which the text was executed exactly once.
+    pub executed: usize,
+    /// Rounds in which the text was not executed.
     pub lost: usize,
-    /// Rounds whose text was carried out in part or more than once.
-    pub mutilated: usize,
+    /// Rounds in which the text was executed in part or more than once.
+    pub corrupted: usize,
 }
 
 impl TerminalRow {
-    pub(super) fn new(program: TerminalProgram, state: State, case: Case) -> Self {
-        Self { program, state, case, rounds: 0, ok: 0, carried_out: 0, lost: 0, mutilated: 0 }
+    pub(super) fn new(program: TerminalProgram, state: ProgramState, case: InterruptCase) -> Self {
+        Self { program, state, case, rounds: 0, ok: 0, executed: 0, lost: 0, corrupted: 0 }
     }
 
-    pub(super) fn add(&mut self, ok: bool, text: TextFate) {
+    pub(super) fn add(&mut self, ok: bool, text: TextOutcome) {
         self.rounds += 1;
         self.ok += usize::from(ok);
         match text {
-            TextFate::CarriedOut => self.carried_out += 1,
-            TextFate::Lost => self.lost += 1,
-            TextFate::Mutilated => self.mutilated += 1,
+            TextOutcome::Executed => self.executed += 1,
+            TextOutcome::Lost => self.lost += 1,
+            TextOutcome::Corrupted => self.corrupted += 1,
         }
     }
 
-    /// True if every round went well.
+    /// Returns true if every round succeeded.
     pub fn is_whole(&self) -> bool {
-        self.ok == self.rounds && self.carried_out == self.rounds
+        self.ok == self.rounds && self.executed == self.rounds
     }
 }
 
 /// Outcome of a trial.
 #[derive(Debug, Clone, Default)]
 pub struct TerminalReport {
-    /// One for each program, state and case.
+    /// Rows, one for each program, state and case.
     pub rows: Vec<TerminalRow>,
     /// Programs that are not installed.
     pub skipped: Vec<TerminalProgram>,
@@ -67,15 +67,15 @@ pub struct TerminalReport {
 }
 
 impl TerminalReport {
-    /// A Markdown table.
+    /// Formats the report as a Markdown table.
     pub fn table(&self) -> String {
-        let mut table = "| program | state | case | ok of N | text carried out of N | lost | mutilated |\n".to_owned();
+        let mut table = "| program | state | case | ok of N | text executed of N | lost | corrupted |\n".to_owned();
         table.push_str("|---|---|---|---|---|---|---|\n");
         for row in &self.rows {
-            let TerminalRow { rounds, ok, carried_out, lost, mutilated, .. } = row;
+            let TerminalRow { rounds, ok, executed, lost, corrupted, .. } = row;
             let (program, state, case) = (row.program.executable(), row.state.name(), row.case.name());
             table.push_str(&format!(
-                "| {program} | {state} | {case} | {ok} of {rounds} | {carried_out} of {rounds} | {lost} | {mutilated} |\n"
+                "| {program} | {state} | {case} | {ok} of {rounds} | {executed} of {rounds} | {lost} | {corrupted} |\n"
             ));
         }
         for program in &self.skipped {

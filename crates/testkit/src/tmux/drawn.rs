@@ -1,19 +1,19 @@
-//! What a person sees of what tmux captured. tmux keeps DEC line drawing as an attribute of plain letters, and says so only
-//! together with the other attributes.
+//! Converts text captured by tmux to the visible text. tmux captures DEC line drawing as an attribute of plain letters,
+//! and only together with the other attributes.
 
-/// The drawn characters from `` ` `` to `~`; a blank stands where tmux shows the letter itself.
+/// Line drawing characters from `` ` `` to `~`. A blank means that tmux shows the letter itself.
 const LINE_DRAWING: [char; 31] = [
     '◆', '▒', ' ', ' ', ' ', ' ', '°', '±', ' ', ' ', '┘', '┐', '┌', '└', '┼', '⎺', '⎻', '─', '⎼', '⎽', '├', '┤', '┴',
     '┬', '│', '≤', '≥', 'π', '≠', '£', '·',
 ];
 
-/// The text of what `capture-pane -e` gives: looks taken out, lines drawn.
+/// Converts the output of `capture-pane -e` to plain text: attributes are removed, line drawing is translated.
 pub(super) fn drawn(captured: &str) -> String {
     let (mut text, mut drawing) = (String::with_capacity(captured.len()), false);
     let mut characters = captured.chars();
     while let Some(character) = characters.next() {
         match character {
-            // The only sequences are SGR's.
+            // tmux emits SGR sequences only.
             '\x1b' => {
                 characters.by_ref().find(|&character| character == 'm');
             }

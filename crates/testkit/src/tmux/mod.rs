@@ -1,8 +1,8 @@
-//! tmux as a second opinion: a program in a pane of an exact size, and what a person would see there.
+//! tmux as a reference terminal: a program in a pane of exact size, and the visible content of that pane.
 
 mod drawn;
 mod replay;
-mod sight;
+mod visible;
 
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -14,15 +14,15 @@ use tempfile::TempDir;
 use unicode_width::UnicodeWidthChar;
 
 pub use self::replay::Replay;
-pub use self::sight::Sight;
+pub use self::visible::VisibleScreen;
 
 use self::drawn::drawn;
-use crate::deadline::{PATIENCE, before};
+use crate::deadline::{CONDITION_TIMEOUT, wait_until};
 use crate::process;
 
-/// How to start a pane.
+/// Options of a pane.
 #[must_use]
-pub struct Options {
+pub struct TmuxOptions {
     cols: u16,
     rows: u16,
     history: u32,
@@ -31,33 +31,33 @@ pub struct Options {
     env: Vec<(String, String)>,
 }
 
-impl Options {
-    /// How many lines of scrollback the pane keeps.
+impl TmuxOptions {
+    /// Sets the number of scrollback lines that the pane retains.
     pub fn history(mut self, lines: u32) -> Self {
         self.history = lines;
         self
     }
 
-    /// Sets a variable for the program.
+    /// Sets an environment variable of the program.
     pub fn env(mut self, name: &str, value: impl Display) -> Self {
         self.env.push((name.to_owned(), value.to_string()));
         self
     }
 
-    /// Starts the program with these variables and nothing of the test's own environment, but for what tmux sets.
+    /// Replaces the environment of the program. Only variables set by tmux are added.
     pub fn environment(mut self, env: impl IntoIterator<Item = (String, String)>) -> Self {
         self.inherit = false;
         self.env = env.into_iter().collect();
         self
     }
 
-    /// The directory that the program starts in.
+    /// Sets the working directory of the program.
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = Some(directory.into());
         self
     }
 
-    /// Starts the program: a command and its arguments, not a shell line.
+    /// Starts the program from a command and its arguments, without a shell.
     #[track_caller]
     pub fn start(self, command: &[&str]) -> Tmux {
         static SERVERS: AtomicU32 = AtomicU32::new(0);
@@ -76,7 +76,7 @@ impl Options {
         if let Some(directory) = &self.directory {
             server.current_dir(directory);
         }
-        // These count for panes that start after them.
+        // These options apply to panes that start after them.
         for (option, value) in [
             ("status", "off"),
             ("escape-time", "0"),
@@ -87,16 +87,16 @@ impl Options {
         }
         let (cols, rows) = (self.cols.to_string(), self.rows.to_string());
         server.args(["new-session", "-d", "-x", &cols, "-y", &rows, "--"]);
-        // A single word would be read as a shell line.
+        // tmux would interpret a single argument as a shell command.
         server.arg("env").args(command.iter().map(|word| literal(word)));
-        // tmux 3.3 crashes when a session starts with this on.
+        // tmux 3.3 crashes if a session starts with this option enabled.
         server.args([";", "set-option", "-g", "window-size", "manual"]);
         run(&mut server).unwrap_or_else(|error| panic!("{error}"));
         tmux
     }
 }
 
-/// A tmux server of its own with one pane. Its drop ends the server and what runs in it.
+/// tmux server with one pane. Dropping it ends the server and its program.
 pub struct Tmux {
     name: String,
     sockets: TempDir,
@@ -105,23 +105,23 @@ pub struct Tmux {
 }
 
 impl Tmux {
-    /// True when tmux is installed.
+    /// True if tmux is installed.
     pub fn available() -> bool {
         run(Command::new("tmux").arg("-V")).is_ok()
     }
 
-    /// Starts a program in a pane of that size.
+    /// Starts a program in a pane of the given size.
     #[track_caller]
     pub fn start(cols: u16, rows: u16, command: &[&str]) -> Self {
         Self::options(cols, rows).start(command)
     }
 
-    /// As [`Tmux::start`], with something said otherwise.
-    pub fn options(cols: u16, rows: u16) -> Options {
-        Options { cols, rows, history: 2_000, directory: None, inherit: true, env: Vec::new() }
+    /// Returns options for starting a pane.
+    pub fn options(cols: u16, rows: u16) -> TmuxOptions {
+        TmuxOptions { cols, rows, history: 2_000, directory: None, inherit: true, env: Vec::new() }
     }
 
-    /// The rows of the visible screen from top to bottom, each padded with blanks to the width.
+    /// Returns the rows of the visible screen from top to bottom, padded with blanks to the width.
     #[track_caller]
     pub fn capture(&self) -> Vec<String> {
         let captured = drawn(&self.expect(&["capture-pane", "-p", "-e"]));
@@ -130,10 +130,10 @@ impl Tmux {
         rows
     }
 
-    /// The rows that have scrolled out of the screen, oldest first, padded as in [`Tmux::capture`].
+    /// Returns the rows that have scrolled off the screen, oldest first, padded as in [`Tmux::capture`].
     #[track_caller]
     pub fn history(&self) -> Vec<String> {
-        // With nothing scrolled out, tmux would give the first row of the screen.
+        // Without scrollback, tmux would return the first row of the screen.
         if self.format("#{history_size}") == "0" {
             return Vec::new();
         }
@@ -141,8 +141,8 @@ impl Tmux {
         captured.lines().map(|row| self.padded(row)).collect()
     }
 
-    /// Column and row of the cursor, from zero. Behind a full row it stands in the last column, where a person sees it;
-    /// tmux itself counts one further.
+    /// Returns column and row of the cursor, from zero. After a full row it is in the last column, where the user sees
+    /// it; tmux itself reports the column after that.
     #[track_caller]
     pub fn cursor(&self) -> (u16, u16) {
         self.cursor_and_visibility().0
@@ -156,13 +156,13 @@ impl Tmux {
         ((x.min(self.cols.saturating_sub(1)), y), visible == 1)
     }
 
-    /// What a tmux format says of the pane, for example `#{pane_title}`.
+    /// Expands a tmux format for the pane, for example `#{pane_title}`.
     #[track_caller]
     pub fn format(&self, format: &str) -> String {
         self.expect(&["display-message", "-p", format])
     }
 
-    /// Presses keys by their tmux names, for example `["C-c", "Enter"]`.
+    /// Presses keys given by their tmux names, for example `["C-c", "Enter"]`.
     #[track_caller]
     pub fn send_keys(&self, keys: &[&str]) {
         let mut args = vec!["send-keys".to_owned(), "--".to_owned()];
@@ -170,51 +170,52 @@ impl Tmux {
         self.expect(&args);
     }
 
-    /// Types text as it stands.
+    /// Types text unchanged.
     #[track_caller]
     pub fn send_text(&self, text: &str) {
         self.expect(&["send-keys", "-l", "--", &literal(text)]);
     }
 
-    /// Gives the pane another size.
+    /// Resizes the pane.
     #[track_caller]
     pub fn resize(&mut self, cols: u16, rows: u16) {
         self.expect(&["resize-window", "-x", &cols.to_string(), "-y", &rows.to_string()]);
         (self.cols, self.rows) = (cols, rows);
     }
 
-    /// Waits until a row of the screen holds the text, and gives the screen. Panics with the screen when it does not come.
+    /// Waits until a row of the screen contains the text and returns the screen. Panics with the screen after a
+    /// timeout.
     #[track_caller]
     pub fn wait_for(&self, text: &str) -> Vec<String> {
         let mut screen = Vec::new();
-        let seen = before(PATIENCE, || {
+        let seen = wait_until(CONDITION_TIMEOUT, || {
             screen = self.capture();
             screen.iter().any(|row| row.contains(text)).then_some(())
         });
-        assert!(seen.is_some(), "{text:?} does not come up; the screen is\n{}", screen.join("\n"));
+        assert!(seen.is_some(), "{text:?} did not appear; the screen is\n{}", screen.join("\n"));
         screen
     }
 
-    /// True while the program runs.
+    /// True while the program is running.
     pub fn alive(&self) -> bool {
         run(self.command().args(["list-panes"])).is_ok()
     }
 
-    /// Runs a tmux command against this server. The error says what tmux said.
+    /// Runs a tmux command on this server. The error contains the message of tmux.
     pub fn run(&self, args: &[impl AsRef<OsStr>]) -> Result<String, String> {
         run(self.command().args(args))
     }
 
-    /// The command that attaches in control mode, without the panes' output; its caller gives it pipes.
+    /// Returns the command that attaches in control mode without pane output. The caller provides the pipes.
     pub fn control(&self) -> Command {
         let mut command = self.command();
         command.args(["-C", "attach-session", "-f", "no-output"]);
         command
     }
 
-    /// Gives tmux a command; what it says to that.
+    /// Runs a tmux command and returns its output. Panics on failure.
     #[track_caller]
-    pub fn tell(&self, args: &[&str]) -> String {
+    pub fn run_ok(&self, args: &[&str]) -> String {
         self.expect(args)
     }
 
@@ -232,7 +233,7 @@ impl Tmux {
     }
 
     fn padded(&self, row: &str) -> String {
-        // Character by character, as they stand in cells: a string as a whole may be narrower, by its ligatures.
+        // Width is summed by character, as in cells. A string as a whole may be narrower because of ligatures.
         let width: usize = row.chars().filter_map(UnicodeWidthChar::width).sum();
         let missing = usize::from(self.cols).saturating_sub(width);
         format!("{row}{}", " ".repeat(missing))
@@ -241,12 +242,12 @@ impl Tmux {
 
 impl Drop for Tmux {
     fn drop(&mut self) {
-        // The server is gone already when the program has ended.
+        // The server has already ended if the program has ended.
         let _ = self.run(&["kill-server"]);
     }
 }
 
-/// A word that tmux does not take for the end of its command.
+/// Escapes an argument so that tmux does not treat it as the end of its command.
 fn literal(word: &str) -> String {
     match word.strip_suffix(';') {
         Some(rest) => format!("{rest}\\;"),
@@ -254,12 +255,12 @@ fn literal(word: &str) -> String {
     }
 }
 
-/// Runs tmux to its end; gives its stdout, or says what it said.
+/// Runs tmux and returns its stdout, or an error with its stderr.
 fn run(command: &mut Command) -> Result<String, String> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| format!("cannot run tmux: {error}"))?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("{command:?} failed ({}): {}", output.status, said.trim_end()));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{command:?} failed ({}): {}", output.status, stderr.trim_end()));
     }
     let text = String::from_utf8_lossy(&output.stdout);
     Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned())

@@ -1,4 +1,4 @@
-//! A recorded byte stream, shown by tmux exactly as it was recorded: at once, or piece by piece with a look in between.
+//! Replays a recorded byte stream in tmux, at once or in chunks.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -10,10 +10,11 @@ use tempfile::TempDir;
 use super::Tmux;
 use crate::eventually;
 
-/// Raw before the first byte, or the line discipline has its say. The last `cat` swallows what tmux answers to queries.
+/// Switches to raw mode before the first byte, so that the line discipline does not change the stream. The last `cat`
+/// consumes tmux's responses to queries.
 const REPLAY: &str = r#"stty raw -echo -opost && { cat "$1" & } && exec cat >/dev/null"#;
 
-/// A pane that shows what it is given.
+/// Pane that displays a byte stream.
 pub struct Replay {
     tmux: Tmux,
     pipe: File,
@@ -22,26 +23,26 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Shows some more of the stream, to its last byte.
+    /// Displays the next bytes of the stream, and waits until tmux has processed all of them.
     #[track_caller]
     pub fn show(&mut self, bytes: &[u8]) {
-        // The title comes through the same pipe behind the last byte, and is read where it does not touch the grid. The
-        // string terminator before it closes what the bytes may have left open; by itself it shows nothing.
+        // The title is sent through the same pipe after the last byte, and does not affect the grid. The string
+        // terminator before it closes sequences that the bytes may have left open; on its own it has no effect.
         self.pieces += 1;
         let shown = format!("wh-testkit: piece {} is shown", self.pieces);
         let marked = [bytes, format!("\x1b\\\x1b]2;{shown}\x1b\\").as_bytes()].concat();
-        self.pipe.write_all(&marked).expect("the pane reads what it is given");
+        self.pipe.write_all(&marked).expect("the pane reads the stream");
         eventually("tmux shows the stream to its end", || (self.tmux.format("#{pane_title}") == shown).then_some(()));
     }
 
-    /// The pane.
+    /// Returns the pane.
     pub fn tmux(&self) -> &Tmux {
         &self.tmux
     }
 }
 
 impl Tmux {
-    /// A pane of that size, for a stream that is shown piece by piece.
+    /// Starts a pane of the given size for a stream in pieces.
     #[track_caller]
     pub fn replay(cols: u16, rows: u16) -> Replay {
         let directory = tempfile::tempdir().expect("a directory for the pipe");
@@ -49,12 +50,12 @@ impl Tmux {
         mkfifo(&path, Mode::S_IRUSR | Mode::S_IWUSR).expect("a pipe for the stream");
         let name = path.to_str().expect("the temp directory has a plain name");
         let tmux = Self::start(cols, rows, &["sh", "-c", REPLAY, "replay", name]);
-        // For both, so that it opens whether or not the pane has opened its end.
+        // Opened for both reading and writing, so that opening does not wait for the pane.
         let pipe = OpenOptions::new().read(true).write(true).open(&path).expect("the pipe opens");
         Replay { tmux, pipe, pieces: 0, _directory: directory }
     }
 
-    /// Shows a recorded stream in a pane of that size, to its last byte.
+    /// Displays a complete recorded stream in a pane of the given size.
     #[track_caller]
     pub fn cat(bytes: &[u8], cols: u16, rows: u16) -> Self {
         let mut replay = Self::replay(cols, rows);

@@ -1,4 +1,4 @@
-//! The same program or agent as a session of a daemon, so that tests of a single run can be run on it too.
+//! Runs a program or agent as a session of a daemon, so that tests of a single run also cover sessions.
 
 use std::fs;
 use std::path::Path;
@@ -6,15 +6,15 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::{Options, Wh};
-use crate::http::Request;
-use crate::output::Output;
+use super::{Wh, WhOptions};
+use crate::http::TestRequest;
+use crate::output::PipeOutput;
 use crate::{deadline, process};
 
-/// Set to 1, a [`Wh`] is a session of a daemon of its own in the place of a single run.
-pub const IN_DAEMON: &str = "WH_TEST_IN_DAEMON";
+/// Environment variable: if set to 1, a [`Wh`] is a session of a new daemon instead of a single run.
+pub const IN_DAEMON_VARIABLE: &str = "WH_TEST_IN_DAEMON";
 
-/// The session below whose path requests go, and the token that they carry.
+/// Path prefix and token for requests to the session.
 #[derive(Debug)]
 pub(super) struct DaemonSession {
     prefix: String,
@@ -26,24 +26,24 @@ impl DaemonSession {
         &self.prefix
     }
 
-    /// Writes a file for `curl` with the token.
+    /// Writes a configuration file for `curl` with the token.
     pub fn write_curlrc(&self, folder: &Path) {
         let line = format!("header = \"Authorization: Bearer {}\"\n", self.token);
         fs::write(folder.join(".curlrc"), line).expect("a file for curl");
     }
 
-    pub fn address(&self, request: &Request) -> Request {
-        request.clone().below(&self.prefix).header("Authorization", &format!("Bearer {}", self.token))
+    pub fn address(&self, request: &TestRequest) -> TestRequest {
+        request.clone().with_prefix(&self.prefix).header("Authorization", &format!("Bearer {}", self.token))
     }
 }
 
-/// True if tests are to run on sessions of daemons.
+/// True if tests should use sessions of daemons.
 pub(super) fn wanted() -> bool {
-    std::env::var_os(IN_DAEMON).is_some_and(|value| value == "1")
+    std::env::var_os(IN_DAEMON_VARIABLE).is_some_and(|value| value == "1")
 }
 
-impl Options {
-    /// Starts a daemon, and the program or agent of these arguments as a session of it.
+impl WhOptions {
+    /// Starts a daemon and the program or agent as a session of it.
     #[track_caller]
     pub(super) fn start_in_daemon(self, args: &[&str]) -> Wh {
         let runtime = tempfile::tempdir().expect("a directory for the runtime files of wh");
@@ -55,8 +55,8 @@ impl Options {
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = process::with_default_signals(&mut command).spawn().expect("wh starts");
-        let (stdout, _) = Output::drain(child.stdout.take().expect("stdout is piped"), |_| {});
-        let (stderr, _) = Output::drain(child.stderr.take().expect("stderr is piped"), |_| {});
+        let (stdout, _) = PipeOutput::drain(child.stdout.take().expect("stdout is piped"), |_| {});
+        let (stderr, _) = PipeOutput::drain(child.stderr.take().expect("stderr is piped"), |_| {});
         let folder = runtime.path().join("wheelhouse");
         let file = deadline::eventually("the daemon is ready", || {
             let file: Value = serde_json::from_str(&fs::read_to_string(folder.join("daemon.json")).ok()?).ok()?;
@@ -77,7 +77,7 @@ fn token(folder: &Path) -> std::path::PathBuf {
 }
 
 #[track_caller]
-fn create(wh: &Wh, options: &Options, args: &[&str]) -> String {
+fn create(wh: &Wh, options: &WhOptions, args: &[&str]) -> String {
     let words: Vec<&str> = args.iter().copied().skip_while(|word| *word == "--").collect();
     let mut environment: serde_json::Map<String, Value> =
         std::env::vars().map(|(name, value)| (name, Value::from(value))).collect();

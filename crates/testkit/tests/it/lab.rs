@@ -1,12 +1,12 @@
-//! The real CLIs against the scripted model: what proves the model.
+//! The real CLIs against the scripted model.
 
 use std::panic::catch_unwind;
 use std::process::Command;
 
-use wh_testkit::deadline::before;
-use wh_testkit::{Lab, PATIENCE, Tmux};
+use wh_testkit::deadline::wait_until;
+use wh_testkit::{CONDITION_TIMEOUT, Lab, Tmux};
 
-/// Runs a CLI to its end and gives what it printed.
+/// Runs a CLI and returns its stdout.
 fn stdout(command: &mut Command) -> String {
     let output = command.output().expect("the CLI starts");
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -52,27 +52,27 @@ fn nothing_of_the_users_environment_gets_in() {
 }
 
 #[test]
-fn a_name_that_no_test_has_is_a_failure() {
+fn an_unknown_test_name_is_a_failure() {
     if Lab::available().is_err() {
         return;
     }
     let panic = catch_unwind(|| Lab::inside("lab::misspelt", |_| {})).unwrap_err();
     let message = panic.downcast_ref::<String>().expect("a panic has a message");
-    assert!(message.contains("no test ran inside the lab as \"lab::misspelt\""), "{message}");
+    assert!(message.contains("no test named \"lab::misspelt\" ran inside the lab"), "{message}");
 }
 
-/// Starts a CLI on a terminal, waits for its composer, and has one turn with it.
+/// Starts a CLI in a terminal, waits for its prompt and runs one turn.
 fn chat(lab: &Lab, cli: &str, composer: &str) {
     let options = Tmux::options(100, 30).environment(lab.env()).directory(&lab.project);
     let tmux = options.start(&[cli]);
     tmux.wait_for(composer);
     tmux.send_text("hello there");
     tmux.wait_for("hello there");
-    // Gemini CLI drops an Enter that comes between showing a text and knowing of it; on an empty composer Enter is nothing.
+    // Gemini CLI drops an Enter that follows the text too quickly. An Enter on an empty prompt has no effect.
     let answered = (0..10).any(|_| {
         tmux.send_keys(&["Enter"]);
         let echo = || tmux.capture().iter().any(|row| row.contains("echo: hello there")).then_some(());
-        before(PATIENCE / 10, echo).is_some()
+        wait_until(CONDITION_TIMEOUT / 10, echo).is_some()
     });
     assert!(answered, "no answer; the screen is\n{}", tmux.capture().join("\n"));
     assert_eq!(lab.model.prompts(), ["hello there"]);

@@ -1,18 +1,18 @@
-//! The scripted model, asked as the three vendors' clients ask.
+//! The scripted model with requests of the three vendors' clients.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 
 use serde_json::{Value, json};
 use wh_testkit::Model;
-use wh_testkit::http::{Request, Response};
+use wh_testkit::http::{Response, TestRequest};
 use wh_testkit::model::StreamEnd;
 
 fn post(model: &Model, path: &str, body: &Value) -> Response {
-    Request::post_json(path, body).send(model.port()).expect("the model answers")
+    TestRequest::post_json(path, body).send(model.port()).expect("the model answers")
 }
 
-/// The JSON after each `data: ` of an event stream.
+/// Returns the JSON data of each event of a stream.
 fn events(response: &Response) -> Vec<Value> {
     assert_eq!(response.header("content-type"), Some("text/event-stream"), "{}", response.text());
     let text = response.text();
@@ -20,7 +20,7 @@ fn events(response: &Response) -> Vec<Value> {
     data.map(|data| serde_json::from_str(data).expect("an event is JSON")).collect()
 }
 
-/// All strings at a JSON pointer, in one.
+/// Concatenates all strings at a JSON pointer.
 fn joined(events: &[Value], pointer: &str) -> String {
     events.iter().filter_map(|event| event.pointer(pointer)?.as_str()).collect()
 }
@@ -156,7 +156,7 @@ mod openai {
     #[test]
     fn a_compressed_body_is_refused_with_a_reason() {
         let model = Model::start();
-        let request = Request::post("/v1/responses", [0x28, 0xb5, 0x2f, 0xfd]).header("Content-Encoding", "zstd");
+        let request = TestRequest::post("/v1/responses", [0x28, 0xb5, 0x2f, 0xfd]).header("Content-Encoding", "zstd");
         let response = request.send(model.port()).unwrap();
         assert_eq!(response.status, 415);
         assert!(response.text().contains("reads no zstd"), "{}", response.text());
@@ -166,7 +166,7 @@ mod openai {
     #[test]
     fn a_chunked_body_is_read() {
         let model = Model::start();
-        let request = Request::post("/v1/responses", asked("hi").to_string()).chunked();
+        let request = TestRequest::post("/v1/responses", asked("hi").to_string()).chunked();
         let events = events(&request.send(model.port()).unwrap());
         assert_eq!(joined(&events, "/delta"), "echo: hi");
     }
@@ -209,28 +209,28 @@ mod gemini {
 }
 
 #[test]
-fn everything_else_gets_something_sane() {
+fn other_requests_get_a_valid_response() {
     let model = Model::start();
     let port = model.port();
-    assert_eq!(Request::new("HEAD", "/").send(port).unwrap().status, 200);
-    let list = Request::get("/v1/models").send(port).unwrap().json();
+    assert_eq!(TestRequest::new("HEAD", "/").send(port).unwrap().status, 200);
+    let list = TestRequest::get("/v1/models").send(port).unwrap().json();
     assert_eq!(list, json!({"data": [], "models": []}));
     assert_eq!(post(&model, "/api/event_logging", &json!([])).json(), json!({"ok": true}));
     assert_eq!(model.requests().len(), 3);
 }
 
 #[test]
-fn a_model_ends_while_it_still_speaks() {
+fn a_model_stops_during_an_answer() {
     let model = Model::start();
     let body = json!({"stream": true, "messages": [{"role": "user", "content": "slow: 100000"}]});
     let port = model.port();
-    let client = std::thread::spawn(move || Request::post_json("/v1/messages", &body).send(port));
+    let client = std::thread::spawn(move || TestRequest::post_json("/v1/messages", &body).send(port));
     wh_testkit::eventually("the request is in", || model.requests().pop());
     drop(model);
     assert!(client.join().unwrap().is_err(), "the stream was cut");
 }
 
-/// The first bytes of a streamed answer, and the connection that the rest comes on.
+/// Reads the first bytes of a streamed answer and returns the open connection.
 fn begun(model: &Model, path: &str, body: &Value) -> TcpStream {
     let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, model.port())).unwrap();
     let body = body.to_string();

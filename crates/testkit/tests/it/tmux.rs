@@ -1,4 +1,4 @@
-//! tmux as the second opinion.
+//! tmux as the reference terminal.
 
 use wh_testkit::{Tmux, eventually};
 

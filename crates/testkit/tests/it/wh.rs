@@ -1,13 +1,13 @@
-//! The driver of wh, against a stand-in that announces a port and waits.
+//! [`Wh`] with a script in place of the wh binary.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use nix::sys::signal::Signal;
-use wh_testkit::{Model, PATIENCE, Wh, process};
+use wh_testkit::{CONDITION_TIMEOUT, Model, Wh, process};
 
-/// A program that says what wh would, of a port where something else listens, and then does `rest`.
+/// Writes a script that announces a port like wh and then runs `rest`.
 fn stand_in(directory: &tempfile::TempDir, rest: &str) -> PathBuf {
     let path = directory.path().join("wh");
     let script = format!(
@@ -48,11 +48,11 @@ fn a_signal_reaches_wh_and_its_exit_is_seen() {
     wh_testkit::eventually("the trap is set", || wh.stdout().contains("ready").then_some(()));
     assert!(wh.stderr().contains("run --control-port 9 --linger 0 in"), "{}", wh.stderr());
     wh.signal(Signal::SIGINT);
-    assert_eq!(wh.wait_exit(PATIENCE).code(), Some(7));
+    assert_eq!(wh.wait_exit(CONDITION_TIMEOUT).code(), Some(7));
 }
 
 #[test]
-fn an_environment_can_be_all_there_is() {
+fn an_environment_can_be_replaced() {
     let directory = tempfile::tempdir().unwrap();
     let bin = stand_in(&directory, "env; exec sleep 600");
     let env = [("PORT", "1"), ("PATH", "/usr/bin:/bin")].map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -62,7 +62,7 @@ fn an_environment_can_be_all_there_is() {
 }
 
 #[test]
-#[should_panic(expected = "wh ended before its control plane came up: exit status: 3")]
+#[should_panic(expected = "wh ended before its control port opened: exit status: 3")]
 fn a_wh_that_does_not_start_is_a_failure() {
     let directory = tempfile::tempdir().unwrap();
     let bin = directory.path().join("wh");

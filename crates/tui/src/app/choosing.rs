@@ -1,41 +1,40 @@
-//! What is chosen from lists: the agent that chat goes to, its model, its mode, a conversation that it keeps. What there is
-//! to choose from is the space's; the agents themselves are asked only when a list of them is opened.
+//! Lists to choose from: agents, models, modes and saved conversations. Models and modes come from the mirrored state.
+//! Agents and conversations are queried from the space when their list is opened.
 
 use std::time::SystemTime;
 
 use wh_core::input::Gesture;
 use wh_core::slash::PaneName;
-use wh_core::space::command::{Command, Refusal, Setting, Target};
-use wh_core::space::event::{Activity, Role};
-use wh_core::space::extent::Piece;
+use wh_core::space::command::{ConversationCommand, Setting, SpaceRefusal, TargetCommand};
+use wh_core::space::event::{Activity, ParticipantRole};
+use wh_core::space::extent::TextPiece;
 use wh_core::space::harness::Named;
 use wh_core::space::roster::{AgentCard, ConversationCard, LoginState};
 use wh_core::space::state::{Participant, State};
 use wh_core::space::{ItemId, ParticipantId};
 
-use super::{Act, App, Request};
-use crate::picker::{Picked, Picker, Row};
+use super::{App, AppEffect, SentCommand};
+use crate::picker::{Picker, PickerOutcome, PickerRow};
 
-/// A list that a person chooses from.
+/// Kind of list that the user chooses from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pick {
+pub(crate) enum PickerKind {
     /// The agent that chat goes to.
     Agent,
-    /// The model of the agent that chat goes to.
+    /// The model of that agent.
     Model,
-    /// Its mode.
+    /// The mode of that agent.
     Mode,
-    /// A conversation that it keeps, to go on with.
+    /// A saved conversation of that agent, to resume.
     Conversation,
 }
 
-impl Pick {
+impl PickerKind {
     pub(crate) const AGENTS: PaneName = PaneName("agents");
     pub(crate) const MODELS: PaneName = PaneName("models");
     pub(crate) const MODES: PaneName = PaneName("modes");
     pub(crate) const CONVERSATIONS: PaneName = PaneName("conversations");
 
-    /// The list with this name.
     pub(crate) fn named(name: PaneName) -> Option<Self> {
         match name {
             Self::AGENTS => Some(Self::Agent),
@@ -47,54 +46,54 @@ impl Pick {
     }
 }
 
-/// The list that is open.
+/// The open list.
 #[derive(Debug)]
-pub(crate) struct Choosing {
-    of: Pick,
-    /// Whose models, modes or conversations these are.
-    whose: Option<ParticipantId>,
+pub(crate) struct OpenPicker {
+    of: PickerKind,
+    /// Agent whose models, modes or conversations are listed; `None` in the list of agents.
+    owner: Option<ParticipantId>,
     pub(crate) picker: Picker,
     conversations: Vec<ConversationCard>,
-    /// Who chose this once more means it.
+    /// Agent that was chosen despite a warning. Choosing it again starts it.
     warned: Option<String>,
 }
 
-/// What is asked of the agents themselves, and may take seconds.
+/// Query to the space that may take seconds, so frames do not wait for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Look {
-    /// Which agents there are.
+pub(crate) enum BackgroundQuery {
+    /// Lists the available agents.
     Agents,
-    /// Which conversations this one keeps.
+    /// Lists the saved conversations of this agent.
     Conversations(String),
-    /// Have this one take part, and go on with a conversation if one is named.
+    /// Starts this agent and adds it to the space, resuming a conversation if one is named.
     Invite(String, Option<String>),
-    /// Read an item from this byte on.
-    Part(ItemId, u64),
+    /// Reads an item, beginning at this byte.
+    ItemPart(ItemId, u64),
 }
 
-/// What came of it.
+/// Result of a [`BackgroundQuery`].
 #[derive(Debug)]
-pub(crate) enum Looked {
+pub(crate) enum BackgroundAnswer {
     Agents(Vec<AgentCard>),
-    Conversations(String, Result<Vec<ConversationCard>, Refusal>),
-    Invited(String, Result<(), Refusal>),
-    Part(ItemId, u64, Result<Piece, String>),
+    Conversations(String, Result<Vec<ConversationCard>, SpaceRefusal>),
+    Invited(String, Result<(), SpaceRefusal>),
+    ItemPart(ItemId, u64, Result<TextPiece, String>),
 }
 
-/// What is remembered from one list to the next.
+/// State of the lists to choose from, including data that outlives a single list.
 #[derive(Debug, Default)]
-pub(crate) struct Choices {
-    open: Option<Choosing>,
-    /// The agents, as they were found last.
+pub(crate) struct PickerState {
+    open: Option<OpenPicker>,
+    /// The agents, as last listed.
     cards: Vec<AgentCard>,
-    /// Those that are being started.
+    /// Agents that are being started.
     inviting: Vec<String>,
-    /// The mode that was asked for by key, of whom, and the one that it had then.
+    /// Last mode requested by key: the agent, its mode at that time, and the requested mode.
     cycled: Option<(ParticipantId, Option<String>, String)>,
 }
 
-impl Choices {
-    /// Those that are being started.
+impl PickerState {
+    /// Agents that are being started.
     pub(crate) fn inviting(&self) -> &[String] {
         &self.inviting
     }
@@ -109,86 +108,87 @@ impl Choices {
 }
 
 impl App {
-    /// The list that is open, and what it is called.
+    /// The open list and its title.
     pub(crate) fn picker(&self) -> Option<(String, &Picker)> {
         let open = self.choices.open.as_ref()?;
-        let whose = open.whose.as_ref().map(ToString::to_string).unwrap_or_default();
+        let owner = open.owner.as_ref().map(ToString::to_string).unwrap_or_default();
         let title = match open.of {
-            Pick::Agent => "Agents".to_owned(),
-            Pick::Model => format!("Models of {whose}"),
-            Pick::Mode => format!("Modes of {whose}"),
-            Pick::Conversation => format!("Conversations of {whose}"),
+            PickerKind::Agent => "Agents".to_owned(),
+            PickerKind::Model => format!("Models of {owner}"),
+            PickerKind::Mode => format!("Modes of {owner}"),
+            PickerKind::Conversation => format!("Conversations of {owner}"),
         };
         Some((title, &open.picker))
     }
 
-    /// Opens a list, or closes it if it is the one that is open.
-    pub(crate) fn pick(&mut self, of: Pick, state: &State, now: SystemTime) -> Vec<Act> {
+    /// Opens a list, or closes it if it is open.
+    pub(crate) fn toggle_picker(&mut self, of: PickerKind, state: &State, now: SystemTime) -> Vec<AppEffect> {
         self.keys = None;
         if self.choices.open.take().is_some_and(|open| open.of == of) {
             return Vec::new();
         }
-        let mut open = Choosing { of, whose: None, picker: Picker::default(), conversations: vec![], warned: None };
-        let mut acts = Vec::new();
-        if of == Pick::Agent {
-            open.picker.looking = true;
-            acts.push(Act::Look(Look::Agents));
+        let mut open = OpenPicker { of, owner: None, picker: Picker::default(), conversations: vec![], warned: None };
+        let mut effects = Vec::new();
+        if of == PickerKind::Agent {
+            open.picker.loading = true;
+            effects.push(AppEffect::Query(BackgroundQuery::Agents));
         } else {
-            let whose = match addressed(state) {
+            let owner = match addressed(state) {
                 Ok((id, _)) => id.clone(),
                 Err(problem) => {
                     self.warn(problem, now);
-                    return acts;
+                    return effects;
                 }
             };
-            if of == Pick::Conversation {
-                open.picker.looking = true;
-                acts.push(Act::Look(Look::Conversations(whose.to_string())));
+            if of == PickerKind::Conversation {
+                open.picker.loading = true;
+                effects.push(AppEffect::Query(BackgroundQuery::Conversations(owner.to_string())));
             }
-            open.whose = Some(whose);
+            open.owner = Some(owner);
         }
         self.choices.open = Some(open);
-        self.settle_picker(state, now);
-        let empty = self.choices.open.as_ref().is_some_and(|open| open.picker.len() == 0 && !open.picker.looking);
+        self.refresh_picker(state, now);
+        let empty = self.choices.open.as_ref().is_some_and(|open| open.picker.len() == 0 && !open.picker.loading);
         if empty {
             self.choices.open = None;
-            let what = if of == Pick::Model { "models" } else { "modes" };
+            let what = if of == PickerKind::Model { "models" } else { "modes" };
             self.warn(format!("There are no {what} to choose from"), now);
         }
-        acts
+        effects
     }
 
-    /// Whether there is one agent that has models or modes to choose from. If not, the space says why.
-    pub(super) fn offers(&self, of: Pick, state: &State) -> bool {
+    /// True if a single agent is addressed and has models or modes to choose from. If not, the command is sent to the
+    /// space, which reports the reason.
+    pub(super) fn has_choices(&self, of: PickerKind, state: &State) -> bool {
         addressed(state).is_ok_and(|(_, one)| match of {
-            Pick::Model => !one.capabilities.models.is_empty(),
-            Pick::Mode => !one.capabilities.modes.is_empty(),
-            Pick::Agent | Pick::Conversation => true,
+            PickerKind::Model => !one.capabilities.models.is_empty(),
+            PickerKind::Mode => !one.capabilities.modes.is_empty(),
+            PickerKind::Agent | PickerKind::Conversation => true,
         })
     }
 
-    /// Lists what there is now.
-    pub(crate) fn settle_picker(&mut self, state: &State, now: SystemTime) {
+    /// Refreshes the rows of the open list.
+    pub(crate) fn refresh_picker(&mut self, state: &State, now: SystemTime) {
         let Some(open) = &mut self.choices.open else { return };
-        let of_whose = open.whose.as_ref().and_then(|id| state.participants.get(id));
+        let of_whose = open.owner.as_ref().and_then(|id| state.participants.get(id));
         let rows = match (open.of, of_whose) {
-            (Pick::Agent, _) => agents(&self.choices.cards, state),
-            (Pick::Model, Some(one)) => named(&one.capabilities.models, one.capabilities.model.as_deref()),
-            (Pick::Mode, Some(one)) => named(&one.capabilities.modes, one.capabilities.mode.as_deref()),
-            (Pick::Conversation, _) => conversations(&open.conversations, &self.options.directory, now),
-            (Pick::Model | Pick::Mode, None) => Vec::new(),
+            (PickerKind::Agent, _) => agents(&self.choices.cards, state),
+            (PickerKind::Model, Some(one)) => named(&one.capabilities.models, one.capabilities.model.as_deref()),
+            (PickerKind::Mode, Some(one)) => named(&one.capabilities.modes, one.capabilities.mode.as_deref()),
+            (PickerKind::Conversation, _) => conversations(&open.conversations, &self.options.directory, now),
+            (PickerKind::Model | PickerKind::Mode, None) => Vec::new(),
         };
-        open.picker.put(rows);
+        open.picker.set_rows(rows);
     }
 
-    pub(crate) fn in_picker(&mut self, gesture: &Gesture, state: &State) -> Vec<Act> {
+    pub(crate) fn picker_gesture(&mut self, gesture: &Gesture, state: &State) -> Vec<AppEffect> {
         let Some(open) = &mut self.choices.open else { return Vec::new() };
         let picked = open.picker.handle(gesture);
         self.picked(picked, state)
     }
 
-    /// A row was clicked.
-    pub(crate) fn click_row(&mut self, place: usize, state: &State) -> Vec<Act> {
+    /// Handles a click on a row.
+    pub(crate) fn click_row(&mut self, place: usize, state: &State) -> Vec<AppEffect> {
         let Some(open) = &mut self.choices.open else { return Vec::new() };
         let picked = open.picker.choose(place);
         self.picked(picked, state)
@@ -200,113 +200,127 @@ impl App {
         }
     }
 
-    fn picked(&mut self, picked: Picked, state: &State) -> Vec<Act> {
-        let Picked::Chosen(key) = picked else { return Vec::new() };
+    fn picked(&mut self, picked: PickerOutcome, state: &State) -> Vec<AppEffect> {
+        let PickerOutcome::Chosen(key) = picked else { return Vec::new() };
         let Some(mut open) = self.choices.open.take() else { return Vec::new() };
-        let set = |setting: Setting| match &open.whose {
-            Some(whose) => vec![ask(Command::Set(whose.clone(), setting))],
+        let set = |setting: Setting| match &open.owner {
+            Some(owner) => vec![ask(ConversationCommand::Set(owner.clone(), setting))],
             None => Vec::new(),
         };
         match open.of {
-            Pick::Model => set(Setting::Model(key)),
-            Pick::Mode => set(Setting::Mode(key)),
-            Pick::Agent => {
-                let missing = self.choices.cards.iter().find(|card| card.id == key).and_then(missing);
-                let here = taking_part(state, &key).is_some();
-                // An agent may be wrong about its login, but not about being there.
+            PickerKind::Model => set(Setting::Model(key)),
+            PickerKind::Mode => set(Setting::Mode(key)),
+            PickerKind::Agent => {
+                let missing = self.choices.cards.iter().find(|card| card.id == key).and_then(missing_requirement);
+                let here = joined_agent(state, &key).is_some();
+                // An agent's login state may be reported wrongly, but not whether it is installed.
                 let insists = open.warned.as_deref() == Some(&key);
                 let absent = |card: &AgentCard| card.id == key && !card.installed;
                 let absent = self.choices.cards.iter().any(absent);
                 if let Some(missing) = missing.filter(|_| !here && (absent || !insists)) {
-                    let again = if absent { "" } else { "\nEnter again starts it all the same." };
+                    let again = if absent {
+                        ""
+                    } else {
+                        "
+                    Press Enter again to start it anyway."
+                    };
                     open.picker.problem = Some(format!("{missing}{again}"));
                     open.warned = Some(key);
                     self.choices.open = Some(open);
                     return Vec::new();
                 }
-                self.bring(key, state)
+                self.select_agent(key, state)
             }
-            Pick::Conversation => {
-                let Some(whose) = open.whose.clone() else { return Vec::new() };
-                if state.participants.get(&whose).is_some_and(Participant::is_busy) {
-                    let busy = format!("{whose} is at work. Interrupt it (Esc) or wait, then choose again.");
+            PickerKind::Conversation => {
+                let Some(owner) = open.owner.clone() else { return Vec::new() };
+                if state.participants.get(&owner).is_some_and(Participant::is_busy) {
+                    let busy = format!("{owner} is busy. Interrupt it (Esc) or wait, then choose again.");
                     open.picker.problem = Some(busy);
                     self.choices.open = Some(open);
                     return Vec::new();
                 }
-                self.invite(whose.to_string(), Some(key))
+                self.invite(owner.to_string(), Some(key))
             }
         }
     }
 
-    /// Chat goes to this agent, which is started if it does not take part.
-    pub(super) fn bring(&mut self, agent: String, state: &State) -> Vec<Act> {
-        match taking_part(state, &agent) {
-            Some(id) => vec![ask(Command::Target(Target::Only(vec![id.clone()])))],
+    /// Directs chat to this agent, and starts it first if it has not joined.
+    pub(super) fn select_agent(&mut self, agent: String, state: &State) -> Vec<AppEffect> {
+        match joined_agent(state, &agent) {
+            Some(id) => vec![ask(ConversationCommand::Target(TargetCommand::Only(vec![id.clone()])))],
             None => self.invite(agent, None),
         }
     }
 
-    fn invite(&mut self, agent: String, conversation: Option<String>) -> Vec<Act> {
+    fn invite(&mut self, agent: String, conversation: Option<String>) -> Vec<AppEffect> {
         self.choices.inviting.push(agent.clone());
-        vec![Act::Look(Look::Invite(agent, conversation))]
+        vec![AppEffect::Query(BackgroundQuery::Invite(agent, conversation))]
     }
 
-    /// What the agents themselves have said.
-    pub(crate) fn looked(&mut self, looked: Looked, state: &State, now: SystemTime) -> Vec<Act> {
-        let mut acts = Vec::new();
-        match looked {
-            Looked::Agents(cards) => {
+    /// Handles the result of a query.
+    pub(crate) fn on_agent_answer(
+        &mut self,
+        answer: BackgroundAnswer,
+        state: &State,
+        now: SystemTime,
+    ) -> Vec<AppEffect> {
+        let mut effects = Vec::new();
+        match answer {
+            BackgroundAnswer::Agents(cards) => {
                 if !cards.is_empty() {
                     self.choices.cards = cards;
                 }
-                if let Some(open) = self.choices.open.as_mut().filter(|open| open.of == Pick::Agent) {
-                    open.picker.looking = false;
+                if let Some(open) = self.choices.open.as_mut().filter(|open| open.of == PickerKind::Agent) {
+                    open.picker.loading = false;
                 }
             }
-            Looked::Conversations(agent, found) => {
-                let wanted = |open: &&mut Choosing| {
-                    open.of == Pick::Conversation && open.whose.as_ref().is_some_and(|whose| whose.as_str() == agent)
+            BackgroundAnswer::Conversations(agent, found) => {
+                let wanted = |open: &&mut OpenPicker| {
+                    open.of == PickerKind::Conversation
+                        && open.owner.as_ref().is_some_and(|owner| owner.as_str() == agent)
                 };
                 if let Some(open) = self.choices.open.as_mut().filter(wanted) {
-                    open.picker.looking = false;
+                    open.picker.loading = false;
                     match found {
                         Ok(found) => open.conversations = found,
                         Err(refusal) => open.picker.problem = Some(refusal.to_string()),
                     }
                 }
             }
-            Looked::Part(item, offset, came) => self.part_came(&item, offset, came),
-            Looked::Invited(agent, came) => {
+            BackgroundAnswer::ItemPart(item, offset, result) => self.part_loaded(&item, offset, result),
+            BackgroundAnswer::Invited(agent, result) => {
                 if let Some(place) = self.choices.inviting.iter().position(|one| *one == agent) {
                     self.choices.inviting.remove(place);
                 }
-                match came {
-                    Ok(()) => acts.push(ask(Command::Target(Target::Only(vec![agent.as_str().into()])))),
-                    Err(refusal) => acts.extend(self.not_brought(&agent, &refusal, state, now)),
+                match result {
+                    Ok(()) => {
+                        effects.push(ask(ConversationCommand::Target(TargetCommand::Only(vec![agent.as_str().into()]))))
+                    }
+                    Err(refusal) => effects.extend(self.invite_failed(&agent, &refusal, state, now)),
                 }
             }
         }
-        self.settle_picker(state, now);
-        acts
+        self.refresh_picker(state, now);
+        effects
     }
 
-    /// Why an agent did not come is more than a line: it stands in the list of agents, with what can be done about it.
-    fn not_brought(&mut self, agent: &str, refusal: &Refusal, state: &State, now: SystemTime) -> Vec<Act> {
+    /// Reports why an agent could not be started. The reason may be longer than a line, so it is shown in the list of
+    /// agents.
+    fn invite_failed(&mut self, agent: &str, refusal: &SpaceRefusal, state: &State, now: SystemTime) -> Vec<AppEffect> {
         self.warn(format!("{agent}: {refusal}"), now);
         if self.dialog.is_open() || !self.composer.is_empty() || self.choices.is_open() {
             return Vec::new();
         }
-        let acts = self.pick(Pick::Agent, state, now);
+        let effects = self.toggle_picker(PickerKind::Agent, state, now);
         if let Some(open) = &mut self.choices.open {
             open.picker.select(agent);
             open.picker.problem = Some(refusal.to_string());
         }
-        acts
+        effects
     }
 
-    /// The next of the agent's modes, in its order.
-    pub(super) fn cycle_mode(&mut self, state: &State, now: SystemTime) -> Vec<Act> {
+    /// Switches the agent to the next of its modes.
+    pub(super) fn cycle_mode(&mut self, state: &State, now: SystemTime) -> Vec<AppEffect> {
         let (id, one) = match addressed(state) {
             Ok(addressed) => addressed,
             Err(problem) => {
@@ -320,106 +334,112 @@ impl App {
             return Vec::new();
         }
         let has = &one.capabilities.mode;
-        // Who presses twice means the one after, also where the agent has not followed yet or did not want to.
+        // A second press selects the mode after, even if the agent has not switched yet or has refused to.
         let from = match self.choices.cycled.take() {
-            Some((whose, before, asked)) if whose == *id && before == *has => Some(asked),
+            Some((owner, before, asked)) if owner == *id && before == *has => Some(asked),
             _ => has.clone(),
         };
         let place = modes.iter().position(|mode| Some(&mode.id) == from.as_ref());
         let next = &modes[place.map_or(0, |place| (place + 1) % modes.len())].id;
         self.choices.cycled = Some((id.clone(), has.clone(), next.clone()));
-        vec![ask(Command::Set(id.clone(), Setting::Mode(next.clone())))]
+        vec![ask(ConversationCommand::Set(id.clone(), Setting::Mode(next.clone())))]
     }
 }
 
-fn ask(command: Command) -> Act {
-    Act::Ask(Request { command, written: None })
+fn ask(command: ConversationCommand) -> AppEffect {
+    AppEffect::Ask(SentCommand { command, written: None })
 }
 
-/// The one agent that chat goes to.
+/// The single agent that chat goes to, or the reason why there is none.
 pub(crate) fn addressed(state: &State) -> Result<(&ParticipantId, &Participant), String> {
     let targets = state.targets.effective();
     let there = |one: &Participant| !one.session.as_ref().is_some_and(|at| matches!(at.activity, Activity::Gone(_)));
     let agents = state.present().filter(|(id, one)| {
-        one.role == Role::Agent && there(one) && targets.is_none_or(|targets| targets.contains(id))
+        one.role == ParticipantRole::Agent && there(one) && targets.is_none_or(|targets| targets.contains(id))
     });
     let agents: Vec<_> = agents.collect();
     match agents.as_slice() {
         [one] => Ok(*one),
-        [] => Err("Chat goes to no agent: choose one with F6 or /agent".to_owned()),
+        [] => Err("Chat goes to no agent; choose one with F6 or /agent".to_owned()),
         several => {
             let names: Vec<&str> = several.iter().map(|(id, _)| id.as_str()).collect();
-            Err(format!("Chat goes to {}: choose one with F6 or /agent first", names.join(" and ")))
+            Err(format!("Chat goes to {}; choose one with F6 or /agent first", names.join(" and ")))
         }
     }
 }
 
-fn taking_part<'a>(state: &'a State, agent: &str) -> Option<&'a ParticipantId> {
+fn joined_agent<'a>(state: &'a State, agent: &str) -> Option<&'a ParticipantId> {
     let there = |one: &Participant| !one.session.as_ref().is_some_and(|at| matches!(at.activity, Activity::Gone(_)));
-    state.present().find(|(id, one)| id.as_str() == agent && one.role == Role::Agent && there(one)).map(|(id, _)| id)
+    state
+        .present()
+        .find(|(id, one)| id.as_str() == agent && one.role == ParticipantRole::Agent && there(one))
+        .map(|(id, _)| id)
 }
 
-/// What is missing before an agent can be used, and what to do about it.
-fn missing(card: &AgentCard) -> Option<String> {
+/// Reason why an agent cannot be used, with a hint on what to do; `None` if it can.
+fn missing_requirement(card: &AgentCard) -> Option<String> {
     let title = &card.title;
     let hint = card.hint.as_deref().map(|hint| format!(": {hint}")).unwrap_or_default();
     if !card.installed {
         return Some(format!("{title} is not installed{hint}."));
     }
-    (card.login == LoginState::No).then(|| format!("Nobody is logged in with {title}{hint}."))
+    (card.login == LoginState::No).then(|| format!("{title} is not logged in{hint}."))
 }
 
-fn named(list: &[Named], current: Option<&str>) -> Vec<Row> {
-    let row = |one: &Named| Row {
+fn named(list: &[Named], current: Option<&str>) -> Vec<PickerRow> {
+    let row = |one: &Named| PickerRow {
         key: one.id.clone(),
         name: one.id.clone(),
-        about: if one.title == one.id { String::new() } else { one.title.clone() },
+        description: if one.title == one.id { String::new() } else { one.title.clone() },
         current: current == Some(&one.id),
-        aside: if current == Some(&one.id) { "in use".to_owned() } else { String::new() },
-        ..Row::default()
+        status: if current == Some(&one.id) { "in use".to_owned() } else { String::new() },
+        ..PickerRow::default()
     };
     list.iter().map(row).collect()
 }
 
-/// Those that take part, those that could, and those that are missing something.
-fn agents(cards: &[AgentCard], state: &State) -> Vec<Row> {
+/// Rows of the list of agents: first the joined ones, then the available ones, then the unusable ones.
+fn agents(cards: &[AgentCard], state: &State) -> Vec<PickerRow> {
     let targets = state.targets.effective();
-    let mut rows: Vec<(u8, Row)> = Vec::new();
+    let mut rows: Vec<(u8, PickerRow)> = Vec::new();
     let here = |id: &str| {
-        let id = taking_part(state, id)?;
+        let id = joined_agent(state, id)?;
         let activity = state.activity(id).map_or("", Activity::name);
         let current = targets.is_none_or(|targets| targets.contains(id));
         Some((current, activity))
     };
     let mut add = |id: &str, title: &str, card: Option<&AgentCard>| {
-        let mut row = Row { key: id.to_owned(), name: id.to_owned(), about: title.to_owned(), ..Row::default() };
-        let missing = card.and_then(missing);
+        let mut row = PickerRow {
+            key: id.to_owned(),
+            name: id.to_owned(),
+            description: title.to_owned(),
+            ..PickerRow::default()
+        };
+        let missing = card.and_then(missing_requirement);
         let rank = match (here(id), card) {
             (Some((current, activity)), _) => {
                 row.current = current;
-                row.aside =
-                    if current { format!("chat goes here · {activity}") } else { format!("here · {activity}") };
-                "Enter sends what you write to this one alone. The others stay as they are."
-                    .clone_into(&mut row.details);
+                row.status =
+                    if current { format!("chat goes here · {activity}") } else { format!("joined · {activity}") };
+                "Enter: send messages only to this agent.".clone_into(&mut row.details);
                 0
             }
             (None, Some(card)) if missing.is_none() => {
-                row.aside = match &card.login {
+                row.status = match &card.login {
                     LoginState::Yes { .. } => "logged in".to_owned(),
                     LoginState::NotNeeded | LoginState::Unknown | LoginState::No => "installed".to_owned(),
                 };
                 let account = match &card.login {
-                    LoginState::Yes { account: Some(account) } => format!(" As {account}."),
+                    LoginState::Yes { account: Some(account) } => format!(" Logged in as {account}."),
                     _ => String::new(),
                 };
-                row.details =
-                    format!("Enter starts it here, and chat goes to it. The others stay as they are.{account}");
+                row.details = format!("Enter: start this agent and send messages only to it.{account}");
                 1
             }
             (None, card) => {
                 let installed = card.is_some_and(|card| card.installed);
-                row.aside = if installed { "not logged in".to_owned() } else { "not installed".to_owned() };
-                row.faded = true;
+                row.status = if installed { "not logged in".to_owned() } else { "not installed".to_owned() };
+                row.unavailable = true;
                 row.details = missing.unwrap_or_default();
                 if installed { 2 } else { 3 }
             }
@@ -430,8 +450,8 @@ fn agents(cards: &[AgentCard], state: &State) -> Vec<Row> {
         let version = card.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
         add(&card.id, &format!("{}{version}", card.title), Some(card));
     }
-    // Those that take part are known before anybody is asked.
-    for (id, one) in state.present().filter(|(_, one)| one.role == Role::Agent) {
+    // Joined agents are known from the state, before the query is answered.
+    for (id, one) in state.present().filter(|(_, one)| one.role == ParticipantRole::Agent) {
         if !cards.iter().any(|card| card.id == id.as_str()) && one.session.is_some() {
             add(id.as_str(), "", None);
         }
@@ -440,21 +460,21 @@ fn agents(cards: &[AgentCard], state: &State) -> Vec<Row> {
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-fn conversations(cards: &[ConversationCard], directory: &std::path::Path, now: SystemTime) -> Vec<Row> {
+fn conversations(cards: &[ConversationCard], directory: &std::path::Path, now: SystemTime) -> Vec<PickerRow> {
     let row = |card: &ConversationCard| {
         let elsewhere = card.directory.as_ref().filter(|held| held.as_path() != directory);
-        Row {
+        PickerRow {
             key: card.id.clone(),
             name: if card.title.trim().is_empty() { "(untitled)".to_owned() } else { card.title.clone() },
-            aside: card.at.map(|at| age(at, now)).unwrap_or_default(),
-            details: elsewhere.map(|held| format!("Held in {}", held.display())).unwrap_or_default(),
-            ..Row::default()
+            status: card.at.map(|at| age(at, now)).unwrap_or_default(),
+            details: elsewhere.map(|held| format!("Directory: {}", held.display())).unwrap_or_default(),
+            ..PickerRow::default()
         }
     };
     cards.iter().map(row).collect()
 }
 
-/// How long ago, roughly.
+/// Formats a rough age, such as `3 days ago`.
 fn age(at: SystemTime, now: SystemTime) -> String {
     let seconds = now.duration_since(at).unwrap_or_default().as_secs();
     let (count, unit) = match seconds {

@@ -1,18 +1,18 @@
-//! What the composer offers to complete: commands, whom they are for, files.
+//! Completion candidates of the composer: commands, their arguments, and files.
 
 use wh_core::slash::{self, Listing, Source};
-use wh_core::space::event::Role;
+use wh_core::space::event::ParticipantRole;
 use wh_core::space::harness::Named;
 use wh_core::space::state::State;
 
-use super::{Act, App};
+use super::{App, AppEffect};
 use crate::composer::{Candidate, TokenKind};
 
-/// What is known of what could be completed.
+/// Data for completion that does not come from the state.
 #[derive(Debug, Default)]
 pub(super) struct Completions {
     files: Vec<Candidate>,
-    /// A file was being named at the last look.
+    /// A file name was being completed at the last change of the text.
     naming: bool,
 }
 
@@ -23,8 +23,8 @@ impl Completions {
 }
 
 impl App {
-    /// Offers what fits what is being written. The files are listed anew for every name that is begun.
-    pub(super) fn complete(&mut self, state: &State) -> Option<Act> {
+    /// Offers the candidates for the token at the cursor. The files are listed again whenever a file name begins.
+    pub(super) fn complete(&mut self, state: &State) -> Option<AppEffect> {
         let token = self.composer.token();
         let kind = token.as_ref().map(|token| token.kind);
         let began = kind == Some(TokenKind::File) && !self.completions.naming;
@@ -36,7 +36,7 @@ impl App {
             None => self.composer.offer(&[]),
         }
         self.composer.set_ghost(&ghost(&self.composer.text()));
-        began.then_some(Act::ListFiles)
+        began.then_some(AppEffect::ListFiles)
     }
 }
 
@@ -52,14 +52,14 @@ fn commands(state: &State) -> Vec<Candidate> {
     all
 }
 
-/// The name of a command's line without the slash, and its arguments.
+/// Splits a command line into its name without the slash and its arguments.
 fn words(line: &str) -> Option<(&str, Vec<&str>)> {
     let mut words = line.split_whitespace();
     let name = words.next()?.strip_prefix('/')?;
     Some((name, words.collect()))
 }
 
-/// Candidates for the word at the end of a command's line.
+/// Candidates for the last argument of a command line.
 fn arguments(line: &str, state: &State) -> Vec<Candidate> {
     let Some((row, mut words)) = words(line).and_then(|(name, words)| Some((slash::find(name)?, words))) else {
         return Vec::new();
@@ -78,7 +78,7 @@ fn candidates(source: Source, before: Option<&str>, state: &State) -> Vec<Candid
     match source {
         Source::Words(words) => words.iter().map(|word| Candidate::new(*word, "")).collect(),
         Source::Agents => {
-            let agents = state.present().filter(|(_, one)| one.role == Role::Agent);
+            let agents = state.present().filter(|(_, one)| one.role == ParticipantRole::Agent);
             agents.map(|(id, _)| Candidate::new(id.as_str(), "")).collect()
         }
         Source::Models => present().flat_map(|able| named(&able.models)).collect(),
@@ -94,11 +94,11 @@ fn candidates(source: Source, before: Option<&str>, state: &State) -> Vec<Candid
     }
 }
 
-/// The arguments that may still follow in a command's line, as its usage says.
+/// Usage of the arguments that may still follow in a command line, shown dim behind the cursor.
 fn ghost(line: &str) -> String {
     let Some((name, words)) = words(line).filter(|_| !line.contains('\n')) else { return String::new() };
     let Some(row) = slash::find(name) else { return String::new() };
-    // Without a word that tells them apart, forms with a help line each have no common usage.
+    // Forms that are listed separately in the help have no common usage until an argument selects one.
     let form = match (row.forms, row.listing) {
         ([_, _, ..], Listing::Own(_)) if words.is_empty() => None,
         (forms, _) => forms.iter().find(|form| form.fits(&words)),
@@ -114,12 +114,12 @@ fn ghost(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use wh_core::space::event::Event;
+    use wh_core::space::event::SpaceEvent;
 
     use super::*;
 
     #[test]
-    fn a_ghost_says_what_may_follow() {
+    fn a_ghost_shows_the_remaining_arguments() {
         for (line, expected) in [
             ("/pause", " PARTICIPANT [SECONDS] [REASON]"),
             ("/pause ", "PARTICIPANT [SECONDS] [REASON]"),
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn arguments_complete_as_their_row_says() {
         let mut state = State::new("test", "me".into());
-        let joined = Event::Joined("demo".into(), Role::Agent);
+        let joined = SpaceEvent::Joined("demo".into(), ParticipantRole::Agent);
         state.apply(&joined, std::time::SystemTime::UNIX_EPOCH);
         let offered = |line: &str| -> Vec<String> {
             arguments(line, &state).into_iter().map(|candidate| candidate.value).collect()

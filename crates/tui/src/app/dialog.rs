@@ -1,5 +1,5 @@
-//! The question that is being asked, and how far its answer is. The questions themselves are the space's: the oldest that
-//! is open and not answered from here is shown.
+//! Dialog of the open question and the progress of its answer. It shows the oldest question of the space that is open
+//! and has not been answered here.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,96 +12,95 @@ use wh_core::space::question::{Answer, Meaning, Question};
 use wh_core::space::state::State;
 use wh_core::terminal::Size;
 
-use super::reading::Reading;
+use super::reading::ReadProgress;
 use super::time_left;
-use crate::composer::{Composer, Outcome};
-use crate::panes::Text;
+use crate::composer::{Composer, ComposerOutcome};
+use crate::panes::QuestionText;
 
-/// Whoever is writing when a question comes goes on writing until they pause for so long: no answer by accident.
-pub(super) const PAUSE: Duration = Duration::from_millis(500);
+/// Pause in typing after which input goes to a new question instead of the draft. Prevents accidental answers.
+pub(super) const TYPING_GRACE: Duration = Duration::from_millis(500);
 
-const HOW: &str = "Choose by number, or with ↑ ↓ and Enter; Esc interrupts";
+const CHOOSE_HINT: &str = "Choose by number, or with ↑ ↓ and Enter; Esc interrupts";
 
-/// Hint for a gesture that means nothing in the second confirmation.
-const HOW_TO_CONFIRM: &str = "Choose by number, or with ↑ ↓ and Enter; Esc goes back";
+/// Hint for a gesture without a meaning in the second confirmation.
+const CONFIRM_HINT: &str = "Choose by number, or with ↑ ↓ and Enter; Esc goes back";
 
 /// Hint for a granting answer given before the end was shown.
-const UNREAD: &str = "Read to the end first: End jumps there, Ctrl+O opens the whole";
+const UNREAD_HINT: &str = "Scroll to the end first: End jumps there, Ctrl+O opens the full text";
 
-/// Entries of the second confirmation. Granting is the last, and none is highlighted at first.
-pub(crate) const CONFIRMATIONS: [&str; 3] = ["Back", "Open the whole", "Grant without having seen the rest"];
+/// Entries of the second confirmation. The last one grants, and none is preselected.
+pub(crate) const CONFIRMATIONS: [&str; 3] = ["Back", "Open the full text", "Allow without seeing the rest"];
 
-/// What came of a gesture.
+/// Outcome of a gesture.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Did {
-    /// It is not for the dialog.
+pub(crate) enum DialogOutcome {
+    /// The gesture is not for the dialog.
     Nothing,
-    /// Something is selected or written otherwise.
+    /// The selection or the text changed.
     Changed,
-    /// This is the answer.
+    /// The question is answered.
     Answer(ItemId, Answer),
-    /// A second confirmation is needed.
+    /// A second confirmation is required.
     Confirm,
-    /// The whole of this question is to be opened.
+    /// The full text of this question must be opened.
     Open(ItemId),
-    /// It means nothing here, and the person should know what does.
+    /// The gesture has no meaning here; this hint lists the ones that have.
     Hint(&'static str),
 }
 
-/// The dialog's state.
 #[derive(Debug, Default)]
 pub(crate) struct Dialog {
     shown: Option<ItemId>,
-    /// Which option is highlighted; as many as there are options is the field.
+    /// Index of the highlighted option. The number of options stands for the text field.
     pub(crate) selected: Option<usize>,
-    /// Where words of one's own are written.
+    /// Text field for a free-text answer.
     pub(crate) field: Composer,
-    /// The first line that is shown of what the question is about.
+    /// First visible line of the question's text.
     pub(crate) scroll: usize,
-    /// How far that may go, as drawn last.
-    pub(crate) most_scroll: usize,
-    /// What is asked, as drawn last.
-    pub(crate) text: Option<Arc<Text>>,
-    /// There was no room for its options the last time: who does not see them does not choose.
+    /// Maximum of `scroll`, as last drawn.
+    pub(crate) max_scroll: usize,
+    /// Text of the question, as last drawn.
+    pub(crate) text: Option<Arc<QuestionText>>,
+    /// There was no room for the options in the last frame, so they cannot be chosen.
     pub(crate) hidden: bool,
     /// Read progress of the question.
-    pub(crate) reading: Reading,
-    /// The entry that is highlighted by the first frame of the question, or by the first after a resize, if it can be
-    /// selected then.
+    pub(crate) read_progress: ReadProgress,
+    /// Entry to highlight in the first frame of the question, and in the first after a resize, if it can be selected
+    /// then.
     preselected: Option<usize>,
-    /// A granting answer that waits for a second confirmation.
-    pub(crate) confirming: Option<Confirming>,
-    /// Answered here, though the space has not said so yet.
-    sent: BTreeSet<ItemId>,
-    /// When a frame first showed the question.
+    /// Granting answer that waits for a second confirmation.
+    pub(crate) confirming: Option<PendingConfirmation>,
+    /// Questions that were answered here, but are still open in the mirrored state.
+    answered: BTreeSet<ItemId>,
+    /// Time of the first frame that showed the question.
     drawn: Option<SystemTime>,
-    /// The person said by Tab or a click that they mean the question.
-    attended: bool,
-    /// What is typed goes to the composer until a frame is drawn after this time.
-    held: Option<SystemTime>,
-    /// Nothing answers until a frame is drawn after this time: it may have been meant for the question before.
-    deaf: Option<SystemTime>,
-    /// When the last question was closed that no other came after.
+    /// The user has selected the question by Tab or a click.
+    question_focused: bool,
+    /// Typing goes to the composer until a frame is drawn after this time.
+    draft_until: Option<SystemTime>,
+    /// Answers are ignored until a frame is drawn after this time, because they may be meant for the previous question.
+    ignore_until: Option<SystemTime>,
+    /// Time when the last question closed without another one following.
     closed: Option<SystemTime>,
 }
 
-/// A granting answer to a question that was not shown whole, until it is confirmed.
+/// Granting answer to a question that was not shown completely, until it is confirmed.
 #[derive(Debug)]
-pub(crate) struct Confirming {
+pub(crate) struct PendingConfirmation {
     answer: Answer,
     /// Index of the highlighted entry in [`CONFIRMATIONS`].
     pub(crate) selected: Option<usize>,
 }
 
 impl Dialog {
-    /// The question that is shown, its place among those that are open, and their number.
+    /// The question that is shown, and the number of open questions.
     pub(crate) fn current<'a>(&self, state: &'a State) -> Option<(&'a Arc<Item>, &'a Question, usize)> {
-        let mut waiting = state.questions().filter(|item| !self.sent.contains(&item.id));
+        let mut waiting = state.questions().filter(|item| !self.answered.contains(&item.id));
         let item = waiting.next()?;
         Some((item, item.open_question()?, 1 + waiting.count()))
     }
 
-    /// Whether a question is shown.
+    /// True while a question is shown.
     pub(crate) fn is_open(&self) -> bool {
         self.shown.is_some()
     }
@@ -115,28 +114,29 @@ impl Dialog {
     /// shown.
     pub(crate) fn selectable(&self, question: &Question, place: usize) -> bool {
         match question.options.get(place) {
-            Some(option) => self.reading.is_complete() || !option.meaning.grants(),
+            Some(option) => self.read_progress.is_complete() || !option.meaning.grants(),
             None => takes_text(question) && place == question.options.len(),
         }
     }
 
-    /// A frame shows the question; `end` says whether with the last line of what is asked.
+    /// Records that a frame shows the question. `end` is true if the last line of its text is visible.
     pub(crate) fn displayed(&mut self, question: &Question, end: bool) {
         if end {
-            self.reading.show_end();
+            self.read_progress.show_end();
         }
         let preselected = self.preselected.take().filter(|place| self.selectable(question, *place));
         self.selected = self.selected.or(preselected);
     }
 
-    /// Follows the size of the terminal. At another size nothing is granted before a frame has shown the end again.
+    /// Follows the size of the terminal. After a resize, granting answers are rejected until a frame has shown the end
+    /// again.
     pub(crate) fn resize(&mut self, size: Size, state: &State, now: SystemTime) {
-        if !self.reading.resize(size) {
+        if !self.read_progress.resize(size) {
             return;
         }
         if self.confirming.take().is_some() {
-            // A digit for the second confirmation must not choose among the options.
-            self.deafen(now);
+            // A digit meant for the second confirmation must not choose an option.
+            self.ignore_answers(now);
         }
         let Some((_, question, _)) = self.current(state) else { return };
         if let Some(place) = self.selected.filter(|place| !self.selectable(question, *place)) {
@@ -144,7 +144,7 @@ impl Dialog {
         }
     }
 
-    /// Whether words of one's own are being written.
+    /// True while a free-text answer is being written.
     pub(crate) fn in_field(&self, question: &Question) -> bool {
         self.is_open()
             && self.confirming.is_none()
@@ -152,35 +152,37 @@ impl Dialog {
             && self.selected == Some(question.options.len())
     }
 
-    /// True while typing goes to the composer, because the person was writing when the question came.
-    pub(crate) fn is_held(&self) -> bool {
-        self.held.is_some()
+    /// True while typing goes to the composer, because the user was typing when the question opened.
+    pub(crate) fn typing_to_draft(&self) -> bool {
+        self.draft_until.is_some()
     }
 
-    /// True while nothing answers, because the question has come in the place of another.
-    pub(crate) fn is_deaf(&self) -> bool {
-        self.deaf.is_some()
+    /// True while answers are ignored, because the question has just replaced another one.
+    pub(crate) fn ignores_answers(&self) -> bool {
+        self.ignore_until.is_some()
     }
 
-    /// A frame is drawn. Only a frame ends the times in which typing is not for the question: input that waited while the
-    /// UI was busy was typed before the person could see that they had ended. Returns when the next of them ends.
+    /// Records that a frame is drawn, and returns the time until the next guard period ends. Only a frame ends a guard
+    /// period: input that queued up while the UI was busy was typed before the user could see that the period had
+    /// ended.
     pub(crate) fn frame(&mut self, now: SystemTime) -> Option<Duration> {
         if self.drawn.is_some() || self.shown.is_none() {
-            self.held = self.held.filter(|until| *until > now);
-            self.deaf = self.deaf.filter(|until| *until > now);
+            self.draft_until = self.draft_until.filter(|until| *until > now);
+            self.ignore_until = self.ignore_until.filter(|until| *until > now);
         } else {
             self.drawn = Some(now);
-            self.held = self.held.map(|until| until.max(now + PAUSE));
+            self.draft_until = self.draft_until.map(|until| until.max(now + TYPING_GRACE));
         }
-        [self.held, self.deaf].into_iter().filter_map(|until| time_left(until, now)).min()
+        [self.draft_until, self.ignore_until].into_iter().filter_map(|until| time_left(until, now)).min()
     }
 
-    /// True if a gesture is for the composer although a question is open: the person was writing when it came, or cannot
-    /// have read it yet. `drafting` says that the composer is not empty. At an empty composer a digit or Enter is never
-    /// for it, nor are several characters at once after the first frame: only a program types those.
-    pub(crate) fn interrupts(&self, gesture: &Gesture, drafting: bool, now: SystemTime) -> bool {
-        if self.held.is_some() || self.attended || self.deaf.is_some() {
-            return self.held.is_some();
+    /// True if a gesture is for the composer although a question is open: the user was typing when the question opened,
+    /// or cannot have read it yet. `drafting` is true if the composer is not empty. With an empty composer, digits and
+    /// Enter always go to the question, and so do several characters at once after the first frame (only programs send
+    /// those).
+    pub(crate) fn goes_to_draft(&self, gesture: &Gesture, drafting: bool, now: SystemTime) -> bool {
+        if self.draft_until.is_some() || self.question_focused || self.ignore_until.is_some() {
+            return self.draft_until.is_some();
         }
         let begins = match (gesture, self.drawn) {
             (Gesture::Text(typed), Some(_)) => is_one_key(typed) && !is_number(typed),
@@ -188,83 +190,83 @@ impl Dialog {
             (Gesture::Paste(_), None) => true,
             _ => false,
         };
-        self.drawn.is_none_or(|drawn| drawn + PAUSE > now) && (drafting || begins)
+        self.drawn.is_none_or(|drawn| drawn + TYPING_GRACE > now) && (drafting || begins)
     }
 
-    /// True for a gesture that could answer a question that no frame has shown.
+    /// True for a gesture that could answer a question that no frame has shown yet.
     pub(crate) fn answers_unseen(&self, gesture: &Gesture) -> bool {
         self.drawn.is_none() && is_answer(gesture)
     }
 
-    /// Goes to the next question if the one that was shown is closed. `writing` is when the draft was last written.
-    pub(crate) fn settle(&mut self, state: &State, writing: Option<SystemTime>, now: SystemTime) {
-        self.sent.retain(|id| state.items.get(id).is_some_and(|item| item.open_question().is_some()));
+    /// Moves to the next question if the shown one is closed. `writing` is the time of the last edit of the draft.
+    pub(crate) fn follow_state(&mut self, state: &State, writing: Option<SystemTime>, now: SystemTime) {
+        self.answered.retain(|id| state.items.get(id).is_some_and(|item| item.open_question().is_some()));
         let follows = self.shown.is_some();
         let next = self.current(state).map(|(item, question, _)| {
-            // After another one nothing is highlighted: an Enter for that one must not answer this one.
+            // After another question nothing is highlighted, so that an Enter for that one does not answer this one.
             let selected = first(question).filter(|_| !follows || question.options.is_empty());
             (Arc::clone(item), selected, question.options.is_empty())
         });
         let id = next.as_ref().map(|(item, ..)| item.id.clone());
-        let asks_anew = next.as_ref().is_some_and(|(item, ..)| self.reading.follow(item));
-        let words_only = next.as_ref().is_some_and(|(_, _, words_only)| *words_only);
+        let changed = next.as_ref().is_some_and(|(item, ..)| self.read_progress.follow(item));
+        let text_only = next.as_ref().is_some_and(|(_, _, text_only)| *text_only);
         let selected = next.and_then(|(_, selected, _)| selected);
-        if asks_anew {
+        if changed {
             self.confirming = None;
         }
         if self.shown == id {
-            if asks_anew && !words_only {
+            if changed && !text_only {
                 (self.selected, self.preselected) = (None, None);
             }
             return;
         }
-        let hurried = follows || self.closed.take().is_some_and(|at| at + PAUSE > now);
-        if self.held.is_none() {
-            self.held = writing.map(|at| at + PAUSE).filter(|until| !follows && id.is_some() && *until > now);
+        let too_soon = follows || self.closed.take().is_some_and(|at| at + TYPING_GRACE > now);
+        if self.draft_until.is_none() {
+            self.draft_until =
+                writing.map(|at| at + TYPING_GRACE).filter(|until| !follows && id.is_some() && *until > now);
         }
-        (self.drawn, self.attended) = (None, false);
-        self.deaf = (hurried && id.is_some()).then(|| now + PAUSE);
+        (self.drawn, self.question_focused) = (None, false);
+        self.ignore_until = (too_soon && id.is_some()).then(|| now + TYPING_GRACE);
         self.closed = id.is_none().then_some(now);
         // Nothing is highlighted before a frame has shown the question.
-        (self.shown, self.selected, self.preselected) = (id, selected.filter(|_| words_only), selected);
+        (self.shown, self.selected, self.preselected) = (id, selected.filter(|_| text_only), selected);
         (self.scroll, self.field, self.confirming) = (0, Composer::new(), None);
     }
 
-    /// Whether a gesture comes too soon after another question to be an answer to this one. Whoever goes on pressing keys has
-    /// not yet seen it.
-    pub(crate) fn is_deaf_to(&mut self, gesture: &Gesture, now: SystemTime) -> bool {
-        if self.deaf.is_none() {
+    /// True if a gesture comes too soon after another question to answer this one. Each further key press extends the
+    /// period.
+    pub(crate) fn rejects_early_answer(&mut self, gesture: &Gesture, now: SystemTime) -> bool {
+        if self.ignore_until.is_none() {
             return false;
         }
-        self.deaf = Some(now + PAUSE);
+        self.ignore_until = Some(now + TYPING_GRACE);
         is_answer(gesture)
     }
 
-    /// Nothing answers for a moment: the key that led to a second confirmation must not give it.
-    pub(crate) fn deafen(&mut self, now: SystemTime) {
-        self.deaf = Some(now + PAUSE);
+    /// Ignores answers for a moment, so that the key that led to a second confirmation does not confirm it.
+    pub(crate) fn ignore_answers(&mut self, now: SystemTime) {
+        self.ignore_until = Some(now + TYPING_GRACE);
     }
 
-    pub(crate) fn send(&mut self, question: ItemId) {
-        self.sent.insert(question);
+    pub(crate) fn mark_answered(&mut self, question: ItemId) {
+        self.answered.insert(question);
     }
 
-    /// The answer was refused: the question is still there.
-    pub(crate) fn unsend(&mut self, question: &ItemId) {
-        self.sent.remove(question);
+    /// Shows the question again, because the answer was refused.
+    pub(crate) fn unmark_answered(&mut self, question: &ItemId) {
+        self.answered.remove(question);
     }
 
-    /// The person goes on writing the draft.
-    pub(crate) fn hold_on(&mut self, now: SystemTime) {
-        self.held = Some(now + PAUSE);
+    /// Extends the time in which typing goes to the composer.
+    pub(crate) fn extend_draft_time(&mut self, now: SystemTime) {
+        self.draft_until = Some(now + TYPING_GRACE);
     }
 
-    pub(crate) fn attend(&mut self) {
-        (self.held, self.attended) = (None, true);
+    pub(crate) fn focus_question(&mut self) {
+        (self.draft_until, self.question_focused) = (None, true);
     }
 
-    /// Back from the second confirmation, or from the field, to the options; says whether there was anything to go back
-    /// from.
+    /// Returns from the second confirmation or the text field to the options. False if neither was active.
     pub(crate) fn leave_field(&mut self, state: &State) -> bool {
         if self.confirming.take().is_some() {
             return true;
@@ -279,13 +281,13 @@ impl Dialog {
 
     pub(crate) fn scroll(&mut self, lines: isize) -> bool {
         let before = self.scroll;
-        self.scroll = before.saturating_add_signed(lines).min(self.most_scroll);
+        self.scroll = before.saturating_add_signed(lines).min(self.max_scroll);
         self.scroll != before
     }
 
-    /// Chooses an option by its place, as a click does.
-    pub(crate) fn choose(&mut self, place: usize, state: &State) -> Did {
-        let Some((item, question, _)) = self.current(state) else { return Did::Nothing };
+    /// Chooses an option by its index, as a click does.
+    pub(crate) fn choose(&mut self, place: usize, state: &State) -> DialogOutcome {
+        let Some((item, question, _)) = self.current(state) else { return DialogOutcome::Nothing };
         if self.confirming.is_some() {
             return self.confirm(place, item);
         }
@@ -296,55 +298,55 @@ impl Dialog {
             }
             None if takes_text(question) && place == question.options.len() => {
                 self.selected = Some(place);
-                Did::Changed
+                DialogOutcome::Changed
             }
-            None => Did::Hint(HOW),
+            None => DialogOutcome::Hint(CHOOSE_HINT),
         }
     }
 
-    fn how(&self) -> &'static str {
-        if self.confirming.is_some() { HOW_TO_CONFIRM } else { HOW }
+    fn gesture_hint(&self) -> &'static str {
+        if self.confirming.is_some() { CONFIRM_HINT } else { CHOOSE_HINT }
     }
 
-    /// Gives an answer, if what is asked has been seen as far as the answer needs it.
-    fn answer(&mut self, item: &Item, question: &Question, answer: Answer) -> Did {
+    /// Gives an answer, if the question has been read as far as the answer requires.
+    fn answer(&mut self, item: &Item, question: &Question, answer: Answer) -> DialogOutcome {
         if !question.grants(&answer) {
-            return Did::Answer(item.id.clone(), answer);
+            return DialogOutcome::Answer(item.id.clone(), answer);
         }
-        if !self.reading.is_complete() {
-            return Did::Hint(UNREAD);
+        if !self.read_progress.is_complete() {
+            return DialogOutcome::Hint(UNREAD_HINT);
         }
-        if self.reading.unread_bytes() > 0 {
-            self.confirming = Some(Confirming { answer, selected: None });
-            return Did::Confirm;
+        if self.read_progress.unread_bytes() > 0 {
+            self.confirming = Some(PendingConfirmation { answer, selected: None });
+            return DialogOutcome::Confirm;
         }
-        Did::Answer(item.id.clone(), answer)
+        DialogOutcome::Answer(item.id.clone(), answer)
     }
 
-    /// Chooses one of [`CONFIRMATIONS`].
-    fn confirm(&mut self, place: usize, item: &Item) -> Did {
+    /// Chooses an entry of [`CONFIRMATIONS`].
+    fn confirm(&mut self, place: usize, item: &Item) -> DialogOutcome {
         let Some(confirming) = self.confirming.take_if(|_| place < CONFIRMATIONS.len()) else {
-            return Did::Hint(HOW_TO_CONFIRM);
+            return DialogOutcome::Hint(CONFIRM_HINT);
         };
         match place {
-            0 => Did::Changed,
-            1 => Did::Open(item.id.clone()),
-            _ => Did::Answer(item.id.clone(), confirming.answer),
+            0 => DialogOutcome::Changed,
+            1 => DialogOutcome::Open(item.id.clone()),
+            _ => DialogOutcome::Answer(item.id.clone(), confirming.answer),
         }
     }
 
-    pub(crate) fn handle(&mut self, gesture: &Gesture, state: &State) -> Did {
-        let Some((item, question, _)) = self.current(state) else { return Did::Nothing };
+    pub(crate) fn handle(&mut self, gesture: &Gesture, state: &State) -> DialogOutcome {
+        let Some((item, question, _)) = self.current(state) else { return DialogOutcome::Nothing };
         if self.in_field(question) {
             if is_open_key(gesture) {
-                return Did::Open(item.id.clone());
+                return DialogOutcome::Open(item.id.clone());
             }
-            let Some(text) = self.write(gesture, question) else { return Did::Changed };
-            let did = self.answer(item, question, Answer { option: None, text: Some(text.clone()) });
-            if !matches!(did, Did::Answer(..)) {
+            let Some(text) = self.write(gesture, question) else { return DialogOutcome::Changed };
+            let outcome = self.answer(item, question, Answer { option: None, text: Some(text.clone()) });
+            if !matches!(outcome, DialogOutcome::Answer(..)) {
                 self.field.set_text(&text);
             }
-            return did;
+            return outcome;
         }
         let count = if self.confirming.is_some() { CONFIRMATIONS.len() } else { question.options.len() };
         match gesture {
@@ -355,16 +357,16 @@ impl Dialog {
             Gesture::Paste(_) => self.begin_writing(gesture, question),
             Gesture::Key(_) if is_open_key(gesture) => {
                 self.confirming = None;
-                Did::Open(item.id.clone())
+                DialogOutcome::Open(item.id.clone())
             }
             Gesture::Key(press) => self.press(press, question, state),
-            Gesture::Mouse(_) => Did::Nothing,
+            Gesture::Mouse(_) => DialogOutcome::Nothing,
         }
     }
 
-    fn press(&mut self, press: &KeyPress, question: &Question, state: &State) -> Did {
-        // Until the end has been on the screen, the arrows lead there.
-        let reads = !self.reading.is_complete() && self.confirming.is_none();
+    fn press(&mut self, press: &KeyPress, question: &Question, state: &State) -> DialogOutcome {
+        // The arrow keys scroll until the end has been shown.
+        let reads = !self.read_progress.is_complete() && self.confirming.is_none();
         match press.to_string().as_str() {
             "up" | "ctrl+p" if reads => drop(self.scroll(-1)),
             "down" | "ctrl+n" if reads => drop(self.scroll(1)),
@@ -374,19 +376,19 @@ impl Dialog {
             "tab" => self.step(question, true),
             "enter" => {
                 let selected = self.confirming.as_ref().map_or(self.selected, |confirming| confirming.selected);
-                return selected.map_or(Did::Hint(self.how()), |place| self.choose(place, state));
+                return selected.map_or(DialogOutcome::Hint(self.gesture_hint()), |place| self.choose(place, state));
             }
             "pageup" if self.scroll(-5) => {}
             "pagedown" if self.scroll(5) => {}
             "home" => drop(self.scroll(isize::MIN)),
             "end" => drop(self.scroll(isize::MAX)),
-            "pageup" | "pagedown" => return Did::Nothing,
-            _ => return Did::Nothing,
+            "pageup" | "pagedown" => return DialogOutcome::Nothing,
+            _ => return DialogOutcome::Nothing,
         }
-        Did::Changed
+        DialogOutcome::Changed
     }
 
-    /// Highlights the next entry that can be selected, or the one before.
+    /// Highlights the next or previous entry that can be selected.
     fn step(&mut self, question: &Question, forward: bool) {
         if let Some(confirming) = &mut self.confirming {
             let count = CONFIRMATIONS.len();
@@ -401,17 +403,17 @@ impl Dialog {
         self.selected = places.find(|place| self.selectable(question, *place)).or(self.selected);
     }
 
-    /// Words of one's own begin with the first of them, where they are an answer.
-    fn begin_writing(&mut self, gesture: &Gesture, question: &Question) -> Did {
+    /// Begins a free-text answer with this gesture, if the question accepts text.
+    fn begin_writing(&mut self, gesture: &Gesture, question: &Question) -> DialogOutcome {
         if !takes_text(question) || self.confirming.is_some() {
-            return Did::Hint(self.how());
+            return DialogOutcome::Hint(self.gesture_hint());
         }
         self.selected = Some(question.options.len());
         self.field.handle(gesture);
-        Did::Changed
+        DialogOutcome::Changed
     }
 
-    /// Writes in the field; what was written when it is to be sent.
+    /// Edits the text field. Returns the text when it is submitted.
     fn write(&mut self, gesture: &Gesture, question: &Question) -> Option<String> {
         if let Gesture::Key(press) = gesture {
             let name = press.to_string();
@@ -441,8 +443,8 @@ impl Dialog {
             }
         }
         match self.field.handle(gesture) {
-            Outcome::Submit(text) => Some(text),
-            Outcome::Ignored | Outcome::Changed => None,
+            ComposerOutcome::Submit(text) => Some(text),
+            ComposerOutcome::Ignored | ComposerOutcome::Changed => None,
         }
     }
 }
@@ -460,7 +462,7 @@ fn is_number(typed: &str) -> bool {
     typed.parse::<usize>().is_ok()
 }
 
-/// True if this is what one key types. A program types more at once.
+/// True if this is the input of a single key. Programs send more at once.
 pub(crate) fn is_one_key(typed: &str) -> bool {
     typed.chars().nth(1).is_none()
 }
@@ -470,12 +472,12 @@ fn is_open_key(gesture: &Gesture) -> bool {
     matches!(gesture, Gesture::Key(press) if press.to_string() == "ctrl+o")
 }
 
-/// Whether words of one's own are an answer.
+/// True if a free-text answer is accepted.
 pub(crate) fn takes_text(question: &Question) -> bool {
     question.accepts_text || question.options.is_empty()
 }
 
-/// What is highlighted at first: never something that would hold from now on.
+/// Entry that is highlighted at first. An answer that holds permanently is never preselected.
 fn first(question: &Question) -> Option<usize> {
     match question.options.first() {
         None => Some(0),

@@ -1,37 +1,37 @@
-//! What a person did, and what becomes of it. From the top of the screen's layers to the bottom: the panes in their order,
-//! the completions, the composer, the conversation.
+//! Dispatches gestures through the layers of the screen, from top to bottom: panes, completions, composer,
+//! conversation.
 
 use std::time::{Duration, SystemTime};
 
 use ratatui::layout::Position;
 use wh_core::input::{Gesture, KeyPress, Mouse, MouseAction, MouseButton};
 use wh_core::slash::UiCommand;
-use wh_core::space::command::Command;
+use wh_core::space::command::ConversationCommand;
 use wh_core::space::state::State;
 
-use super::dialog::{Did, is_one_key};
-use super::{Act, App, Request, Spot, busy};
-use crate::composer::Outcome;
+use super::dialog::{DialogOutcome, is_one_key};
+use super::{App, AppEffect, ClickTarget, SentCommand, busy};
+use crate::composer::ComposerOutcome;
 use crate::keymap::ScreenAction;
 use crate::panes::{self, PANES};
 
-/// Within this time a second Ctrl+C leaves.
-const TWICE: Duration = Duration::from_secs(3);
+/// Time within which a second Ctrl+C quits.
+const QUIT_CONFIRM_WINDOW: Duration = Duration::from_secs(3);
 
-/// Lines by which the wheel moves what is under it.
-const WHEEL: isize = 3;
+/// Lines that one step of the wheel scrolls.
+const WHEEL_LINES: isize = 3;
 
 impl App {
-    /// Does what a gesture asks for.
-    pub(crate) fn gesture(&mut self, gesture: &Gesture, state: &State, now: SystemTime) -> Vec<Act> {
-        let leaving = self.leaving.take().is_some_and(|until| until > now);
+    /// Handles a gesture and returns its effects.
+    pub(crate) fn gesture(&mut self, gesture: &Gesture, state: &State, now: SystemTime) -> Vec<AppEffect> {
+        let leaving = self.quit_until.take().is_some_and(|until| until > now);
         if self.too_small {
-            return self.under_notice(gesture, leaving, now);
+            return self.too_small_gesture(gesture, leaving, now);
         }
         match gesture {
             Gesture::Key(press) => self.press(press, gesture, leaving, state, now),
             Gesture::Mouse(mouse) => self.mouse(mouse, gesture, state, now),
-            Gesture::Text(typed) if self.chooses(typed, state) && !self.yields(gesture, now) => {
+            Gesture::Text(typed) if self.types_into_pane(typed, state) && !self.defers_to_composer(gesture, now) => {
                 let each = typed.chars().map(|one| Gesture::Text(one.to_string()));
                 each.flat_map(|one| self.write_to(&one, false, state, now)).collect()
             }
@@ -39,21 +39,21 @@ impl App {
         }
     }
 
-    /// Handles gestures while only the too-small notice is shown: Ctrl+C twice leaves, everything else is dropped.
-    fn under_notice(&mut self, gesture: &Gesture, leaving: bool, now: SystemTime) -> Vec<Act> {
+    /// Handles gestures while only the too-small notice is shown: Ctrl+C twice quits, everything else is dropped.
+    fn too_small_gesture(&mut self, gesture: &Gesture, leaving: bool, now: SystemTime) -> Vec<AppEffect> {
         match gesture {
             Gesture::Key(press) if press.to_string() == "ctrl+c" => {}
             _ => return Vec::new(),
         }
         if leaving {
-            return vec![Act::Leave];
+            return vec![AppEffect::Leave];
         }
-        self.leaving = Some(now + TWICE);
+        self.quit_until = Some(now + QUIT_CONFIRM_WINDOW);
         Vec::new()
     }
 
-    /// Whether each character of what was typed may mean something else.
-    fn chooses(&self, typed: &str, state: &State) -> bool {
+    /// True if each character of the typed text can have its own meaning in a pane.
+    fn types_into_pane(&self, typed: &str, state: &State) -> bool {
         !is_one_key(typed)
             && !panes::covered(self, state)
             && PANES.iter().any(|pane| pane.takes_characters(self, state))
@@ -66,7 +66,7 @@ impl App {
         leaving: bool,
         state: &State,
         now: SystemTime,
-    ) -> Vec<Act> {
+    ) -> Vec<AppEffect> {
         match press.to_string().as_str() {
             "ctrl+c" => return self.stop(leaving, state, now),
             "escape" => return self.escape(gesture, state),
@@ -74,9 +74,9 @@ impl App {
         }
         match self.options.keys.screen(press) {
             Some(ScreenAction::Leave) if self.composer.is_empty() && !panes::modal(self, state) => {
-                return vec![Act::Leave];
+                return vec![AppEffect::Leave];
             }
-            Some(ScreenAction::Redraw) => return vec![Act::Redraw],
+            Some(ScreenAction::Redraw) => return vec![AppEffect::Redraw],
             Some(ScreenAction::Details) => return self.ui(UiCommand::Verbose, state, now),
             Some(ScreenAction::Streams) => return self.ui(UiCommand::Streams, state, now),
             Some(ScreenAction::NextMode) if !panes::modal(self, state) && !panes::covered(self, state) => {
@@ -92,8 +92,8 @@ impl App {
         self.write(gesture, state, now)
     }
 
-    /// Esc closes what is open on top; otherwise it stops whoever works; otherwise it empties the composer.
-    fn escape(&mut self, gesture: &Gesture, state: &State) -> Vec<Act> {
+    /// Handles Esc: closes the topmost open layer, else interrupts the busy agents, else clears the composer.
+    fn escape(&mut self, gesture: &Gesture, state: &State) -> Vec<AppEffect> {
         if PANES.iter().any(|pane| pane.escape(self, state)) {
             return Vec::new();
         }
@@ -114,47 +114,48 @@ impl App {
         Vec::new()
     }
 
-    /// Ctrl+C closes a list; it stops whoever works; otherwise it empties the composer; pressed again, it leaves.
-    fn stop(&mut self, leaving: bool, state: &State, now: SystemTime) -> Vec<Act> {
+    /// Handles Ctrl+C: closes a list, else interrupts the busy agents, else clears the composer. Pressed twice, it
+    /// quits.
+    fn stop(&mut self, leaving: bool, state: &State, now: SystemTime) -> Vec<AppEffect> {
         if leaving {
-            return vec![Act::Leave];
+            return vec![AppEffect::Leave];
         }
         if PANES.iter().any(|pane| pane.stop(self)) {
             return Vec::new();
         }
         if busy(state) {
-            self.leaving = Some(now + TWICE);
-            self.remind("Interrupting. Press Ctrl+C again to leave", now);
+            self.quit_until = Some(now + QUIT_CONFIRM_WINDOW);
+            self.remind("Interrupting. Press Ctrl+C again to quit", now);
             return vec![interrupt()];
         }
         if self.composer.clear() {
             return self.complete(state).into_iter().collect();
         }
-        self.leaving = Some(now + TWICE);
-        self.remind("Press Ctrl+C again to leave", now);
+        self.quit_until = Some(now + QUIT_CONFIRM_WINDOW);
+        self.remind("Press Ctrl+C again to quit", now);
         Vec::new()
     }
 
     fn remind(&mut self, text: &str, now: SystemTime) {
         self.inform(text, now);
         if let Some(notice) = &mut self.notice {
-            notice.until = now + TWICE;
+            notice.until = now + QUIT_CONFIRM_WINDOW;
         }
     }
 
-    /// Anything that is not a command to the whole screen.
-    fn write(&mut self, gesture: &Gesture, state: &State, now: SystemTime) -> Vec<Act> {
-        let composes = !panes::covered(self, state) && self.yields(gesture, now);
+    /// Handles input other than screen actions.
+    fn write(&mut self, gesture: &Gesture, state: &State, now: SystemTime) -> Vec<AppEffect> {
+        let composes = !panes::covered(self, state) && self.defers_to_composer(gesture, now);
         self.write_to(gesture, composes, state, now)
     }
 
-    /// The same, where it is decided whether it is for the composer although a pane is open.
-    fn write_to(&mut self, gesture: &Gesture, composes: bool, state: &State, now: SystemTime) -> Vec<Act> {
+    /// Like [`write`](Self::write). If `composes` is true, the input goes to the composer even if a pane is open.
+    fn write_to(&mut self, gesture: &Gesture, composes: bool, state: &State, now: SystemTime) -> Vec<AppEffect> {
         for pane in PANES.iter().filter(|_| !composes) {
             if pane.is_open(self, state)
-                && let Some(acts) = pane.typed(self, gesture, state, now)
+                && let Some(effects) = pane.typed(self, gesture, state, now)
             {
-                return acts;
+                return effects;
             }
         }
         if *gesture == Gesture::Text("?".to_owned()) && self.composer.is_empty() {
@@ -166,22 +167,22 @@ impl App {
             return Vec::new();
         }
         match self.composer.handle(gesture) {
-            Outcome::Submit(text) => {
-                self.wrote = None;
-                let mut acts = self.submit(text, state, now);
-                acts.extend(self.complete(state));
-                acts
+            ComposerOutcome::Submit(text) => {
+                self.last_edit = None;
+                let mut effects = self.submit(text, state, now);
+                effects.extend(self.complete(state));
+                effects
             }
-            Outcome::Changed => {
+            ComposerOutcome::Changed => {
                 if matches!(gesture, Gesture::Text(_) | Gesture::Paste(_)) {
-                    self.wrote = Some(now);
+                    self.last_edit = Some(now);
                 }
                 if matches!(gesture, Gesture::Text(typed) if is_one_key(typed)) {
                     self.typing.key(now);
                 }
                 self.complete(state).into_iter().collect()
             }
-            Outcome::Ignored => {
+            ComposerOutcome::Ignored => {
                 self.transcript.handle(gesture);
                 Vec::new()
             }
@@ -189,40 +190,45 @@ impl App {
     }
 
     /// True if the open panes leave a gesture to the composer.
-    fn yields(&mut self, gesture: &Gesture, now: SystemTime) -> bool {
-        PANES.iter().any(|pane| pane.yields(self, gesture, now))
+    fn defers_to_composer(&mut self, gesture: &Gesture, now: SystemTime) -> bool {
+        PANES.iter().any(|pane| pane.defers_to_composer(self, gesture, now))
     }
 
-    pub(crate) fn dialog_did(&mut self, did: Did, state: &State, now: SystemTime) -> Option<Vec<Act>> {
-        match did {
-            Did::Nothing => None,
-            Did::Changed => Some(Vec::new()),
-            Did::Answer(question, answer) => Some(self.answer(question, answer, state, now)),
-            Did::Open(question) => Some(self.open_pager(question)),
-            Did::Confirm => {
-                self.dialog.deafen(now);
+    pub(crate) fn apply_dialog_outcome(
+        &mut self,
+        outcome: DialogOutcome,
+        state: &State,
+        now: SystemTime,
+    ) -> Option<Vec<AppEffect>> {
+        match outcome {
+            DialogOutcome::Nothing => None,
+            DialogOutcome::Changed => Some(Vec::new()),
+            DialogOutcome::Answer(question, answer) => Some(self.answer(question, answer, state, now)),
+            DialogOutcome::Open(question) => Some(self.open_pager(question)),
+            DialogOutcome::Confirm => {
+                self.dialog.ignore_answers(now);
                 Some(Vec::new())
             }
-            Did::Hint(hint) => {
+            DialogOutcome::Hint(hint) => {
                 self.inform(hint, now);
                 Some(Vec::new())
             }
         }
     }
 
-    fn mouse(&mut self, mouse: &Mouse, gesture: &Gesture, state: &State, now: SystemTime) -> Vec<Act> {
-        let spot = self.spot(Position::new(mouse.x, mouse.y));
+    fn mouse(&mut self, mouse: &Mouse, gesture: &Gesture, state: &State, now: SystemTime) -> Vec<AppEffect> {
+        let spot = self.click_target_at(Position::new(mouse.x, mouse.y));
         let lines = match mouse.action {
-            MouseAction::WheelUp => -WHEEL,
-            MouseAction::WheelDown => WHEEL,
+            MouseAction::WheelUp => -WHEEL_LINES,
+            MouseAction::WheelDown => WHEEL_LINES,
             _ => 0,
         };
         let pressed = mouse.action == MouseAction::Press && mouse.button == MouseButton::Left;
         match spot {
-            Some(Spot::Pane(pane, _)) if lines != 0 => return pane.wheel(self, lines),
-            Some(Spot::Pane(pane, part)) if pressed => return pane.click(self, part, gesture, state, now),
-            Some(Spot::Pane(..)) => {}
-            Some(Spot::Transcript) | None => {
+            Some(ClickTarget::Pane(pane, _)) if lines != 0 => return pane.wheel(self, lines),
+            Some(ClickTarget::Pane(pane, part)) if pressed => return pane.click(self, part, gesture, state, now),
+            Some(ClickTarget::Pane(..)) => {}
+            Some(ClickTarget::Transcript) | None => {
                 self.transcript.handle(gesture);
             }
         }
@@ -230,11 +236,11 @@ impl App {
     }
 }
 
-fn interrupt() -> Act {
-    Act::Ask(Request { command: Command::Interrupt(None), written: None })
+fn interrupt() -> AppEffect {
+    AppEffect::Ask(SentCommand { command: ConversationCommand::Interrupt(None), written: None })
 }
 
-/// Keys that the conversation has, also while something is written.
+/// True for keys that move the conversation even while text is being written.
 fn moves_conversation(gesture: &Gesture) -> bool {
     match gesture {
         Gesture::Key(press) => {

@@ -1,5 +1,5 @@
-//! What is on the screen beside the space itself, and what becomes of what a person does. Pure: a gesture goes in, what
-//! must be done comes out, see [`Act`]; the clock is the caller's.
+//! State of the UI that is not part of the space, and its reactions to input. Pure: gestures and events go in,
+//! [`AppEffect`]s come out, and the caller supplies the time.
 
 mod choosing;
 mod completion;
@@ -16,129 +16,128 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use ratatui::layout::{Position, Rect};
-use wh_client::Change;
+use wh_client::MirrorChange;
 use wh_core::slash::UiCommand;
-use wh_core::space::command::{Command, Done, Refusal};
-use wh_core::space::event::{Activity, Role};
+use wh_core::space::command::{CommandAccepted, ConversationCommand, SpaceRefusal};
+use wh_core::space::event::{Activity, ParticipantRole};
 use wh_core::space::item::Level;
 use wh_core::space::question::Answer;
 use wh_core::space::state::{Participant, State};
 use wh_core::space::{ItemId, ParticipantId};
 
-pub(crate) use choosing::{Choices, Look, Looked, Pick};
+pub(crate) use choosing::{BackgroundAnswer, BackgroundQuery, PickerKind, PickerState};
 pub(crate) use dialog::{CONFIRMATIONS, Dialog, takes_text};
 pub(crate) use pager::Pager;
-pub(crate) use signals::{DOCKED_FROM, Signals};
-pub(crate) use tools::{Seen, Tools};
+pub(crate) use signals::{BoardVisibility, MIN_DOCKED_WIDTH};
+pub(crate) use tools::{SidebarCallView, SidebarState};
 
 use crate::composer::Composer;
-use crate::options::Options;
-use crate::panes::{self, PANES, Pane, Part};
+use crate::options::TuiOptions;
+use crate::panes::{self, PANES, Pane, PanePart};
 use crate::theme::Theme;
 use crate::transcript::Transcript;
 use completion::Completions;
 
-/// How long the status bar says something.
-const NOTICE: Duration = Duration::from_secs(6);
+/// Duration for which the status bar shows an informational notice. Warnings stay twice as long.
+const NOTICE_DURATION: Duration = Duration::from_secs(6);
 
-/// What must be done.
+/// Effect that the event loop performs for the app.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Act {
-    /// Ask the space for this.
-    Ask(Request),
-    /// Ask the agents themselves.
-    Look(Look),
-    /// List the files that an `@` may name.
+pub(crate) enum AppEffect {
+    /// Send this request to the space.
+    Ask(SentCommand),
+    /// Perform this query in the background.
+    Query(BackgroundQuery),
+    /// List the files that an `@` can complete.
     ListFiles,
-    /// Draw everything again.
+    /// Redraw the whole screen.
     Redraw,
-    /// Leave.
+    /// End the UI.
     Leave,
 }
 
-/// Something that the space is asked for.
+/// Command to the space, with the text that it was written as.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Request {
-    /// What.
-    pub(crate) command: Command,
-    /// What was written, to be given back if it is refused.
+pub(crate) struct SentCommand {
+    pub(crate) command: ConversationCommand,
+    /// The text as written, which returns to the composer if the command is refused.
     pub(crate) written: Option<String>,
 }
 
-/// Something for the status bar.
+/// Message in the status bar.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Notice {
+pub(crate) struct StatusNotice {
     pub(crate) text: String,
     pub(crate) level: Level,
     pub(crate) until: SystemTime,
 }
 
-/// A place on the screen where a click means something.
+/// Area of the screen that reacts to the mouse.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Spot {
-    /// This part of a pane.
-    Pane(&'static dyn Pane, Part),
-    /// The conversation.
+pub(crate) enum ClickTarget {
+    /// Part of a pane.
+    Pane(&'static dyn Pane, PanePart),
     Transcript,
 }
 
-/// Tells a person who types key by key from a program that types a line at once. A person goes on typing after Enter.
+/// Distinguishes a user who types key by key from a program that sends whole lines. A user may continue to type after
+/// Enter.
 #[derive(Debug, Default)]
-struct Typing {
+struct TypingDetector {
     last: Option<SystemTime>,
-    /// When a key last followed another one quickly.
+    /// Time of the last key that quickly followed another one.
     by_hand: Option<SystemTime>,
 }
 
-impl Typing {
-    /// A key typed one character.
+impl TypingDetector {
+    /// Records that a key typed one character.
     fn key(&mut self, now: SystemTime) {
-        let follows = |last: SystemTime| last < now && now < last + dialog::PAUSE;
+        let follows = |last: SystemTime| last < now && now < last + dialog::TYPING_GRACE;
         if self.last.replace(now).is_some_and(follows) {
             self.by_hand = Some(now);
         }
     }
 }
 
-/// Everything that the person has done to the screen.
+/// State of the UI.
 #[derive(Debug)]
 pub(crate) struct App {
-    options: Options,
+    options: TuiOptions,
     pub(crate) composer: Composer,
     pub(crate) transcript: Transcript,
     pub(crate) dialog: Dialog,
-    pub(crate) signals: Signals,
-    pub(crate) tools: Tools,
-    pub(crate) choices: Choices,
-    /// The whole of what is asked, while it is open.
+    pub(crate) signals: BoardVisibility,
+    pub(crate) tools: SidebarState,
+    pub(crate) choices: PickerState,
+    /// Pager of the question's full text, while it is open.
     pub(crate) pager: Option<Pager>,
     completions: Completions,
-    /// The list of keys is open, from this line on.
+    /// First visible line of the list of keys, while it is open.
     pub(crate) keys: Option<usize>,
     pub(crate) verbose: bool,
     pub(crate) show_streams: bool,
-    /// The terminal shows nothing but that it is too small.
+    /// The terminal is too small for the UI, so only a notice is shown.
     pub(crate) too_small: bool,
-    notice: Option<Notice>,
-    /// Until then another Ctrl+C leaves.
-    leaving: Option<SystemTime>,
-    /// When something was last written into the composer.
-    wrote: Option<SystemTime>,
-    typing: Typing,
-    /// Where things were drawn last, the topmost last.
-    pub(crate) spots: Vec<(Rect, Spot)>,
+    notice: Option<StatusNotice>,
+    /// Time until which another Ctrl+C quits.
+    quit_until: Option<SystemTime>,
+    /// Time of the last edit in the composer.
+    last_edit: Option<SystemTime>,
+    typing: TypingDetector,
+    /// Areas drawn by the last frame, the topmost last.
+    pub(crate) click_targets: Vec<(Rect, ClickTarget)>,
 }
 
 impl App {
-    pub(crate) fn new(options: Options) -> Self {
+    pub(crate) fn new(options: TuiOptions) -> Self {
         Self {
             composer: Composer::with_keys(Arc::clone(&options.keys)),
             options,
             transcript: Transcript::new(),
             dialog: Dialog::default(),
-            signals: Signals::default(),
-            tools: Tools::default(),
-            choices: Choices::default(),
+            signals: BoardVisibility::default(),
+            tools: SidebarState::default(),
+            choices: PickerState::default(),
             pager: None,
             completions: Completions::default(),
             keys: None,
@@ -146,10 +145,10 @@ impl App {
             show_streams: false,
             too_small: false,
             notice: None,
-            leaving: None,
-            wrote: None,
-            typing: Typing::default(),
-            spots: Vec::new(),
+            quit_until: None,
+            last_edit: None,
+            typing: TypingDetector::default(),
+            click_targets: Vec::new(),
         }
     }
 
@@ -165,18 +164,18 @@ impl App {
         &self.options.directory
     }
 
-    pub(crate) fn options(&self) -> &Options {
+    pub(crate) fn options(&self) -> &TuiOptions {
         &self.options
     }
 
-    /// Follows the space.
-    pub(crate) fn sync(&mut self, state: &State, change: &Change, now: SystemTime) {
+    /// Updates the UI after a change of the space.
+    pub(crate) fn sync(&mut self, state: &State, change: &MirrorChange, now: SystemTime) {
         self.transcript.sync(state, change);
         PANES.iter().for_each(|pane| pane.sync(self, state, change, now));
     }
 
-    /// Does what a command of whoever shows the space says.
-    pub(crate) fn ui(&mut self, command: UiCommand, state: &State, now: SystemTime) -> Vec<Act> {
+    /// Executes a UI command.
+    pub(crate) fn ui(&mut self, command: UiCommand, state: &State, now: SystemTime) -> Vec<AppEffect> {
         match command {
             UiCommand::Verbose => {
                 self.verbose = !self.verbose;
@@ -185,34 +184,37 @@ impl App {
             UiCommand::Streams => {
                 self.show_streams = !self.show_streams;
                 let shown = if self.show_streams { "shown" } else { "hidden" };
-                self.inform(format!("What comes through streams is {shown}"), now);
+                self.inform(format!("Stream data is {shown}"), now);
             }
-            UiCommand::Pane(name, wish) => match panes::named(name) {
-                Some(pane) => return pane.show(self, name, wish, state, now),
+            UiCommand::Pane(name, visibility) => match panes::named(name) {
+                Some(pane) => return pane.show(self, name, visibility, state, now),
                 None => self.warn(format!("This screen has no {}", name.0), now),
             },
             UiCommand::ClearView => {
                 self.transcript.clear_view(state);
                 PANES.iter().for_each(|pane| pane.clear(self));
             }
-            UiCommand::Exit => return vec![Act::Leave],
+            UiCommand::Exit => return vec![AppEffect::Leave],
         }
         Vec::new()
     }
 
-    /// The space has answered a request.
-    pub(crate) fn answered(
+    /// Handles the space's answer to a request.
+    pub(crate) fn on_answer(
         &mut self,
-        request: Request,
-        answer: Result<Done, Refusal>,
+        request: SentCommand,
+        answer: Result<CommandAccepted, SpaceRefusal>,
         state: &State,
         now: SystemTime,
-    ) -> Vec<Act> {
+    ) -> Vec<AppEffect> {
         match answer {
             Ok(done) => {
                 let quiet = matches!(
                     request.command,
-                    Command::Acknowledge { .. } | Command::Cancel { .. } | Command::CloseStream(_) | Command::Set(..)
+                    ConversationCommand::Acknowledge { .. }
+                        | ConversationCommand::Cancel { .. }
+                        | ConversationCommand::CloseStream(_)
+                        | ConversationCommand::Set(..)
                 );
                 if let (true, [line]) = (quiet, done.lines.as_slice()) {
                     self.inform(line.clone(), now);
@@ -229,55 +231,58 @@ impl App {
                     self.composer.set_text(&written);
                     let _ = self.complete(state);
                 }
-                if let Command::Answer { question, .. } = request.command {
-                    self.dialog.unsend(&question);
-                    self.settle_dialog(state, now);
+                if let ConversationCommand::Answer { question, .. } = request.command {
+                    self.dialog.unmark_answered(&question);
+                    self.sync_dialog(state, now);
                 }
             }
         }
         Vec::new()
     }
 
-    /// The files that an `@` may name.
+    /// Receives the files that an `@` can complete.
     pub(crate) fn files(&mut self, files: Vec<String>, state: &State) {
         self.completions.files(files);
         let _ = self.complete(state);
     }
 
-    /// What the status bar says now beside the usual, if anything.
-    pub(crate) fn notice(&self, now: SystemTime) -> Option<&Notice> {
+    /// The current notice for the status bar, unless it has expired.
+    pub(crate) fn notice(&self, now: SystemTime) -> Option<&StatusNotice> {
         self.notice.as_ref().filter(|notice| notice.until > now)
     }
 
     pub(crate) fn inform(&mut self, text: impl Into<String>, now: SystemTime) {
-        self.notice = Some(Notice { text: text.into(), level: Level::Info, until: now + NOTICE });
+        self.notice = Some(StatusNotice { text: text.into(), level: Level::Info, until: now + NOTICE_DURATION });
     }
 
     fn warn(&mut self, text: impl Into<String>, now: SystemTime) {
-        self.notice = Some(Notice { text: text.into(), level: Level::Warning, until: now + 2 * NOTICE });
+        self.notice = Some(StatusNotice { text: text.into(), level: Level::Warning, until: now + 2 * NOTICE_DURATION });
     }
 
-    pub(crate) fn settle_dialog(&mut self, state: &State, now: SystemTime) {
-        let draft = self.wrote.filter(|_| !self.composer.is_empty());
+    pub(crate) fn sync_dialog(&mut self, state: &State, now: SystemTime) {
+        let draft = self.last_edit.filter(|_| !self.composer.is_empty());
         let writing = draft.into_iter().chain(self.typing.by_hand).max();
-        self.dialog.settle(state, writing, now);
-        self.settle_pager();
+        self.dialog.follow_state(state, writing, now);
+        self.close_stale_pager();
     }
 
-    /// Time left in which a second Ctrl+C leaves.
-    pub(crate) fn leaving_for(&self, now: SystemTime) -> Option<Duration> {
-        time_left(self.leaving, now)
+    /// Time left in which a second Ctrl+C quits.
+    pub(crate) fn quit_time_left(&self, now: SystemTime) -> Option<Duration> {
+        time_left(self.quit_until, now)
     }
 
-    fn answer(&mut self, question: ItemId, answer: Answer, state: &State, now: SystemTime) -> Vec<Act> {
-        self.dialog.send(question.clone());
-        self.settle_dialog(state, now);
-        vec![Act::Ask(Request { command: Command::Answer { question, answer, decision: None }, written: None })]
+    fn answer(&mut self, question: ItemId, answer: Answer, state: &State, now: SystemTime) -> Vec<AppEffect> {
+        self.dialog.mark_answered(question.clone());
+        self.sync_dialog(state, now);
+        vec![AppEffect::Ask(SentCommand {
+            command: ConversationCommand::Answer { question, answer, decision: None },
+            written: None,
+        })]
     }
 
-    /// What was drawn at this place, the topmost.
-    pub(crate) fn spot(&self, at: Position) -> Option<Spot> {
-        self.spots.iter().rev().find(|(area, _)| area.contains(at)).map(|(_, spot)| *spot)
+    /// The topmost area drawn at this position.
+    pub(crate) fn click_target_at(&self, at: Position) -> Option<ClickTarget> {
+        self.click_targets.iter().rev().find(|(area, _)| area.contains(at)).map(|(_, spot)| *spot)
     }
 }
 
@@ -286,7 +291,7 @@ fn time_left(until: Option<SystemTime>, now: SystemTime) -> Option<Duration> {
     until.and_then(|until| until.duration_since(now).ok()).filter(|left| !left.is_zero())
 }
 
-/// Whether an agent is at work, or waits for an answer in the middle of it.
+/// True if an agent is working, or waits for an answer in the middle of a turn.
 pub(crate) fn busy(state: &State) -> bool {
     let unfinished = || state.turns.values().any(|turn| turn.end.is_none());
     state.participants.values().any(|one| match one.session.as_ref().map(|status| &status.activity) {
@@ -296,9 +301,9 @@ pub(crate) fn busy(state: &State) -> bool {
     })
 }
 
-/// The agent whose model and costs are shown: the first that chat goes to.
-pub(crate) fn foremost(state: &State) -> Option<(&ParticipantId, &Participant)> {
+/// The first agent that chat goes to. The status bar shows its model and costs.
+pub(crate) fn primary_agent(state: &State) -> Option<(&ParticipantId, &Participant)> {
     let targets = state.targets.effective();
-    let mut agents = state.present().filter(|(_, one)| one.role == Role::Agent);
+    let mut agents = state.present().filter(|(_, one)| one.role == ParticipantRole::Agent);
     agents.find(|(id, _)| targets.is_none_or(|targets| targets.contains(id)))
 }

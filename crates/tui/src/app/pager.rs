@@ -1,54 +1,54 @@
-//! Pages through the whole of what a question asks, part by part as the space gives it out, also where the dialog shows
-//! only the beginning.
+//! Pager for the full text of a question, which the dialog may show only in part. The text is loaded from the space in
+//! parts.
 
 use ratatui::text::Line;
 use wh_core::input::Gesture;
 use wh_core::space::ItemId;
-use wh_core::space::extent::Piece;
+use wh_core::space::extent::TextPiece;
 use wh_screen::visible::visible;
 
-use super::{Act, App, Look};
+use super::{App, AppEffect, BackgroundQuery};
 use crate::theme::Theme;
 use crate::wrap;
 
-/// Bytes before the end at which the last part begins, when it is jumped to.
+/// Size of the last part when the user jumps to the end.
 const TAIL_BYTES: u64 = 64 * 1024;
 
-/// The whole of what is asked, one part of it at a time.
+/// State of the pager, which holds one part of the text at a time.
 #[derive(Debug)]
 pub(crate) struct Pager {
     item: ItemId,
-    part: Option<Piece>,
-    /// Offsets of the parts before this one.
+    part: Option<TextPiece>,
+    /// Offsets of the preceding parts.
     before: Vec<u64>,
-    loading: Option<Loading>,
+    loading: Option<PendingPart>,
     problem: Option<String>,
-    /// The first row that is shown.
+    /// Index of the first visible row.
     top: usize,
-    /// Rows that fit, as drawn last.
+    /// Number of visible rows, as last drawn.
     height: usize,
     rows: Vec<PagedRow>,
-    /// The width for which `rows` were broken; 0 if they have to be broken anew.
+    /// Width that `rows` were wrapped for; 0 if they must be wrapped again.
     width: usize,
 }
 
-/// A part that was requested and has not arrived, and the position to take when it does. Until then the old position
-/// stays: rows of the old part must not count as shown at the new one.
+/// A part that was requested but has not arrived, and the position to take when it arrives. The old position is kept
+/// until then, so that rows of the old part do not count as shown at the new position.
 #[derive(Debug, Default)]
-struct Loading {
+struct PendingPart {
     offset: u64,
     top: usize,
     before: Vec<u64>,
 }
 
-/// A row, and the byte of the whole up to which everything has been shown once it was.
+/// A row, and the offset in the full text at its end.
 #[derive(Debug)]
 struct PagedRow {
     line: Line<'static>,
     end: u64,
 }
 
-enum Move {
+enum PagerMove {
     Up(usize),
     Down(usize),
     Start,
@@ -61,7 +61,7 @@ impl Pager {
             item,
             part: None,
             before: Vec::new(),
-            loading: Some(Loading::default()),
+            loading: Some(PendingPart::default()),
             problem: None,
             top: 0,
             height: 1,
@@ -70,8 +70,8 @@ impl Pager {
         }
     }
 
-    /// Length of the whole in bytes, once a part of it has arrived.
-    pub(crate) fn whole(&self) -> Option<u64> {
+    /// Length of the full text in bytes, once a part of it has arrived.
+    pub(crate) fn full_length(&self) -> Option<u64> {
         self.part.as_ref().map(|part| part.extent.whole)
     }
 
@@ -83,7 +83,7 @@ impl Pager {
         self.loading.is_some()
     }
 
-    /// The rows that fit into this room, and the byte up to which the whole has been shown with them.
+    /// The visible rows, and the offset in the full text at their end.
     pub(crate) fn visible_rows(&mut self, width: usize, height: usize, theme: &Theme) -> (Vec<&Line<'static>>, u64) {
         self.height = height.max(1);
         if let Some(part) = self.part.as_ref().filter(|_| self.width != width) {
@@ -96,8 +96,8 @@ impl Pager {
         (shown.iter().map(|row| &row.line).collect(), end)
     }
 
-    /// Moves within this part, or begins to load another and returns its offset.
-    fn go(&mut self, to: &Move) -> Option<u64> {
+    /// Moves within the loaded part, or requests another part and returns its offset.
+    fn go(&mut self, to: &PagerMove) -> Option<u64> {
         if self.loading.is_some() {
             return None;
         }
@@ -105,28 +105,28 @@ impl Pager {
         let most = self.rows.len().saturating_sub(self.height);
         let with_this = || self.before.iter().copied().chain([part.offset]).collect();
         let loading = match to {
-            Move::Down(_) if self.top >= most => {
-                part.next.map(|offset| Loading { offset, top: 0, before: with_this() })
+            PagerMove::Down(_) if self.top >= most => {
+                part.next.map(|offset| PendingPart { offset, top: 0, before: with_this() })
             }
-            Move::Up(_) if self.top == 0 => self.before.split_last().map(|(offset, before)| Loading {
+            PagerMove::Up(_) if self.top == 0 => self.before.split_last().map(|(offset, before)| PendingPart {
                 offset: *offset,
                 top: usize::MAX,
                 before: before.to_vec(),
             }),
-            Move::Start if part.offset > 0 => Some(Loading::default()),
-            Move::End => part.next.map(|next| {
+            PagerMove::Start if part.offset > 0 => Some(PendingPart::default()),
+            PagerMove::End => part.next.map(|next| {
                 let offset = next.max(part.extent.whole.saturating_sub(TAIL_BYTES));
-                Loading { offset, top: usize::MAX, before: with_this() }
+                PendingPart { offset, top: usize::MAX, before: with_this() }
             }),
-            Move::Down(_) | Move::Up(_) | Move::Start => None,
+            PagerMove::Down(_) | PagerMove::Up(_) | PagerMove::Start => None,
         };
         if loading.is_none() {
             self.top = match to {
-                Move::Down(lines) => self.top.saturating_add(*lines).min(most),
-                Move::Up(lines) => self.top.saturating_sub(*lines),
-                Move::Start => 0,
-                // A part that has just arrived is not broken into rows yet.
-                Move::End => usize::MAX,
+                PagerMove::Down(lines) => self.top.saturating_add(*lines).min(most),
+                PagerMove::Up(lines) => self.top.saturating_sub(*lines),
+                PagerMove::Start => 0,
+                // A part that has just arrived is not wrapped into rows yet.
+                PagerMove::End => usize::MAX,
             };
         }
         self.loading = loading;
@@ -135,17 +135,17 @@ impl Pager {
 }
 
 impl App {
-    /// Opens the whole of a question.
-    pub(super) fn open_pager(&mut self, item: ItemId) -> Vec<Act> {
+    /// Opens the full text of a question.
+    pub(super) fn open_pager(&mut self, item: ItemId) -> Vec<AppEffect> {
         self.pager = Some(Pager::new(item.clone()));
-        vec![Act::Look(Look::Part(item, 0))]
+        vec![AppEffect::Query(BackgroundQuery::ItemPart(item, 0))]
     }
 
-    /// A part has come, or could not be had.
-    pub(super) fn part_came(&mut self, item: &ItemId, offset: u64, came: Result<Piece, String>) {
+    /// Handles a part that was loaded or could not be loaded.
+    pub(super) fn part_loaded(&mut self, item: &ItemId, offset: u64, result: Result<TextPiece, String>) {
         let Some(pager) = self.pager.as_mut().filter(|pager| pager.item == *item) else { return };
         let Some(loading) = pager.loading.take_if(|loading| loading.offset == offset) else { return };
-        match came {
+        match result {
             Ok(part) => {
                 (pager.part, pager.problem, pager.width) = (Some(part), None, 0);
                 (pager.top, pager.before) = (loading.top, loading.before);
@@ -154,15 +154,15 @@ impl App {
         }
     }
 
-    /// Closes the pager if it is not about the question that is shown.
-    pub(super) fn settle_pager(&mut self) {
+    /// Closes the pager if its question is no longer shown.
+    pub(super) fn close_stale_pager(&mut self) {
         if self.pager.as_ref().is_some_and(|pager| !self.dialog.shows(&pager.item)) {
             self.pager = None;
         }
     }
 
-    /// Pages, or closes the pager. Everything that means nothing here is dropped.
-    pub(crate) fn page(&mut self, gesture: &Gesture) -> Vec<Act> {
+    /// Handles a gesture while the pager is open: moves or closes it. Other gestures are dropped.
+    pub(crate) fn pager_gesture(&mut self, gesture: &Gesture) -> Vec<AppEffect> {
         let Some(pager) = &mut self.pager else { return Vec::new() };
         let page = pager.height.saturating_sub(1).max(1);
         let name = match gesture {
@@ -171,47 +171,47 @@ impl App {
             Gesture::Paste(_) | Gesture::Mouse(_) => String::new(),
         };
         let to = match name.as_str() {
-            "down" => Move::Down(1),
-            "up" => Move::Up(1),
-            "pagedown" | " " => Move::Down(page),
-            "pageup" => Move::Up(page),
-            "home" => Move::Start,
-            "end" => Move::End,
+            "down" => PagerMove::Down(1),
+            "up" => PagerMove::Up(1),
+            "pagedown" | " " => PagerMove::Down(page),
+            "pageup" => PagerMove::Up(page),
+            "home" => PagerMove::Start,
+            "end" => PagerMove::End,
             "q" | "ctrl+o" | "enter" => {
                 self.pager = None;
                 return Vec::new();
             }
             _ => return Vec::new(),
         };
-        self.turn(&to)
+        self.move_pager(&to)
     }
 
-    pub(crate) fn wheel_pager(&mut self, lines: isize) -> Vec<Act> {
+    pub(crate) fn wheel_pager(&mut self, lines: isize) -> Vec<AppEffect> {
         let count = lines.unsigned_abs();
-        self.turn(&if lines < 0 { Move::Up(count) } else { Move::Down(count) })
+        self.move_pager(&if lines < 0 { PagerMove::Up(count) } else { PagerMove::Down(count) })
     }
 
-    fn turn(&mut self, to: &Move) -> Vec<Act> {
+    fn move_pager(&mut self, to: &PagerMove) -> Vec<AppEffect> {
         let Some(pager) = &mut self.pager else { return Vec::new() };
         let item = pager.item.clone();
-        pager.go(to).map(|offset| Act::Look(Look::Part(item, offset))).into_iter().collect()
+        pager.go(to).map(|offset| AppEffect::Query(BackgroundQuery::ItemPart(item, offset))).into_iter().collect()
     }
 }
 
-/// A part as rows of this width.
-fn rows(part: &Piece, width: usize, theme: &Theme) -> Vec<PagedRow> {
+/// Wraps a part to rows of this width.
+fn rows(part: &TextPiece, width: usize, theme: &Theme) -> Vec<PagedRow> {
     let mut all = Vec::new();
     let mut at = part.offset;
     for line in part.text.split_inclusive('\n') {
         let text = line.strip_suffix('\n').unwrap_or(line);
-        let pieces = [wrap::Piece::new(visible(text), theme.text)];
+        let pieces = [wrap::StyledText::new(visible(text), theme.text)];
         all.extend(wrap::verbatim(&pieces, width).into_iter().map(|line| PagedRow { line, end: at }));
         at += line.len() as u64;
         if let Some(last) = all.last_mut() {
             last.end = at;
         }
     }
-    // A part that began within a character is read as longer than it is.
+    // A part that begins within a character is longer when decoded than in the full text.
     if let (Some(last), None) = (all.last_mut(), part.next) {
         last.end = part.extent.whole;
     }

@@ -1,52 +1,52 @@
-//! Whether the signal board is open. A person may say so; otherwise it is there while there is something to show that
-//! stays long enough to be read, so that nothing opens and closes with every message.
+//! Visibility of the signal board. The user can set it. Otherwise the board opens for content that stays long enough to
+//! be read, so that it does not flicker with every message.
 
 use std::time::{Duration, SystemTime};
 
 use wh_core::slash::Visibility;
 use wh_core::space::state::State;
 
-/// From this width on the board stands beside the conversation.
-pub(crate) const DOCKED_FROM: u16 = 110;
+/// Minimum screen width at which the board is docked beside the conversation.
+pub(crate) const MIN_DOCKED_WIDTH: u16 = 110;
 
-/// An acknowledgement that comes sooner is not worth a board.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Age from which an awaited acknowledgement opens the board.
+const ACK_BOARD_DELAY: Duration = Duration::from_secs(1);
 
-/// How long the board stays after the last thing on it went.
-const LINGER: Duration = Duration::from_secs(5);
+/// Duration for which the board stays open after its content has become empty.
+const BOARD_LINGER_DURATION: Duration = Duration::from_secs(5);
 
-/// The signal board's state.
 #[derive(Debug, Default)]
-pub(crate) struct Signals {
-    wish: Option<Visibility>,
+pub(crate) struct BoardVisibility {
+    requested: Option<Visibility>,
     open: bool,
-    /// When there was last something to show.
-    needed: Option<SystemTime>,
+    /// Last time at which the board had content to show.
+    last_needed: Option<SystemTime>,
 }
 
-impl Signals {
-    pub(crate) fn wish(&mut self, wish: Visibility) {
-        self.wish = Some(wish);
-        match wish {
+impl BoardVisibility {
+    pub(crate) fn set_visibility(&mut self, visibility: Visibility) {
+        self.requested = Some(visibility);
+        match visibility {
             Visibility::Open => self.open = true,
             Visibility::Close => self.open = false,
             Visibility::Auto => {}
         }
     }
 
-    /// What the person has said.
-    pub(crate) fn wished(&self) -> Option<Visibility> {
-        self.wish
+    /// Visibility that the user has set.
+    pub(crate) fn requested_visibility(&self) -> Option<Visibility> {
+        self.requested
     }
 
-    /// As of the last frame.
+    /// True if the board was open in the last frame.
     pub(crate) fn is_open(&self) -> bool {
         self.open
     }
 
-    /// Decides for a frame of this width; says when that may be different by itself.
+    /// Decides the visibility for a frame of this width. Returns the time after which the decision can change by
+    /// itself.
     pub(crate) fn decide(&mut self, state: &State, width: u16, now: SystemTime) -> Option<Duration> {
-        let (open, wake) = match self.wish {
+        let (open, wake) = match self.requested {
             Some(Visibility::Open) => (true, None),
             Some(Visibility::Close) => (false, None),
             Some(Visibility::Auto) | None => self.automatic(state, width, now),
@@ -56,19 +56,22 @@ impl Signals {
     }
 
     fn automatic(&mut self, state: &State, width: u16, now: SystemTime) -> (bool, Option<Duration>) {
-        if width < DOCKED_FROM {
+        if width < MIN_DOCKED_WIDTH {
             return (false, None);
         }
         let lasting = !state.streams.is_empty()
             || state.pause().is_some()
-            || state.present().any(|(_, participant)| participant.said.is_some());
+            || state.present().any(|(_, participant)| participant.reported_status.is_some());
         let oldest = state.acknowledgements.iter().map(|one| since(one.at, now)).max();
-        if lasting || oldest.is_some_and(|age| age >= PATIENCE) {
-            self.needed = Some(now);
+        if lasting || oldest.is_some_and(|age| age >= ACK_BOARD_DELAY) {
+            self.last_needed = Some(now);
             return (true, None);
         }
-        let awaited = oldest.map(|age| PATIENCE - age);
-        let left = self.needed.and_then(|last| LINGER.checked_sub(since(last, now))).filter(|left| !left.is_zero());
+        let awaited = oldest.map(|age| ACK_BOARD_DELAY - age);
+        let left = self
+            .last_needed
+            .and_then(|last| BOARD_LINGER_DURATION.checked_sub(since(last, now)))
+            .filter(|left| !left.is_zero());
         match left {
             Some(left) if self.open => (true, Some(awaited.map_or(left, |awaited| awaited.min(left)))),
             _ => (false, awaited),
@@ -82,7 +85,7 @@ fn since(then: SystemTime, now: SystemTime) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use wh_core::space::event::{Acknowledgement, Event};
+    use wh_core::space::event::{Acknowledgement, SpaceEvent};
 
     use super::*;
 
@@ -93,13 +96,13 @@ mod tests {
     fn with_acknowledgement() -> State {
         let mut state = State::new("test", "me".into());
         let wanted = Acknowledgement { item: "m1".into(), from: "me".into(), to: "demo".into(), at: at(0) };
-        state.apply(&Event::AcknowledgementWanted(wanted), at(0));
+        state.apply(&SpaceEvent::AcknowledgementWanted(wanted), at(0));
         state
     }
 
     #[test]
-    fn an_acknowledgement_that_comes_soon_opens_nothing() {
-        let mut signals = Signals::default();
+    fn a_prompt_acknowledgement_does_not_open_the_board() {
+        let mut signals = BoardVisibility::default();
         assert_eq!(signals.decide(&with_acknowledgement(), 120, at(200)), Some(Duration::from_millis(800)));
         assert!(!signals.is_open());
         signals.decide(&State::new("test", "me".into()), 120, at(300));
@@ -107,8 +110,8 @@ mod tests {
     }
 
     #[test]
-    fn one_that_does_not_opens_the_board_and_it_lingers() {
-        let mut signals = Signals::default();
+    fn a_late_acknowledgement_opens_the_board_and_it_lingers() {
+        let mut signals = BoardVisibility::default();
         signals.decide(&with_acknowledgement(), 120, at(1500));
         assert!(signals.is_open());
         let empty = State::new("test", "me".into());
@@ -119,12 +122,12 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_screen_has_it_only_on_request() {
-        let mut signals = Signals::default();
-        signals.decide(&with_acknowledgement(), DOCKED_FROM - 1, at(5000));
+    fn a_narrow_screen_shows_the_board_only_on_request() {
+        let mut signals = BoardVisibility::default();
+        signals.decide(&with_acknowledgement(), MIN_DOCKED_WIDTH - 1, at(5000));
         assert!(!signals.is_open());
-        signals.wish(Visibility::Open);
-        signals.decide(&with_acknowledgement(), DOCKED_FROM - 1, at(5000));
+        signals.set_visibility(Visibility::Open);
+        signals.decide(&with_acknowledgement(), MIN_DOCKED_WIDTH - 1, at(5000));
         assert!(signals.is_open());
     }
 }

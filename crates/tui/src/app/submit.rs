@@ -1,18 +1,18 @@
-//! Carries out a line of the composer: in the UI, or in the space.
+//! Executes a line submitted in the composer, in the UI or as a command to the space.
 
 use std::time::SystemTime;
 
 use wh_core::line::ComposerLine;
 use wh_core::slash::Slash;
-use wh_core::space::command::Command;
+use wh_core::space::command::ConversationCommand;
 use wh_core::space::harness::Call;
-use wh_core::space::roster::Ask;
+use wh_core::space::roster::AgentRequest;
 use wh_core::space::state::State;
 
-use super::{Act, App, Pick, Request};
+use super::{App, AppEffect, PickerKind, SentCommand};
 
 impl App {
-    pub(super) fn submit(&mut self, text: String, state: &State, now: SystemTime) -> Vec<Act> {
+    pub(super) fn submit(&mut self, text: String, state: &State, now: SystemTime) -> Vec<AppEffect> {
         self.transcript.follow();
         self.notice = None;
         let asked = match ComposerLine::read(&text) {
@@ -24,25 +24,31 @@ impl App {
             Slash::Space(command) => command,
         };
         match command {
-            // Chat goes to the agent as well, which is more than the space itself does.
-            Command::Manage(Some(agent), Ask::Invite) => self.bring(agent.to_string(), state),
-            Command::Model(None, None) if self.offers(Pick::Model, state) => self.pick(Pick::Model, state, now),
-            Command::Mode(None, None) if self.offers(Pick::Mode, state) => self.pick(Pick::Mode, state, now),
-            // Nobody, or more than one, is paused: a conversation may be meant.
-            Command::Call(None, Call::Resume) if state.only_paused().is_none() => {
-                self.pick(Pick::Conversation, state, now)
+            // The space only adds the agent. The UI also directs chat to it.
+            ConversationCommand::Manage(Some(agent), AgentRequest::Invite) => {
+                self.select_agent(agent.to_string(), state)
             }
-            command => vec![Act::Ask(Request { command, written: Some(text) })],
+            ConversationCommand::Model(None, None) if self.has_choices(PickerKind::Model, state) => {
+                self.toggle_picker(PickerKind::Model, state, now)
+            }
+            ConversationCommand::Mode(None, None) if self.has_choices(PickerKind::Mode, state) => {
+                self.toggle_picker(PickerKind::Mode, state, now)
+            }
+            // If not exactly one participant is paused, `/resume` means a saved conversation.
+            ConversationCommand::Call(None, Call::Resume) if state.only_paused().is_none() => {
+                self.toggle_picker(PickerKind::Conversation, state, now)
+            }
+            command => vec![AppEffect::Ask(SentCommand { command, written: Some(text) })],
         }
     }
 }
 
-/// True for a line that is said as it is. If it is refused it goes back into the composer.
+/// True for a line that is sent as a message. If it is refused, it returns to the composer.
 pub(super) fn is_message(text: &str) -> bool {
     matches!(ComposerLine::read(text), Ok(ComposerLine::Message { .. }))
 }
 
-/// Records a refused slash command in the conversation. The composer stays empty; Up brings the line back.
-pub(super) fn refused(line: String, reason: String) -> Act {
-    Act::Ask(Request { command: Command::Refused { line, reason }, written: None })
+/// Records a refused slash command in the conversation. The composer stays empty, and Up recalls the line.
+pub(super) fn refused(line: String, reason: String) -> AppEffect {
+    AppEffect::Ask(SentCommand { command: ConversationCommand::Refused { line, reason }, written: None })
 }

@@ -1,79 +1,78 @@
-//! What the tool sidebar knows: the last calls of each agent, and whether it is open. A person may say so; otherwise it is
-//! there from the first call on where the screen is wide enough to leave the conversation its room.
+//! State of the tool sidebar: the recent calls of each agent, and its visibility. The user can set the visibility.
+//! Otherwise the sidebar opens with the first call on a screen that is wide enough.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use wh_client::Change;
+use wh_client::MirrorChange;
 use wh_core::slash::Visibility;
 use wh_core::space::item::{Body, Item, Progress, ToolCall};
 use wh_core::space::state::State;
 use wh_core::space::{ItemId, ParticipantId};
 
-/// From this width on it opens by itself: eighty columns are left for the conversation.
-pub(crate) const BY_ITSELF_FROM: u16 = 120;
+/// Minimum screen width at which the sidebar opens by itself. It leaves 80 columns for the conversation.
+pub(crate) const AUTO_OPEN_WIDTH: u16 = 120;
 
-/// Calls of one agent that are remembered: more are on no screen.
-const KEPT: usize = 100;
+/// Maximum number of calls stored for an agent.
+const MAX_CALLS_PER_AGENT: usize = 100;
 
-/// The tool sidebar's state.
 #[derive(Debug, Default)]
-pub(crate) struct Tools {
-    wish: Option<Visibility>,
+pub(crate) struct SidebarState {
+    requested: Option<Visibility>,
     open: bool,
-    calls: BTreeMap<ParticipantId, VecDeque<Noted>>,
+    calls: BTreeMap<ParticipantId, VecDeque<SidebarCall>>,
 }
 
-/// A call that was seen.
+/// A recorded call.
 #[derive(Debug)]
-struct Noted {
+struct SidebarCall {
     id: ItemId,
     at: SystemTime,
-    /// How long it took; unknown while it runs, and of those whose end was not seen.
+    /// Duration of the call; `None` while it runs, or if its end was not observed.
     took: Option<Duration>,
     over: bool,
 }
 
-/// A call as it is shown.
+/// A recorded call with its content, for drawing.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Seen<'a> {
+pub(crate) struct SidebarCallView<'a> {
     pub(crate) item: &'a Item,
     pub(crate) call: &'a ToolCall,
     pub(crate) took: Option<Duration>,
 }
 
-impl Tools {
-    pub(crate) fn wish(&mut self, wish: Visibility) {
-        self.wish = Some(wish);
-        match wish {
+impl SidebarState {
+    pub(crate) fn set_visibility(&mut self, visibility: Visibility) {
+        self.requested = Some(visibility);
+        match visibility {
             Visibility::Open => self.open = true,
             Visibility::Close => self.open = false,
             Visibility::Auto => {}
         }
     }
 
-    /// As of the last frame.
+    /// True if the sidebar was open in the last frame.
     pub(crate) fn is_open(&self) -> bool {
         self.open
     }
 
-    /// Decides for a frame of this width.
+    /// Decides the visibility for a frame of this width.
     pub(crate) fn decide(&mut self, width: u16) {
-        self.open = match self.wish {
+        self.open = match self.requested {
             Some(Visibility::Open) => true,
             Some(Visibility::Close) => false,
-            Some(Visibility::Auto) | None => width >= BY_ITSELF_FROM && !self.calls.is_empty(),
+            Some(Visibility::Auto) | None => width >= AUTO_OPEN_WIDTH && !self.calls.is_empty(),
         };
     }
 
-    /// Forgets what was done so far.
+    /// Removes all recorded calls.
     pub(crate) fn clear(&mut self) {
         self.calls.clear();
     }
 
-    /// Follows the space.
-    pub(crate) fn sync(&mut self, state: &State, change: &Change, now: SystemTime) {
+    /// Records the changed calls of the space.
+    pub(crate) fn sync(&mut self, state: &State, change: &MirrorChange, now: SystemTime) {
         if change.reset {
             self.calls.clear();
             state.items.iter().for_each(|item| self.note(item, now));
@@ -93,10 +92,10 @@ impl Tools {
             known.over = over;
             return;
         }
-        // Several that came at once come in no order of their own.
+        // Items of one change are unordered, so calls are sorted by their time.
         let place = calls.partition_point(|known| known.at <= item.at);
-        calls.insert(place, Noted { id: item.id.clone(), at: item.at, took: None, over });
-        if calls.len() > KEPT {
+        calls.insert(place, SidebarCall { id: item.id.clone(), at: item.at, took: None, over });
+        if calls.len() > MAX_CALLS_PER_AGENT {
             calls.pop_front();
         }
     }
@@ -105,26 +104,26 @@ impl Tools {
     pub(crate) fn of_agents<'a>(
         &'a self,
         state: &'a State,
-    ) -> impl Iterator<Item = (&'a ParticipantId, Vec<Seen<'a>>)> {
+    ) -> impl Iterator<Item = (&'a ParticipantId, Vec<SidebarCallView<'a>>)> {
         self.calls.iter().filter_map(|(agent, calls)| {
-            let seen: Vec<Seen<'a>> = calls.iter().filter_map(|noted| noted.seen(state)).collect();
+            let seen: Vec<SidebarCallView<'a>> = calls.iter().filter_map(|noted| noted.seen(state)).collect();
             (!seen.is_empty()).then_some((agent, seen))
         })
     }
 }
 
-impl Noted {
-    fn seen<'a>(&self, state: &'a State) -> Option<Seen<'a>> {
+impl SidebarCall {
+    fn seen<'a>(&self, state: &'a State) -> Option<SidebarCallView<'a>> {
         let item = state.items.get(&self.id).filter(|item| item.progress != Progress::Retracted)?;
         let Body::Tool(call) = &item.body else { return None };
-        Some(Seen { item, call, took: self.took })
+        Some(SidebarCallView { item, call, took: self.took })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use wh_core::space::event::{Event, Role};
+    use wh_core::space::event::{ParticipantRole, SpaceEvent};
     use wh_core::space::item::{ToolKind, ToolStatus};
 
     use super::*;
@@ -133,7 +132,7 @@ mod tests {
         SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
     }
 
-    fn call(id: &str, began: u64, status: ToolStatus) -> Event {
+    fn call(id: &str, began: u64, status: ToolStatus) -> SpaceEvent {
         let call = ToolCall {
             name: "Read".into(),
             title: String::new(),
@@ -144,7 +143,7 @@ mod tests {
         };
         let progress = if status.is_over() { Progress::Done } else { Progress::Growing };
         let (from, body) = ("demo".into(), Body::Tool(call));
-        Event::Item(Arc::new(Item {
+        SpaceEvent::Item(Arc::new(Item {
             id: id.into(),
             from,
             to: None,
@@ -158,26 +157,26 @@ mod tests {
         }))
     }
 
-    fn happens(state: &mut State, tools: &mut Tools, now: u64, events: &[Event]) {
-        let mut change = Change::default();
+    fn happens(state: &mut State, tools: &mut SidebarState, now: u64, events: &[SpaceEvent]) {
+        let mut change = MirrorChange::default();
         for event in events {
             state.apply(event, at(now));
-            if let Event::Item(item) = event {
+            if let SpaceEvent::Item(item) = event {
                 change.items.insert(item.id.clone());
             }
         }
         tools.sync(state, &change, at(now));
     }
 
-    fn took(tools: &Tools, state: &State) -> Vec<(String, Option<u64>)> {
+    fn took(tools: &SidebarState, state: &State) -> Vec<(String, Option<u64>)> {
         let calls = tools.of_agents(state).flat_map(|(_, calls)| calls);
         calls.map(|seen| (seen.item.id.to_string(), seen.took.map(|took| took.as_secs()))).collect()
     }
 
     #[test]
-    fn calls_stand_in_their_order_and_say_how_long_they_took_if_that_was_seen() {
-        let (mut state, mut tools) = (State::new("test", "me".into()), Tools::default());
-        state.apply(&Event::Joined("demo".into(), Role::Agent), at(0));
+    fn calls_are_in_order_and_have_a_duration_if_their_end_was_observed() {
+        let (mut state, mut tools) = (State::new("test", "me".into()), SidebarState::default());
+        state.apply(&SpaceEvent::Joined("demo".into(), ParticipantRole::Agent), at(0));
         let begun = [call("a", 2, ToolStatus::Running), call("b", 1, ToolStatus::Completed)];
         happens(&mut state, &mut tools, 2, &begun);
         assert_eq!(took(&tools, &state), [("b".into(), None), ("a".into(), None)]);
@@ -186,29 +185,29 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_are_kept() {
-        let (mut state, mut tools) = (State::new("test", "me".into()), Tools::default());
+    fn only_the_latest_calls_are_stored() {
+        let (mut state, mut tools) = (State::new("test", "me".into()), SidebarState::default());
         for number in 0..300 {
             let one = call(&format!("c{number}"), number, ToolStatus::Completed);
             happens(&mut state, &mut tools, number, &[one]);
         }
         let kept = took(&tools, &state);
-        assert_eq!((kept.len(), kept[0].0.as_str()), (KEPT, "c200"));
+        assert_eq!((kept.len(), kept[0].0.as_str()), (MAX_CALLS_PER_AGENT, "c200"));
     }
 
     #[test]
-    fn it_opens_by_itself_where_there_is_room_and_something_to_show() {
-        let (mut state, mut tools) = (State::new("test", "me".into()), Tools::default());
-        let open = |tools: &mut Tools, width| {
+    fn it_opens_by_itself_if_there_is_room_and_content() {
+        let (mut state, mut tools) = (State::new("test", "me".into()), SidebarState::default());
+        let open = |tools: &mut SidebarState, width| {
             tools.decide(width);
             tools.is_open()
         };
         assert!(!open(&mut tools, 200));
         happens(&mut state, &mut tools, 1, &[call("a", 1, ToolStatus::Running)]);
-        assert!(open(&mut tools, BY_ITSELF_FROM) && !open(&mut tools, BY_ITSELF_FROM - 1));
-        tools.wish(Visibility::Open);
+        assert!(open(&mut tools, AUTO_OPEN_WIDTH) && !open(&mut tools, AUTO_OPEN_WIDTH - 1));
+        tools.set_visibility(Visibility::Open);
         assert!(open(&mut tools, 80));
-        tools.wish(Visibility::Close);
+        tools.set_visibility(Visibility::Close);
         assert!(!open(&mut tools, 200));
     }
 }

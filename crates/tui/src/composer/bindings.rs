@@ -1,33 +1,33 @@
-//! Which gesture does what in the composer.
+//! Maps gestures to edits of the composer.
 
 use wh_core::input::{Gesture, KeyPress};
 
-use super::{Composer, Outcome, TokenKind};
+use super::{Composer, ComposerOutcome, TokenKind};
 use crate::keymap::EditAction;
 
 impl Composer {
-    /// Does what the gesture asks for.
-    pub fn handle(&mut self, gesture: &Gesture) -> Outcome {
+    /// Handles a gesture and returns its outcome.
+    pub fn handle(&mut self, gesture: &Gesture) -> ComposerOutcome {
         match gesture {
             Gesture::Text(typed) => self.changed_by(|composer| composer.insert(typed)),
             Gesture::Paste(pasted) => self.changed_by(|composer| composer.paste(pasted)),
             Gesture::Key(press) => match self.choose(press) {
-                Outcome::Ignored => self.edit(press),
+                ComposerOutcome::Ignored => self.edit(press),
                 outcome => outcome,
             },
-            Gesture::Mouse(_) => Outcome::Ignored,
+            Gesture::Mouse(_) => ComposerOutcome::Ignored,
         }
     }
 
-    fn changed_by(&mut self, edit: impl FnOnce(&mut Self)) -> Outcome {
+    fn changed_by(&mut self, edit: impl FnOnce(&mut Self)) -> ComposerOutcome {
         let before = self.text.content().len();
         edit(self);
-        if self.text.content().len() == before { Outcome::Ignored } else { Outcome::Changed }
+        if self.text.content().len() == before { ComposerOutcome::Ignored } else { ComposerOutcome::Changed }
     }
 
-    /// The keys of the list of completions, while one is open.
-    fn choose(&mut self, press: &KeyPress) -> Outcome {
-        let Some(completion) = &mut self.completion else { return Outcome::Ignored };
+    /// Handles the keys of the completion list while it is open.
+    fn choose(&mut self, press: &KeyPress) -> ComposerOutcome {
+        let Some(completion) = &mut self.completion else { return ComposerOutcome::Ignored };
         match press.to_string().as_str() {
             "up" | "ctrl+p" => completion.previous(),
             "down" | "ctrl+n" => completion.next(),
@@ -38,24 +38,25 @@ impl Composer {
             "tab" => {
                 self.accept();
             }
-            // A command written out is run, and a word with an @ is sent as it is, unless somebody chose from the list.
+            // Enter submits a command or file name that is complete, unless the user has moved the selection in the
+            // list.
             "enter" => {
                 let command = completion.token().kind == TokenKind::Command;
                 if !completion.is_chosen() && (!command || completion.is_complete()) {
-                    return Outcome::Ignored;
+                    return ComposerOutcome::Ignored;
                 }
                 self.accept();
             }
-            _ => return Outcome::Ignored,
+            _ => return ComposerOutcome::Ignored,
         }
-        Outcome::Changed
+        ComposerOutcome::Changed
     }
 
-    fn edit(&mut self, press: &KeyPress) -> Outcome {
+    fn edit(&mut self, press: &KeyPress) -> ComposerOutcome {
         if let Some(typed) = press.text() {
             return self.changed_by(|composer| composer.insert(typed.encode_utf8(&mut [0; 4])));
         }
-        let Some(action) = self.keys.edit(press) else { return Outcome::Ignored };
+        let Some(action) = self.keys.edit(press) else { return ComposerOutcome::Ignored };
         let caret = self.text.caret();
         match action {
             EditAction::Submit => self.submit(),
@@ -76,7 +77,7 @@ impl Composer {
             EditAction::CutWordRight => self.cut(caret, self.text.word_right()),
             EditAction::CutBlankLeft => self.cut(self.text.blank_left(), caret),
             EditAction::CutLineStart => match self.text.line_start() {
-                // At the beginning of a line, the break before it.
+                // At the beginning of a line, Ctrl+U removes the line break before it.
                 start if start == caret => self.cut(self.text.left(), caret),
                 start => self.cut(start, caret),
             },
@@ -84,8 +85,8 @@ impl Composer {
                 end if end == caret => self.cut(caret, self.text.right()),
                 end => self.cut(caret, end),
             },
-            EditAction::Yank => self.put_in(),
-            EditAction::YankOlder => self.put_in_older(),
+            EditAction::Yank => self.yank(),
+            EditAction::YankOlder => self.yank_older(),
             EditAction::Undo => self.undo(),
             EditAction::Redo => self.redo(),
         }

@@ -1,26 +1,27 @@
-//! Large pastes folded into chips: within the text a chip is one character of a private plane, which no text that comes
-//! in may contain.
+//! Large pastes folded into chips. A chip is represented by one character of a private-use plane, which is removed from
+//! all incoming text.
 
 use std::ops::RangeInclusive;
 
-/// A paste of more lines than this is folded.
-const MOST_LINES: usize = 10;
+/// Maximum number of lines of a paste that is not folded.
+const MAX_UNFOLDED_LINES: usize = 10;
 
-/// A paste of more characters than this is folded.
-const MOST_CHARACTERS: usize = 1000;
+/// Maximum number of characters of a paste that is not folded.
+const MAX_UNFOLDED_CHARS: usize = 1000;
 
-const PLANE: RangeInclusive<char> = '\u{f0000}'..='\u{ffffd}';
+const CHIP_CHARS: RangeInclusive<char> = '\u{f0000}'..='\u{ffffd}';
 
-/// The pastes that were folded. One is never forgotten: undo and history may bring its chip back.
+/// Folded pastes. They are never removed, because undo and history may restore a chip.
 #[derive(Debug, Default)]
 pub(super) struct Chips(Vec<String>);
 
 impl Chips {
-    /// The chip for a paste if it is large, else the paste.
+    /// Returns the chip for a large paste, or a small paste unchanged.
     pub(super) fn fold(&mut self, pasted: String) -> String {
         let lines = pasted.lines().count();
-        let large = lines > MOST_LINES || pasted.chars().nth(MOST_CHARACTERS).is_some();
-        let next = u32::try_from(self.0.len()).ok().and_then(|index| char::from_u32(*PLANE.start() as u32 + index));
+        let large = lines > MAX_UNFOLDED_LINES || pasted.chars().nth(MAX_UNFOLDED_CHARS).is_some();
+        let first = *CHIP_CHARS.start() as u32;
+        let next = u32::try_from(self.0.len()).ok().and_then(|index| char::from_u32(first + index));
         match next.filter(|chip| large && is_chip(*chip)) {
             Some(chip) => {
                 self.0.push(pasted);
@@ -30,7 +31,7 @@ impl Chips {
         }
     }
 
-    /// What stands for a chip on the screen.
+    /// Label that is drawn for a chip.
     pub(super) fn label(&self, chip: char) -> Option<String> {
         let (number, text) = self.get(chip)?;
         let lines = text.lines().count();
@@ -38,7 +39,7 @@ impl Chips {
         Some(format!("[paste #{}: {size}]", number + 1))
     }
 
-    /// The text with every paste in its place.
+    /// Replaces every chip in the text with its paste.
     pub(super) fn expand(&self, content: &str) -> String {
         let mut expanded = String::with_capacity(content.len());
         for character in content.chars() {
@@ -51,17 +52,18 @@ impl Chips {
     }
 
     fn get(&self, chip: char) -> Option<(usize, &str)> {
-        let index = usize::try_from(u32::from(chip).checked_sub(u32::from(*PLANE.start()))?).ok()?;
+        let index = usize::try_from(u32::from(chip).checked_sub(u32::from(*CHIP_CHARS.start()))?).ok()?;
         self.0.get(index).map(|text| (index, text.as_str()))
     }
 }
 
 pub(super) fn is_chip(character: char) -> bool {
-    PLANE.contains(&character)
+    CHIP_CHARS.contains(&character)
 }
 
-/// Text as the composer holds it: line breaks are LF, other controls than tabs go, and no character passes for a chip.
-pub(super) fn harmless(text: &str) -> String {
+/// Sanitizes text for the composer: line breaks become LF, control characters except tabs are removed, and characters
+/// reserved for chips are replaced.
+pub(super) fn sanitized(text: &str) -> String {
     let unified = text.replace("\r\n", "\n").replace('\r', "\n");
     let kept = unified.chars().filter(|character| !character.is_control() || matches!(character, '\n' | '\t'));
     kept.map(|character| if is_chip(character) { char::REPLACEMENT_CHARACTER } else { character }).collect()

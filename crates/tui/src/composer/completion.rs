@@ -1,37 +1,37 @@
-//! What a word under the caret may become: a slash command, or a file after an `@`.
+//! Completion of the word at the caret: a slash command, its argument, or a file after an `@`.
 
 use wh_core::line::{Prefix, is_slash};
 
 use super::fuzzy;
 
-/// What is being written at the caret.
+/// The word at the caret, if it can be completed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Token {
-    /// Whose names complete it.
+pub struct CompletionToken {
+    /// Kind of candidates that complete it.
     pub kind: TokenKind,
-    /// Where it begins in the text, with its mark.
+    /// Start offset in the text, including the mark.
     pub start: usize,
-    /// Where it ends.
+    /// End offset in the text.
     pub end: usize,
-    /// What is written of it up to the caret, without its mark.
+    /// The part between the mark and the caret.
     pub query: String,
-    /// All of it, without its mark.
+    /// The whole word without its mark.
     pub word: String,
 }
 
-/// What a token names.
+/// Kind of a [`CompletionToken`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenKind {
     /// A command: a `/` at the beginning of the text.
     Command,
     /// A file: an `@` at the beginning of a word.
     File,
-    /// What a command is told: any other word of a text that begins with `/`.
+    /// An argument: any later word of a text that begins with `/`.
     Argument,
 }
 
 impl TokenKind {
-    /// What announces it.
+    /// The mark that begins a token of this kind.
     #[must_use]
     pub fn mark(self) -> &'static str {
         match self {
@@ -42,8 +42,8 @@ impl TokenKind {
     }
 }
 
-/// The token that the caret is in.
-pub(super) fn token(content: &str, caret: usize) -> Option<Token> {
+/// Returns the token that contains the caret.
+pub(super) fn token(content: &str, caret: usize) -> Option<CompletionToken> {
     let (before, after) = (content.get(..caret)?, content.get(caret..)?);
     let start = before.rfind(char::is_whitespace).map_or(0, |blank| {
         let width = before[blank..].chars().next().map_or(1, char::len_utf8);
@@ -58,85 +58,85 @@ pub(super) fn token(content: &str, caret: usize) -> Option<Token> {
         _ => return None,
     };
     let word = start + kind.mark().len();
-    // With the caret before the mark nothing of it is written.
+    // With the caret before the mark, there is nothing to complete.
     let query = content.get(word..caret)?.to_owned();
-    Some(Token { kind, start, end, query, word: content[word..end].to_owned() })
+    Some(CompletionToken { kind, start, end, query, word: content[word..end].to_owned() })
 }
 
-/// Something that a token may become.
+/// Candidate for completing a token.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Candidate {
-    /// What is put in, without the mark: `help`, `src/main.rs`. One that ends with `/` can be completed further.
+    /// The text to insert, without the mark: `help`, `src/main.rs`. A value that ends with `/` can be completed
+    /// further.
     pub value: String,
-    /// What is said beside it: a command's arguments or purpose.
+    /// Text shown after the value: a command's arguments or purpose.
     pub hint: String,
 }
 
 impl Candidate {
-    /// A candidate with something said beside it.
     #[must_use]
     pub fn new(value: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { value: value.into(), hint: hint.into() }
     }
 }
 
-/// The list of what fits, best first, and which one is selected.
+/// The list of matching candidates, best first, and the selection in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completion {
-    token: Token,
+    token: CompletionToken,
     candidates: Vec<Candidate>,
     selected: usize,
     chosen: bool,
 }
 
 impl Completion {
-    /// As many are kept as anybody would look through.
-    const MOST: usize = 50;
+    /// Maximum number of candidates that are stored.
+    const MAX_CANDIDATES: usize = 50;
 
-    /// Those of the candidates that fit the token; `None` if none does.
+    /// Filters and ranks the candidates; `None` if none matches the token.
     #[must_use]
-    pub fn new(token: Token, candidates: &[Candidate]) -> Option<Self> {
-        let fitting = fuzzy::rank_by(&token.query, candidates, Self::MOST, |candidate| &candidate.value);
+    pub fn new(token: CompletionToken, candidates: &[Candidate]) -> Option<Self> {
+        let fitting = fuzzy::rank_by(&token.query, candidates, Self::MAX_CANDIDATES, |candidate| &candidate.value);
         let candidates: Vec<Candidate> = fitting.into_iter().cloned().collect();
         (!candidates.is_empty()).then_some(Self { token, candidates, selected: 0, chosen: false })
     }
 
-    /// What is completed.
+    /// The token that is completed.
     #[must_use]
-    pub fn token(&self) -> &Token {
+    pub fn token(&self) -> &CompletionToken {
         &self.token
     }
 
-    /// What fits, best first.
+    /// The matching candidates, best first.
     #[must_use]
     pub fn candidates(&self) -> &[Candidate] {
         &self.candidates
     }
 
-    /// The place of the selected one among them.
+    /// Index of the selected candidate.
     #[must_use]
     pub fn selected(&self) -> usize {
         self.selected
     }
 
-    /// Selects the next, after the last the first.
+    /// Selects the next candidate, wrapping around.
     pub fn next(&mut self) {
         self.selected = (self.selected + 1) % self.candidates.len();
         self.chosen = true;
     }
 
-    /// Selects the one before, before the first the last.
+    /// Selects the previous candidate, wrapping around.
     pub fn previous(&mut self) {
         self.selected = self.selected.checked_sub(1).unwrap_or(self.candidates.len() - 1);
         self.chosen = true;
     }
 
-    /// Whether somebody went through the list to the selected one.
+    /// True if the user has moved the selection.
     pub(super) fn is_chosen(&self) -> bool {
         self.chosen
     }
 
-    /// Whether the token is written out as one of the candidates already.
+    /// True if the token already equals one of the candidates.
     pub(super) fn is_complete(&self) -> bool {
         self.candidates.iter().any(|candidate| candidate.value == self.token.word)
     }
@@ -146,7 +146,7 @@ impl Completion {
         self.candidates.into_iter().nth(selected).filter(|_| self.chosen)
     }
 
-    /// Selects this one again, if it still fits.
+    /// Selects this candidate again, if it still matches.
     pub(super) fn choose(&mut self, candidate: &Candidate) {
         if let Some(index) = self.candidates.iter().position(|other| other == candidate) {
             self.selected = index;
@@ -154,8 +154,8 @@ impl Completion {
         }
     }
 
-    /// The token, and what takes its place.
-    pub(super) fn accept(self) -> Option<(Token, String)> {
+    /// Returns the token and its replacement.
+    pub(super) fn accept(self) -> Option<(CompletionToken, String)> {
         let candidate = self.candidates.into_iter().nth(self.selected)?;
         let space = if candidate.value.ends_with('/') { "" } else { " " };
         Some((self.token.clone(), format!("{}{}{space}", self.token.kind.mark(), candidate.value)))

@@ -1,28 +1,29 @@
-//! The files that an `@` may name.
+//! Lists the files that an `@` can complete.
 
 use std::path::Path;
 
 use ignore::WalkBuilder;
 
-/// How far a listing goes: a home directory must not hold up a keystroke for long.
+/// Limits of a file listing, so that a home directory does not take long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Files {
-    /// As many files and folders are looked at.
+pub struct FileListLimits {
+    /// Maximum number of files and directories that are visited.
     pub most: usize,
-    /// As many folders deep.
+    /// Maximum depth of directories.
     pub depth: usize,
 }
 
-impl Default for Files {
+impl Default for FileListLimits {
     fn default() -> Self {
         Self { most: 20_000, depth: 12 }
     }
 }
 
-/// The files and folders below `root`, relative to it, sorted, folders with a `/` at the end. What git ignores is left
-/// out, and git's own folder; so are names that cannot be typed. It reads the disk: not for a thread that draws.
+/// Lists files and directories below `root`: relative, sorted, directories with a trailing `/`. Ignored files, `.git`
+/// and names with whitespace or control characters are left out. Blocks on disk access, so it must not run in the event
+/// loop.
 #[must_use]
-pub fn list(root: &Path, files: Files) -> Vec<String> {
+pub fn list(root: &Path, files: FileListLimits) -> Vec<String> {
     let walk = WalkBuilder::new(root)
         .max_depth(Some(files.depth))
         .hidden(false)
@@ -50,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_git_ignores_is_not_listed() {
+    fn files_ignored_by_git_are_not_listed() {
         let root = tempfile::tempdir().unwrap();
         for folder in [".git", "src/deep", "target"] {
             fs::create_dir_all(root.path().join(folder)).unwrap();
@@ -67,11 +68,11 @@ mod tests {
             fs::write(root.path().join(file), content).unwrap();
         }
         assert_eq!(
-            list(root.path(), Files::default()),
+            list(root.path(), FileListLimits::default()),
             [".gitignore", "src/", "src/deep/", "src/deep/日本.rs", "src/main.rs"]
         );
-        assert_eq!(list(root.path(), Files { depth: 1, ..Files::default() }), [".gitignore", "src/"]);
-        assert_eq!(list(root.path(), Files { most: 1, ..Files::default() }), [] as [&str; 0]);
-        assert_eq!(list(&root.path().join("nowhere"), Files::default()), [] as [&str; 0]);
+        assert_eq!(list(root.path(), FileListLimits { depth: 1, ..FileListLimits::default() }), [".gitignore", "src/"]);
+        assert_eq!(list(root.path(), FileListLimits { most: 1, ..FileListLimits::default() }), [] as [&str; 0]);
+        assert_eq!(list(&root.path().join("nowhere"), FileListLimits::default()), [] as [&str; 0]);
     }
 }

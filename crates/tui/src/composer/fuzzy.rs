@@ -1,6 +1,7 @@
-//! Which names fit what was typed of one: those that have its letters in this order, the likeliest first.
+//! Fuzzy matching: a name matches a query if it contains the query's characters in order.
 
-/// The names that fit, best first, at most `most`. Case does not count; an empty query fits all, in their order.
+/// Returns the matching names, best first, at most `most`. Ignores case. An empty query matches all names in their
+/// order.
 #[must_use]
 pub fn rank<'a>(query: &str, names: &'a [String], most: usize) -> Vec<&'a String> {
     rank_by(query, names, most, String::as_str)
@@ -13,13 +14,14 @@ pub(super) fn rank_by<'a, T>(query: &str, all: &'a [T], most: usize, name: impl 
     }
     let scored = all.iter().filter_map(|one| Some((score(&query, name(one))?, one)));
     let mut scored: Vec<(i64, &T)> = scored.collect();
-    // Stable, so that equals stay in their order.
+    // The sort is stable, so equal scores keep their order.
     scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
     scored.truncate(most);
     scored.into_iter().map(|(_, one)| one).collect()
 }
 
-/// How well a name fits; `None` if not at all. A match within the last part of a path beats one spread over its folders.
+/// Score of a match; `None` if the name does not match. A match within the last path component scores higher than one
+/// spread over directories.
 fn score(query: &[char], name: &str) -> Option<i64> {
     let trimmed = name.strip_suffix('/').unwrap_or(name);
     let last = trimmed.rfind('/').map_or(0, |slash| slash + 1);
@@ -29,7 +31,7 @@ fn score(query: &[char], name: &str) -> Option<i64> {
     Some(best * 10 - length)
 }
 
-/// Counts letters that follow one another, or that begin a word.
+/// Scores a subsequence: consecutive characters and characters that begin a word count more.
 fn subsequence(query: &[char], name: &str) -> Option<i64> {
     let mut wanted = query.iter();
     let mut next = *wanted.next()?;
@@ -66,13 +68,13 @@ mod tests {
     }
 
     #[test]
-    fn letters_in_their_order_fit_whatever_their_case() {
+    fn characters_in_order_match_regardless_of_case() {
         assert_eq!(ranked("rdm", &["README.md", "main.rs"]), ["README.md"]);
         assert_eq!(ranked("zz", &["README.md"]), [] as [&str; 0]);
     }
 
     #[test]
-    fn the_beginning_of_the_last_part_counts_most() {
+    fn the_beginning_of_the_last_path_component_counts_most() {
         assert_eq!(
             ranked("main", &["src/domain/index.rs", "tests/main_loop.rs", "src/main.rs", "m/a/x/i/n.rs"]),
             ["src/main.rs", "tests/main_loop.rs", "m/a/x/i/n.rs", "src/domain/index.rs"]
@@ -82,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_typed_fits_everything_in_its_order() {
+    fn an_empty_query_matches_everything_in_its_order() {
         assert_eq!(ranked("", &["b", "a"]), ["b", "a"]);
     }
 }

@@ -1,7 +1,7 @@
-//! What was cut out, to be put in again. Cuts that follow one another are one.
+//! Kill ring: text that was cut and can be yanked. Consecutive cuts are joined to one entry.
 
-/// So many cuts are kept; the oldest goes first.
-const MOST_CUTS: usize = 32;
+/// Maximum number of stored cuts; the oldest is removed first.
+const MAX_CUTS: usize = 32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
@@ -10,21 +10,21 @@ pub(super) enum Direction {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Kills {
+pub(super) struct KillRing {
     cuts: Vec<String>,
-    /// How far back from the newest the last one put in was.
-    turned: usize,
+    /// Distance of the last yanked entry from the newest.
+    yank_offset: usize,
 }
 
-impl Kills {
-    /// Keeps a cut; `goes_on` if nothing was done since the last.
-    pub(super) fn push(&mut self, cut: String, direction: Direction, goes_on: bool) {
-        self.turned = 0;
-        match self.cuts.last_mut().filter(|_| goes_on) {
+impl KillRing {
+    /// Stores a cut. `continues` is true if the previous edit was a cut, too.
+    pub(super) fn push(&mut self, cut: String, direction: Direction, continues: bool) {
+        self.yank_offset = 0;
+        match self.cuts.last_mut().filter(|_| continues) {
             Some(last) if direction == Direction::Forward => last.push_str(&cut),
             Some(last) => last.insert_str(0, &cut),
             None => {
-                if self.cuts.len() == MOST_CUTS {
+                if self.cuts.len() == MAX_CUTS {
                     self.cuts.remove(0);
                 }
                 self.cuts.push(cut);
@@ -33,13 +33,13 @@ impl Kills {
     }
 
     pub(super) fn newest(&mut self) -> Option<String> {
-        self.turned = 0;
+        self.yank_offset = 0;
         self.cuts.last().cloned()
     }
 
-    /// The one before that which was put in last, in a circle.
+    /// The entry before the one that was yanked last, wrapping around.
     pub(super) fn older(&mut self) -> Option<String> {
-        self.turned = (self.turned + 1).checked_rem(self.cuts.len())?;
-        self.cuts.iter().rev().nth(self.turned).cloned()
+        self.yank_offset = (self.yank_offset + 1).checked_rem(self.cuts.len())?;
+        self.cuts.iter().rev().nth(self.yank_offset).cloned()
     }
 }

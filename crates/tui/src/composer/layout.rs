@@ -1,4 +1,4 @@
-//! Where each character of the composer stands: lines broken into rows of a width, in columns as terminals count them.
+//! Layout of the composer: wraps its text into rows of a width, in terminal columns.
 
 use ratatui::text::Span;
 use unicode_segmentation::UnicodeSegmentation;
@@ -7,16 +7,16 @@ use wh_screen::visible::visible_line;
 
 use super::chips::Chips;
 
-/// The prompt, and the same width before every further row.
+/// Prompt of the first row. Other rows are indented by the same width.
 pub(super) const PROMPT: &str = "❯ ";
 pub(super) const PROMPT_WIDTH: usize = 2;
 
-const TAB: &str = "    ";
+const TAB_SPACES: &str = "    ";
 
-/// One grapheme as it is shown.
+/// A grapheme as it is drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Glyph {
-    /// Where it stands in the text.
+    /// Byte offset in the text.
     pub(super) offset: usize,
     pub(super) shown: String,
     pub(super) width: usize,
@@ -24,38 +24,37 @@ pub(super) struct Glyph {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Row {
+pub(super) struct LayoutRow {
     pub(super) start: usize,
     pub(super) glyphs: Vec<Glyph>,
     width: usize,
-    /// The line goes on in the next row.
+    /// True if the line continues in the next row.
     wrapped: bool,
     end: usize,
 }
 
 #[derive(Debug)]
-pub(super) struct Layout {
-    rows: Vec<Row>,
+pub(super) struct ComposerLayout {
+    rows: Vec<LayoutRow>,
 }
 
-impl Layout {
-    /// Breaks the text for a composer of this width. The last column stays free, so that the caret can stand behind a
-    /// full row.
+impl ComposerLayout {
+    /// Wraps the text for a composer of this width. The last column stays free for the caret behind a full row.
     pub(super) fn new(content: &str, chips: &Chips, width: u16) -> Self {
         let room = usize::from(width).saturating_sub(PROMPT_WIDTH + 1).max(1);
         let mut rows = Vec::new();
-        let mut row = Row::default();
+        let mut row = LayoutRow::default();
         for (offset, grapheme) in content.grapheme_indices(true) {
             if grapheme == "\n" {
                 row.end = offset;
-                rows.push(std::mem::replace(&mut row, Row { start: offset + 1, ..Row::default() }));
+                rows.push(std::mem::replace(&mut row, LayoutRow { start: offset + 1, ..LayoutRow::default() }));
                 continue;
             }
             let glyph = Glyph::new(offset, grapheme, chips, room);
             if row.width + glyph.width > room && !row.glyphs.is_empty() {
                 row.end = offset;
                 row.wrapped = true;
-                rows.push(std::mem::replace(&mut row, Row { start: offset, ..Row::default() }));
+                rows.push(std::mem::replace(&mut row, LayoutRow { start: offset, ..LayoutRow::default() }));
             }
             row.width += glyph.width;
             row.glyphs.push(glyph);
@@ -69,18 +68,18 @@ impl Layout {
         self.rows.len()
     }
 
-    pub(super) fn row(&self, row: usize) -> Option<&Row> {
+    pub(super) fn row(&self, row: usize) -> Option<&LayoutRow> {
         self.rows.get(row)
     }
 
-    /// The row and column of a place in the text.
+    /// Row and column of an offset in the text.
     pub(super) fn position(&self, offset: usize) -> (usize, usize) {
         let row = self.rows.partition_point(|row| row.start <= offset).saturating_sub(1);
         let before = self.rows[row].glyphs.iter().take_while(|glyph| glyph.offset < offset);
         (row, before.map(|glyph| glyph.width).sum())
     }
 
-    /// The place in the text nearest to a column of a row, not right of it.
+    /// Offset in the text at a column of a row, or of the nearest character to its left.
     pub(super) fn offset(&self, row: usize, column: usize) -> Option<usize> {
         let row = self.rows.get(row)?;
         let mut at = 0;
@@ -90,7 +89,7 @@ impl Layout {
             }
             at += glyph.width;
         }
-        // The end of a row that goes on is the beginning of the next.
+        // The end of a wrapped row is the beginning of the next.
         let last = row.glyphs.last().map(|glyph| glyph.offset);
         Some(last.filter(|_| row.wrapped).unwrap_or(row.end))
     }
@@ -102,15 +101,15 @@ impl Glyph {
         let chip = label.is_some();
         let mut shown = match label {
             Some(label) => label,
-            None if grapheme == "\t" => TAB.to_owned(),
+            None if grapheme == "\t" => TAB_SPACES.to_owned(),
             None => visible_line(grapheme).into_owned(),
         };
         if chip && shown.width() > room {
-            // A label is ASCII.
+            // Labels are ASCII, so truncating at a byte is safe.
             shown.truncate(room.saturating_sub(1));
             shown.push('…');
         }
-        // Marks can make a character wider than any room.
+        // Combining characters can make a grapheme wider than the row.
         Self { offset, width: Span::raw(shown.as_str()).width().min(room), shown, chip }
     }
 }

@@ -1,5 +1,5 @@
-//! Where a person writes: a small editor of several lines. The model is pure, [`Composer::handle`] takes a gesture and
-//! says what came of it; [`ComposerView`] draws it.
+//! The composer: a small multi-line editor for messages. The model is pure; [`Composer::handle`] takes a gesture and
+//! returns its outcome, and [`ComposerView`] draws it.
 
 mod bindings;
 mod chips;
@@ -15,17 +15,17 @@ mod text;
 mod undo;
 mod view;
 
-pub use completion::{Candidate, Completion, Token, TokenKind};
-pub use files::{Files, list};
+pub use completion::{Candidate, Completion, CompletionToken, TokenKind};
+pub use files::{FileListLimits, list};
 pub use fuzzy::rank;
 pub use view::{CompletionView, ComposerView};
 
-use chips::{Chips, harmless};
-use kills::{Direction, Kills};
-use layout::Layout;
-use recall::Recall;
-use text::Text;
-use undo::{Edit, Undo};
+use chips::{Chips, sanitized};
+use kills::{Direction, KillRing};
+use layout::ComposerLayout;
+use recall::InputHistory;
+use text::EditableText;
+use undo::{EditKind, UndoHistory};
 
 use std::sync::Arc;
 
@@ -33,45 +33,45 @@ use ratatui::layout::Position;
 
 use crate::keymap::KeyMap;
 
-/// What came of a gesture.
+/// Outcome of a gesture.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// Nothing: the gesture means nothing here, or there was nothing to do. The caller may use it otherwise.
+pub enum ComposerOutcome {
+    /// The gesture had no effect. The caller may handle it otherwise.
     Ignored,
-    /// The text, the caret or the list of completions is another.
+    /// The text, the caret or the completion list changed.
     Changed,
-    /// This is to be sent, with every folded paste in its place. The composer is empty again.
+    /// This text is submitted, with folded pastes expanded. The composer is empty again.
     Submit(String),
 }
 
-/// What was done last, where the next step depends on it.
+/// Kind of the last edit, if the next edit depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Last {
+enum LastEdit {
     Other,
     Cut,
-    /// What was put in begins here.
-    PutIn(usize),
+    /// Text was yanked at this offset.
+    Yanked(usize),
 }
 
-/// The editor: its text, and all that its keys remember.
+/// State of the editor.
 #[derive(Debug)]
 pub struct Composer {
     keys: Arc<KeyMap>,
-    text: Text,
+    text: EditableText,
     chips: Chips,
-    undo: Undo,
-    recall: Recall,
-    kills: Kills,
-    last: Last,
-    /// The column that up and down keep to, while only they are used.
-    goal: Option<usize>,
+    undo: UndoHistory,
+    recall: InputHistory,
+    kills: KillRing,
+    last: LastEdit,
+    /// Column that repeated use of Up and Down aims for.
+    goal_column: Option<usize>,
     completion: Option<Completion>,
-    /// Where the token begins whose completions a person has closed.
+    /// Start of the token whose completion list the user has closed.
     dismissed: Option<usize>,
     ghost: String,
-    /// As drawn last; up and down go by the rows that a person sees.
+    /// Width as last drawn. Up and Down move by visible rows.
     width: u16,
-    /// The first row that is shown.
+    /// Index of the first visible row.
     scroll: usize,
 }
 
@@ -79,13 +79,13 @@ impl Default for Composer {
     fn default() -> Self {
         Self {
             keys: Arc::default(),
-            text: Text::default(),
+            text: EditableText::default(),
             chips: Chips::default(),
-            undo: Undo::default(),
-            recall: Recall::default(),
-            kills: Kills::default(),
-            last: Last::Other,
-            goal: None,
+            undo: UndoHistory::default(),
+            recall: InputHistory::default(),
+            kills: KillRing::default(),
+            last: LastEdit::Other,
+            goal_column: None,
             completion: None,
             dismissed: None,
             ghost: String::new(),
@@ -96,38 +96,36 @@ impl Default for Composer {
 }
 
 impl Composer {
-    /// An empty one.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An empty one with these key bindings.
+    /// An empty composer with these key bindings.
     #[must_use]
     pub fn with_keys(keys: Arc<KeyMap>) -> Self {
         Self { keys, ..Self::default() }
     }
 
-    /// The whole text, with every folded paste in its place.
+    /// The whole text, with folded pastes expanded.
     #[must_use]
     pub fn text(&self) -> String {
         self.chips.expand(self.text.content())
     }
 
-    /// Whether there is no text at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.text.content().is_empty()
     }
 
-    /// Puts another text in place of this one; it can be undone.
+    /// Replaces the text. Can be undone.
     pub fn set_text(&mut self, text: &str) {
-        self.undo.record(Edit::Single, &self.text);
-        self.text = Text::new(harmless(text));
-        self.settle();
+        self.undo.record(EditKind::Single, &self.text);
+        self.text = EditableText::new(sanitized(text));
+        self.after_edit();
     }
 
-    /// Empties the composer; it can be undone. Says whether there was anything.
+    /// Empties the composer and returns false if it was empty already. Can be undone.
     pub fn clear(&mut self) -> bool {
         if self.is_empty() {
             return false;
@@ -136,39 +134,39 @@ impl Composer {
         true
     }
 
-    /// Inserts at the caret, as typed.
+    /// Inserts typed text at the caret.
     pub fn insert(&mut self, typed: &str) {
-        let typed = harmless(typed);
+        let typed = sanitized(typed);
         if typed.is_empty() {
             return;
         }
         if typed.starts_with(char::is_whitespace) {
             self.undo.pause();
         }
-        self.undo.record(Edit::Typing, &self.text);
+        self.undo.record(EditKind::Typing, &self.text);
         self.text.insert(&typed);
-        self.settle();
+        self.after_edit();
     }
 
-    /// Inserts at the caret, as pasted: one step to undo, and a chip if it is large.
+    /// Inserts pasted text at the caret, as one undo step. A large paste becomes a chip.
     pub fn paste(&mut self, pasted: &str) {
-        let pasted = self.chips.fold(harmless(pasted));
+        let pasted = self.chips.fold(sanitized(pasted));
         if pasted.is_empty() {
             return;
         }
-        self.undo.record(Edit::Single, &self.text);
+        self.undo.record(EditKind::Single, &self.text);
         self.text.insert(&pasted);
-        self.settle();
+        self.after_edit();
     }
 
-    /// What the caret is in that can be completed; `None` also while its list is closed by a person.
+    /// The token at the caret; `None` also while the user has closed its completion list.
     #[must_use]
-    pub fn token(&self) -> Option<Token> {
+    pub fn token(&self) -> Option<CompletionToken> {
         self.token_at_caret().filter(|token| self.dismissed != Some(token.start))
     }
 
-    /// Offers what the token at the caret may become; call it after each change with the candidates for
-    /// [`token`](Self::token). Those that do not match are left out, and without any the list is closed.
+    /// Offers completions for the token at the caret. Call it after each change with the candidates for
+    /// [`token`](Self::token). Candidates that do not match are left out. If none matches, the list closes.
     pub fn offer(&mut self, candidates: &[Candidate]) {
         let chosen = self.completion.take().and_then(Completion::into_chosen);
         self.completion = self.token().and_then(|token| Completion::new(token, candidates));
@@ -177,30 +175,31 @@ impl Composer {
         }
     }
 
-    /// The list of completions, if one is open.
+    /// The completion list, if it is open.
     #[must_use]
     pub fn completion(&self) -> Option<&Completion> {
         self.completion.as_ref()
     }
 
-    /// Puts the selected candidate in place of the token. Says whether there was one.
+    /// Replaces the token with the selected candidate. Returns false if there is none.
     pub fn accept(&mut self) -> bool {
         let Some((token, replacement)) = self.completion.take().and_then(Completion::accept) else {
             return false;
         };
-        self.undo.record(Edit::Single, &self.text);
+        self.undo.record(EditKind::Single, &self.text);
         self.text.remove(token.start..token.end);
         self.text.insert(&replacement);
-        self.settle();
+        self.after_edit();
         true
     }
 
-    /// A hint shown behind the text, such as a command's arguments; empty for none.
+    /// Sets the hint drawn behind the text, such as a command's arguments; empty for none.
     pub fn set_ghost(&mut self, ghost: &str) {
         ghost.clone_into(&mut self.ghost);
     }
 
-    /// Where the caret stands if all rows are shown at this width, counted from the upper left corner with the prompt.
+    /// Position of the caret when all rows are drawn at this width, relative to the upper left corner, including the
+    /// prompt.
     #[must_use]
     pub fn cursor_in(&self, width: u16) -> Position {
         let (row, column) = self.layout(width).position(self.text.caret());
@@ -208,8 +207,8 @@ impl Composer {
         Position::new(u16::try_from(x).unwrap_or(u16::MAX), u16::try_from(row).unwrap_or(u16::MAX))
     }
 
-    /// Fits the composer into this width and at most this height: returns the height that it takes, and sees to it that
-    /// the caret is within. Call it before drawing.
+    /// Fits the composer into this width and at most this height. Scrolls to the caret and returns the height to draw.
+    /// Call it before drawing.
     pub fn fit(&mut self, width: u16, most: u16) -> u16 {
         self.width = width;
         let layout = self.layout(width);
@@ -219,149 +218,149 @@ impl Composer {
         u16::try_from(height).unwrap_or(most)
     }
 
-    fn layout(&self, width: u16) -> Layout {
-        Layout::new(self.text.content(), &self.chips, width)
+    fn layout(&self, width: u16) -> ComposerLayout {
+        ComposerLayout::new(self.text.content(), &self.chips, width)
     }
 
-    /// After every edit.
-    fn settle(&mut self) {
-        self.last = Last::Other;
-        self.goal = None;
+    /// Resets the state that does not survive an edit.
+    fn after_edit(&mut self) {
+        self.last = LastEdit::Other;
+        self.goal_column = None;
         self.completion = None;
         self.ghost.clear();
         let start = self.token_at_caret().map(|token| token.start);
         self.dismissed = self.dismissed.filter(|dismissed| Some(*dismissed) == start);
     }
 
-    fn token_at_caret(&self) -> Option<Token> {
+    fn token_at_caret(&self) -> Option<CompletionToken> {
         completion::token(self.text.content(), self.text.caret())
     }
 
-    fn go_to(&mut self, caret: usize) -> Outcome {
+    fn go_to(&mut self, caret: usize) -> ComposerOutcome {
         if caret == self.text.caret() {
-            return Outcome::Ignored;
+            return ComposerOutcome::Ignored;
         }
         self.text.place(caret);
         self.undo.pause();
-        self.settle();
-        Outcome::Changed
+        self.after_edit();
+        ComposerOutcome::Changed
     }
 
-    fn delete(&mut self, from: usize, to: usize) -> Outcome {
+    fn delete(&mut self, from: usize, to: usize) -> ComposerOutcome {
         if from == to {
-            return Outcome::Ignored;
+            return ComposerOutcome::Ignored;
         }
-        self.undo.record(Edit::Deleting, &self.text);
+        self.undo.record(EditKind::Deleting, &self.text);
         self.text.remove(from..to);
-        self.settle();
-        Outcome::Changed
+        self.after_edit();
+        ComposerOutcome::Changed
     }
 
-    /// Deletes, and keeps what was deleted to be put in again.
-    fn cut(&mut self, from: usize, to: usize) -> Outcome {
+    /// Deletes a range and stores it in the kill ring.
+    fn cut(&mut self, from: usize, to: usize) -> ComposerOutcome {
         if from == to {
-            return Outcome::Ignored;
+            return ComposerOutcome::Ignored;
         }
         let direction = if to == self.text.caret() { Direction::Back } else { Direction::Forward };
-        let goes_on = self.last == Last::Cut;
-        self.undo.record(Edit::Single, &self.text);
+        let continues = self.last == LastEdit::Cut;
+        self.undo.record(EditKind::Single, &self.text);
         let cut = self.text.remove(from..to);
-        self.settle();
-        self.kills.push(cut, direction, goes_on);
-        self.last = Last::Cut;
-        Outcome::Changed
+        self.after_edit();
+        self.kills.push(cut, direction, continues);
+        self.last = LastEdit::Cut;
+        ComposerOutcome::Changed
     }
 
-    fn put_in(&mut self) -> Outcome {
-        let Some(cut) = self.kills.newest() else { return Outcome::Ignored };
-        self.put(&cut)
+    fn yank(&mut self) -> ComposerOutcome {
+        let Some(cut) = self.kills.newest() else { return ComposerOutcome::Ignored };
+        self.insert_yanked(&cut)
     }
 
-    /// Another cut in place of the one just put in.
-    fn put_in_older(&mut self) -> Outcome {
-        let Last::PutIn(start) = self.last else { return Outcome::Ignored };
-        let Some(cut) = self.kills.older() else { return Outcome::Ignored };
+    /// Replaces the yanked text with an earlier cut.
+    fn yank_older(&mut self) -> ComposerOutcome {
+        let LastEdit::Yanked(start) = self.last else { return ComposerOutcome::Ignored };
+        let Some(cut) = self.kills.older() else { return ComposerOutcome::Ignored };
         self.undo.undo(&mut self.text);
         self.text.place(start);
-        self.put(&cut)
+        self.insert_yanked(&cut)
     }
 
-    fn put(&mut self, cut: &str) -> Outcome {
+    fn insert_yanked(&mut self, cut: &str) -> ComposerOutcome {
         let start = self.text.caret();
-        self.undo.record(Edit::Single, &self.text);
+        self.undo.record(EditKind::Single, &self.text);
         self.text.insert(cut);
-        self.settle();
-        self.last = Last::PutIn(start);
-        Outcome::Changed
+        self.after_edit();
+        self.last = LastEdit::Yanked(start);
+        ComposerOutcome::Changed
     }
 
-    fn undo(&mut self) -> Outcome {
+    fn undo(&mut self) -> ComposerOutcome {
         let changed = self.undo.undo(&mut self.text);
-        self.settle();
-        if changed { Outcome::Changed } else { Outcome::Ignored }
+        self.after_edit();
+        if changed { ComposerOutcome::Changed } else { ComposerOutcome::Ignored }
     }
 
-    fn redo(&mut self) -> Outcome {
+    fn redo(&mut self) -> ComposerOutcome {
         let changed = self.undo.redo(&mut self.text);
-        self.settle();
-        if changed { Outcome::Changed } else { Outcome::Ignored }
+        self.after_edit();
+        if changed { ComposerOutcome::Changed } else { ComposerOutcome::Ignored }
     }
 
-    fn up(&mut self) -> Outcome {
+    fn up(&mut self) -> ComposerOutcome {
         match self.row_beside(-1) {
             Some(caret) => self.go_along(caret),
             None => self.show(|recall, text| recall.previous(text)),
         }
     }
 
-    fn down(&mut self) -> Outcome {
+    fn down(&mut self) -> ComposerOutcome {
         match self.row_beside(1) {
             Some(caret) => self.go_along(caret),
             None => self.show(|recall, text| recall.next(text)),
         }
     }
 
-    /// The place in the row above or below, in the column that was left last by anything but up and down.
+    /// Offset in the text after a vertical move by this many rows, in the column where vertical movement began.
     fn row_beside(&mut self, rows: isize) -> Option<usize> {
         let layout = self.layout(self.width);
         let (row, column) = layout.position(self.text.caret());
-        let goal = *self.goal.get_or_insert(column);
+        let goal = *self.goal_column.get_or_insert(column);
         layout.offset(row.checked_add_signed(rows)?, goal)
     }
 
-    fn go_along(&mut self, caret: usize) -> Outcome {
-        let goal = self.goal;
+    fn go_along(&mut self, caret: usize) -> ComposerOutcome {
+        let goal = self.goal_column;
         let outcome = self.go_to(caret);
-        self.goal = goal;
+        self.goal_column = goal;
         outcome
     }
 
-    fn show(&mut self, page: impl FnOnce(&mut Recall, &Text) -> Option<Text>) -> Outcome {
-        let Some(text) = page(&mut self.recall, &self.text) else { return Outcome::Ignored };
+    fn show(&mut self, page: impl FnOnce(&mut InputHistory, &EditableText) -> Option<EditableText>) -> ComposerOutcome {
+        let Some(text) = page(&mut self.recall, &self.text) else { return ComposerOutcome::Ignored };
         self.text = text;
         self.undo.forget();
-        self.settle();
-        Outcome::Changed
+        self.after_edit();
+        ComposerOutcome::Changed
     }
 
-    /// Enter: a backslash before the caret makes it a line break; blanks alone are not sent.
-    fn submit(&mut self) -> Outcome {
+    /// Handles Enter. A backslash before the caret is replaced by a line break, and blank text is not submitted.
+    fn submit(&mut self) -> ComposerOutcome {
         if self.text.before().ends_with('\\') {
             let caret = self.text.caret();
-            self.undo.record(Edit::Single, &self.text);
+            self.undo.record(EditKind::Single, &self.text);
             self.text.remove(caret - 1..caret);
             self.text.insert("\n");
-            self.settle();
-            return Outcome::Changed;
+            self.after_edit();
+            return ComposerOutcome::Changed;
         }
         if self.text.content().trim().is_empty() {
-            return Outcome::Ignored;
+            return ComposerOutcome::Ignored;
         }
         let text = self.text();
         self.recall.push(self.text.content().to_owned());
-        self.text = Text::default();
+        self.text = EditableText::default();
         self.undo.forget();
-        self.settle();
-        Outcome::Submit(text)
+        self.after_edit();
+        ComposerOutcome::Submit(text)
     }
 }

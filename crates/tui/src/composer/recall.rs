@@ -1,57 +1,56 @@
-//! What was sent before, to be called up again. What is changed while leafing through, the unsent draft above all, is
-//! kept until something is sent.
+//! Input history. Edits made to entries while browsing, and the unsent draft, are stored until something is submitted.
 
 use std::collections::BTreeMap;
 
-use super::text::Text;
+use super::text::EditableText;
 
-/// So much is remembered; the oldest goes first.
-const MOST_ENTRIES: usize = 1000;
+/// Maximum number of entries; the oldest is removed first.
+const MAX_HISTORY_ENTRIES: usize = 1000;
 
 #[derive(Debug, Default)]
-pub(super) struct Recall {
-    sent: Vec<String>,
-    /// The page shown, while it is not the draft.
+pub(super) struct InputHistory {
+    entries: Vec<String>,
+    /// Index of the entry that is shown; `None` for the draft.
     at: Option<usize>,
-    /// Pages as they were left; the draft's number is that after the last entry.
-    left: BTreeMap<usize, Text>,
+    /// Edited entries by index; the draft's index is the number of entries.
+    edited: BTreeMap<usize, EditableText>,
 }
 
-impl Recall {
-    /// Remembers what was sent; the next recall begins with it.
+impl InputHistory {
+    /// Appends a submitted text and returns to the draft.
     pub(super) fn push(&mut self, content: String) {
         self.leave();
-        if content.is_empty() || self.sent.last() == Some(&content) {
+        if content.is_empty() || self.entries.last() == Some(&content) {
             return;
         }
-        if self.sent.len() == MOST_ENTRIES {
-            self.sent.remove(0);
+        if self.entries.len() == MAX_HISTORY_ENTRIES {
+            self.entries.remove(0);
         }
-        self.sent.push(content);
+        self.entries.push(content);
     }
 
-    /// Back to the draft's page, with everything on the others as it was sent.
+    /// Returns to the draft and discards edits of entries.
     pub(super) fn leave(&mut self) {
         self.at = None;
-        self.left.clear();
+        self.edited.clear();
     }
 
-    /// The page before this one.
-    pub(super) fn previous(&mut self, shown: &Text) -> Option<Text> {
-        let here = self.at.unwrap_or(self.sent.len());
+    /// The entry before the shown one.
+    pub(super) fn previous(&mut self, shown: &EditableText) -> Option<EditableText> {
+        let here = self.at.unwrap_or(self.entries.len());
         self.turn(here, here.checked_sub(1)?, shown)
     }
 
-    /// The page after this one; the last is the draft.
-    pub(super) fn next(&mut self, shown: &Text) -> Option<Text> {
+    /// The entry after the shown one; the last is the draft.
+    pub(super) fn next(&mut self, shown: &EditableText) -> Option<EditableText> {
         let here = self.at?;
         self.turn(here, here + 1, shown)
     }
 
-    fn turn(&mut self, here: usize, there: usize, shown: &Text) -> Option<Text> {
-        self.left.insert(here, shown.clone());
-        self.at = (there < self.sent.len()).then_some(there);
-        let as_left = self.left.get(&there).cloned();
-        as_left.or_else(|| self.sent.get(there).map(|sent| Text::new(sent.clone())))
+    fn turn(&mut self, here: usize, there: usize, shown: &EditableText) -> Option<EditableText> {
+        self.edited.insert(here, shown.clone());
+        self.at = (there < self.entries.len()).then_some(there);
+        let as_left = self.edited.get(&there).cloned();
+        as_left.or_else(|| self.entries.get(there).map(|sent| EditableText::new(sent.clone())))
     }
 }

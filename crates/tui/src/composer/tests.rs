@@ -1,4 +1,4 @@
-//! Gestures in, text and cells out.
+//! Tests of the composer: gestures in, text and cells out.
 
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
@@ -22,11 +22,11 @@ fn typed(text: &str) -> Composer {
 }
 
 impl Composer {
-    fn press(&mut self, names: &str) -> Outcome {
+    fn press(&mut self, names: &str) -> ComposerOutcome {
         names.split_whitespace().map(|name| self.handle(&key(name))).last().expect("at least one key")
     }
 
-    /// The text as it is seen, with chips as their labels.
+    /// The visible text, with chips as their labels.
     fn shown(&self) -> String {
         let content = self.text.content();
         content.chars().map(|character| self.chips.label(character).unwrap_or_else(|| character.to_string())).collect()
@@ -77,10 +77,10 @@ fn rows(buffer: &Buffer) -> Vec<String> {
 #[test]
 fn enter_sends_and_empties() {
     let mut composer = typed("hello");
-    assert_eq!(composer.press("enter"), Outcome::Submit("hello".to_owned()));
+    assert_eq!(composer.press("enter"), ComposerOutcome::Submit("hello".to_owned()));
     assert!(composer.is_empty());
-    assert_eq!(composer.press("enter"), Outcome::Ignored);
-    assert_eq!(typed(" \n").press("enter"), Outcome::Ignored);
+    assert_eq!(composer.press("enter"), ComposerOutcome::Ignored);
+    assert_eq!(typed(" \n").press("enter"), ComposerOutcome::Ignored);
 }
 
 #[test]
@@ -90,11 +90,11 @@ fn a_new_line_has_several_keys() {
     }
     check("a\\", "enter", "a\n|");
     let mut composer = typed("a\\b");
-    assert!(matches!(composer.press("enter"), Outcome::Submit(_)));
+    assert!(matches!(composer.press("enter"), ComposerOutcome::Submit(_)));
 }
 
 #[test]
-fn the_caret_goes_by_what_looks_like_one_character() {
+fn the_caret_moves_by_graphemes() {
     check("e\u{301}👩‍👩‍👧日", "left left", "e\u{301}|👩‍👩‍👧日");
     check("e\u{301}👩‍👩‍👧", "backspace backspace", "|");
     check("🇩🇪x", "home delete", "|x");
@@ -118,7 +118,7 @@ fn up_and_down_keep_the_column() {
     check("日本語\nabcdef\nx", "up end up", "日本語|\nabcdef\nx");
     check("日本語\nabcdef", "left up down", "日本語\nabcde|f");
     let mut composer = typed("abcdefghij");
-    // Six columns are left beside the prompt and the caret's own.
+    // The prompt and the caret's column leave six columns.
     composer.fit(9, 5);
     composer.press("up");
     assert_eq!(composer.state(), "abcd|efghij");
@@ -127,7 +127,7 @@ fn up_and_down_keep_the_column() {
 }
 
 #[test]
-fn what_is_cut_can_be_put_in_again() {
+fn a_cut_can_be_yanked() {
     check("one two", "ctrl+w ctrl+y ctrl+y", "one twotwo|");
     check("one two", "home ctrl+k ctrl+y", "one two|");
     check("one two three", "ctrl+w ctrl+w ctrl+y", "one two three|");
@@ -138,12 +138,12 @@ fn what_is_cut_can_be_put_in_again() {
     check("a\nb", "up ctrl+k", "a|b");
     check("one two", "home alt+d", "| two");
     check("one two", "ctrl+w left ctrl+u ctrl+y alt+y", "two| ");
-    assert_eq!(typed("a").press("ctrl+y"), Outcome::Ignored);
-    assert_eq!(typed("a").press("alt+y"), Outcome::Ignored);
+    assert_eq!(typed("a").press("ctrl+y"), ComposerOutcome::Ignored);
+    assert_eq!(typed("a").press("alt+y"), ComposerOutcome::Ignored);
 }
 
 #[test]
-fn steps_can_be_taken_back_and_made_again() {
+fn edits_can_be_undone_and_redone() {
     let mut composer = Composer::new();
     for piece in ["h", "i", " ", "y", "o", "u"] {
         composer.insert(piece);
@@ -152,7 +152,7 @@ fn steps_can_be_taken_back_and_made_again() {
     assert_eq!(composer.state(), "hi|");
     composer.press("ctrl+_");
     assert_eq!(composer.state(), "|");
-    assert_eq!(composer.press("ctrl+z"), Outcome::Ignored);
+    assert_eq!(composer.press("ctrl+z"), ComposerOutcome::Ignored);
     composer.press("ctrl+shift+z ctrl+shift+z");
     assert_eq!(composer.state(), "hi you|");
     composer.press("backspace backspace ctrl+z");
@@ -163,7 +163,7 @@ fn steps_can_be_taken_back_and_made_again() {
 }
 
 #[test]
-fn what_was_sent_can_be_recalled_and_the_draft_survives() {
+fn history_can_be_recalled_and_the_draft_survives() {
     let mut composer = Composer::new();
     for sent in ["first", "second"] {
         composer.insert(sent);
@@ -174,7 +174,7 @@ fn what_was_sent_can_be_recalled_and_the_draft_survives() {
     assert_eq!(composer.state(), "second|");
     composer.press("up");
     assert_eq!(composer.state(), "first|");
-    assert_eq!(composer.press("up"), Outcome::Ignored);
+    assert_eq!(composer.press("up"), ComposerOutcome::Ignored);
     composer.insert("!");
     composer.press("down");
     assert_eq!(composer.state(), "second|");
@@ -182,7 +182,7 @@ fn what_was_sent_can_be_recalled_and_the_draft_survives() {
     assert_eq!(composer.state(), "first!|");
     composer.press("down down");
     assert_eq!(composer.state(), "draft|");
-    assert_eq!(composer.press("down"), Outcome::Ignored);
+    assert_eq!(composer.press("down"), ComposerOutcome::Ignored);
     composer.press("enter up");
     assert_eq!(composer.state(), "draft|");
     composer.press("up up");
@@ -201,12 +201,12 @@ fn recall_begins_at_the_first_row_only() {
 }
 
 #[test]
-fn ctrl_d_deletes_and_is_left_to_others_when_there_is_nothing() {
+fn ctrl_d_deletes_and_is_ignored_in_an_empty_composer() {
     check("ab", "home ctrl+d", "|b");
-    assert_eq!(Composer::new().press("ctrl+d"), Outcome::Ignored);
-    assert_eq!(Composer::new().press("tab"), Outcome::Ignored);
-    assert_eq!(Composer::new().press("escape"), Outcome::Ignored);
-    assert_eq!(Composer::new().press("up"), Outcome::Ignored);
+    assert_eq!(Composer::new().press("ctrl+d"), ComposerOutcome::Ignored);
+    assert_eq!(Composer::new().press("tab"), ComposerOutcome::Ignored);
+    assert_eq!(Composer::new().press("escape"), ComposerOutcome::Ignored);
+    assert_eq!(Composer::new().press("up"), ComposerOutcome::Ignored);
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn a_large_paste_is_a_chip_until_it_is_sent() {
     composer.handle(&Gesture::Paste("x".repeat(1500)));
     assert_eq!(composer.shown(), "see [paste #2: 1500 characters][paste #1: 42 lines] ok");
     let expected = format!("see {}{} ok", "x".repeat(1500), large.replace("\r\n", "\n"));
-    assert_eq!(composer.press("enter"), Outcome::Submit(expected));
+    assert_eq!(composer.press("enter"), ComposerOutcome::Submit(expected));
     composer.press("up");
     assert_eq!(composer.shown(), "see [paste #2: 1500 characters][paste #1: 42 lines] ok");
 }
@@ -262,11 +262,11 @@ fn enter_completes_a_command_that_is_not_written_out() {
     composer.offer(&commands());
     composer.press("down");
     composer.offer(&commands());
-    assert_eq!(composer.press("enter"), Outcome::Changed);
+    assert_eq!(composer.press("enter"), ComposerOutcome::Changed);
     assert_eq!(composer.state(), "/theme |");
     let mut composer = typed("/help");
     composer.offer(&commands());
-    assert_eq!(composer.press("enter"), Outcome::Submit("/help".to_owned()));
+    assert_eq!(composer.press("enter"), ComposerOutcome::Submit("/help".to_owned()));
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn a_word_with_an_at_is_sent_unless_a_file_was_chosen() {
     let files = [Candidate::new("src/bob.rs", ""), Candidate::new("docs/", "")];
     let mut composer = typed("ask @bob");
     composer.offer(&files);
-    assert_eq!(composer.press("enter"), Outcome::Submit("ask @bob".to_owned()));
+    assert_eq!(composer.press("enter"), ComposerOutcome::Submit("ask @bob".to_owned()));
     let mut composer = typed("ask @");
     composer.offer(&files);
     composer.press("down enter");
@@ -290,7 +290,7 @@ fn a_word_with_an_at_is_sent_unless_a_file_was_chosen() {
 fn escape_closes_the_list_until_another_word_begins() {
     let mut composer = typed("/he");
     composer.offer(&commands());
-    assert_eq!(composer.press("escape"), Outcome::Changed);
+    assert_eq!(composer.press("escape"), ComposerOutcome::Changed);
     composer.insert("l");
     assert_eq!(composer.token(), None);
     composer.insert(" @");
@@ -315,7 +315,7 @@ fn only_the_first_word_is_a_command_and_an_at_within_a_word_is_none() {
 }
 
 #[test]
-fn an_empty_composer_shows_what_to_do() {
+fn an_empty_composer_shows_its_placeholder() {
     let (rows, cursor, buffer) = drawn(&mut Composer::new(), 20, 5);
     assert_eq!(rows, ["❯ Say something"]);
     assert_eq!(cursor, Some(Position::new(2, 0)));
@@ -430,7 +430,7 @@ proptest! {
         for gesture in &gestures {
             let before = composer.state();
             let outcome = composer.handle(gesture);
-            if outcome == Outcome::Ignored {
+            if outcome == ComposerOutcome::Ignored {
                 prop_assert_eq!(composer.state(), before);
             }
             composer.offer(&commands());
@@ -450,9 +450,9 @@ proptest! {
             composer.handle(gesture);
         }
         let end = composer.text();
-        while composer.press("ctrl+z") == Outcome::Changed {}
+        while composer.press("ctrl+z") == ComposerOutcome::Changed {}
         prop_assert_eq!(composer.text(), "");
-        while composer.press("alt+z") == Outcome::Changed {}
+        while composer.press("alt+z") == ComposerOutcome::Changed {}
         prop_assert_eq!(composer.text(), end);
     }
 }

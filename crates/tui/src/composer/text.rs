@@ -1,4 +1,4 @@
-//! Text with a caret in it. Steps are whole graphemes, so that what looks like one character is one.
+//! Editable text with a caret. Movement is by graphemes, so that a visible character is one step.
 
 use std::ops::Range;
 
@@ -6,15 +6,15 @@ use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
 use super::chips;
 
-/// The text of the composer and where its caret stands. A folded paste is one character of it.
+/// The composer's text and caret. A folded paste is one character.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Text {
+pub(super) struct EditableText {
     content: String,
     caret: usize,
 }
 
-impl Text {
-    /// The caret stands behind the last character.
+impl EditableText {
+    /// Creates a text with the caret at its end.
     pub(super) fn new(content: String) -> Self {
         Self { caret: content.len(), content }
     }
@@ -35,7 +35,7 @@ impl Text {
         &self.content[self.caret..]
     }
 
-    /// Puts the caret at a boundary that the text has given out itself.
+    /// Moves the caret to an offset, rounded down to a character boundary.
     pub(super) fn place(&mut self, caret: usize) {
         self.caret = caret.min(self.content.len());
         while !self.content.is_char_boundary(self.caret) {
@@ -46,11 +46,11 @@ impl Text {
     pub(super) fn insert(&mut self, inserted: &str) {
         self.content.insert_str(self.caret, inserted);
         self.caret += inserted.len();
-        // A mark joins the character before it, and the caret must not stand within.
+        // A combining character joins the previous grapheme, and the caret must not stand within one.
         self.caret = self.boundary_at(self.caret);
     }
 
-    /// Takes the range out and returns it; the caret stands where it was.
+    /// Removes and returns a range. The caret moves to its start.
     pub(super) fn remove(&mut self, range: Range<usize>) -> String {
         let start = range.start;
         let removed = self.content.drain(range).collect();
@@ -68,12 +68,12 @@ impl Text {
         cursor.next_boundary(&self.content, 0).ok().flatten().unwrap_or(self.content.len())
     }
 
-    /// The beginning of the word before the caret.
+    /// Start of the word before the caret.
     pub(super) fn word_left(&self) -> usize {
         back_over(self.before(), is_word)
     }
 
-    /// The end of the word after the caret.
+    /// End of the word after the caret.
     pub(super) fn word_right(&self) -> usize {
         let between = self.after().find(is_word).unwrap_or(self.after().len());
         let word = &self.after()[between..];
@@ -81,7 +81,7 @@ impl Text {
         self.boundary_at(self.caret + between + end)
     }
 
-    /// The beginning of what stands between blanks before the caret.
+    /// Start of the whitespace-separated word before the caret.
     pub(super) fn blank_left(&self) -> usize {
         back_over(self.before(), |character| !character.is_whitespace())
     }
@@ -94,7 +94,7 @@ impl Text {
         self.caret + self.after().find('\n').unwrap_or(self.after().len())
     }
 
-    /// The next boundary of graphemes, from a boundary of characters.
+    /// The next grapheme boundary at or after a character boundary.
     fn boundary_at(&self, offset: usize) -> usize {
         let mut cursor = GraphemeCursor::new(offset, self.content.len(), true);
         if cursor.is_boundary(&self.content, 0).unwrap_or(true) {
@@ -104,7 +104,7 @@ impl Text {
     }
 }
 
-/// Letters and digits, and a folded paste: it is one thing.
+/// True for letters, digits, `_`, and chips. A chip is a word of its own.
 fn is_word(character: char) -> bool {
     character.is_alphanumeric() || character == '_' || chips::is_chip(character)
 }

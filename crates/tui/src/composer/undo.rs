@@ -1,51 +1,51 @@
-//! What can be taken back, in the steps that a person would call one: a word typed, a run of deletions, a paste.
+//! Undo history in steps as a user expects them: a typed word, a run of deletions, a paste.
 
-use super::text::Text;
+use super::text::EditableText;
 
-/// So many steps can be taken back; the oldest go first.
-const MOST_STEPS: usize = 256;
+/// Maximum number of undo steps; the oldest is removed first.
+const MAX_UNDO_STEPS: usize = 256;
 
-/// What an edit was, to tell whether it goes on with the one before.
+/// Kind of an edit. Consecutive edits of the same kind form one step, except for `Single`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Edit {
+pub(super) enum EditKind {
     Typing,
     Deleting,
-    /// A step of its own.
+    /// Always its own step.
     Single,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Undo {
-    past: Vec<Text>,
-    future: Vec<Text>,
-    last: Option<Edit>,
+pub(super) struct UndoHistory {
+    past: Vec<EditableText>,
+    future: Vec<EditableText>,
+    last: Option<EditKind>,
 }
 
-impl Undo {
-    /// Call before an edit, with the text as it is.
-    pub(super) fn record(&mut self, edit: Edit, text: &Text) {
+impl UndoHistory {
+    /// Records an edit. Call it before the edit, with the text before it.
+    pub(super) fn record(&mut self, edit: EditKind, text: &EditableText) {
         self.future.clear();
-        let goes_on = self.last == Some(edit) && edit != Edit::Single;
+        let continues = self.last == Some(edit) && edit != EditKind::Single;
         self.last = Some(edit);
-        if goes_on {
+        if continues {
             return;
         }
-        if self.past.len() == MOST_STEPS {
+        if self.past.len() == MAX_UNDO_STEPS {
             self.past.remove(0);
         }
         self.past.push(text.clone());
     }
 
-    /// What comes next is a step of its own, even if it is of the same kind.
+    /// Makes the next edit a separate step, even if it is of the same kind.
     pub(super) fn pause(&mut self) {
         self.last = None;
     }
 
-    pub(super) fn undo(&mut self, text: &mut Text) -> bool {
+    pub(super) fn undo(&mut self, text: &mut EditableText) -> bool {
         step(&mut self.past, &mut self.future, text, &mut self.last)
     }
 
-    pub(super) fn redo(&mut self, text: &mut Text) -> bool {
+    pub(super) fn redo(&mut self, text: &mut EditableText) -> bool {
         step(&mut self.future, &mut self.past, text, &mut self.last)
     }
 
@@ -54,7 +54,12 @@ impl Undo {
     }
 }
 
-fn step(from: &mut Vec<Text>, to: &mut Vec<Text>, text: &mut Text, last: &mut Option<Edit>) -> bool {
+fn step(
+    from: &mut Vec<EditableText>,
+    to: &mut Vec<EditableText>,
+    text: &mut EditableText,
+    last: &mut Option<EditKind>,
+) -> bool {
     *last = None;
     let Some(other) = from.pop() else { return false };
     to.push(std::mem::replace(text, other));

@@ -1,29 +1,27 @@
-//! Drawing the composer and its list of completions.
+//! Widgets of the composer and its completion list.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Block, BorderType, Clear, Widget};
 use unicode_width::UnicodeWidthStr;
 
-use super::layout::{Layout, PROMPT, PROMPT_WIDTH};
+use super::layout::{ComposerLayout, PROMPT, PROMPT_WIDTH};
 use super::{Candidate, Completion, Composer};
 use crate::theme::Theme;
 
-/// The composer on the screen. Call [`Composer::fit`] first.
+/// Widget of the composer. Call [`Composer::fit`] first.
 #[derive(Debug)]
 pub struct ComposerView<'a> {
-    /// What is drawn.
     pub composer: &'a Composer,
-    /// In which colours.
     pub theme: &'a Theme,
-    /// What stands there while nothing is written.
+    /// Text shown while the composer is empty.
     pub placeholder: &'a str,
-    /// Whether the caret is shown.
+    /// True if the caret is shown.
     pub focused: bool,
 }
 
 impl ComposerView<'_> {
-    /// The cell that the caret stands on, for the terminal's own cursor; `None` if there is no room for it.
+    /// Cell of the caret, for the terminal's cursor; `None` if it is not visible.
     #[must_use]
     pub fn cursor(&self, area: Rect) -> Option<Position> {
         let Position { x, y } = self.composer.cursor_in(area.width);
@@ -32,14 +30,14 @@ impl ComposerView<'_> {
         area.contains(position).then_some(position)
     }
 
-    /// The row at the top: the one that was fitted, if the caret is seen from there.
-    fn first_row(&self, layout: &Layout, area: Rect) -> usize {
+    /// Index of the top row: the scroll position, adjusted so that the caret is visible.
+    fn first_row(&self, layout: &ComposerLayout, area: Rect) -> usize {
         let (caret, _) = layout.position(self.composer.text.caret());
         let height = usize::from(area.height).max(1);
         self.composer.scroll.clamp((caret + 1).saturating_sub(height), caret)
     }
 
-    fn draw_row(&self, layout: &Layout, row: usize, y: u16, area: Rect, buffer: &mut Buffer) {
+    fn draw_row(&self, layout: &ComposerLayout, row: usize, y: u16, area: Rect, buffer: &mut Buffer) {
         let prompt = if row == 0 { PROMPT } else { "  " };
         buffer.set_stringn(area.x, y, prompt, area.width.into(), self.theme.accent);
         let mut x = area.x.saturating_add(PROMPT_WIDTH as u16);
@@ -51,7 +49,7 @@ impl ComposerView<'_> {
         }
     }
 
-    /// A hint from the caret on, or from behind it.
+    /// Draws a dim hint at a position.
     fn draw_hint(&self, hint: &str, from: Position, area: Rect, buffer: &mut Buffer) {
         let room = usize::from(area.right().saturating_sub(from.x));
         buffer.set_stringn(from.x, from.y, hint, room, self.theme.dim);
@@ -81,28 +79,26 @@ impl Widget for ComposerView<'_> {
     }
 }
 
-/// The list of completions in a frame, meant to stand above the composer.
+/// Widget of the completion list, drawn above the composer.
 #[derive(Debug)]
 pub struct CompletionView<'a> {
-    /// What is drawn.
     pub completion: &'a Completion,
-    /// In which colours.
     pub theme: &'a Theme,
 }
 
 impl CompletionView<'_> {
-    /// As many candidates are seen at once.
-    const ROWS: usize = 8;
+    /// Maximum number of candidates that are visible.
+    const MAX_VISIBLE_ROWS: usize = 8;
 
-    /// Where the list stands: above the composer at its left, as large as it must be and `bounds` allow. Empty if there
-    /// is no room for a single candidate.
+    /// Area of the list: above the composer at its left, as large as its content within `bounds`. Empty if there is no
+    /// room for a single candidate.
     #[must_use]
     pub fn area(&self, composer: Rect, bounds: Rect) -> Rect {
         let candidates = self.completion.candidates();
         let (values, hints) = columns(candidates, self.completion.token().kind.mark());
         let gap = if hints > 0 { 2 } else { 0 };
         let width = u16::try_from(values + gap + hints + 4).unwrap_or(u16::MAX).min(bounds.width);
-        let rows = candidates.len().min(Self::ROWS) as u16 + 2;
+        let rows = candidates.len().min(Self::MAX_VISIBLE_ROWS) as u16 + 2;
         let height = rows.min(composer.y.saturating_sub(bounds.y));
         if height < 3 || width < 8 {
             return Rect::new(composer.x, composer.y, 0, 0);
@@ -112,7 +108,7 @@ impl CompletionView<'_> {
     }
 }
 
-/// The width of the names with their mark, and of what is said beside.
+/// Widths of the values with their mark, and of the hints.
 fn columns(candidates: &[Candidate], mark: &str) -> (usize, usize) {
     let widest = |text: fn(&Candidate) -> &str| candidates.iter().map(|one| text(one).width()).max().unwrap_or(0);
     let mark = usize::from(mark == "/");
@@ -135,7 +131,7 @@ impl Widget for CompletionView<'_> {
         let selected = self.completion.selected();
         let (values, _) = columns(candidates, mark);
         let rows = usize::from(inner.height);
-        // The selected one is in the middle, where the list is longer than its frame.
+        // A selection in a long list is centred.
         let first = selected.saturating_sub(rows / 2).min(candidates.len().saturating_sub(rows));
         for (y, index) in (inner.top()..inner.bottom()).zip(first..candidates.len()) {
             let candidate = &candidates[index];
@@ -155,7 +151,7 @@ impl Widget for CompletionView<'_> {
     }
 }
 
-/// The end of a path that is too long says more than its beginning.
+/// Shortens a path at its beginning, because its end matters most.
 fn tail(path: &str, room: usize) -> String {
     let mut width = path.width();
     if width <= room {

@@ -1,39 +1,39 @@
-//! What has to be known of a language to colour it.
+//! Table of languages for syntax highlighting.
 
-/// How a language is read.
+/// Lexical family of a language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
-    /// Words, strings, calls.
+pub(super) enum LexicalFamily {
+    /// Programming languages: words, strings, calls.
     Code,
-    /// Commands, flags and variables.
+    /// Shells: commands, flags and variables.
     Shell,
-    /// Names in front of values, line by line.
+    /// Configuration files: a key in front of a value on each line.
     Settings,
-    /// Tags.
+    /// Markup languages such as HTML.
     Markup,
-    /// Lines added and removed.
+    /// Diffs, coloured by line.
     Changes,
 }
 
 #[derive(Debug)]
 pub(super) struct Language {
     names: &'static [&'static str],
-    pub(super) shape: Shape,
-    /// Set apart by blanks.
+    pub(super) shape: LexicalFamily,
+    /// Keywords, separated by spaces.
     keywords: &'static str,
     pub(super) line_comments: &'static [&'static str],
     pub(super) block_comment: Option<(&'static str, &'static str)>,
-    /// Quotes whose strings may go over several lines, longest first.
+    /// Quotes of strings that may span lines, longest first.
     pub(super) long_quotes: &'static [&'static str],
-    /// Quotes whose strings end with the line.
+    /// Quotes of strings that end with the line.
     pub(super) quotes: &'static str,
-    /// Whether a name in front of a colon is a key.
+    /// True if a name in front of a colon is a key.
     pub(super) keys: bool,
 }
 
 const C_LIKE: Language = Language {
     names: &[],
-    shape: Shape::Code,
+    shape: LexicalFamily::Code,
     keywords: "",
     line_comments: &["//"],
     block_comment: Some(("/*", "*/")),
@@ -42,13 +42,13 @@ const C_LIKE: Language = Language {
     keys: false,
 };
 
-const SETTINGS: Language =
-    Language { shape: Shape::Settings, line_comments: &["#"], block_comment: None, keys: true, ..C_LIKE };
+const SETTINGS_LANGUAGE: Language =
+    Language { shape: LexicalFamily::Settings, line_comments: &["#"], block_comment: None, keys: true, ..C_LIKE };
 
-const CONSTANTS: &str = "true false null nil none None True False undefined NaN this self super NULL nullptr";
+const CONSTANT_WORDS: &str = "true false null nil none None True False undefined NaN this self super NULL nullptr";
 
-/// Types that are written small.
-const TYPES: &str = "i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64 bool char str int float string bytes \
+/// Types with lower-case names.
+const TYPE_WORDS: &str = "i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64 bool char str int float string bytes \
                      list dict tuple set number boolean any unknown never error byte rune uint int32 int64 uint8 uint32 \
                      uint64 float32 float64 size_t";
 
@@ -126,7 +126,7 @@ const LANGUAGES: &[Language] = &[
     },
     Language {
         names: &["sh", "bash", "zsh", "shell", "console", "fish", "dockerfile", "docker", "make", "makefile"],
-        shape: Shape::Shell,
+        shape: LexicalFamily::Shell,
         keywords: "case do done elif else esac export fi for function if in local return set source then unset until \
                    while FROM RUN COPY ADD CMD ENTRYPOINT ENV ARG WORKDIR EXPOSE USER LABEL VOLUME AS",
         line_comments: &["#"],
@@ -136,12 +136,12 @@ const LANGUAGES: &[Language] = &[
         keys: false,
     },
     Language { names: &["json", "jsonc", "json5"], keys: true, quotes: "\"", ..C_LIKE },
-    Language { names: &["yaml", "yml"], ..SETTINGS },
+    Language { names: &["yaml", "yml"], ..SETTINGS_LANGUAGE },
     Language {
         names: &["toml", "ini", "conf", "cfg", "properties", "env", "dotenv"],
         line_comments: &["#", ";"],
         long_quotes: &["\"\"\"", "'''"],
-        ..SETTINGS
+        ..SETTINGS_LANGUAGE
     },
     Language {
         names: &["css", "scss", "less"],
@@ -151,16 +151,16 @@ const LANGUAGES: &[Language] = &[
     },
     Language {
         names: &["html", "xml", "svg", "vue", "svelte", "xhtml"],
-        shape: Shape::Markup,
+        shape: LexicalFamily::Markup,
         line_comments: &[],
         block_comment: Some(("<!--", "-->")),
         ..C_LIKE
     },
-    Language { names: &["diff", "patch"], shape: Shape::Changes, ..C_LIKE },
+    Language { names: &["diff", "patch"], shape: LexicalFamily::Changes, ..C_LIKE },
 ];
 
 impl Language {
-    /// The language that a fence names, as `rust`, `rust,ignore` or `{.rust}`.
+    /// Finds the language by the label of a fence, such as `rust`, `rust,ignore` or `{.rust}`.
     pub(super) fn named(label: &str) -> Option<&'static Self> {
         let name = label.trim_start_matches(['{', '.']).split([' ', ',', '{', '}', ':']).next()?.to_ascii_lowercase();
         LANGUAGES.iter().find(|language| language.names.contains(&name.as_str()))
@@ -172,11 +172,11 @@ impl Language {
     }
 
     pub(super) fn is_constant(&self, word: &str) -> bool {
-        CONSTANTS.split(' ').any(|known| known == word)
+        CONSTANT_WORDS.split(' ').any(|known| known == word)
     }
 
     pub(super) fn is_type(&self, word: &str) -> bool {
-        self.shape == Shape::Code && !self.keys && TYPES.split(' ').any(|known| known == word)
+        self.shape == LexicalFamily::Code && !self.keys && TYPE_WORDS.split(' ').any(|known| known == word)
     }
 
     pub(super) fn is(&self, name: &str) -> bool {

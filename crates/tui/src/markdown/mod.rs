@@ -1,7 +1,7 @@
-//! Markdown as lines of a width. It is drawn again while it streams in, so half of it must look like what it will
-//! become, and what comes from elsewhere must not reach the terminal as anything but text.
+//! Renders Markdown to styled lines of a width. Text is rendered again while it streams in, so partial text must look
+//! like its final form. Control characters never reach the terminal.
 //!
-//! A line break within a paragraph stays one, as agents mean it.
+//! Line breaks within a paragraph are kept, since agents use them on purpose.
 
 mod highlight;
 mod languages;
@@ -17,26 +17,26 @@ use ratatui::text::Line;
 use crate::theme::Theme;
 use wh_screen::visible::visible;
 
-/// The lines of a complete text, none wider than `width`.
+/// Renders a complete text. No line is wider than `width`.
 #[must_use]
 pub fn render(source: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     let source = visible(source);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut writer = writer::Writer::new(width.into(), theme);
+    let mut writer = writer::MarkdownWriter::new(width.into(), theme);
     for event in Parser::new_ext(&source, options) {
         writer.event(event);
     }
     writer.finish()
 }
 
-/// The lines of a text that is still being written: what has been opened at its end and not closed is taken for closed,
-/// so that little changes when the rest arrives.
+/// Renders a text that is still growing. Marks that are open at its end are treated as closed, so that little changes
+/// when the rest arrives.
 #[must_use]
 pub fn render_partial(source: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     render(&partial::completed(source), width, theme)
 }
 
-/// Code in the colours of its language, by the name that a fence would give it; long lines are wrapped.
+/// Renders code with the colours of its language, given by the label of a fence. Long lines are wrapped.
 #[must_use]
 pub fn code(source: &str, language: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     let source = visible(source);

@@ -1,8 +1,8 @@
-//! The end of a text that is still being written, made whole: only its last block can be unfinished.
+//! Completes the end of Markdown text that is still growing. Only its last block can be incomplete.
 
 use std::borrow::Cow;
 
-/// The text with what is open at its end closed, or left out if nothing is known of it yet.
+/// Closes the marks that are open at the end, and removes the ones without content.
 pub(super) fn completed(source: &str) -> Cow<'_, str> {
     let last = last_block(source);
     let Some(last) = last else { return Cow::Borrowed(source) };
@@ -19,7 +19,7 @@ pub(super) fn completed(source: &str) -> Cow<'_, str> {
     Cow::Owned(whole)
 }
 
-/// Where the last block begins; `None` if the text ends within a fence, in which nothing is marked.
+/// Start of the last block; `None` if the text ends within a fence, where nothing is a mark.
 fn last_block(source: &str) -> Option<usize> {
     let mut fence: Option<&str> = None;
     let mut start = 0;
@@ -43,8 +43,8 @@ fn last_block(source: &str) -> Option<usize> {
     fence.is_none().then_some(start)
 }
 
-/// Without a last line that is nothing but a mark: a dash below a paragraph would make it a heading until the list's
-/// first word arrives.
+/// Strips a last line that is only a mark. For example, a dash below a paragraph would turn it into a heading until the
+/// first word of the list item arrives.
 fn without_bare_mark(block: &str) -> &str {
     let start = block.rfind('\n').map_or(0, |newline| newline + 1);
     let line = block[start..].trim();
@@ -54,22 +54,22 @@ fn without_bare_mark(block: &str) -> &str {
     if !line.is_empty() && !fence && (marks || number) { &block[..start] } else { block }
 }
 
-struct Closing {
-    /// What stands behind this is left out.
+struct ClosingMarks {
+    /// Offset after which the block is cut off.
     cut: usize,
-    /// What closes the rest.
+    /// Marks to append after the cut.
     marks: String,
 }
 
-/// The marks of emphasis and code that are open at the end of a paragraph, and a link that is half written.
-fn open_marks(block: &str) -> Closing {
+/// Finds the marks of emphasis and code that are open at the end of a paragraph, and an incomplete link.
+fn open_marks(block: &str) -> ClosingMarks {
     let mut open: Vec<(&str, usize)> = Vec::new();
     let mut link: Option<usize> = None;
     let mut at = 0;
     while at < block.len() {
         let rest = &block[at..];
         let Some(first) = rest.chars().next() else { break };
-        // Of marks two are one; looking further each time would take for ever where there are very many.
+        // A run of emphasis marks is read two at a time. Scanning the whole run at each step would take quadratic time.
         let most = if first == '`' { usize::MAX } else { 2 };
         let run = || rest.chars().take(most).take_while(|next| *next == first).count();
         let length = match first {
@@ -81,7 +81,7 @@ fn open_marks(block: &str) -> Closing {
                     Some(end) => run + end + run,
                     None => {
                         open.push((ticks, at));
-                        // Within code nothing else is a mark.
+                        // Nothing within code is a mark.
                         at = block.len();
                         continue;
                     }
@@ -115,8 +115,8 @@ fn open_marks(block: &str) -> Closing {
         };
         at += length;
     }
-    let mut closing = Closing { cut: block.len(), marks: String::new() };
-    // `[text](http://exam`: only its text is known.
+    let mut closing = ClosingMarks { cut: block.len(), marks: String::new() };
+    // In `[text](http://exam` only the text is complete.
     let address = link.and_then(|start| block[start..].find("](").map(|end| start + end + 2));
     let alone = |address: &usize| open.iter().all(|(mark, at)| at < address && !mark.starts_with('`'));
     if let Some(address) = address.filter(alone) {
@@ -133,7 +133,7 @@ fn open_marks(block: &str) -> Closing {
     closing
 }
 
-/// Where a run of exactly these ticks begins.
+/// Offset of the next run of exactly these backticks.
 fn closing_ticks(text: &str, ticks: &str) -> Option<usize> {
     let mut at = 0;
     while let Some(found) = text[at..].find('`') {

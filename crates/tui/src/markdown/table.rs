@@ -1,31 +1,31 @@
-//! Tables in frames that fit: columns shrink and cells wrap; where even that leaves no room, a row is a list.
+//! Renders tables with frames. Columns shrink and cells wrap to fit; if even that is too wide, each row becomes a list.
 
 use pulldown_cmark::Alignment;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::theme::Theme;
-use crate::wrap::{self, Piece};
+use crate::wrap::{self, StyledText};
 
-/// A table while it is read: rows of cells, the first with the names of the columns.
+/// A table while it is parsed. The first row has the names of the columns.
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(super) struct TableBlock {
     pub(super) alignments: Vec<Alignment>,
-    pub(super) rows: Vec<Vec<Vec<Piece>>>,
+    pub(super) rows: Vec<Vec<Vec<StyledText>>>,
 }
 
-/// Narrower than this a column cannot be read.
-const NARROWEST: usize = 4;
+/// Minimum width of a column's text; below it the table becomes a list.
+const MIN_COLUMN_WIDTH: usize = 4;
 
-/// What a column takes beside its text: a blank on either side and a frame.
-const AROUND: usize = 3;
+/// Width of a column in addition to its text: a space on either side and a border.
+const COLUMN_OVERHEAD: usize = 3;
 
-impl Table {
+impl TableBlock {
     pub(super) fn lines(&self, width: usize, theme: &Theme) -> Vec<Line<'static>> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let natural: Vec<usize> = (0..columns).map(|column| self.natural_width(column)).collect();
-        let room = width.saturating_sub(columns * AROUND + 1);
-        let least: usize = natural.iter().map(|natural| (*natural).min(NARROWEST)).sum();
+        let room = width.saturating_sub(columns * COLUMN_OVERHEAD + 1);
+        let least: usize = natural.iter().map(|natural| (*natural).min(MIN_COLUMN_WIDTH)).sum();
         if columns == 0 || least > room {
             return self.list(width, theme);
         }
@@ -47,7 +47,7 @@ impl Table {
         let mut lines = vec![edge("┌", "┬", "┐")];
         let mut above = 0;
         for (index, row) in rows.into_iter().enumerate() {
-            // A row of several lines cannot be told from its neighbours without something between them.
+            // Rows of several lines are separated by a border.
             if index == 1 || (index > 1 && above.max(row.len()) > 1) {
                 lines.push(edge("├", "┼", "┤"));
             }
@@ -58,7 +58,7 @@ impl Table {
         lines
     }
 
-    fn row(&self, row: &[Vec<Piece>], widths: &[usize], theme: &Theme) -> Vec<Line<'static>> {
+    fn row(&self, row: &[Vec<StyledText>], widths: &[usize], theme: &Theme) -> Vec<Line<'static>> {
         let empty = Vec::new();
         let cells: Vec<Vec<Line<'static>>> = widths
             .iter()
@@ -88,7 +88,7 @@ impl Table {
         lines
     }
 
-    /// Each row as `column: cell`, one below the other.
+    /// Renders each row as a list of `column: cell`.
     fn list(&self, width: usize, theme: &Theme) -> Vec<Line<'static>> {
         let mut lines = Vec::new();
         let Some((names, rows)) = self.rows.split_first() else { return lines };
@@ -98,7 +98,7 @@ impl Table {
             }
             for (column, cell) in row.iter().enumerate() {
                 let mut pieces = names.get(column).cloned().unwrap_or_default();
-                pieces.push(Piece::new(": ", theme.dim));
+                pieces.push(StyledText::new(": ", theme.dim));
                 pieces.extend(cell.iter().cloned());
                 lines.extend(wrap::words(&pieces, width));
             }
@@ -114,7 +114,7 @@ fn blanks(count: usize) -> Span<'static> {
     Span::styled(" ".repeat(count), Style::new())
 }
 
-/// Widths that fit: narrow columns keep theirs, and the others share what is left.
+/// Distributes the width: narrow columns keep their natural width and the others share the rest.
 fn fitted(natural: &[usize], room: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..natural.len()).collect();
     order.sort_by_key(|column| natural[*column]);

@@ -1,4 +1,4 @@
-//! Markdown in, lines out, as they would be read.
+//! Tests of Markdown rendering: source in, lines out.
 
 use proptest::prelude::*;
 use ratatui::style::{Modifier, Style};
@@ -135,7 +135,7 @@ fn html_is_text() {
 }
 
 #[test]
-fn half_of_it_looks_like_what_it_will_become() {
+fn partial_text_looks_like_its_final_form() {
     assert_eq!(partly("some **bold te"), ["some bold te"]);
     assert_eq!(partly("some **"), ["some"]);
     assert_eq!(partly("some `code *x"), ["some code *x"]);
@@ -251,7 +251,7 @@ fn code_has_colours() {
 }
 
 #[test]
-fn a_language_that_is_not_known_is_plain() {
+fn an_unknown_language_is_plain() {
     let theme = Theme::dark();
     assert_eq!(highlight::highlight("let x", "brainfuck", &theme).len(), 1);
     assert_eq!(texts(&code("a\tb\n", "", 20, &theme)), ["a   b"]);
@@ -330,7 +330,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn whatever_comes_is_drawn_within_the_width_and_without_controls(source in any_markdown(), width in 4u16..60) {
+    fn any_text_is_drawn_within_the_width_and_without_controls(source in any_markdown(), width in 4u16..60) {
         for lines in [render(&source, width, &Theme::dark()), render_partial(&source, width, &Theme::light())] {
             for line in &lines {
                 prop_assert!(line.width() <= usize::from(width), "{:?}", line);
@@ -348,8 +348,8 @@ proptest! {
 }
 
 #[test]
-fn very_many_of_the_same_take_no_longer_than_others() {
-    // Where the time grows with the square of the length, this takes minutes.
+fn repeated_marks_take_linear_time() {
+    // With quadratic time this takes minutes.
     for text in ["x", "*", "_", "~", "`", "[", "a* ", "` `` ", "\\"] {
         let long = text.repeat(400_000 / text.len());
         assert!(!render_partial(&long, 80, &Theme::dark()).is_empty() || !text.contains('x'), "{text}");

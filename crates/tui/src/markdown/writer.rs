@@ -1,4 +1,4 @@
-//! Lines from the parser's events: blocks within blocks, each with what stands before its lines.
+//! Converts parser events to lines. Blocks are nested, and each adds a margin to its lines.
 
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Tag, TagEnd};
 use ratatui::style::{Modifier, Style};
@@ -6,40 +6,40 @@ use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 use super::highlight::highlight;
-use super::table::Table;
+use super::table::TableBlock;
 use crate::theme::Theme;
-use crate::wrap::{self, Piece};
+use crate::wrap::{self, StyledText};
 use wh_screen::visible::visible;
 
-/// What stands before the lines of a block: a quote's bar, an item's mark and then blanks.
+/// Margin of a block: a quote's bar, or a list item's mark, with spaces instead of it in further lines.
 struct Margin {
     first: Option<Span<'static>>,
     rest: Span<'static>,
 }
 
-/// Text keeps at least this much room, however deep it is nested.
-const LEAST_ROOM: usize = 5;
+/// Minimum width of text, regardless of its nesting. Deeper margins are dropped.
+const MIN_TEXT_WIDTH: usize = 5;
 
-pub(super) struct Writer<'a> {
+pub(super) struct MarkdownWriter<'a> {
     theme: &'a Theme,
     width: usize,
     lines: Vec<Line<'static>>,
     margins: Vec<Margin>,
-    /// The styles of the words being written, innermost last.
+    /// Stack of inline styles, innermost last.
     styles: Vec<Style>,
-    /// The words of the block being written.
-    words: Vec<Piece>,
-    /// Per list the next number, if it has numbers.
+    /// Inline text of the current block.
+    words: Vec<StyledText>,
+    /// Open lists, each with its next number if it is ordered.
     lists: Vec<Option<u64>>,
-    /// Nothing stands before the next block where it stands.
+    /// True if nothing precedes the next block at its level, so no blank line is needed.
     fresh: bool,
-    /// Per link its address, and in which piece and where in it its words begin.
+    /// Open links: the address, and the piece and offset in `words` where the text begins.
     links: Vec<(String, (usize, usize))>,
     code: Option<(String, String)>,
-    table: Option<Table>,
+    table: Option<TableBlock>,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> MarkdownWriter<'a> {
     pub(super) fn new(width: usize, theme: &'a Theme) -> Self {
         Self {
             theme,
@@ -83,7 +83,7 @@ impl<'a> Writer<'a> {
                     if done { Span::styled("☑ ", self.theme.success) } else { Span::styled("☐ ", self.theme.dim) };
                 if let Some(first) = self.margins.last_mut().and_then(|margin| margin.first.as_mut()) {
                     let indent = first.content.len() - first.content.trim_start().len();
-                    // The mark is as wide as a bullet's; a number keeps its blanks.
+                    // The mark is as wide as a bullet; a number's indentation is kept.
                     let blanks = first.width().saturating_sub(indent + 2);
                     *first = Span::styled(
                         format!("{}{}{}", " ".repeat(indent), mark.content, " ".repeat(blanks)),
@@ -131,7 +131,7 @@ impl<'a> Writer<'a> {
             }
             Tag::Table(alignments) => {
                 self.block();
-                self.table = Some(Table { alignments, rows: Vec::new() });
+                self.table = Some(TableBlock { alignments, rows: Vec::new() });
             }
             Tag::TableHead => {
                 self.styles.push(self.style().patch(self.theme.strong));
@@ -169,7 +169,7 @@ impl<'a> Writer<'a> {
             }
             TagEnd::Item => {
                 self.flush();
-                // An item without words is still there.
+                // An item without text still gets a line.
                 if self.margins.last().is_some_and(|margin| margin.first.is_some()) {
                     self.put(vec![Line::default()]);
                 }
@@ -211,15 +211,15 @@ impl<'a> Writer<'a> {
     }
 
     fn write(&mut self, text: &str, style: Style) {
-        // The parser turns `&#27;` into what it stands for.
+        // The parser decodes entities such as `&#27;` to control characters.
         let text = visible(text);
         match self.words.last_mut() {
             Some(piece) if piece.style == style => piece.text.push_str(&text),
-            _ => self.words.push(Piece::new(text, style)),
+            _ => self.words.push(StyledText::new(text, style)),
         }
     }
 
-    /// A block begins: what was written before it is put down, with a blank line between.
+    /// Begins a block: finishes the one before and adds a blank line in between.
     fn block(&mut self) {
         self.flush();
         if !self.fresh {
@@ -244,10 +244,10 @@ impl<'a> Writer<'a> {
         self.fresh = true;
     }
 
-    /// A margin more; without room for it, none: words are worth more than their place.
+    /// Adds a margin, unless that would leave too little room for the text.
     fn indent(&mut self, first: Option<Span<'static>>, rest: Span<'static>) {
         let wanted = rest.width();
-        if self.room() < wanted + LEAST_ROOM {
+        if self.room() < wanted + MIN_TEXT_WIDTH {
             self.margins.push(Margin { first: None, rest: Span::raw("") });
         } else {
             self.margins.push(Margin { first, rest });
@@ -293,7 +293,7 @@ impl<'a> Writer<'a> {
         let Some((label, code)) = self.code.take() else { return };
         let code = visible(&code);
         if let Some(name) = label.split_whitespace().next() {
-            let name = Piece::new(name, self.theme.dim);
+            let name = StyledText::new(name, self.theme.dim);
             self.put(wrap::verbatim(&[name], self.room()));
         }
         let pieces = highlight(code.strip_suffix('\n').unwrap_or(&code), &label, self.theme);
@@ -316,7 +316,7 @@ impl<'a> Writer<'a> {
         self.styles.push(self.style().patch(self.theme.link));
     }
 
-    /// The address behind the words, unless they are the address.
+    /// Appends the address of a link, unless the text is the address.
     fn end_link(&mut self) {
         self.styles.pop();
         let Some((address, (piece, offset))) = self.links.pop() else { return };

@@ -1,5 +1,5 @@
-//! The signal board: what goes on beside the conversation. And its chips, which say the same in a few words while it is
-//! closed.
+//! The signal board: participants, acknowledgements, pauses and streams of the space. While it is closed, chips
+//! summarize it.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,41 +11,40 @@ use unicode_width::UnicodeWidthStr;
 use wh_client::UiFacts;
 use wh_core::slash::{PaneName, Visibility};
 use wh_core::space::ParticipantId;
-use wh_core::space::event::{Activity, Role, Status};
+use wh_core::space::event::{Activity, AgentStatus, ParticipantRole};
 use wh_core::space::item::Body;
 use wh_core::space::state::{Participant, State};
 
 use super::tools::shares;
-use super::{Compact, Layer, Pane, asked_visibility};
-use crate::app::{Act, App};
+use super::{CompactContent, Layer, Pane, asked_visibility};
+use crate::app::{App, AppEffect};
 use crate::keymap::ScreenAction;
 use crate::theme::Theme;
-use crate::view::Moment;
+use crate::view::FrameClock;
 use crate::view::lines::{fit, one_line, put_cut};
 
-/// Entries of each section.
-const ACKNOWLEDGEMENTS: usize = 5;
-const PARTICIPANTS: usize = 8;
-const STREAMS: usize = 4;
-const FRAMES: usize = 3;
+/// Maximum number of entries in the section of acknowledgements; the following constants limit the other sections.
+const MAX_ACKNOWLEDGEMENTS: usize = 5;
+const MAX_PARTICIPANTS: usize = 8;
+const MAX_STREAMS: usize = 4;
+const MAX_FRAMES: usize = 3;
 
-/// What goes sooner is not worth a chip.
-const FLASH: Duration = Duration::from_millis(300);
+/// Age from which an awaited acknowledgement gets a chip.
+const ACK_CHIP_DELAY: Duration = Duration::from_millis(300);
 
-/// Title of the board.
-const TITLE: &str = "Signal Board";
+const BOARD_TITLE: &str = "Signal Board";
 
-/// Columns of the titles in the compact form.
-const LABEL: usize = 17;
+/// Columns for section titles in the compact form.
+const LABEL_COLUMNS: usize = 17;
 
-/// Lines of the hint at the end of the board beside the conversation, the blank one above among them.
+/// Lines of the hint at the end of the docked board, including the blank line above it.
 const HINT_LINES: usize = 2;
 
-/// The board beside the conversation, for this width.
-fn lines(app: &App, state: &State, width: usize, moment: &Moment) -> Vec<Line<'static>> {
+/// Lines of the docked board for this width.
+fn lines(app: &App, state: &State, width: usize, moment: &FrameClock) -> Vec<Line<'static>> {
     let theme = app.theme();
-    let mut page = Page { theme, width, compact: false, sections: Vec::new() };
-    page.section(TITLE, theme.strong);
+    let mut page = BoardPage { theme, width, compact: false, sections: Vec::new() };
+    page.section(BOARD_TITLE, theme.strong);
     acknowledgements(&mut page, app, state, moment);
     participants(&mut page, state, moment);
     pause(&mut page, state, moment);
@@ -53,7 +52,7 @@ fn lines(app: &App, state: &State, width: usize, moment: &Moment) -> Vec<Line<'s
     frames(&mut page, state);
     page.section("/ui board close · /ui board auto", theme.dim);
     let mut all = Vec::new();
-    for Section { title, style, lines } in page.sections {
+    for BoardSection { title, style, lines } in page.sections {
         if !all.is_empty() {
             all.push(Line::default());
         }
@@ -63,10 +62,16 @@ fn lines(app: &App, state: &State, width: usize, moment: &Moment) -> Vec<Line<'s
     all
 }
 
-/// The board in a few rows below the conversation: what needs attention first, one row of each section at least where
-/// there is room, no empty section. Also returns the number of rows that there is no room for.
-fn compact(app: &App, state: &State, (width, height): (usize, usize), moment: &Moment) -> (Vec<Line<'static>>, usize) {
-    let mut page = Page { theme: app.theme(), width: width.saturating_sub(LABEL), compact: true, sections: Vec::new() };
+/// Lines of the compact board below the conversation. Sections that need attention come first, each section gets at
+/// least one row if there is room, and empty sections are left out. Also returns the number of rows that do not fit.
+fn compact(
+    app: &App,
+    state: &State,
+    (width, height): (usize, usize),
+    moment: &FrameClock,
+) -> (Vec<Line<'static>>, usize) {
+    let width = width.saturating_sub(LABEL_COLUMNS);
+    let mut page = BoardPage { theme: app.theme(), width, compact: true, sections: Vec::new() };
     pause(&mut page, state, moment);
     acknowledgements(&mut page, app, state, moment);
     streams(&mut page, state, moment);
@@ -79,7 +84,7 @@ fn compact(app: &App, state: &State, (width, height): (usize, usize), moment: &M
     for (section, rows) in page.sections.into_iter().zip(shares(&wanted, height)) {
         let labels = std::iter::once(section.title.as_str()).chain(std::iter::repeat(""));
         for (mut line, label) in section.lines.into_iter().take(rows).zip(labels) {
-            let label = format!("{:LABEL$}", fit(label, LABEL - 1));
+            let label = format!("{:LABEL_COLUMNS$}", fit(label, LABEL_COLUMNS - 1));
             line.spans.insert(0, Span::styled(label, section.style));
             all.push(line);
         }
@@ -87,22 +92,22 @@ fn compact(app: &App, state: &State, (width, height): (usize, usize), moment: &M
     (all, cut)
 }
 
-struct Page<'a> {
+struct BoardPage<'a> {
     theme: &'a Theme,
     width: usize,
     compact: bool,
-    sections: Vec<Section>,
+    sections: Vec<BoardSection>,
 }
 
-struct Section {
+struct BoardSection {
     title: String,
     style: Style,
     lines: Vec<Line<'static>>,
 }
 
-impl Page<'_> {
+impl BoardPage<'_> {
     fn section(&mut self, title: impl Into<String>, style: Style) {
-        self.sections.push(Section { title: title.into(), style, lines: Vec::new() });
+        self.sections.push(BoardSection { title: title.into(), style, lines: Vec::new() });
     }
 
     fn push(&mut self, line: Line<'static>) {
@@ -111,14 +116,14 @@ impl Page<'_> {
         }
     }
 
-    /// Says that a section has nothing to show, where there is room for that.
-    fn nothing(&mut self, said: &'static str) {
+    /// Marks the current section as empty. The compact form leaves empty sections out instead.
+    fn none(&mut self) {
         if !self.compact {
-            self.push(Line::styled(said, self.theme.dim));
+            self.push(Line::styled("None", self.theme.dim));
         }
     }
 
-    /// Something, and at the right end when.
+    /// Adds an entry with its time at the right end.
     fn entry(&mut self, mut spans: Vec<Span<'static>>, when: &str) {
         let room = self.width.saturating_sub(when.width() + usize::from(!when.is_empty()));
         let mut used = 0;
@@ -140,12 +145,12 @@ impl Page<'_> {
     }
 }
 
-fn acknowledgements(page: &mut Page<'_>, app: &App, state: &State, moment: &Moment) {
+fn acknowledgements(page: &mut BoardPage<'_>, app: &App, state: &State, moment: &FrameClock) {
     let waiting = &state.acknowledgements;
     let title = if page.compact { "Awaiting ack" } else { "Awaiting acknowledgement" };
     page.section(format!("{title} ({})", waiting.len()), page.theme.heading);
     let name = |id: &ParticipantId| if id == app.me() { "you".to_owned() } else { id.to_string() };
-    for (index, one) in waiting.iter().take(ACKNOWLEDGEMENTS).enumerate() {
+    for (index, one) in waiting.iter().take(MAX_ACKNOWLEDGEMENTS).enumerate() {
         let said = match state.items.get(&one.item).map(|item| &item.body) {
             Some(Body::Text { text, .. }) => one_line(text),
             _ => one.item.to_string(),
@@ -157,26 +162,26 @@ fn acknowledgements(page: &mut Page<'_>, app: &App, state: &State, moment: &Mome
         ];
         page.entry(spans, &moment.ago(one.at));
     }
-    page.remainder(waiting.len(), ACKNOWLEDGEMENTS);
+    page.remainder(waiting.len(), MAX_ACKNOWLEDGEMENTS);
     if waiting.is_empty() {
-        page.nothing("Nothing");
+        page.none();
     }
 }
 
-fn participants(page: &mut Page<'_>, state: &State, moment: &Moment) {
-    let all: Vec<_> = state.participants.iter().filter(|(_, one)| one.role != Role::System).collect();
+fn participants(page: &mut BoardPage<'_>, state: &State, moment: &FrameClock) {
+    let all: Vec<_> = state.participants.iter().filter(|(_, one)| one.role != ParticipantRole::System).collect();
     page.section(format!("Participants ({})", all.iter().filter(|(_, one)| one.present).count()), page.theme.heading);
-    for (id, one) in all.iter().take(PARTICIPANTS) {
+    for (id, one) in all.iter().take(MAX_PARTICIPANTS) {
         participant(page, id, one, moment);
     }
-    page.remainder(all.len(), PARTICIPANTS);
+    page.remainder(all.len(), MAX_PARTICIPANTS);
 }
 
-fn participant(page: &mut Page<'_>, id: &ParticipantId, one: &Participant, moment: &Moment) {
+fn participant(page: &mut BoardPage<'_>, id: &ParticipantId, one: &Participant, moment: &FrameClock) {
     let theme = page.theme;
-    let name = if one.role == Role::Human { theme.human } else { theme.agent };
+    let name = if one.role == ParticipantRole::Human { theme.human } else { theme.agent };
     match &one.session {
-        Some(Status { activity, evidence, since }) => {
+        Some(AgentStatus { activity, evidence, since }) => {
             let spans = vec![
                 Span::styled(format!("{} ", mark(activity)), colour(activity, theme)),
                 Span::styled(format!("{id} "), name),
@@ -193,8 +198,9 @@ fn participant(page: &mut Page<'_>, id: &ParticipantId, one: &Participant, momen
             page.entry(vec![Span::styled(format!("{here} "), theme.dim), Span::styled(id.to_string(), name)], "");
         }
     }
-    if let Some((status, summary, at)) = &one.said {
-        // The line above has the live status of a session; a word for the same that was said once may be true no longer.
+    if let Some((status, summary, at)) = &one.reported_status {
+        // The entry above has the live status of the session, so an older status message with the same meaning is left
+        // out.
         let outdated = one.session.is_some() && Activity::is_name(status);
         let said = match summary {
             Some(summary) if outdated => format!("  {}", one_line(summary)),
@@ -206,7 +212,7 @@ fn participant(page: &mut Page<'_>, id: &ParticipantId, one: &Participant, momen
     }
 }
 
-/// How a session fares, in a character.
+/// Symbol of a session's status.
 pub(super) fn mark(activity: &Activity) -> &'static str {
     match activity {
         Activity::Starting | Activity::Unknown => "◌",
@@ -217,7 +223,7 @@ pub(super) fn mark(activity: &Activity) -> &'static str {
     }
 }
 
-/// And in a colour.
+/// Colour of a session's status.
 pub(super) fn colour(activity: &Activity, theme: &Theme) -> Style {
     match activity {
         Activity::Starting | Activity::Unknown => theme.dim,
@@ -228,7 +234,7 @@ pub(super) fn colour(activity: &Activity, theme: &Theme) -> Style {
     }
 }
 
-fn pause(page: &mut Page<'_>, state: &State, moment: &Moment) {
+fn pause(page: &mut BoardPage<'_>, state: &State, moment: &FrameClock) {
     page.section("Pause", page.theme.heading);
     let paused = state.participants.iter().filter_map(|(id, one)| Some((id, one.paused.as_ref()?)));
     let mut any = false;
@@ -240,31 +246,31 @@ fn pause(page: &mut Page<'_>, state: &State, moment: &Moment) {
         page.entry(vec![Span::styled(format!("{id} paused{by}{reason}"), page.theme.warning)], &left);
     }
     if !any {
-        page.nothing("Nobody is paused");
+        page.none();
     }
 }
 
-fn streams(page: &mut Page<'_>, state: &State, moment: &Moment) {
+fn streams(page: &mut BoardPage<'_>, state: &State, moment: &FrameClock) {
     page.section(format!("Streams ({})", state.streams.len()), page.theme.heading);
-    for stream in state.streams.iter().take(STREAMS) {
+    for stream in state.streams.iter().take(MAX_STREAMS) {
         let spans = vec![
             Span::styled(format!("{} ", stream.id), page.theme.accent),
             Span::styled(stream.by.to_string(), page.theme.text),
         ];
         page.entry(spans, &moment.ago(stream.last));
     }
-    page.remainder(state.streams.len(), STREAMS);
+    page.remainder(state.streams.len(), MAX_STREAMS);
     if state.streams.is_empty() {
-        page.nothing("None open");
+        page.none();
     }
 }
 
-fn frames(page: &mut Page<'_>, state: &State) {
+fn frames(page: &mut BoardPage<'_>, state: &State) {
     if state.frames.is_empty() {
         return;
     }
     page.section("Last frames", page.theme.heading);
-    for frame in state.frames.iter().rev().take(FRAMES) {
+    for frame in state.frames.iter().rev().take(MAX_FRAMES) {
         let payload = match &frame.payload {
             serde_json::Value::String(text) => one_line(text),
             other => one_line(&other.to_string()),
@@ -275,11 +281,11 @@ fn frames(page: &mut Page<'_>, state: &State) {
     }
 }
 
-/// What the board would show, in a few words.
-fn chips(state: &State, theme: &Theme, moment: &Moment) -> Vec<Span<'static>> {
+/// Summary of the board while it is closed.
+fn chips(state: &State, theme: &Theme, moment: &FrameClock) -> Vec<Span<'static>> {
     let mut chips = Vec::new();
-    // Most are acknowledged before anybody could read that they are awaited.
-    let waiting = state.acknowledgements.iter().filter(|one| moment.lasts(one.at, FLASH)).count();
+    // Most acknowledgements arrive before a user could read that they are awaited.
+    let waiting = state.acknowledgements.iter().filter(|one| moment.lasts(one.at, ACK_CHIP_DELAY)).count();
     if waiting > 0 {
         chips.push(Span::styled(format!("{waiting} awaiting acknowledgement"), theme.accent));
     }
@@ -291,9 +297,9 @@ fn chips(state: &State, theme: &Theme, moment: &Moment) -> Vec<Span<'static>> {
         let left = pause.until.map(|until| format!(" {}", moment.left(until))).unwrap_or_default();
         chips.push(Span::styled(format!("{id} paused{left}"), theme.warning));
     }
-    for (id, one) in state.present().filter(|(_, one)| one.said.is_some()).take(2) {
+    for (id, one) in state.present().filter(|(_, one)| one.reported_status.is_some()).take(2) {
         let live = one.session.as_ref().map(|session| session.activity.name());
-        if let Some((said, ..)) = &one.said {
+        if let Some((said, ..)) = &one.reported_status {
             let status = live.filter(|_| Activity::is_name(said)).unwrap_or(said);
             chips.push(Span::styled(format!("{id}: {}", fit(&one_line(status), 24)), theme.dim));
         }
@@ -301,12 +307,11 @@ fn chips(state: &State, theme: &Theme, moment: &Moment) -> Vec<Span<'static>> {
     chips
 }
 
-const PANE_NAME: PaneName = PaneName("board");
+const BOARD_PANE: PaneName = PaneName("board");
 
-/// Columns of the docked board, beside its divider.
-const COLUMNS: u16 = 42;
+/// Width of the docked board without its divider.
+const BOARD_COLUMNS: u16 = 42;
 
-/// The signal board.
 #[derive(Debug)]
 pub(super) struct SignalBoard;
 
@@ -320,33 +325,33 @@ impl Pane for SignalBoard {
     }
 
     fn names(&self) -> &'static [PaneName] {
-        &[PANE_NAME]
+        &[BOARD_PANE]
     }
 
     fn actions(&self) -> &'static [(ScreenAction, PaneName)] {
-        &[(ScreenAction::SignalBoard, PANE_NAME)]
+        &[(ScreenAction::SignalBoard, BOARD_PANE)]
     }
 
     fn show(
         &self,
         app: &mut App,
         _name: PaneName,
-        wish: Option<Visibility>,
+        visibility: Option<Visibility>,
         _state: &State,
         now: SystemTime,
-    ) -> Vec<Act> {
-        let wish = asked_visibility(wish, app.signals.is_open());
-        app.signals.wish(wish);
-        let said = match wish {
+    ) -> Vec<AppEffect> {
+        let visibility = asked_visibility(visibility, app.signals.is_open());
+        app.signals.set_visibility(visibility);
+        let notice = match visibility {
             Visibility::Open => "The signal board is open",
             Visibility::Close => "The signal board is closed",
-            Visibility::Auto => "The signal board is there when there is something to show",
+            Visibility::Auto => "The signal board opens when there is something to show",
         };
-        app.inform(said, now);
+        app.inform(notice, now);
         Vec::new()
     }
 
-    fn frame(&self, app: &mut App, state: &State, screen: Rect, moment: &Moment) {
+    fn frame(&self, app: &mut App, state: &State, screen: Rect, moment: &FrameClock) {
         if let Some(wake) = app.signals.decide(state, screen.width, moment.now()) {
             moment.wake_in(wake);
         }
@@ -354,29 +359,36 @@ impl Pane for SignalBoard {
 
     fn report(&self, app: &App, facts: &mut UiFacts) {
         facts.board_expanded = app.signals.is_open();
-        facts.board_override = app.signals.wished();
+        facts.board_override = app.signals.requested_visibility();
     }
 
-    fn chips(&self, app: &App, state: &State, moment: &Moment) -> Vec<Span<'static>> {
+    fn chips(&self, app: &App, state: &State, moment: &FrameClock) -> Vec<Span<'static>> {
         if app.signals.is_open() { Vec::new() } else { chips(state, app.theme(), moment) }
     }
 
     fn columns(&self) -> u16 {
-        COLUMNS
+        BOARD_COLUMNS
     }
 
-    fn lines(&self, app: &App, state: &State, (width, _): (usize, usize), moment: &Moment) -> Vec<Line<'static>> {
+    fn lines(&self, app: &App, state: &State, (width, _): (usize, usize), moment: &FrameClock) -> Vec<Line<'static>> {
         lines(app, state, width, moment)
     }
 
-    fn compact(&self, app: &App, state: &State, size: (usize, usize), moment: &Moment) -> Compact {
+    fn compact(&self, app: &App, state: &State, size: (usize, usize), moment: &FrameClock) -> CompactContent {
         let (lines, cut) = compact(app, state, size, moment);
-        Compact { title: TITLE, lines, cut }
+        CompactContent { title: BOARD_TITLE, lines, cut }
     }
 
-    fn draw(&self, app: &mut App, state: &State, buffer: &mut Buffer, area: Rect, moment: &Moment) -> Option<Position> {
+    fn draw(
+        &self,
+        app: &mut App,
+        state: &State,
+        buffer: &mut Buffer,
+        area: Rect,
+        moment: &FrameClock,
+    ) -> Option<Position> {
         let all = lines(app, state, area.width.into(), moment);
-        // The hint is the first that goes where there is no room.
+        // If there is not enough room, the hint is left out first.
         let fitting = if all.len() > usize::from(area.height) { all.len() - HINT_LINES } else { all.len() };
         put_cut(buffer, area, &all[..fitting], app.theme().dim);
         None

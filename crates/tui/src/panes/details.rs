@@ -1,4 +1,4 @@
-//! What a question is about, line by line.
+//! Renders the details of a question: commands, paths, changes and tool input.
 
 use ratatui::text::{Line, Span};
 use wh_core::space::question::{Detail, Question};
@@ -6,18 +6,18 @@ use wh_core::space::question::{Detail, Question};
 use crate::diff::Diff;
 use crate::markdown;
 use crate::theme::Theme;
-use crate::wrap::{Piece, verbatim};
+use crate::wrap::{StyledText, verbatim};
 use wh_screen::visible::visible;
 
-/// Everything that a question is about, for a width.
+/// Rendered details of a question.
 #[derive(Debug, Default)]
-pub(super) struct Details {
+pub(super) struct QuestionDetails {
     pub(super) lines: Vec<Line<'static>>,
-    /// Index of the first line that a change adds or takes away.
+    /// Index of the first line that is added or removed by a change.
     pub(super) change: Option<usize>,
 }
 
-impl Details {
+impl QuestionDetails {
     /// `context` is the number of unchanged lines around each change.
     pub(super) fn new(question: &Question, width: usize, context: usize, theme: &Theme) -> Self {
         let mut all = Self::default();
@@ -36,7 +36,7 @@ impl Details {
         };
         let columns = u16::try_from(width).unwrap_or(u16::MAX);
         let diff = Diff::with_context(old.as_deref().unwrap_or_default(), new, context);
-        let mut head = verbatim(&[Piece::new(visible(path), theme.link)], width);
+        let mut head = verbatim(&[StyledText::new(visible(path), theme.link)], width);
         if let Some(last) = head.last_mut() {
             let fresh = if old.is_none() { "  new file" } else { "" };
             last.spans.push(Span::styled(format!("{fresh}  +{}", diff.added()), theme.added));
@@ -54,11 +54,13 @@ fn detail_lines(detail: &Detail, width: usize, theme: &Theme) -> Vec<Line<'stati
     match detail {
         Detail::Text(text) => markdown::render(text, columns, theme),
         Detail::Command(command) => {
-            let rows = verbatim(&[Piece::new(visible(command).trim_end(), theme.code)], width.saturating_sub(2));
+            let rows = verbatim(&[StyledText::new(visible(command).trim_end(), theme.code)], width.saturating_sub(2));
             let marks = std::iter::once("$ ").chain(std::iter::repeat("  "));
             rows.into_iter().zip(marks).map(|(row, mark)| before(mark, theme, row)).collect()
         }
-        Detail::Diff { path, .. } | Detail::Path(path) => verbatim(&[Piece::new(visible(path), theme.link)], width),
+        Detail::Diff { path, .. } | Detail::Path(path) => {
+            verbatim(&[StyledText::new(visible(path), theme.link)], width)
+        }
         Detail::Input { tool, input } => {
             let pretty = serde_json::to_string_pretty(input).unwrap_or_else(|_| input.to_string());
             let mut all = vec![Line::styled(visible(tool).into_owned(), theme.tool)];

@@ -1,4 +1,4 @@
-//! The list of keys, over everything else.
+//! List of key bindings, drawn over everything else.
 
 use std::time::SystemTime;
 
@@ -10,79 +10,79 @@ use wh_core::input::Gesture;
 use wh_core::slash::{PaneName, Visibility};
 use wh_core::space::state::State;
 
-use super::{Layer, Layout, Pane, Part, WHOLE};
-use crate::app::{Act, App, Spot};
+use super::{Layer, Pane, PanePart, ScreenLayout, WHOLE_PANE};
+use crate::app::{App, AppEffect, ClickTarget};
 use crate::keymap::Action::{self, Edit, Screen};
 use crate::keymap::EditAction::*;
 use crate::keymap::KeyMap;
 use crate::keymap::ScreenAction::{self, *};
 use crate::theme::Theme;
 use crate::view::lines::{put, put_all};
-use crate::view::{Moment, frame};
-use crate::wrap::{Piece, words};
+use crate::view::{FrameClock, frame};
+use crate::wrap::{StyledText, words};
 
-/// Lists that an entry's keys come from once they are bound otherwise; see [`shown`].
-const NONE: &[Action] = &[];
+/// Actions of an entry whose keys are fixed.
+const UNBOUND: &[Action] = &[];
 
-/// What each key does, and the actions behind it that can be bound; a line without a key is a heading, or a remark if it
-/// ends with a full stop.
-const KEYS: &[(&str, &str, &[Action])] = &[
-    ("", "Everywhere", NONE),
-    ("Esc", "closes what is open; interrupts; empties the composer", NONE),
-    ("Ctrl+C", "interrupts; empties the composer; twice: leaves", NONE),
-    ("Ctrl+D", "leaves, where nothing is written", &[Screen(Leave)]),
-    ("F1, ?", "this list (? where nothing is written)", &[Screen(Keys)]),
+/// Entries of the list: keys, effect, and the bindable actions behind them. An entry without keys is a heading, or a
+/// remark if it ends with a full stop.
+const KEY_HELP: &[(&str, &str, &[Action])] = &[
+    ("", "Everywhere", UNBOUND),
+    ("Esc", "close a dialog, interrupt, or clear the input", UNBOUND),
+    ("Ctrl+C", "interrupt, or clear the input; twice: quit", UNBOUND),
+    ("Ctrl+D", "quit, if the input is empty", &[Screen(Leave)]),
+    ("F1, ?", "this list (?: if the input is empty)", &[Screen(Keys)]),
     ("F2, Ctrl+T", "signal board", &[Screen(SignalBoard)]),
-    ("F3", "details", &[Screen(Details)]),
-    ("F4", "what comes through streams", &[Screen(Streams)]),
-    ("F5", "tools: what each agent does with them", &[Screen(Tools)]),
-    ("F6", "agents: which there are, and whom chat goes to", &[Screen(Agents)]),
-    ("F7", "models of the agent that chat goes to", &[Screen(Models)]),
-    ("F8", "conversations that it keeps, to go on with one", &[Screen(Conversations)]),
-    ("Shift+Tab", "its next mode", &[Screen(NextMode)]),
-    ("Ctrl+L", "draws everything again", &[Screen(Redraw)]),
-    ("Shift+drag", "selects text, as the terminal does", NONE),
-    ("", "Writing", NONE),
-    ("Enter", "sends", &[Edit(Submit)]),
-    ("Shift+Enter, Ctrl+J", "another line; Alt+Enter too, or \\ and Enter", &[Edit(Newline)]),
-    ("/", "commands; Tab completes", NONE),
-    ("@", "files; Tab completes", NONE),
-    ("Up, Down", "what was sent before", &[Edit(Up), Edit(Down)]),
+    ("F3", "show or hide details", &[Screen(Details)]),
+    ("F4", "show or hide stream data", &[Screen(Streams)]),
+    ("F5", "show or hide tool activity", &[Screen(Tools)]),
+    ("F6", "choose the agent that chat goes to", &[Screen(Agents)]),
+    ("F7", "choose its model", &[Screen(Models)]),
+    ("F8", "resume one of its saved conversations", &[Screen(Conversations)]),
+    ("Shift+Tab", "switch to its next mode", &[Screen(NextMode)]),
+    ("Ctrl+L", "redraw the screen", &[Screen(Redraw)]),
+    ("Shift+drag", "select text with the terminal", UNBOUND),
+    ("", "Writing", UNBOUND),
+    ("Enter", "send", &[Edit(Submit)]),
+    ("Shift+Enter, Ctrl+J", "new line; also Alt+Enter, or \\ and Enter", &[Edit(Newline)]),
+    ("/", "commands; Tab completes", UNBOUND),
+    ("@", "files; Tab completes", UNBOUND),
+    ("Up, Down", "input history", &[Edit(Up), Edit(Down)]),
     ("Ctrl+A, Ctrl+E", "beginning and end of the line", &[Edit(LineStart), Edit(LineEnd)]),
-    ("Ctrl+Left, Ctrl+Right", "word by word", &[Edit(WordLeft), Edit(WordRight)]),
+    ("Ctrl+Left, Ctrl+Right", "move by word", &[Edit(WordLeft), Edit(WordRight)]),
     (
         "Ctrl+W, U, K",
-        "cut a word, to the beginning, to the end",
+        "cut a word, to the line's beginning, to its end",
         &[Edit(CutBlankLeft), Edit(CutLineStart), Edit(CutLineEnd)],
     ),
-    ("Ctrl+Y, Alt+Y", "puts in what was cut; what was cut before", &[Edit(Yank), Edit(YankOlder)]),
+    ("Ctrl+Y, Alt+Y", "paste (yank); cycle through earlier cuts", &[Edit(Yank), Edit(YankOlder)]),
     ("Ctrl+Z, Ctrl+Shift+Z", "undo, redo", &[Edit(Undo), Edit(Redo)]),
-    ("", "Conversation", NONE),
-    ("PageUp, PageDown", "scroll, as does the wheel", NONE),
-    ("Ctrl+Home, Ctrl+End", "the beginning, the end", NONE),
-    ("Alt+Up, Alt+Down", "message by message; Esc ends it", NONE),
-    ("Ctrl+O, click", "opens and closes what a tool did", NONE),
-    ("", "Lists to choose from", NONE),
-    ("Typing", "filters", NONE),
-    ("Up, Down, Enter, click", "chooses; Esc leaves", NONE),
-    ("", "Questions", NONE),
-    ("1 to 9, click", "chooses that option", NONE),
-    ("Up, Down, Enter", "chooses the highlighted one", NONE),
-    ("Tab", "your own words, where they are an answer", NONE),
-    ("PageUp, PageDown, End", "scroll; only after the end was shown can it be allowed", NONE),
-    ("Ctrl+O", "opens the whole of what is asked", NONE),
+    ("", "Conversation", UNBOUND),
+    ("PageUp, PageDown", "scroll; also the mouse wheel", UNBOUND),
+    ("Ctrl+Home, Ctrl+End", "go to the beginning, to the end", UNBOUND),
+    ("Alt+Up, Alt+Down", "select a message; Esc ends the selection", UNBOUND),
+    ("Ctrl+O, click", "expand or collapse tool calls", UNBOUND),
+    ("", "Lists to choose from", UNBOUND),
+    ("Typing", "filter", UNBOUND),
+    ("Up, Down, Enter, click", "choose; Esc closes", UNBOUND),
+    ("", "Questions", UNBOUND),
+    ("1 to 9, click", "choose that option", UNBOUND),
+    ("Up, Down, Enter", "choose the highlighted option", UNBOUND),
+    ("Tab", "reply with text, if the question accepts it", UNBOUND),
+    ("PageUp, PageDown, End", "scroll; allowing requires that the end was shown", UNBOUND),
+    ("Ctrl+O", "open the full text of the question", UNBOUND),
     (
         "",
-        "Your draft stays while a question is open. If you are writing when it comes, you go on writing until you \
-         pause for half a second, so that nothing is answered by accident.",
-        NONE,
+        "Your draft is kept while a question is open. If you are typing when it opens, input goes to your draft until \
+         you pause for half a second, so that you do not answer by accident.",
+        UNBOUND,
     ),
 ];
 
-/// Columns of the list where there is room.
-const WIDTH: u16 = 84;
+/// Width of the list, if there is room.
+const KEY_HELP_WIDTH: u16 = 84;
 
-/// The keys of an entry: as they are written here, or as they are bound.
+/// Keys of an entry: as written in the table, or the ones from the settings.
 fn shown(written: &'static str, actions: &[Action], keys: &KeyMap) -> String {
     if actions.iter().all(|action| keys.is_default(*action)) {
         return written.to_owned();
@@ -92,10 +92,10 @@ fn shown(written: &'static str, actions: &[Action], keys: &KeyMap) -> String {
     if names.is_empty() { "(no key)".to_owned() } else { names.join(", ") }
 }
 
-/// The list for this width.
+/// Lines of the list for this width.
 fn lines(width: usize, theme: &Theme, keys: &KeyMap) -> Vec<Line<'static>> {
     let entries: Vec<(String, &str)> =
-        KEYS.iter().map(|(key, what, actions)| (shown(key, actions, keys), *what)).collect();
+        KEY_HELP.iter().map(|(key, what, actions)| (shown(key, actions, keys), *what)).collect();
     let column = entries.iter().map(|(key, _)| key.chars().count()).max().unwrap_or(0) + 2;
     let mut all = Vec::new();
     for (key, what) in &entries {
@@ -104,10 +104,10 @@ fn lines(width: usize, theme: &Theme, keys: &KeyMap) -> Vec<Line<'static>> {
                 all.push(Line::default());
             }
             let style = if what.ends_with('.') { theme.dim } else { theme.heading };
-            all.extend(words(&[Piece::new(*what, style)], width));
+            all.extend(words(&[StyledText::new(*what, style)], width));
             continue;
         }
-        let rows = words(&[Piece::new(*what, theme.text)], width.saturating_sub(column));
+        let rows = words(&[StyledText::new(*what, theme.text)], width.saturating_sub(column));
         for (index, mut row) in rows.into_iter().enumerate() {
             let shown = if index == 0 { key.as_str() } else { "" };
             row.spans.insert(0, Span::styled(format!("{shown:<column$}"), theme.accent));
@@ -119,7 +119,7 @@ fn lines(width: usize, theme: &Theme, keys: &KeyMap) -> Vec<Line<'static>> {
 
 fn draw(app: &mut App, buffer: &mut Buffer, bounds: Rect) {
     let theme = *app.theme();
-    let width = WIDTH.min(bounds.width);
+    let width = KEY_HELP_WIDTH.min(bounds.width);
     let lines = lines(usize::from(width).saturating_sub(4), &theme, &app.options().keys);
     let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(bounds.height);
     let area =
@@ -127,7 +127,7 @@ fn draw(app: &mut App, buffer: &mut Buffer, bounds: Rect) {
     if area.height < 3 {
         return;
     }
-    app.spots.push((bounds, Spot::Pane(&KeyHelp, WHOLE)));
+    app.click_targets.push((bounds, ClickTarget::Pane(&KeyHelp, WHOLE_PANE)));
     Clear.render(area, buffer);
     let inside = frame(buffer, area, theme.accent);
     let on_frame = |y: u16| Rect { x: area.x + 2, y, width: area.width.saturating_sub(4), height: 1 };
@@ -140,9 +140,9 @@ fn draw(app: &mut App, buffer: &mut Buffer, bounds: Rect) {
     put(buffer, on_frame(area.bottom() - 1), &Line::styled(hint, theme.dim));
 }
 
-const PANE_NAME: PaneName = PaneName("keys");
+const KEYS_PANE: PaneName = PaneName("keys");
 
-/// The list of keys. Typing closes it and goes on to what is below.
+/// The list of keys. Typing closes it, and the input continues to the layers below.
 #[derive(Debug)]
 pub(super) struct KeyHelp;
 
@@ -156,22 +156,22 @@ impl Pane for KeyHelp {
     }
 
     fn names(&self) -> &'static [PaneName] {
-        &[PANE_NAME]
+        &[KEYS_PANE]
     }
 
     fn actions(&self) -> &'static [(ScreenAction, PaneName)] {
-        &[(Keys, PANE_NAME)]
+        &[(Keys, KEYS_PANE)]
     }
 
     fn show(
         &self,
         app: &mut App,
         _name: PaneName,
-        wish: Option<Visibility>,
+        visibility: Option<Visibility>,
         _state: &State,
         _now: SystemTime,
-    ) -> Vec<Act> {
-        let opens = match wish {
+    ) -> Vec<AppEffect> {
+        let opens = match visibility {
             Some(Visibility::Open) => true,
             Some(Visibility::Close) => false,
             Some(Visibility::Auto) | None => app.keys.is_none(),
@@ -180,7 +180,7 @@ impl Pane for KeyHelp {
         Vec::new()
     }
 
-    fn typed(&self, app: &mut App, gesture: &Gesture, _state: &State, _now: SystemTime) -> Option<Vec<Act>> {
+    fn typed(&self, app: &mut App, gesture: &Gesture, _state: &State, _now: SystemTime) -> Option<Vec<AppEffect>> {
         let line = app.keys.take().unwrap_or(0);
         let name = match gesture {
             Gesture::Key(press) => press.to_string(),
@@ -194,7 +194,7 @@ impl Pane for KeyHelp {
             "pagedown" => Some(line + 10),
             "home" => Some(0),
             "?" | "q" | "enter" | " " => None,
-            // Whoever begins to write has read enough.
+            // Any other input closes the list and goes to the layers below.
             _ => return None,
         };
         Some(Vec::new())
@@ -209,17 +209,24 @@ impl Pane for KeyHelp {
         false
     }
 
-    fn wheel(&self, app: &mut App, lines: isize) -> Vec<Act> {
+    fn wheel(&self, app: &mut App, lines: isize) -> Vec<AppEffect> {
         app.keys = app.keys.map(|line| line.saturating_add_signed(lines));
         Vec::new()
     }
 
-    fn click(&self, app: &mut App, _part: Part, _gesture: &Gesture, _state: &State, _now: SystemTime) -> Vec<Act> {
+    fn click(
+        &self,
+        app: &mut App,
+        _part: PanePart,
+        _gesture: &Gesture,
+        _state: &State,
+        _now: SystemTime,
+    ) -> Vec<AppEffect> {
         app.keys = None;
         Vec::new()
     }
 
-    fn bounds(&self, layout: &Layout) -> Rect {
+    fn bounds(&self, layout: &ScreenLayout) -> Rect {
         layout.until(layout.below)
     }
 
@@ -229,7 +236,7 @@ impl Pane for KeyHelp {
         _state: &State,
         buffer: &mut Buffer,
         area: Rect,
-        _moment: &Moment,
+        _moment: &FrameClock,
     ) -> Option<Position> {
         draw(app, buffer, area);
         None

@@ -1,5 +1,5 @@
-//! The panes of the screen: everything but the conversation, the composer and the status bar. [`PANES`] lists them; gestures, drawing
-//! and commands go through the list. A new pane is a file with a [`Pane`] and a line in the list.
+//! The panes of the screen: everything except the conversation, the composer and the status bar. Gestures, drawing and
+//! commands go through [`PANES`]. A new pane is a file with a [`Pane`] implementation and an entry in that list.
 
 mod board;
 mod details;
@@ -16,17 +16,17 @@ use std::time::SystemTime;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
-use wh_client::{Change, UiFacts};
+use wh_client::{MirrorChange, UiFacts};
 use wh_core::input::Gesture;
 use wh_core::slash::{PaneName, Visibility};
 use wh_core::space::state::State;
 
-use crate::app::{Act, App};
+use crate::app::{App, AppEffect};
 use crate::keymap::ScreenAction;
-use crate::view::Moment;
-pub(crate) use question::Text;
+use crate::view::FrameClock;
+pub(crate) use question::QuestionText;
 
-/// Every pane, the topmost first: a gesture is offered to them in this order, and they are drawn in the reverse one.
+/// All panes, topmost first. Gestures are offered in this order, and drawing is in reverse order.
 pub(crate) static PANES: &[&dyn Pane] = &[
     &keys::KeyHelp,
     &picker::PickerPane,
@@ -37,11 +37,11 @@ pub(crate) static PANES: &[&dyn Pane] = &[
     &board::SignalBoard,
 ];
 
-/// Part of a pane that a click is on: an entry by its index, or the pane itself.
-pub(crate) type Part = usize;
+/// Part of a pane that was clicked: the index of an entry, or [`WHOLE_PANE`].
+pub(crate) type PanePart = usize;
 
-/// The pane itself, as a [`Part`].
-pub(crate) const WHOLE: Part = usize::MAX;
+/// The pane itself, outside of its entries.
+pub(crate) const WHOLE_PANE: PanePart = usize::MAX;
 
 /// Position of a pane on the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,23 +50,24 @@ pub(crate) enum Layer {
     Over,
     /// In rows of its own above the composer: [`Pane::rows`].
     Above,
-    /// Beside the conversation, or stacked below it on a narrow screen: [`Pane::columns`], [`Pane::lines`], [`Pane::compact`].
+    /// Next to the conversation, or stacked below it on a narrow screen: [`Pane::columns`], [`Pane::lines`],
+    /// [`Pane::compact`].
     Beside,
 }
 
-/// Rows that panes over the conversation keep to.
+/// Areas of the screen, for placing panes over the conversation.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Layout {
+pub(crate) struct ScreenLayout {
     pub(crate) screen: Rect,
-    /// The rule above the composer.
+    /// Rule above the composer.
     pub(crate) above: Rect,
-    /// The rule below it.
+    /// Rule below the composer.
     pub(crate) below: Rect,
     pub(crate) status: Rect,
 }
 
-impl Layout {
-    /// Everything above a row.
+impl ScreenLayout {
+    /// The area above a row.
     pub(crate) fn until(&self, row: Rect) -> Rect {
         Rect { height: row.y.saturating_sub(self.screen.y), ..self.screen }
     }
@@ -74,144 +75,158 @@ impl Layout {
 
 /// Content of a pane that is stacked below the conversation.
 #[derive(Debug, Default)]
-pub(crate) struct Compact {
-    /// On its frame; may be empty.
+pub(crate) struct CompactContent {
+    /// Title on the frame; may be empty.
     pub(crate) title: &'static str,
     pub(crate) lines: Vec<Line<'static>>,
-    /// Rows that there is no room for.
+    /// Number of rows that do not fit.
     pub(crate) cut: usize,
 }
 
-/// A pane. It has no state of its own: that is the app's.
+/// A pane of the screen. Panes are stateless; their state is in [`App`].
 pub(crate) trait Pane: Debug + Sync {
     fn layer(&self) -> Layer;
 
     fn is_open(&self, app: &App, state: &State) -> bool;
 
-    /// Names by which commands show it.
+    /// Names that commands use for the pane.
     fn names(&self) -> &'static [PaneName] {
         &[]
     }
 
-    /// Actions, which keys are bound to, that toggle it from anywhere.
+    /// Bindable actions that toggle the pane.
     fn actions(&self) -> &'static [(ScreenAction, PaneName)] {
         &[]
     }
 
-    /// Shows or hides it, or lets it decide; `None` toggles it.
+    /// Sets the visibility of the pane; `None` toggles it.
     fn show(
         &self,
         _app: &mut App,
         _name: PaneName,
-        _wish: Option<Visibility>,
+        _visibility: Option<Visibility>,
         _state: &State,
         _now: SystemTime,
-    ) -> Vec<Act> {
+    ) -> Vec<AppEffect> {
         Vec::new()
     }
 
-    /// True if nothing is typed past it while it is open.
+    /// True if the pane consumes all input while it is open.
     fn is_modal(&self) -> bool {
         false
     }
 
-    /// True if what is typed goes to it and not to the composer.
+    /// True if typed input goes to the pane instead of the composer.
     fn is_focused(&self, app: &App, state: &State) -> bool {
         self.is_modal() && self.is_open(app, state)
     }
 
-    /// True if it takes text character by character.
+    /// True if the pane handles text character by character.
     fn takes_characters(&self, _app: &App, _state: &State) -> bool {
         false
     }
 
-    /// True if a gesture is for the composer although the pane is open. May change what the next gestures mean.
-    fn yields(&self, _app: &mut App, _gesture: &Gesture, _now: SystemTime) -> bool {
+    /// True if a gesture is for the composer although the pane is open. May change the meaning of later gestures.
+    fn defers_to_composer(&self, _app: &mut App, _gesture: &Gesture, _now: SystemTime) -> bool {
         false
     }
 
-    /// Takes what is typed while it is open; `None`: the gesture is for what is below.
-    fn typed(&self, _app: &mut App, _gesture: &Gesture, _state: &State, _now: SystemTime) -> Option<Vec<Act>> {
+    /// Handles input while the pane is open; `None` passes it to the layers below.
+    fn typed(&self, _app: &mut App, _gesture: &Gesture, _state: &State, _now: SystemTime) -> Option<Vec<AppEffect>> {
         None
     }
 
-    /// Esc: closes it, or goes a step back in it. True if that was all.
+    /// Handles Esc: closes the pane or goes back one step in it. True if that consumed the key.
     fn escape(&self, _app: &mut App, _state: &State) -> bool {
         false
     }
 
-    /// Ctrl+C. True if closing it was all.
+    /// Handles Ctrl+C. True if that consumed the key.
     fn stop(&self, _app: &mut App) -> bool {
         false
     }
 
-    /// The wheel over it moved by this many lines.
-    fn wheel(&self, _app: &mut App, _lines: isize) -> Vec<Act> {
+    /// Handles the mouse wheel over the pane.
+    fn wheel(&self, _app: &mut App, _lines: isize) -> Vec<AppEffect> {
         Vec::new()
     }
 
-    /// A part of it was clicked.
-    fn click(&self, _app: &mut App, _part: Part, _gesture: &Gesture, _state: &State, _now: SystemTime) -> Vec<Act> {
+    /// Handles a click on a part of the pane.
+    fn click(
+        &self,
+        _app: &mut App,
+        _part: PanePart,
+        _gesture: &Gesture,
+        _state: &State,
+        _now: SystemTime,
+    ) -> Vec<AppEffect> {
         Vec::new()
     }
 
-    /// Follows the space.
-    fn sync(&self, _app: &mut App, _state: &State, _change: &Change, _now: SystemTime) {}
+    /// Updates the pane's state after a change of the space.
+    fn sync(&self, _app: &mut App, _state: &State, _change: &MirrorChange, _now: SystemTime) {}
 
-    /// Forgets what it shows; the conversation stays.
+    /// Clears the pane's content for `/ui-clear`; the conversation is kept.
     fn clear(&self, _app: &mut App) {}
 
-    /// A frame of this size is about to be drawn, perhaps one with nothing but the notice that it is too small.
-    fn frame(&self, _app: &mut App, _state: &State, _screen: Rect, _moment: &Moment) {}
+    /// Called before each frame of this size, including frames that only show the too-small notice.
+    fn frame(&self, _app: &mut App, _state: &State, _screen: Rect, _moment: &FrameClock) {}
 
-    /// Enters what other programs may know of it.
+    /// Adds the pane's state to the facts about the UI that other programs can query.
     fn report(&self, _app: &App, _facts: &mut UiFacts) {}
 
     /// Hints for the rule below the composer.
-    fn chips(&self, _app: &App, _state: &State, _moment: &Moment) -> Vec<Span<'static>> {
+    fn chips(&self, _app: &App, _state: &State, _moment: &FrameClock) -> Vec<Span<'static>> {
         Vec::new()
     }
 
-    /// Rows above the composer, of those that there is room for.
+    /// Number of rows that the pane takes above the composer, at most `room`.
     fn rows(&self, _app: &mut App, _state: &State, _screen: Rect, _room: u16) -> u16 {
         0
     }
 
-    /// The area over the conversation in which it may be drawn.
-    fn bounds(&self, layout: &Layout) -> Rect {
+    /// Area over the conversation in which the pane may be drawn.
+    fn bounds(&self, layout: &ScreenLayout) -> Rect {
         layout.screen
     }
 
-    /// Columns beside the conversation.
+    /// Width of the pane beside the conversation.
     fn columns(&self) -> u16 {
         0
     }
 
     /// Content beside the conversation, for this width and height.
-    fn lines(&self, _app: &App, _state: &State, _size: (usize, usize), _moment: &Moment) -> Vec<Line<'static>> {
+    fn lines(&self, _app: &App, _state: &State, _size: (usize, usize), _moment: &FrameClock) -> Vec<Line<'static>> {
         Vec::new()
     }
 
     /// Content below the conversation, for this width and height.
-    fn compact(&self, _app: &App, _state: &State, _size: (usize, usize), _moment: &Moment) -> Compact {
-        Compact::default()
+    fn compact(&self, _app: &App, _state: &State, _size: (usize, usize), _moment: &FrameClock) -> CompactContent {
+        CompactContent::default()
     }
 
-    /// Draws it into its area; returns the position of the terminal's cursor in it, if it has one.
-    fn draw(&self, app: &mut App, state: &State, buffer: &mut Buffer, area: Rect, moment: &Moment) -> Option<Position>;
+    /// Draws the pane into its area. Returns the position of the terminal's cursor, if it is in the pane.
+    fn draw(
+        &self,
+        app: &mut App,
+        state: &State,
+        buffer: &mut Buffer,
+        area: Rect,
+        moment: &FrameClock,
+    ) -> Option<Position>;
 }
 
-/// The visibility that is asked for; `None` toggles.
-fn asked_visibility(wish: Option<Visibility>, is_open: bool) -> Visibility {
-    wish.unwrap_or(if is_open { Visibility::Close } else { Visibility::Open })
+/// Resolves a requested visibility; `None` toggles the current one.
+fn asked_visibility(visibility: Option<Visibility>, is_open: bool) -> Visibility {
+    visibility.unwrap_or(if is_open { Visibility::Close } else { Visibility::Open })
 }
 
-/// The pane with this name.
+/// Finds a pane by its name.
 pub(crate) fn named(name: PaneName) -> Option<&'static dyn Pane> {
     PANES.iter().copied().find(|pane| pane.names().contains(&name))
 }
 
-/// The pane that an action toggles, and the name by which it does.
+/// The pane that an action toggles, and the name to show it by.
 pub(crate) fn of_action(action: ScreenAction) -> Option<(&'static dyn Pane, PaneName)> {
     PANES.iter().find_map(|pane| {
         let (_, name) = pane.actions().iter().find(|(known, _)| *known == action)?;
@@ -219,12 +234,12 @@ pub(crate) fn of_action(action: ScreenAction) -> Option<(&'static dyn Pane, Pane
     })
 }
 
-/// The panes of a layer that are open, in the order of the list.
+/// The open panes of a layer, topmost first.
 pub(crate) fn open(layer: Layer, app: &App, state: &State) -> Vec<&'static dyn Pane> {
     PANES.iter().copied().filter(|pane| pane.layer() == layer && pane.is_open(app, state)).collect()
 }
 
-/// True if something is open over the conversation.
+/// True if a pane is open over the conversation.
 pub(crate) fn covered(app: &App, state: &State) -> bool {
     !open(Layer::Over, app, state).is_empty()
 }
@@ -242,7 +257,7 @@ mod tests {
     use wh_core::slash::{ROWS, Slash, UiCommand};
 
     use super::*;
-    use crate::options::Options;
+    use crate::options::TuiOptions;
 
     #[test]
     fn every_pane_that_a_command_names_is_in_the_list() {
@@ -273,7 +288,7 @@ mod tests {
     #[test]
     fn every_pane_with_an_action_opens_and_closes_by_it() {
         let state = State::new("test", "me".into());
-        let mut app = App::new(Options::new("me".into()));
+        let mut app = App::new(TuiOptions::new("me".into()));
         let actions = [ScreenAction::Keys, ScreenAction::SignalBoard, ScreenAction::Tools, ScreenAction::Agents];
         for action in actions {
             let (pane, name) = of_action(action).unwrap();

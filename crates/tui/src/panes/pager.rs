@@ -1,4 +1,4 @@
-//! The whole of what a question asks, over everything but the status.
+//! Draws the pager with the full text of a question.
 
 use std::time::SystemTime;
 
@@ -9,32 +9,32 @@ use ratatui::widgets::{Clear, Widget};
 use wh_core::input::Gesture;
 use wh_core::space::state::State;
 
-use super::{Layer, Layout, Pane, WHOLE, keys, picker};
-use crate::app::{Act, App, Spot};
+use super::{Layer, Pane, ScreenLayout, WHOLE_PANE, keys, picker};
+use crate::app::{App, AppEffect, ClickTarget};
 use crate::view::lines::{fit, put, thousands};
-use crate::view::{Moment, frame};
+use crate::view::{FrameClock, frame};
 
-/// Draws the pager if it is open; takes note of how far it has shown what is asked, unless something covers it.
-fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, covered: bool, moment: &Moment) {
+/// Draws the pager if it is open. Records the read progress, unless another pane covers it.
+fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, covered: bool, moment: &FrameClock) {
     let theme = *app.theme();
     let Some(pager) = &mut app.pager else { return };
     if area.height < 3 {
         return;
     }
     Clear.render(area, buffer);
-    app.spots.push((area, Spot::Pane(&PagerPane, WHOLE)));
+    app.click_targets.push((area, ClickTarget::Pane(&PagerPane, WHOLE_PANE)));
     let inside = frame(buffer, area, theme.warning);
     let (rows, end) = pager.visible_rows(inside.width.into(), inside.height.into(), &theme);
     for (y, row) in (inside.top()..inside.bottom()).zip(rows) {
         put(buffer, Rect { y, height: 1, ..inside }, row);
     }
-    let title = match pager.whole() {
-        Some(whole) => format!(" All that is asked · to byte {} of {} ", thousands(end), thousands(whole)),
-        None => " All that is asked ".to_owned(),
+    let title = match pager.full_length() {
+        Some(whole) => format!(" Full text · to byte {} of {} ", thousands(end), thousands(whole)),
+        None => " Full text ".to_owned(),
     };
     let hint = match (pager.problem(), pager.is_loading()) {
         (Some(problem), _) => format!(" {problem} · Esc closes "),
-        (None, true) => format!(" {} reading… ", moment.spinner()),
+        (None, true) => format!(" {} loading… ", moment.spinner()),
         (None, false) => " ↑↓ PgUp PgDn · End · Home · Esc closes ".to_owned(),
     };
     let room = usize::from(area.width).saturating_sub(4);
@@ -42,11 +42,11 @@ fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, covered: bool, moment: &
     put(buffer, on_frame(area.y), &Line::styled(fit(&title, room), theme.warning));
     put(buffer, on_frame(area.bottom() - 1), &Line::styled(fit(&hint, room), theme.dim));
     if !covered {
-        app.dialog.reading.page_to(end);
+        app.dialog.read_progress.page_to(end);
     }
 }
 
-/// The pager. The question opens it.
+/// The pager pane, opened from a question.
 #[derive(Debug)]
 pub(super) struct PagerPane;
 
@@ -63,23 +63,30 @@ impl Pane for PagerPane {
         true
     }
 
-    fn typed(&self, app: &mut App, gesture: &Gesture, _state: &State, _now: SystemTime) -> Option<Vec<Act>> {
-        Some(app.page(gesture))
+    fn typed(&self, app: &mut App, gesture: &Gesture, _state: &State, _now: SystemTime) -> Option<Vec<AppEffect>> {
+        Some(app.pager_gesture(gesture))
     }
 
     fn escape(&self, app: &mut App, _state: &State) -> bool {
         app.pager.take().is_some()
     }
 
-    fn wheel(&self, app: &mut App, lines: isize) -> Vec<Act> {
+    fn wheel(&self, app: &mut App, lines: isize) -> Vec<AppEffect> {
         app.wheel_pager(lines)
     }
 
-    fn bounds(&self, layout: &Layout) -> Rect {
+    fn bounds(&self, layout: &ScreenLayout) -> Rect {
         layout.until(layout.status)
     }
 
-    fn draw(&self, app: &mut App, state: &State, buffer: &mut Buffer, area: Rect, moment: &Moment) -> Option<Position> {
+    fn draw(
+        &self,
+        app: &mut App,
+        state: &State,
+        buffer: &mut Buffer,
+        area: Rect,
+        moment: &FrameClock,
+    ) -> Option<Position> {
         let covered = keys::KeyHelp.is_open(app, state) || picker::PickerPane.is_open(app, state);
         draw(app, buffer, area, covered, moment);
         None

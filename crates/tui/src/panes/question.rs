@@ -1,4 +1,5 @@
-//! The question above the composer. Its options are always on the screen; what it is about scrolls where it is too long.
+//! Dialog of the open question, above the composer. Its options are always visible, and its details scroll if they are
+//! too long.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -7,63 +8,64 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use wh_client::Change;
+use wh_client::MirrorChange;
 use wh_core::input::Gesture;
 use wh_core::space::item::Item;
 use wh_core::space::question::{Meaning, Question, QuestionKind};
 use wh_core::space::state::State;
 use wh_core::terminal::Size;
 
-use super::details::Details;
-use super::{Layer, Pane, Part, WHOLE, covered};
-use crate::app::{Act, App, CONFIRMATIONS, Spot, takes_text};
+use super::details::QuestionDetails;
+use super::{Layer, Pane, PanePart, WHOLE_PANE, covered};
+use crate::app::{App, AppEffect, CONFIRMATIONS, ClickTarget, takes_text};
 use crate::composer::{Composer, ComposerView};
-use crate::diff::CONTEXT;
+use crate::diff::CONTEXT_LINES;
 use crate::theme::Theme;
 use crate::view::lines::{fit, one_line, put, put_all, thousands};
-use crate::view::{Moment, fits, frame, take_bottom};
-use crate::wrap::{Piece, words};
+use crate::view::{FrameClock, fits, frame, take_bottom};
+use crate::wrap::{StyledText, words};
 use unicode_width::UnicodeWidthStr;
 use wh_screen::visible::{visible, visible_line};
 
-/// Lines of the title at most.
-const TITLE: usize = 3;
+/// Maximum number of lines of the title.
+const MAX_TITLE_LINES: usize = 3;
 
-/// What was asked, broken for a width. Kept from frame to frame: a change may take long to compare.
+/// Text of a question, wrapped for a width. Cached between frames, because comparing texts can be slow.
 #[derive(Debug)]
-pub(crate) struct Text {
+pub(crate) struct QuestionText {
     of: Arc<Item>,
     width: usize,
-    /// Rows of the dialog that it was made for.
+    /// Height of the dialog that the text was laid out for.
     room: u16,
-    /// The title, or its beginning.
+    /// The title, or its first lines.
     heading: Vec<Line<'static>>,
-    /// The whole title, then the details.
+    /// The whole title, followed by the details.
     content: Vec<Line<'static>>,
-    /// Rows of `content` that need not be scrolled where the whole heading is shown.
+    /// Number of rows of `content` that the heading already shows.
     headed: usize,
 }
 
-impl Text {
-    /// `room` is the number of rows that the dialog may have.
+impl QuestionText {
+    /// `room` is the maximum number of rows of the dialog.
     fn new(item: &Arc<Item>, question: &Question, (width, room): (usize, u16), theme: &Theme) -> Self {
-        let mut heading = words(&[Piece::new(visible(&question.title).trim(), theme.strong)], width);
-        let around = 2 + question.options.len() + usize::from(takes_text(question)) + heading.len().min(TITLE);
+        let mut heading = words(&[StyledText::new(visible(&question.title).trim(), theme.strong)], width);
+        let around =
+            2 + question.options.len() + usize::from(takes_text(question)) + heading.len().min(MAX_TITLE_LINES);
         let details = fitting(question, width, usize::from(room).saturating_sub(around), theme).lines;
         let gap = (!details.is_empty()).then(Line::default);
         let mut content: Vec<_> = heading.iter().cloned().chain(gap).collect();
         let mut headed = content.len();
         content.extend(details);
-        if heading.len() > TITLE {
+        if heading.len() > MAX_TITLE_LINES {
             headed = 0;
-            heading.truncate(TITLE - 1);
+            heading.truncate(MAX_TITLE_LINES - 1);
             heading.push(Line::styled("…", theme.strong));
         }
         for (place, option) in question.options.iter().enumerate() {
             let label = visible_line(&option.label);
             if label.width() > label_columns(width) {
                 content.push(Line::default());
-                content.extend(words(&[Piece::new(format!("{} {label}", place + 1), theme.text)], width));
+                content.extend(words(&[StyledText::new(format!("{} {label}", place + 1), theme.text)], width));
             }
         }
         Self { of: Arc::clone(item), width, room, heading, content, headed }
@@ -74,7 +76,7 @@ impl Text {
         self.content.get(self.headed..).unwrap_or_default()
     }
 
-    /// True if this many rows hold the heading and one scrolled line. Otherwise the title scrolls too.
+    /// True if this many rows hold the heading and one line of details. Otherwise the title scrolls, too.
     fn fits(&self, rows: u16) -> bool {
         usize::from(rows) >= self.heading.len() + usize::from(!self.details().is_empty())
     }
@@ -84,11 +86,11 @@ impl Text {
     }
 }
 
-/// The details with as much context of changes as lets them fit into this many rows. If nothing fits: with as much as lets
-/// the first changed line be seen.
-fn fitting(question: &Question, width: usize, rows: usize, theme: &Theme) -> Details {
-    let with = |context: usize| Details::new(question, width, context, theme);
-    let whole = with(CONTEXT);
+/// Renders the details with as much diff context as fits into this many rows. If nothing fits, the context is reduced
+/// until the first changed line is visible.
+fn fitting(question: &Question, width: usize, rows: usize, theme: &Theme) -> QuestionDetails {
+    let with = |context: usize| QuestionDetails::new(question, width, context, theme);
+    let whole = with(CONTEXT_LINES);
     let Some(change) = whole.change.filter(|_| whole.lines.len() > rows) else { return whole };
     let [less, none] = [1, 0].map(with);
     match [&less, &none].map(|details| details.lines.len() <= rows) {
@@ -100,12 +102,12 @@ fn fitting(question: &Question, width: usize, rows: usize, theme: &Theme) -> Det
     }
 }
 
-/// What is asked, for a dialog of this width and at most this many rows.
-fn text(app: &mut App, state: &State, width: u16, room: u16) -> Option<Arc<Text>> {
+/// The text of the current question for a dialog of this width and at most this many rows. Cached in the app.
+fn text(app: &mut App, state: &State, width: u16, room: u16) -> Option<Arc<QuestionText>> {
     let (item, question, _) = app.dialog.current(state)?;
     let width = columns(width);
     let known = app.dialog.text.take().filter(|text| text.is_of(item, width, room));
-    let text = known.unwrap_or_else(|| Arc::new(Text::new(item, question, (width, room), app.theme())));
+    let text = known.unwrap_or_else(|| Arc::new(QuestionText::new(item, question, (width, room), app.theme())));
     app.dialog.text = Some(Arc::clone(&text));
     Some(text)
 }
@@ -115,12 +117,12 @@ fn columns(width: u16) -> usize {
     usize::from(width.saturating_sub(4))
 }
 
-/// Columns for the label of an option where the text has this many.
+/// Columns for the label of an option, given the columns for text.
 fn label_columns(width: usize) -> usize {
     width.saturating_sub(5)
 }
 
-/// Lines that the dialog wants, and no more than there are. Has to be called before [`draw`].
+/// Preferred height of the dialog, at most `room`. Must be called before [`draw`].
 fn height(app: &mut App, state: &State, width: u16, room: u16) -> u16 {
     let Some(text) = text(app, state, width, room) else {
         app.dialog.text = None;
@@ -133,7 +135,7 @@ fn height(app: &mut App, state: &State, width: u16, room: u16) -> u16 {
     u16::try_from(rows).unwrap_or(u16::MAX).min(room)
 }
 
-/// Draws the dialog; where the terminal's cursor belongs if something is written in it.
+/// Draws the dialog. Returns the position of the cursor if the text field is focused.
 fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State) -> Option<Position> {
     let covered = covered(app, state);
     let text = app.dialog.text.clone()?;
@@ -141,7 +143,7 @@ fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State) -> Option
     let confirming = app.dialog.confirming.is_some();
     let entries = if confirming { CONFIRMATIONS.len() } else { question.options.len() } as u16;
     let writes = takes_text(question) && !confirming;
-    // Within the frame: one line of what is asked, the options, and one line to write in.
+    // The dialog needs at least one line of the question, the options, and one line of the text field.
     let hidden = area.height < entries.saturating_add(3 + u16::from(writes));
     app.dialog.hidden = hidden;
     if area.height < 3 {
@@ -153,8 +155,8 @@ fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State) -> Option
         QuestionKind::Choice | QuestionKind::Text | QuestionKind::Secret => theme.accent,
     };
     let inside = frame(buffer, area, border);
-    app.spots.push((area, Spot::Pane(&QuestionPane, WHOLE)));
-    let (held, deaf) = (app.dialog.is_held(), app.dialog.is_deaf());
+    app.click_targets.push((area, ClickTarget::Pane(&QuestionPane, WHOLE_PANE)));
+    let (typing, ignoring) = (app.dialog.typing_to_draft(), app.dialog.ignores_answers());
     let on_frame = |y: u16| Rect { x: area.x + 2, y, width: area.width.saturating_sub(4), height: 1 };
     let who = Line::styled(format!(" {} asks ", item.from), border);
     put(buffer, on_frame(area.y), &who);
@@ -169,10 +171,10 @@ fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State) -> Option
     let field = if writes { app.dialog.field.fit(inside.width, most).min(inside.height) } else { 0 };
     let mut rest = inside;
     let field = take_bottom(&mut rest, field);
-    // The title keeps its first line before the last options keep theirs: those can be scrolled to.
+    // The title keeps its first line even if options are cut off, because options can be scrolled.
     let shown = entries.min(rest.height.saturating_sub(1));
     let options = take_bottom(&mut rest, shown);
-    let warning = confirming.then(|| unseen(app.dialog.reading.unread_bytes(), columns(area.width), &theme));
+    let warning = confirming.then(|| unseen(app.dialog.read_progress.unread_bytes(), columns(area.width), &theme));
     let (heading, scrolled) = match &warning {
         Some(warning) => (warning.as_slice(), text.details()),
         None if text.fits(rest.height) => (text.heading.as_slice(), text.details()),
@@ -187,36 +189,36 @@ fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State) -> Option
     }
 
     let options = draw_options(app, buffer, options, question, &theme);
-    app.spots.extend(options);
-    let in_field = app.dialog.in_field(question) && !held;
+    app.click_targets.extend(options);
+    let in_field = app.dialog.in_field(question) && !typing;
     let secret = question.kind == QuestionKind::Secret;
     let cursor = draw_field(app, buffer, field, (in_field, secret), &theme);
-    let hint = match (held, deaf) {
-        (true, _) => "you are writing: pause, or Tab, to answer".to_owned(),
-        (false, true) => "another question: pause to answer it".to_owned(),
+    let hint = match (typing, ignoring) {
+        (true, _) => "you are typing: pause or press Tab to answer".to_owned(),
+        (false, true) => "next question: pause to answer it".to_owned(),
         (false, false) => hint(app, question, more, in_field),
     };
     put(buffer, on_frame(area.bottom() - 1), &Line::styled(fit(&format!(" {hint} "), columns(area.width)), theme.dim));
     cursor
 }
 
-/// Heading of the second confirmation: how much was never on the screen.
+/// Heading of the second confirmation, with the number of bytes that were never visible.
 fn unseen(bytes: u64, width: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let said = format!("{} bytes of what is asked have not been shown. Grant it all the same?", thousands(bytes));
-    words(&[Piece::new(said, theme.warning)], width)
+    let warning = format!("{} bytes of the question have not been shown. Allow anyway?", thousands(bytes));
+    words(&[StyledText::new(warning, theme.warning)], width)
 }
 
-/// Draws what the question is about, from where it is scrolled to. If not all of it fits, how many lines follow; and
-/// whether its last line is on the screen.
+/// Draws the details from their scroll position. Returns the number of hidden lines below (`None` if everything fits),
+/// and whether the last line is visible.
 fn draw_details(app: &mut App, buffer: &mut Buffer, area: Rect, all: &[Line<'static>]) -> (Option<usize>, bool) {
-    // A blank line above and below, where there is room for them.
+    // Blank lines above and below, if there is room.
     let spare = usize::from(area.height).saturating_sub(all.len());
     let above = u16::from(spare >= 2 && !all.is_empty());
     let below = u16::from(spare >= 1);
     let height = area.height.saturating_sub(above + below);
     let place = Rect { y: area.y + above, height, ..area };
     let most = all.len().saturating_sub(usize::from(height));
-    app.dialog.most_scroll = most;
+    app.dialog.max_scroll = most;
     app.dialog.scroll = app.dialog.scroll.min(most);
     let first = app.dialog.scroll;
     put_all(buffer, place, &all[first..]);
@@ -224,8 +226,14 @@ fn draw_details(app: &mut App, buffer: &mut Buffer, area: Rect, all: &[Line<'sta
     ((most > 0).then_some(most - first), end)
 }
 
-/// Draws the options, around the selected one if they are too many; and where each stands.
-fn draw_options(app: &App, buffer: &mut Buffer, area: Rect, question: &Question, theme: &Theme) -> Vec<(Rect, Spot)> {
+/// Draws the options, scrolled to the selected one if they do not fit, and returns their click targets.
+fn draw_options(
+    app: &App,
+    buffer: &mut Buffer,
+    area: Rect,
+    question: &Question,
+    theme: &Theme,
+) -> Vec<(Rect, ClickTarget)> {
     let (entries, selected) = entries(app, question, theme);
     let height = usize::from(area.height);
     let first =
@@ -244,13 +252,13 @@ fn draw_options(app: &App, buffer: &mut Buffer, area: Rect, question: &Question,
         if chosen {
             buffer.set_style(line, theme.selection);
         }
-        spots.push((line, Spot::Pane(&QuestionPane, place)));
+        spots.push((line, ClickTarget::Pane(&QuestionPane, place)));
     }
     spots
 }
 
-/// The options, or those of the second confirmation, and which is highlighted. One that cannot be selected yet is dim and
-/// says why.
+/// Labels and styles of the options or of the second confirmation, and the index of the highlighted one. An option that
+/// cannot be selected yet is dim and gives the reason.
 fn entries(app: &App, question: &Question, theme: &Theme) -> (Vec<(String, Style)>, Option<usize>) {
     if let Some(confirming) = &app.dialog.confirming {
         let style = |place: usize| if place + 1 == CONFIRMATIONS.len() { theme.warning } else { theme.text };
@@ -286,8 +294,8 @@ fn draw_field(
     if area.is_empty() {
         return None;
     }
-    app.spots.push((area, Spot::Pane(&QuestionPane, FIELD)));
-    let placeholder = "Answer in your own words";
+    app.click_targets.push((area, ClickTarget::Pane(&QuestionPane, ANSWER_FIELD)));
+    let placeholder = "Reply with text";
     let mut masked = Composer::new();
     if secret {
         masked.set_text(&"•".repeat(app.dialog.field.text().chars().count()));
@@ -304,32 +312,31 @@ fn hint(app: &App, question: &Question, more: Option<usize>, in_field: bool) -> 
     if app.dialog.confirming.is_some() {
         return "number or ↑↓ Enter · Esc back".to_owned();
     }
-    if let (Some(lines), false) = (more, app.dialog.reading.is_complete()) {
+    if let (Some(lines), false) = (more, app.dialog.read_progress.is_complete()) {
         return format!("End: read to the end · {lines} more · Ctrl+O opens");
     }
-    if app.dialog.reading.unread_bytes() > 0 {
-        parts.push("Ctrl+O opens the whole".to_owned());
+    if app.dialog.read_progress.unread_bytes() > 0 {
+        parts.push("Ctrl+O opens the full text".to_owned());
     }
     match more {
         Some(0) => parts.push("PgUp".to_owned()),
         Some(lines) => parts.push(format!("PgDn {lines} more")),
         None => {}
     }
-    let choosing = if in_field { "Enter answers" } else { "number or ↑↓ Enter" };
+    let choosing = if in_field { "Enter sends" } else { "number or ↑↓ Enter" };
     parts.push(choosing.to_owned());
     match (in_field, question.options.is_empty(), takes_text(question)) {
-        (true, false, _) => parts.push("Tab options".to_owned()),
-        (false, _, true) => parts.push("Tab own words".to_owned()),
+        (true, false, _) => parts.push("Tab: options".to_owned()),
+        (false, _, true) => parts.push("Tab: reply with text".to_owned()),
         _ => {}
     }
     parts.push("Esc interrupts".to_owned());
     parts.join(" · ")
 }
 
-/// The field for words of one's own, as a [`Part`].
-const FIELD: Part = WHOLE - 1;
+/// The text field, as a part of the pane.
+const ANSWER_FIELD: PanePart = WHOLE_PANE - 1;
 
-/// The question that is asked.
 #[derive(Debug)]
 pub(super) struct QuestionPane;
 
@@ -347,39 +354,39 @@ impl Pane for QuestionPane {
     }
 
     fn is_focused(&self, app: &App, _state: &State) -> bool {
-        app.dialog.is_open() && !app.dialog.is_held()
+        app.dialog.is_open() && !app.dialog.typing_to_draft()
     }
 
     fn takes_characters(&self, app: &App, state: &State) -> bool {
         app.dialog.current(state).is_some_and(|(_, question, _)| !app.dialog.in_field(question))
     }
 
-    /// The person was writing when the question came, and still is.
-    fn yields(&self, app: &mut App, gesture: &Gesture, now: SystemTime) -> bool {
+    /// The user was typing when the question opened, and still is.
+    fn defers_to_composer(&self, app: &mut App, gesture: &Gesture, now: SystemTime) -> bool {
         let drafting = !app.composer.is_empty();
-        if !app.dialog.is_open() || !app.dialog.interrupts(gesture, drafting, now) {
+        if !app.dialog.is_open() || !app.dialog.goes_to_draft(gesture, drafting, now) {
             return false;
         }
         let tab = matches!(gesture, Gesture::Key(press) if press.to_string() == "tab");
         if tab {
-            app.dialog.attend();
+            app.dialog.focus_question();
         } else {
-            app.dialog.hold_on(now);
+            app.dialog.extend_draft_time(now);
         }
         !tab
     }
 
-    fn typed(&self, app: &mut App, gesture: &Gesture, state: &State, now: SystemTime) -> Option<Vec<Act>> {
+    fn typed(&self, app: &mut App, gesture: &Gesture, state: &State, now: SystemTime) -> Option<Vec<AppEffect>> {
         if app.dialog.hidden {
-            app.inform("Make the window larger to answer the question; Esc interrupts", now);
+            app.inform("Enlarge the window to answer the question; Esc interrupts", now);
             return Some(Vec::new());
         }
-        if app.dialog.is_deaf_to(gesture, now) || app.dialog.answers_unseen(gesture) {
+        if app.dialog.rejects_early_answer(gesture, now) || app.dialog.answers_unseen(gesture) {
             return Some(Vec::new());
         }
-        let did = app.dialog.handle(gesture, state);
-        Some(app.dialog_did(did, state, now).unwrap_or_else(|| {
-            // Keys that move the conversation do so behind a question too; the draft waits.
+        let outcome = app.dialog.handle(gesture, state);
+        Some(app.apply_dialog_outcome(outcome, state, now).unwrap_or_else(|| {
+            // Keys that scroll the conversation work behind a question; the draft is not affected.
             app.transcript.handle(gesture);
             Vec::new()
         }))
@@ -389,33 +396,40 @@ impl Pane for QuestionPane {
         app.dialog.leave_field(state)
     }
 
-    fn wheel(&self, app: &mut App, lines: isize) -> Vec<Act> {
+    fn wheel(&self, app: &mut App, lines: isize) -> Vec<AppEffect> {
         app.dialog.scroll(lines);
         Vec::new()
     }
 
-    fn click(&self, app: &mut App, part: Part, gesture: &Gesture, state: &State, now: SystemTime) -> Vec<Act> {
+    fn click(
+        &self,
+        app: &mut App,
+        part: PanePart,
+        gesture: &Gesture,
+        state: &State,
+        now: SystemTime,
+    ) -> Vec<AppEffect> {
         match part {
-            WHOLE => {}
-            FIELD => {
-                app.dialog.attend();
+            WHOLE_PANE => {}
+            ANSWER_FIELD => {
+                app.dialog.focus_question();
                 let place = app.dialog.current(state).map_or(0, |(_, question, _)| question.options.len());
                 app.dialog.selected = Some(place);
             }
-            _ if app.dialog.hidden || app.dialog.is_deaf_to(gesture, now) => {}
+            _ if app.dialog.hidden || app.dialog.rejects_early_answer(gesture, now) => {}
             place => {
-                let did = app.dialog.choose(place, state);
-                return app.dialog_did(did, state, now).unwrap_or_default();
+                let outcome = app.dialog.choose(place, state);
+                return app.apply_dialog_outcome(outcome, state, now).unwrap_or_default();
             }
         }
         Vec::new()
     }
 
-    fn sync(&self, app: &mut App, state: &State, _change: &Change, now: SystemTime) {
-        app.settle_dialog(state, now);
+    fn sync(&self, app: &mut App, state: &State, _change: &MirrorChange, now: SystemTime) {
+        app.sync_dialog(state, now);
     }
 
-    fn frame(&self, app: &mut App, state: &State, screen: Rect, moment: &Moment) {
+    fn frame(&self, app: &mut App, state: &State, screen: Rect, moment: &FrameClock) {
         let size = Size { columns: screen.width, rows: screen.height };
         app.dialog.resize(size, state, moment.now());
         if !fits(size) {
@@ -436,7 +450,7 @@ impl Pane for QuestionPane {
         state: &State,
         buffer: &mut Buffer,
         area: Rect,
-        _moment: &Moment,
+        _moment: &FrameClock,
     ) -> Option<Position> {
         draw(app, buffer, area, state)
     }

@@ -1,4 +1,4 @@
-//! The reasoning bar: who thinks, for how long, about what, and how to stop it.
+//! The reasoning bar: which agent is reasoning, for how long, about what, and how to interrupt it.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -10,36 +10,36 @@ use super::{Layer, Pane};
 use crate::app::App;
 use crate::theme::Theme;
 use crate::view::lines::{self, fit, one_line, put};
-use crate::view::{Moment, frame};
-use crate::wrap::{Piece, words};
+use crate::view::{FrameClock, frame};
+use crate::wrap::{StyledText, words};
 use wh_screen::visible::visible;
 
-/// Lines of the bar where there is room, its frame among them.
-const HEIGHT: u16 = 8;
-/// On a small screen.
-const SMALL: u16 = 4;
-/// The smallest screen with all of the bar.
-const ROOM: u16 = 24;
-/// Lines of the thought that are shown, its last.
-const PREVIEW: usize = 3;
-/// Of a thought so many bytes at the end are looked at: it may be long, and it is drawn often.
-const TAIL: usize = 2048;
+/// Height of the full bar, including its frame.
+const BAR_HEIGHT: u16 = 8;
+/// Height of the bar on a small screen.
+const SMALL_BAR_HEIGHT: u16 = 4;
+/// Minimum screen height for the full bar.
+const FULL_BAR_MIN_SCREEN: u16 = 24;
+/// Number of lines shown from the end of the reasoning.
+const PREVIEW_LINES: usize = 3;
+/// Maximum number of bytes wrapped from the end of the reasoning. It may be long and is drawn often.
+const REASONING_TAIL_BYTES: usize = 2048;
 
-const CANCEL: &str = "Esc to interrupt, or /cancel";
+const INTERRUPT_HINT: &str = "Esc to interrupt, or /cancel";
 
-/// Lines that the bar takes on a screen of this height, of which so many can be had.
+/// Height of the bar on a screen of this height, at most `room`.
 fn height(state: &State, screen: u16, room: u16) -> u16 {
     match state.reasoning() {
-        Some(_) if screen >= ROOM && room >= HEIGHT => HEIGHT,
-        Some(_) if room >= SMALL => SMALL,
+        Some(_) if screen >= FULL_BAR_MIN_SCREEN && room >= BAR_HEIGHT => BAR_HEIGHT,
+        Some(_) if room >= SMALL_BAR_HEIGHT => SMALL_BAR_HEIGHT,
         _ => 0,
     }
 }
 
-fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: &Theme, moment: &Moment) {
+fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: &Theme, moment: &FrameClock) {
     let Some(item) = state.reasoning() else { return };
     let Body::Thought { text, action, tokens } = &item.body else { return };
-    if area.height < SMALL {
+    if area.height < SMALL_BAR_HEIGHT {
         return;
     }
     let inside = frame(buffer, area, theme.reasoning);
@@ -52,12 +52,13 @@ fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: &Theme, moment: &
     let on_frame = |y: u16| Rect { x: area.x + 2, y, width: area.width.saturating_sub(4), height: 1 };
     let row = |row: u16| Rect { y: inside.y + row, height: 1, ..inside };
     let preview = |count: usize| {
-        let from = text.char_indices().rev().map(|(at, _)| at).take_while(|at| text.len() - at <= TAIL).last();
+        let offsets = text.char_indices().rev().map(|(at, _)| at);
+        let from = offsets.take_while(|at| text.len() - at <= REASONING_TAIL_BYTES).last();
         let tail = visible(&text[from.unwrap_or(0)..]);
-        let mut all = words(&[Piece::new(tail.trim(), theme.dim)], width);
+        let mut all = words(&[StyledText::new(tail.trim(), theme.dim)], width);
         all.split_off(all.len().saturating_sub(count))
     };
-    if area.height < HEIGHT {
+    if area.height < BAR_HEIGHT {
         let title = vec![Span::styled(who, theme.reasoning), Span::styled(format!("{metrics} "), theme.dim)];
         put(buffer, on_frame(area.y), &Line::from(title));
         let (first, rest) = if action.is_empty() { (0, inside.height) } else { (1, inside.height.saturating_sub(1)) };
@@ -66,20 +67,21 @@ fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: &Theme, moment: &
         }
         let below = Rect { y: inside.y + first, height: rest, ..inside };
         lines::put_all(buffer, below, &preview(rest.into()));
-        put(buffer, on_frame(area.bottom() - 1), &Line::styled(format!(" {CANCEL} "), theme.dim));
+        put(buffer, on_frame(area.bottom() - 1), &Line::styled(format!(" {INTERRUPT_HINT} "), theme.dim));
         return;
     }
     put(buffer, on_frame(area.y), &Line::styled(who, theme.reasoning));
     put(buffer, row(0), &Line::styled(metrics, theme.reasoning));
     put(buffer, row(1), &Line::styled(fit(&action, width), theme.text));
-    lines::put_all(buffer, Rect { y: inside.y + 2, height: PREVIEW as u16, ..inside }, &preview(PREVIEW));
-    put(buffer, row(5), &Line::styled(CANCEL, theme.dim));
+    let below = Rect { y: inside.y + 2, height: PREVIEW_LINES as u16, ..inside };
+    lines::put_all(buffer, below, &preview(PREVIEW_LINES));
+    put(buffer, row(5), &Line::styled(INTERRUPT_HINT, theme.dim));
 }
 
-/// Rows of the conversation that the bar leaves beyond those that everything above the composer does.
-const LEFT: u16 = 2;
+/// Rows of the conversation that the bar leaves visible, in addition to those left by all bars.
+const CONVERSATION_ROWS_LEFT: u16 = 2;
 
-/// The reasoning bar. It is there while an agent reasons.
+/// The reasoning bar, shown while an agent is reasoning.
 #[derive(Debug)]
 pub(super) struct ReasoningBar;
 
@@ -93,10 +95,17 @@ impl Pane for ReasoningBar {
     }
 
     fn rows(&self, _app: &mut App, state: &State, screen: Rect, room: u16) -> u16 {
-        height(state, screen.height, room.saturating_sub(LEFT))
+        height(state, screen.height, room.saturating_sub(CONVERSATION_ROWS_LEFT))
     }
 
-    fn draw(&self, app: &mut App, state: &State, buffer: &mut Buffer, area: Rect, moment: &Moment) -> Option<Position> {
+    fn draw(
+        &self,
+        app: &mut App,
+        state: &State,
+        buffer: &mut Buffer,
+        area: Rect,
+        moment: &FrameClock,
+    ) -> Option<Position> {
         draw(buffer, area, state, app.theme(), moment);
         None
     }

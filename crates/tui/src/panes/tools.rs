@@ -1,5 +1,5 @@
-//! The tool sidebar: what each agent does with its tools, as it happens. Those that run have a clock; what was done in
-//! turns before this one is dim.
+//! The tool sidebar: live tool activity of each agent. Running calls show their elapsed time, and calls of earlier
+//! turns are dim.
 
 use std::time::SystemTime;
 
@@ -7,45 +7,45 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
-use wh_client::Change;
+use wh_client::MirrorChange;
 use wh_core::slash::{PaneName, Visibility};
 use wh_core::space::ParticipantId;
 use wh_core::space::item::ToolStatus;
 use wh_core::space::state::State;
 
 use super::board::{colour, mark};
-use super::{Compact, Layer, Pane, asked_visibility};
-use crate::app::{Act, App, Seen};
+use super::{CompactContent, Layer, Pane, asked_visibility};
+use crate::app::{App, AppEffect, SidebarCallView};
 use crate::call;
 use crate::keymap::ScreenAction;
 use crate::theme::Theme;
-use crate::view::Moment;
+use crate::view::FrameClock;
 use crate::view::lines::{fit, fit_end, one_line, put_all};
 use crate::view::moment::precise;
 
-/// Columns that a tool's name may take.
-const NAME: usize = 16;
+/// Maximum width of a tool's name.
+const MAX_TOOL_NAME_COLUMNS: usize = 16;
 
-/// One agent, and what it did.
-type Group<'a> = (&'a ParticipantId, Vec<Seen<'a>>);
+/// An agent and its calls.
+type AgentCalls<'a> = (&'a ParticipantId, Vec<SidebarCallView<'a>>);
 
-/// Everything that is in the sidebar, for this room. A dense one has no blank lines.
+/// Content of the sidebar for this size. The dense form has no blank lines.
 fn lines(
     app: &App,
     state: &State,
     (width, height): (usize, usize),
     dense: bool,
-    moment: &Moment,
+    moment: &FrameClock,
 ) -> Vec<Line<'static>> {
     let theme = app.theme();
-    let mut groups: Vec<Group<'_>> = app.tools.of_agents(state).collect();
-    // The one that chat goes to is the first that a person looks for.
-    let first = crate::app::foremost(state).map(|(id, _)| id);
+    let mut groups: Vec<AgentCalls<'_>> = app.tools.of_agents(state).collect();
+    // The agent that chat goes to is listed first.
+    let first = crate::app::primary_agent(state).map(|(id, _)| id);
     groups.sort_by_key(|(id, _)| Some(*id) != first);
     let title = vec![Span::styled("Tools", theme.strong)];
     let mut all = vec![spread(title, Span::styled("F5 closes", theme.dim), width)];
     if groups.is_empty() {
-        all.push(Line::styled("Nothing was done yet", theme.dim));
+        all.push(Line::styled("No tool calls yet", theme.dim));
         return all;
     }
     let between = usize::from(!dense);
@@ -61,7 +61,7 @@ fn lines(
     all
 }
 
-/// How many rows each gets of those that there are: none more than it wants, and no other less than its fair share.
+/// Distributes rows fairly: no entry gets more rows than it wants, and the remaining rows are shared equally.
 pub(super) fn shares(wanted: &[usize], room: usize) -> Vec<usize> {
     let mut given = vec![0; wanted.len()];
     let mut left = room;
@@ -80,8 +80,14 @@ pub(super) fn shares(wanted: &[usize], room: usize) -> Vec<usize> {
     given
 }
 
-/// Who it is, how it fares, and what waits for an answer.
-fn header(state: &State, id: &ParticipantId, calls: &[Seen<'_>], width: usize, theme: &Theme) -> Line<'static> {
+/// Header of an agent: status, name, and the number of its open questions or calls.
+fn header(
+    state: &State,
+    id: &ParticipantId,
+    calls: &[SidebarCallView<'_>],
+    width: usize,
+    theme: &Theme,
+) -> Line<'static> {
     let activity = state.activity(id);
     let mut spans = Vec::new();
     if let Some(activity) = activity {
@@ -96,18 +102,18 @@ fn header(state: &State, id: &ParticipantId, calls: &[Seen<'_>], width: usize, t
     spread(spans, right, width)
 }
 
-fn current_turn(calls: &[Seen<'_>]) -> Option<wh_core::space::TurnId> {
+fn current_turn(calls: &[SidebarCallView<'_>]) -> Option<wh_core::space::TurnId> {
     calls.last().and_then(|seen| seen.item.turn.clone())
 }
 
-/// The calls of one agent in so many rows: all that run, and the newest of the others.
+/// Rows for the calls of one agent: all running calls and the latest of the others.
 fn entries(
     app: &App,
     state: &State,
-    calls: &[Seen<'_>],
+    calls: &[SidebarCallView<'_>],
     rows: usize,
     width: usize,
-    moment: &Moment,
+    moment: &FrameClock,
 ) -> Vec<Line<'static>> {
     let theme = app.theme();
     let cut = calls.len() > rows;
@@ -129,12 +135,19 @@ fn entries(
     all
 }
 
-fn entry(app: &App, state: &State, seen: Seen<'_>, before: bool, width: usize, moment: &Moment) -> Line<'static> {
+fn entry(
+    app: &App,
+    state: &State,
+    seen: SidebarCallView<'_>,
+    before: bool,
+    width: usize,
+    moment: &FrameClock,
+) -> Line<'static> {
     let theme = app.theme();
     let asks = state.questions().any(|item| item.from == seen.item.from);
     let (icon, style) = match seen.call.status {
         ToolStatus::Pending => ("○", theme.dim),
-        // Nothing turns while somebody is asked whether it may.
+        // The spinner stops while a question of the agent is open.
         ToolStatus::Running if asks => ("●", theme.accent),
         ToolStatus::Running => (moment.spinner(), theme.accent),
         ToolStatus::Completed => ("✓", theme.success),
@@ -152,7 +165,7 @@ fn entry(app: &App, state: &State, seen: Seen<'_>, before: bool, width: usize, m
         }
     };
     let (tool, text) = if before { (theme.dim, theme.dim) } else { (theme.tool, theme.text) };
-    let name = fit(&one_line(&call::name(seen.call)), NAME);
+    let name = fit(&one_line(&call::name(seen.call)), MAX_TOOL_NAME_COLUMNS);
     let room = width.saturating_sub(2 + name.width() + 1 + time.width() + usize::from(!time.is_empty()));
     let mut spans = vec![Span::styled(format!("{icon} "), style), Span::styled(name, tool)];
     if let Some(target) = call::target(seen.call, app.directory()) {
@@ -163,7 +176,7 @@ fn entry(app: &App, state: &State, seen: Seen<'_>, before: bool, width: usize, m
     spread(spans, Span::styled(time, time_style), width)
 }
 
-/// Something, and something else at the right end.
+/// A line with one span aligned to the right end.
 fn spread(mut spans: Vec<Span<'static>>, right: Span<'static>, width: usize) -> Line<'static> {
     let room = width.saturating_sub(right.width() + usize::from(right.width() > 0));
     let mut used = 0;
@@ -182,12 +195,11 @@ fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-const PANE_NAME: PaneName = PaneName("tools");
+const TOOLS_PANE: PaneName = PaneName("tools");
 
-/// Columns of the docked sidebar, where the board does not stand below it.
-const COLUMNS: u16 = 38;
+/// Width of the docked sidebar, unless the board is docked below it.
+const SIDEBAR_COLUMNS: u16 = 38;
 
-/// The tool sidebar.
 #[derive(Debug)]
 pub(super) struct ToolSidebar;
 
@@ -201,33 +213,33 @@ impl Pane for ToolSidebar {
     }
 
     fn names(&self) -> &'static [PaneName] {
-        &[PANE_NAME]
+        &[TOOLS_PANE]
     }
 
     fn actions(&self) -> &'static [(ScreenAction, PaneName)] {
-        &[(ScreenAction::Tools, PANE_NAME)]
+        &[(ScreenAction::Tools, TOOLS_PANE)]
     }
 
     fn show(
         &self,
         app: &mut App,
         _name: PaneName,
-        wish: Option<Visibility>,
+        visibility: Option<Visibility>,
         _state: &State,
         now: SystemTime,
-    ) -> Vec<Act> {
-        let wish = asked_visibility(wish, app.tools.is_open());
-        app.tools.wish(wish);
-        let said = match wish {
-            Visibility::Open => "What tools do is shown",
-            Visibility::Close => "What tools do is not shown",
-            Visibility::Auto => "What tools do is shown where there is room",
+    ) -> Vec<AppEffect> {
+        let visibility = asked_visibility(visibility, app.tools.is_open());
+        app.tools.set_visibility(visibility);
+        let notice = match visibility {
+            Visibility::Open => "Tool activity is shown",
+            Visibility::Close => "Tool activity is hidden",
+            Visibility::Auto => "Tool activity is shown if there is room",
         };
-        app.inform(said, now);
+        app.inform(notice, now);
         Vec::new()
     }
 
-    fn sync(&self, app: &mut App, state: &State, change: &Change, now: SystemTime) {
+    fn sync(&self, app: &mut App, state: &State, change: &MirrorChange, now: SystemTime) {
         app.tools.sync(state, change, now);
     }
 
@@ -235,23 +247,30 @@ impl Pane for ToolSidebar {
         app.tools.clear();
     }
 
-    fn frame(&self, app: &mut App, _state: &State, screen: Rect, _moment: &Moment) {
+    fn frame(&self, app: &mut App, _state: &State, screen: Rect, _moment: &FrameClock) {
         app.tools.decide(screen.width);
     }
 
     fn columns(&self) -> u16 {
-        COLUMNS
+        SIDEBAR_COLUMNS
     }
 
-    fn lines(&self, app: &App, state: &State, size: (usize, usize), moment: &Moment) -> Vec<Line<'static>> {
+    fn lines(&self, app: &App, state: &State, size: (usize, usize), moment: &FrameClock) -> Vec<Line<'static>> {
         lines(app, state, size, false, moment)
     }
 
-    fn compact(&self, app: &App, state: &State, size: (usize, usize), moment: &Moment) -> Compact {
-        Compact { lines: lines(app, state, size, true, moment), ..Compact::default() }
+    fn compact(&self, app: &App, state: &State, size: (usize, usize), moment: &FrameClock) -> CompactContent {
+        CompactContent { lines: lines(app, state, size, true, moment), ..CompactContent::default() }
     }
 
-    fn draw(&self, app: &mut App, state: &State, buffer: &mut Buffer, area: Rect, moment: &Moment) -> Option<Position> {
+    fn draw(
+        &self,
+        app: &mut App,
+        state: &State,
+        buffer: &mut Buffer,
+        area: Rect,
+        moment: &FrameClock,
+    ) -> Option<Position> {
         let size = (area.width.into(), area.height.into());
         put_all(buffer, area, &lines(app, state, size, false, moment));
         None

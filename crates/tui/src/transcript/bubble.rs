@@ -1,27 +1,27 @@
-//! What somebody said: a person's words as they were typed, an agent's as Markdown.
+//! Draws messages: a user's as typed, an agent's as Markdown.
 
 use ratatui::text::{Line, Span};
 use wh_core::space::extent::size;
 use wh_core::space::item::{Attachment, Progress};
 
-use super::entry::{Drawn, INDENT, Sheet};
+use super::entry::{EntryBody, EntryContext, INDENT};
 use super::text;
 use crate::markdown;
 
-/// Narrower than this, times are left out.
-const ROOM_FOR_TIME: usize = 44;
+/// Minimum width at which times are shown.
+const MIN_WIDTH_FOR_TIME: usize = 44;
 
-/// Columns free at the right of a time, as at the right of other rows.
-const MARGIN: usize = 1;
+/// Free columns at the right of a time.
+const RIGHT_MARGIN: usize = 1;
 
-/// A person's words begin beside the name, so that a short message is one row.
-pub(super) fn human(sheet: &Sheet<'_>, said: &str, attachments: &[Attachment]) -> Drawn {
+/// A user's message. The text begins on the row of the name, so that a short message takes one row.
+pub(super) fn human(sheet: &EntryContext<'_>, said: &str, attachments: &[Attachment]) -> EntryBody {
     let theme = sheet.theme();
     let mut head = header(sheet, theme.human);
     head.push(Span::styled("❯ ", theme.accent));
     let time = time(sheet);
     let taken: usize = head.iter().map(Span::width).sum();
-    let reserved = time.as_ref().map_or(0, |time| time.width() + 2 + MARGIN);
+    let reserved = time.as_ref().map_or(0, |time| time.width() + 2 + RIGHT_MARGIN);
     let first = sheet.width().saturating_sub(taken + reserved);
 
     let rows = beneath(said.trim_end(), first, sheet.inner());
@@ -30,14 +30,14 @@ pub(super) fn human(sheet: &Sheet<'_>, said: &str, attachments: &[Attachment]) -
     let mut lines = vec![with_time(sheet, head, time)];
     lines.extend(rows.map(|row| Line::from(vec![Span::raw(INDENT), Span::styled(row, theme.text)])));
     lines.extend(chips(sheet, attachments));
-    Drawn { lines, folds: false }
+    EntryBody { lines, folds: false }
 }
 
-/// Lines as rows of which the first stands beside a header; it is empty where there is no room for more than a syllable.
+/// Wraps text that begins on the row of a header. That row gets no text if there is too little room.
 pub(super) fn beneath(said: &str, first: usize, rest: usize) -> Vec<String> {
-    const SYLLABLE: usize = 6;
+    const MIN_FIRST_ROW: usize = 6;
     let mut rows: Vec<String> = Vec::new();
-    if first < SYLLABLE && first < rest {
+    if first < MIN_FIRST_ROW && first < rest {
         rows.push(String::new());
     }
     for line in said.split('\n') {
@@ -47,8 +47,8 @@ pub(super) fn beneath(said: &str, first: usize, rest: usize) -> Vec<String> {
     rows
 }
 
-/// An agent's words, beneath its name.
-pub(super) fn agent(sheet: &Sheet<'_>, said: &str, attachments: &[Attachment]) -> Drawn {
+/// An agent's message, below its name.
+pub(super) fn agent(sheet: &EntryContext<'_>, said: &str, attachments: &[Attachment]) -> EntryBody {
     let theme = sheet.theme();
     let mut lines = vec![with_time(sheet, header(sheet, theme.agent), time(sheet))];
     let growing = sheet.item.progress == Progress::Growing;
@@ -58,17 +58,17 @@ pub(super) fn agent(sheet: &Sheet<'_>, said: &str, attachments: &[Attachment]) -
         lines.push(Line::from(vec![Span::raw(INDENT), Span::styled("(interrupted)", theme.warning)]));
     }
     lines.extend(chips(sheet, attachments));
-    Drawn { lines, folds: false }
+    EntryBody { lines, folds: false }
 }
 
-/// A line set in beneath a header.
+/// Indents a line below a header.
 pub(super) fn indented(mut line: Line<'static>) -> Line<'static> {
     line.spans.insert(0, Span::raw(INDENT));
     line
 }
 
-/// Who, and to whom if not to everybody.
-fn header(sheet: &Sheet<'_>, style: ratatui::style::Style) -> Vec<Span<'static>> {
+/// The sender, and the recipients unless the message is to everyone.
+fn header(sheet: &EntryContext<'_>, style: ratatui::style::Style) -> Vec<Span<'static>> {
     let (item, theme) = (sheet.item, sheet.theme());
     let limit = (sheet.width() / 3).max(8);
     let name = text::clip_text(&sheet.reader.name(&item.from), limit);
@@ -81,24 +81,24 @@ fn header(sheet: &Sheet<'_>, style: ratatui::style::Style) -> Vec<Span<'static>>
     spans
 }
 
-fn time(sheet: &Sheet<'_>) -> Option<Span<'static>> {
+fn time(sheet: &EntryContext<'_>) -> Option<Span<'static>> {
     let time = sheet.reader.time(sheet.item.at, sheet.setting.today);
-    (sheet.width() >= ROOM_FOR_TIME && !time.is_empty()).then(|| Span::styled(time, sheet.theme().dim))
+    (sheet.width() >= MIN_WIDTH_FOR_TIME && !time.is_empty()).then(|| Span::styled(time, sheet.theme().dim))
 }
 
-/// The time stands at the right, where the eye finds it and nothing else is.
-fn with_time(sheet: &Sheet<'_>, mut head: Vec<Span<'static>>, time: Option<Span<'static>>) -> Line<'static> {
+/// Appends the time at the right end.
+fn with_time(sheet: &EntryContext<'_>, mut head: Vec<Span<'static>>, time: Option<Span<'static>>) -> Line<'static> {
     if let Some(time) = time {
         let taken: usize = head.iter().map(Span::width).sum();
-        let between = sheet.width().saturating_sub(taken + time.width() + MARGIN);
+        let between = sheet.width().saturating_sub(taken + time.width() + RIGHT_MARGIN);
         head.push(Span::raw(" ".repeat(between)));
         head.push(time);
     }
     text::clip(Line::from(head), sheet.width())
 }
 
-/// What goes with a text, one label each, as many to a row as it takes.
-fn chips(sheet: &Sheet<'_>, attachments: &[Attachment]) -> Vec<Line<'static>> {
+/// Labels of the attachments, in as many rows as they need.
+fn chips(sheet: &EntryContext<'_>, attachments: &[Attachment]) -> Vec<Line<'static>> {
     let mut rows: Vec<Line<'static>> = Vec::new();
     for file in attachments {
         let label = text::clip_text(&format!("[{} · {}]", file.name, size(file.size)), sheet.inner());

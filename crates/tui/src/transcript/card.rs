@@ -1,27 +1,27 @@
-//! What an agent does and asks: a tool call with what came of it, a question with its answer.
+//! Draws tool calls with their output, and questions with their answers.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use wh_core::space::item::{Output, Progress, ToolCall, ToolStatus};
+use wh_core::space::item::{Progress, ToolCall, ToolResultPart, ToolStatus};
 use wh_core::space::question::{Answer, Closing, Detail, Question, QuestionKind};
 
 use super::bubble::beneath;
-use super::entry::{Drawn, INDENT, Sheet};
+use super::entry::{EntryBody, EntryContext, INDENT};
 use super::text;
 use crate::call;
 use crate::diff::Diff;
 
-/// Lines of a text that are shown of a folded card.
-const TEXT_SHOWN: usize = 3;
+/// Lines of output in a collapsed card.
+const COLLAPSED_TEXT_LINES: usize = 3;
 
-/// Lines of a change that are shown of a folded card.
-const DIFF_SHOWN: usize = 12;
+/// Lines of a change in a collapsed card.
+const COLLAPSED_DIFF_LINES: usize = 12;
 
-/// What stands in front of the first line that hangs on a header, and of the others.
-const FIRST: &str = "└ ";
+/// Prefix of the first line below a header.
+const FIRST_PREFIX: &str = "└ ";
 
-/// A tool call.
-pub(super) fn tool(sheet: &Sheet<'_>, call: &ToolCall) -> Drawn {
+/// Card of a tool call.
+pub(super) fn tool(sheet: &EntryContext<'_>, call: &ToolCall) -> EntryBody {
     let theme = sheet.theme();
     let (icon, style) = match call.status {
         ToolStatus::Pending => ("○", theme.dim),
@@ -33,24 +33,25 @@ pub(super) fn tool(sheet: &Sheet<'_>, call: &ToolCall) -> Drawn {
     let title = if call.title.trim().is_empty() { &call.name } else { &call.title };
     let mut spans =
         vec![Span::styled(format!("{icon} "), style), Span::styled(text::visible(title).into_owned(), theme.tool)];
-    let input = call::given(&call.input).filter(|input| !title.contains(input.as_str()));
+    let input = call::input_summary(&call.input).filter(|input| !title.contains(input.as_str()));
     if let Some(input) = &input {
         spans.push(Span::styled(format!("  {}", text::visible(input)), theme.dim));
     }
-    let fate = match (sheet.item.progress, call.status) {
+    let ending = match (sheet.item.progress, call.status) {
         (_, ToolStatus::Denied) => Some(" (denied)"),
         (Progress::Cut, _) => Some(" (interrupted)"),
         (_, ToolStatus::Cancelled) => Some(" (cancelled)"),
         _ => None,
     };
-    let mut lines = vec![ended(spans, fate.map(|fate| Span::styled(fate, theme.warning)), sheet.width())];
+    let ending = ending.map(|text| Span::styled(text, theme.warning));
+    let mut lines = vec![header_line(spans, ending, sheet.width())];
 
     let mut body = Vec::new();
     let mut folds = false;
     for piece in &call.output {
         folds |= match piece {
-            Output::Text(written) => output(sheet, written, call.status, &mut body),
-            Output::Diff { path, old, new } => {
+            ToolResultPart::Text(written) => output(sheet, written, call.status, &mut body),
+            ToolResultPart::Diff { path, old, new } => {
                 let diff = Diff::between(old.as_deref().unwrap_or_default(), new);
                 let named = title.contains(path.as_str()) || input.as_ref().is_some_and(|input| input.contains(path));
                 body.push(file(sheet, (!named).then_some(path), &diff));
@@ -58,57 +59,57 @@ pub(super) fn tool(sheet: &Sheet<'_>, call: &ToolCall) -> Drawn {
             }
         };
     }
-    lines.extend(hang(body));
-    Drawn { lines, folds }
+    lines.extend(hanging_lines(body));
+    EntryBody { lines, folds }
 }
 
-/// A header whose last word is never clipped away.
-fn ended(spans: Vec<Span<'static>>, last: Option<Span<'static>>, width: usize) -> Line<'static> {
+/// A header line. Its last span is never truncated.
+fn header_line(spans: Vec<Span<'static>>, last: Option<Span<'static>>, width: usize) -> Line<'static> {
     let room = width.saturating_sub(last.as_ref().map_or(0, Span::width));
     let mut line = text::clip(Line::from(spans), room);
     line.spans.extend(last);
     text::clip(line, width)
 }
 
-/// The columns of what hangs on a header.
-fn hung(sheet: &Sheet<'_>) -> usize {
+/// Columns for the lines below a header, behind their prefix.
+fn body_width(sheet: &EntryContext<'_>) -> usize {
     sheet.inner().saturating_sub(2)
 }
 
-fn hang(body: Vec<Line<'static>>) -> impl Iterator<Item = Line<'static>> {
+fn hanging_lines(body: Vec<Line<'static>>) -> impl Iterator<Item = Line<'static>> {
     body.into_iter().enumerate().map(|(index, mut line)| {
-        line.spans.insert(0, Span::raw(if index == 0 { FIRST } else { INDENT }));
+        line.spans.insert(0, Span::raw(if index == 0 { FIRST_PREFIX } else { INDENT }));
         line.spans.insert(0, Span::raw(INDENT));
         line
     })
 }
 
-/// What a tool wrote; whether there is more than a folded card shows. The end is shown of what still runs or has failed,
-/// for that is where the news is.
-fn output(sheet: &Sheet<'_>, written: &str, status: ToolStatus, body: &mut Vec<Line<'static>>) -> bool {
+/// Appends the output of a tool. Returns true if it can be expanded. Running and failed calls show the end of their
+/// output, others its beginning.
+fn output(sheet: &EntryContext<'_>, written: &str, status: ToolStatus, body: &mut Vec<Line<'static>>) -> bool {
     let style = sheet.theme().dim;
     let written = written.trim_end();
     if written.is_empty() {
         return false;
     }
     let count = written.split('\n').count();
-    let folds = count > TEXT_SHOWN;
-    let row = |line: &str| Line::from(Span::styled(text::clip_text(&shown(line), hung(sheet)), style));
+    let folds = count > COLLAPSED_TEXT_LINES;
+    let row = |line: &str| Line::from(Span::styled(text::clip_text(&shown(line), body_width(sheet)), style));
     let more = |count: usize| Line::from(Span::styled(format!("… {} (ctrl+o)", lines_more(count)), style));
     if sheet.setting.expanded {
-        let rows = written.split('\n').flat_map(|line| text::wrap(&shown(line), hung(sheet), hung(sheet)));
+        let rows = written.split('\n').flat_map(|line| text::wrap(&shown(line), body_width(sheet), body_width(sheet)));
         body.extend(rows.map(|row| Line::from(Span::styled(row, style))));
     } else if folds && matches!(status, ToolStatus::Running | ToolStatus::Failed) {
-        body.push(more(count - TEXT_SHOWN));
-        body.extend(written.split('\n').skip(count - TEXT_SHOWN).map(row));
+        body.push(more(count - COLLAPSED_TEXT_LINES));
+        body.extend(written.split('\n').skip(count - COLLAPSED_TEXT_LINES).map(row));
     } else {
-        body.extend(written.split('\n').take(TEXT_SHOWN).map(row));
-        body.extend(folds.then(|| more(count - TEXT_SHOWN)));
+        body.extend(written.split('\n').take(COLLAPSED_TEXT_LINES).map(row));
+        body.extend(folds.then(|| more(count - COLLAPSED_TEXT_LINES)));
     }
-    folds || written.split('\n').any(|line| text::width(line) > hung(sheet))
+    folds || written.split('\n').any(|line| text::width(line) > body_width(sheet))
 }
 
-/// A line that a program wrote. What it wrote over with a carriage return is not there any more.
+/// A line of output without colours and without text that a carriage return has overwritten.
 fn shown(line: &str) -> String {
     let line = line.trim_end_matches('\r');
     text::without_colours(line.rsplit('\r').next().unwrap_or(line)).into_owned()
@@ -118,35 +119,35 @@ fn lines_more(count: usize) -> String {
     if count == 1 { "1 more line".to_owned() } else { format!("{count} more lines") }
 }
 
-/// Which file a change is to, if that has not been said, and how large the change is.
-fn file(sheet: &Sheet<'_>, path: Option<&String>, diff: &Diff) -> Line<'static> {
+/// File name (unless the header has it) and size of a change.
+fn file(sheet: &EntryContext<'_>, path: Option<&String>, diff: &Diff) -> Line<'static> {
     let theme = sheet.theme();
     let mut spans: Vec<Span<'static>> = Vec::new();
     spans.extend(path.map(|path| Span::styled(format!("{} ", text::visible(path)), theme.dim)));
     spans.push(Span::styled(format!("+{}", diff.added()), theme.added));
     spans.push(Span::styled(format!(" -{}", diff.removed()), theme.removed));
-    text::clip(Line::from(spans), hung(sheet))
+    text::clip(Line::from(spans), body_width(sheet))
 }
 
-/// A change to a file; whether there is more of it than a folded card shows.
-fn change(sheet: &Sheet<'_>, diff: &Diff, body: &mut Vec<Line<'static>>) -> bool {
+/// Appends a change to a file. Returns true if it can be expanded.
+fn change(sheet: &EntryContext<'_>, diff: &Diff, body: &mut Vec<Line<'static>>) -> bool {
     let columns = sheet.columns().saturating_sub(2);
     let lines = |most| diff.lines(columns, most, sheet.theme());
-    let folds = lines(DIFF_SHOWN + 1).len() > DIFF_SHOWN;
+    let folds = lines(COLLAPSED_DIFF_LINES + 1).len() > COLLAPSED_DIFF_LINES;
     if sheet.setting.expanded {
         body.extend(lines(usize::MAX));
         return folds;
     }
-    body.extend(lines(DIFF_SHOWN));
+    body.extend(lines(COLLAPSED_DIFF_LINES));
     if let Some(more) = body.last_mut().filter(|_| folds) {
         more.spans.push(Span::styled(" (ctrl+o)", sheet.theme().dim));
-        *more = text::clip(std::mem::take(more), hung(sheet));
+        *more = text::clip(std::mem::take(more), body_width(sheet));
     }
     folds
 }
 
-/// A question, and how it was closed.
-pub(super) fn question(sheet: &Sheet<'_>, question: &Question, closing: Option<&Closing>) -> Drawn {
+/// Card of a question and its answer.
+pub(super) fn question(sheet: &EntryContext<'_>, question: &Question, closing: Option<&Closing>) -> EntryBody {
     let theme = sheet.theme();
     let name = sheet.reader.name(&sheet.item.from);
     let head = format!("{} asks: ", text::clip_text(&name, (sheet.width() / 3).max(8)));
@@ -163,14 +164,14 @@ pub(super) fn question(sheet: &Sheet<'_>, question: &Question, closing: Option<&
     if sheet.setting.expanded {
         question.details.iter().for_each(|part| detail(sheet, part, &mut body));
     }
-    let (said, style) = fate(sheet, question, closing);
-    let rows = text::wrap(&said, hung(sheet), hung(sheet));
+    let (said, style) = answer(sheet, question, closing);
+    let rows = text::wrap(&said, body_width(sheet), body_width(sheet));
     body.extend(rows.into_iter().map(|row| Line::from(Span::styled(row, style))));
-    lines.extend(hang(body));
-    Drawn { lines, folds: !question.details.is_empty() }
+    lines.extend(hanging_lines(body));
+    EntryBody { lines, folds: !question.details.is_empty() }
 }
 
-fn detail(sheet: &Sheet<'_>, detail: &Detail, body: &mut Vec<Line<'static>>) {
+fn detail(sheet: &EntryContext<'_>, detail: &Detail, body: &mut Vec<Line<'static>>) {
     let theme = sheet.theme();
     let (said, style) = match detail {
         Detail::Text(text) => (text.clone(), theme.dim),
@@ -178,21 +179,22 @@ fn detail(sheet: &Sheet<'_>, detail: &Detail, body: &mut Vec<Line<'static>>) {
         Detail::Path(path) => (path.clone(), theme.code),
         Detail::Input { tool, input } => (format!("{tool} {input}"), theme.code),
         Detail::Diff { path, old, new } => {
-            body.push(Line::from(Span::styled(text::clip_text(path, hung(sheet)), theme.dim)));
+            body.push(Line::from(Span::styled(text::clip_text(path, body_width(sheet)), theme.dim)));
             change(sheet, &Diff::between(old.as_deref().unwrap_or_default(), new), body);
             return;
         }
     };
-    let rows = said.trim_end().split('\n').flat_map(|line| text::wrap(line, hung(sheet), hung(sheet)));
+    let rows = said.trim_end().split('\n').flat_map(|line| text::wrap(line, body_width(sheet), body_width(sheet)));
     body.extend(rows.map(|row| Line::from(Span::styled(row, style))));
 }
 
-fn fate(sheet: &Sheet<'_>, question: &Question, closing: Option<&Closing>) -> (String, Style) {
+/// Text and style of a question's outcome.
+fn answer(sheet: &EntryContext<'_>, question: &Question, closing: Option<&Closing>) -> (String, Style) {
     let theme = sheet.theme();
     match closing {
-        None if sheet.item.progress == Progress::Growing => ("waits for an answer".to_owned(), theme.warning),
+        None if sheet.item.progress == Progress::Growing => ("waiting for an answer".to_owned(), theme.warning),
         None | Some(Closing::Cancelled) => ("(interrupted)".to_owned(), theme.warning),
-        Some(Closing::Withdrawn) => ("no longer wanted".to_owned(), theme.dim),
+        Some(Closing::Withdrawn) => ("withdrawn".to_owned(), theme.dim),
         Some(Closing::Answered { by, answer: Answer { option, text } }) => {
             let chosen = option.as_deref().map(|id| (id, question.option(id)));
             let label = chosen.map(|(id, choice)| choice.map_or(id, |choice| choice.label.as_str()));

@@ -1,5 +1,5 @@
-//! One item as lines: which of them are shown at all, what stands in front of them, and what is added when every detail is
-//! wanted. What each kind of item looks like is in [`bubble`], [`card`] and [`remark`].
+//! Draws an item of the conversation as lines: visibility, gutter, and the details of the verbose form. [`bubble`],
+//! [`card`] and [`remark`] draw the kinds of items.
 
 use std::time::{Duration, SystemTime};
 
@@ -14,56 +14,55 @@ use wh_core::space::state::State;
 use super::{bubble, card, remark, text};
 use crate::theme::Theme;
 
-/// Columns in front of everything: for the rule beside a person's words, and for the mark of what is selected.
+/// Columns before every line, for the bar of a user's messages and the mark of the selection.
 const GUTTER: u16 = 1;
 
-/// The columns by which what follows a header is set in.
+/// Indentation of the lines below a header.
 pub(super) const INDENT: &str = "  ";
 
-/// What decides, beside the item itself, how it looks. The same item with the same of these has the same lines.
+/// Parameters that determine the lines of an item. The same item with equal parameters has equal lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Setting {
-    /// Columns, the gutter's among them.
+pub(super) struct EntrySettings {
+    /// Columns, including the gutter.
     pub width: u16,
-    /// Whether every detail is wanted.
+    /// True if details are shown.
     pub verbose: bool,
-    /// Whether all of it is wanted.
+    /// True if the item is expanded.
     pub expanded: bool,
-    /// Whether an empty line parts it from what is above.
+    /// True if a blank line separates it from the item above.
     pub gap: bool,
-    /// Whether a person said it.
+    /// True if a user wrote it.
     pub human: bool,
-    /// Whether it is of the day that it is.
+    /// True if its date is today.
     pub today: bool,
-    /// How long it took, where that can be told.
+    /// Duration of the item, if known.
     pub took: Option<Duration>,
 }
 
-/// For whom it is drawn.
+/// Display settings of the user who views the conversation.
 #[derive(Debug)]
-pub(super) struct Reader {
-    /// The colours.
+pub(super) struct ViewerSettings {
     pub theme: Theme,
-    /// Whose words are "you".
+    /// Participant that is shown as "you".
     pub me: ParticipantId,
-    /// Where its clock stands.
+    /// Time zone of displayed times.
     pub zone: TimeZone,
 }
 
-impl Reader {
-    /// What a participant is called.
+impl ViewerSettings {
+    /// Display name of a participant.
     pub(super) fn name(&self, id: &ParticipantId) -> String {
         if *id == self.me { "you".to_owned() } else { text::visible(id.as_str()).into_owned() }
     }
 
-    /// The time of the day, and which day if it is another one.
+    /// Time of day, or date and time if it is not today.
     pub(super) fn time(&self, at: SystemTime, today: bool) -> String {
         let Ok(stamp) = Timestamp::try_from(at) else { return String::new() };
         let local = stamp.to_zoned(self.zone.clone());
         local.strftime(if today { "%H:%M:%S" } else { "%b %-d %H:%M" }).to_string()
     }
 
-    /// The number of the day.
+    /// Number of the day in this time zone.
     pub(super) fn day(&self, at: SystemTime) -> Option<i64> {
         let stamp = Timestamp::try_from(at).ok()?;
         let seconds = stamp.as_second() + i64::from(self.zone.to_offset(stamp).seconds());
@@ -71,47 +70,43 @@ impl Reader {
     }
 }
 
-/// An item as lines.
+/// A drawn item.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
-    /// The lines, the empty one above among them.
+pub(super) struct ItemLines {
+    /// The lines, including the blank one above.
     pub lines: Vec<Line<'static>>,
-    /// Where its header stands.
+    /// Index of the header line.
     pub header: usize,
-    /// Whether there is more to it than is shown, or more than needs to be.
+    /// True if the item can be expanded or collapsed.
     pub folds: bool,
 }
 
-/// What a kind of item makes of itself: lines without a gutter.
-pub(super) struct Drawn {
-    /// The lines, the header first.
+/// Lines of an item without its gutter.
+pub(super) struct EntryBody {
     pub lines: Vec<Line<'static>>,
-    /// Whether it has a shorter or a longer form.
+    /// True if the item can be expanded or collapsed.
     pub folds: bool,
 }
 
-/// Everything that drawing one item needs.
-pub(super) struct Sheet<'a> {
-    /// The item.
+/// Input of drawing one item.
+pub(super) struct EntryContext<'a> {
     pub item: &'a Item,
-    /// How it is to look.
-    pub setting: &'a Setting,
-    /// For whom.
-    pub reader: &'a Reader,
+    pub setting: &'a EntrySettings,
+    pub reader: &'a ViewerSettings,
 }
 
-impl Sheet<'_> {
-    /// The columns behind the gutter.
+impl EntryContext<'_> {
+    /// Columns without the gutter.
     pub(super) fn width(&self) -> usize {
         usize::from(self.setting.width.saturating_sub(GUTTER))
     }
 
-    /// The columns of what follows a header.
+    /// Columns for the lines below a header.
     pub(super) fn inner(&self) -> usize {
         self.width().saturating_sub(INDENT.len())
     }
 
-    /// The columns of what follows a header, as renderers want them.
+    /// Same as [`inner`](Self::inner), in the type that renderers take.
     pub(super) fn columns(&self) -> u16 {
         self.setting.width.saturating_sub(GUTTER + 2)
     }
@@ -121,10 +116,10 @@ impl Sheet<'_> {
     }
 }
 
-/// Draws an item.
-pub(super) fn draw(item: &Item, setting: &Setting, reader: &Reader) -> Lines {
-    let sheet = Sheet { item, setting, reader };
-    let Drawn { lines: mut drawn, folds } = match &item.body {
+/// Draws an item with its gutter.
+pub(super) fn draw(item: &Item, setting: &EntrySettings, reader: &ViewerSettings) -> ItemLines {
+    let sheet = EntryContext { item, setting, reader };
+    let EntryBody { lines: mut drawn, folds } = match &item.body {
         Body::Text { text, attachments } if setting.human => bubble::human(&sheet, text, attachments),
         Body::Text { text, attachments } => bubble::agent(&sheet, text, attachments),
         Body::Thought { text, action, tokens } => remark::thought(&sheet, text, action.as_deref(), *tokens),
@@ -133,7 +128,7 @@ pub(super) fn draw(item: &Item, setting: &Setting, reader: &Reader) -> Lines {
         Body::Notice { level, topic, lines } => remark::notice(&sheet, *level, topic, lines),
         Body::Act { kind, payload, .. } => remark::act(&sheet, kind, payload),
     };
-    drawn.extend(beyond(&sheet));
+    drawn.extend(truncation_hint(&sheet));
     if setting.verbose {
         drawn.extend(details(&sheet));
     }
@@ -144,20 +139,20 @@ pub(super) fn draw(item: &Item, setting: &Setting, reader: &Reader) -> Lines {
         line.spans.insert(0, mark.clone());
         line
     }));
-    Lines { lines, header: usize::from(setting.gap), folds }
+    ItemLines { lines, header: usize::from(setting.gap), folds }
 }
 
-/// Where not all of an item is here: how much is, and how the rest is had.
-fn beyond(sheet: &Sheet<'_>) -> Vec<Line<'static>> {
+/// Hint for an item that is not shown completely: its sizes, and the command that prints the full text.
+fn truncation_hint(sheet: &EntryContext<'_>) -> Vec<Line<'static>> {
     let Some(extent) = sheet.item.extent else { return Vec::new() };
-    let said = format!("… {extent}; all of it: wh output {}", sheet.item.id);
+    let said = format!("… {extent}; full text: wh output {}", sheet.item.id);
     let rows = text::wrap(&said, sheet.inner().saturating_sub(2), sheet.inner().saturating_sub(2));
     let line = |row| Line::from(vec![Span::raw("    "), Span::styled(row, sheet.theme().warning)]);
     rows.into_iter().map(line).collect()
 }
 
-/// What programs know of an item, and people seldom want to: its id, kind and turn, and what it holds in full.
-fn details(sheet: &Sheet<'_>) -> Vec<Line<'static>> {
+/// Details for the verbose form: the item's id, kind, turn and payload.
+fn details(sheet: &EntryContext<'_>) -> Vec<Line<'static>> {
     let item = sheet.item;
     let mut facts = format!("{} · {}", item.id, kind(item));
     if let Some(turn) = &item.turn {
@@ -185,7 +180,7 @@ fn kind(item: &Item) -> String {
     }
 }
 
-/// Whether an item of this kind is shown at all.
+/// True if an item of this kind is shown.
 pub(super) fn is_shown(item: &Item, verbose: bool, streams: bool) -> bool {
     match &item.body {
         Body::Act { kind, .. } => verbose || remark::act_is_shown(kind, streams),
@@ -193,8 +188,8 @@ pub(super) fn is_shown(item: &Item, verbose: bool, streams: bool) -> bool {
     }
 }
 
-/// Whether it is one line among others, and needs no room around it.
-pub(super) fn is_slight(item: &Item, verbose: bool) -> bool {
+/// True if the item is a single line that needs no blank line around it.
+pub(super) fn is_single_line(item: &Item, verbose: bool) -> bool {
     !verbose
         && match &item.body {
             Body::Act { .. } | Body::Thought { .. } => true,
@@ -203,24 +198,24 @@ pub(super) fn is_slight(item: &Item, verbose: bool) -> bool {
         }
 }
 
-/// Whether a person can go to it by its own.
+/// True if the item can be selected.
 pub(super) fn is_message(item: &Item) -> bool {
     item.progress != Progress::Retracted && !matches!(item.body, Body::Act { .. })
 }
 
-/// Duration of the thought at this place: from its start to the next item of its turn by the same participant, or to the
-/// end of its turn, whichever is first. A thought that was cut ended with its turn.
+/// Duration of a thought: from its start to the next item of its turn by the same participant, or to the end of its
+/// turn, whichever is first. A thought that was interrupted ended with its turn.
 pub(super) fn took(state: &State, place: usize, item: &Item) -> Option<Duration> {
-    /// So many items are looked at; what comes later says nothing about this one.
-    const NEAR: usize = 8;
+    /// Number of following items that are searched. Later ones are not related.
+    const MAX_LOOKAHEAD: usize = 8;
     if !matches!(item.body, Body::Thought { .. }) || item.progress == Progress::Growing {
         return None;
     }
-    let mut later = (place + 1..=place + NEAR).filter_map(|place| state.items.at(place));
+    let mut later = (place + 1..=place + MAX_LOOKAHEAD).filter_map(|place| state.items.at(place));
     let next = later.find(|next| next.from == item.from && next.turn == item.turn).map(|next| next.at);
     let end = item.turn.as_ref().and_then(|turn| state.turn(turn)?.end.as_ref().map(|(_, at)| *at));
     let over = match item.progress {
-        // Turns of an earlier life are not known; when the end of the thought was listed is.
+        // Turns of a previous process are unknown, but the time when the end of the thought was listed is not.
         Progress::Cut => end.or_else(|| item.listed.last().copied()),
         _ => next.into_iter().chain(end).min(),
     };

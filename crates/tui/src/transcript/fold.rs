@@ -1,10 +1,10 @@
-//! Which items are unfolded.
+//! Tracks which items are expanded.
 
 use std::collections::HashSet;
 
 use wh_core::space::ItemId;
 
-/// Which items are unfolded: all or none, and those that differ from that.
+/// Expanded items, stored as a default and the exceptions from it.
 #[derive(Debug, Default)]
 pub(super) struct Folds {
     all_open: bool,

@@ -1,48 +1,48 @@
-//! What a person does to move through the conversation, and where that leads.
+//! Scrolling, selection and expansion in the conversation.
 
-use wh_core::input::{Gesture, Key, KeyPress, Modifiers, Mouse, MouseAction, MouseButton};
+use wh_core::input::{Gesture, KeyCode, KeyPress, Modifiers, Mouse, MouseAction, MouseButton};
 
-use super::pages::{Pages, Place};
-use super::{Found, Transcript, entry, found};
+use super::pages::{LinePosition, Pages};
+use super::{ItemRef, Transcript, entry, found};
 
-/// Lines that one notch of the wheel goes.
-const NOTCH: isize = 3;
+/// Lines that one step of the wheel scrolls.
+const WHEEL_STEP_LINES: isize = 3;
 
-/// Motions that wait for a frame. Nobody has asked for more than these between two frames who looks at them.
-const MOST_MOTIONS: usize = 1_000;
+/// Maximum number of motions queued for the next frame.
+const MAX_QUEUED_MOTIONS: usize = 1_000;
 
-/// Somewhere to go.
+/// Motion in the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Motion {
-    /// So many lines down, or up.
+    /// Scroll by lines; negative is up.
     Lines(isize),
-    /// So many windows down, or up.
+    /// Scroll by pages; negative is up.
     Pages(isize),
-    /// To the beginning.
+    /// Scroll to the beginning.
     Home,
-    /// To the end.
+    /// Scroll to the end.
     End,
-    /// Select the message before, or the newest in view.
+    /// Select the previous message, or the newest visible one.
     Previous,
-    /// Select the message after.
+    /// Select the next message.
     Next,
     /// Select the first message.
     First,
     /// Select the last message.
     Last,
-    /// Fold or unfold what is selected.
+    /// Expand or collapse the selected message.
     Toggle,
 }
 
 impl Transcript {
-    /// Takes a key or the mouse if it is for the transcript. A place of the mouse is one of the buffer that was last drawn
-    /// into. What comes of it is seen in the next frame.
+    /// Handles a gesture if it is for the conversation. Mouse positions refer to the buffer of the last frame. The
+    /// effect is visible in the next frame.
     pub fn handle(&mut self, gesture: &Gesture) -> bool {
         match gesture {
             Gesture::Key(press) => self.press(*press),
             Gesture::Mouse(mouse) => self.mouse(*mouse),
             Gesture::Text(text) if self.navigating && text == " " => self.go(Motion::Toggle),
-            // Whoever writes no longer reads.
+            // Typing text ends the navigation.
             Gesture::Text(_) | Gesture::Paste(_) => self.leave(),
         }
     }
@@ -51,23 +51,23 @@ impl Transcript {
         let Modifiers { ctrl, alt, shift } = press.modifiers;
         let plain = press.modifiers.is_empty();
         match press.key {
-            Key::PageUp if !ctrl && !alt => self.go(Motion::Pages(-1)),
-            Key::PageDown if !ctrl && !alt => self.go(Motion::Pages(1)),
-            Key::Home if plain && self.navigating => self.go(Motion::First),
-            Key::End if plain && self.navigating => self.go(Motion::Last),
-            Key::Home if ctrl || alt => self.go(Motion::Home),
-            Key::End if ctrl || alt || plain && self.held.is_some() => self.go(Motion::End),
-            Key::Up if alt && !ctrl && !shift || plain && self.navigating => self.step(Motion::Previous),
-            Key::Down if alt && !ctrl && !shift || plain && self.navigating => self.step(Motion::Next),
-            Key::Char('o') if ctrl && !alt && !shift => {
+            KeyCode::PageUp if !ctrl && !alt => self.go(Motion::Pages(-1)),
+            KeyCode::PageDown if !ctrl && !alt => self.go(Motion::Pages(1)),
+            KeyCode::Home if plain && self.navigating => self.go(Motion::First),
+            KeyCode::End if plain && self.navigating => self.go(Motion::Last),
+            KeyCode::Home if ctrl || alt => self.go(Motion::Home),
+            KeyCode::End if ctrl || alt || plain && self.anchored.is_some() => self.go(Motion::End),
+            KeyCode::Up if alt && !ctrl && !shift || plain && self.navigating => self.step(Motion::Previous),
+            KeyCode::Down if alt && !ctrl && !shift || plain && self.navigating => self.step(Motion::Next),
+            KeyCode::Char('o') if ctrl && !alt && !shift => {
                 if self.navigating {
                     return self.go(Motion::Toggle);
                 }
                 self.folds.toggle_all();
                 true
             }
-            Key::Enter | Key::Char(' ') if plain && self.navigating => self.go(Motion::Toggle),
-            Key::Escape if plain && self.navigating => {
+            KeyCode::Enter | KeyCode::Char(' ') if plain && self.navigating => self.go(Motion::Toggle),
+            KeyCode::Escape if plain && self.navigating => {
                 self.leave();
                 true
             }
@@ -81,8 +81,8 @@ impl Transcript {
             return false;
         }
         match mouse.action {
-            MouseAction::WheelUp => self.go(Motion::Lines(-NOTCH)),
-            MouseAction::WheelDown => self.go(Motion::Lines(NOTCH)),
+            MouseAction::WheelUp => self.go(Motion::Lines(-WHEEL_STEP_LINES)),
+            MouseAction::WheelDown => self.go(Motion::Lines(WHEEL_STEP_LINES)),
             MouseAction::Press if mouse.button == MouseButton::Left => self.click(mouse.y - self.area.y),
             _ => false,
         }
@@ -90,14 +90,14 @@ impl Transcript {
 
     fn click(&mut self, y: u16) -> bool {
         let row = self.rows.get(usize::from(y)).filter(|row| row.header && row.folds);
-        let Some(Found { id, .. }) = row.and_then(|row| row.item.clone()) else { return false };
+        let Some(ItemRef { id, .. }) = row.and_then(|row| row.item.clone()) else { return false };
         self.folds.toggle(&id);
-        // What was clicked stays under the pointer.
-        self.held = self.top.clone();
+        // The clicked header stays under the pointer.
+        self.anchored = self.top.clone();
         true
     }
 
-    /// Stops to navigate. What was pressed is for somebody else.
+    /// Ends the navigation. Returns false, because the input is for the composer.
     fn leave(&mut self) -> bool {
         if self.navigating {
             self.navigating = false;
@@ -115,34 +115,34 @@ impl Transcript {
     fn go(&mut self, motion: Motion) -> bool {
         if let (Some(Motion::Lines(waiting)), Motion::Lines(more)) = (self.motions.last_mut(), motion) {
             *waiting = waiting.saturating_add(more);
-        } else if self.motions.len() < MOST_MOTIONS {
+        } else if self.motions.len() < MAX_QUEUED_MOTIONS {
             self.motions.push(motion);
         }
         true
     }
 }
 
-/// The window over the scroll while it moves.
+/// The visible window of the conversation while motions are applied.
 pub(super) struct Window {
-    /// Its first line; `None` follows the end.
-    pub top: Option<Place>,
-    /// Number of the notice at the end that is shown from its beginning.
+    /// First visible line; `None` follows the end.
+    pub top: Option<LinePosition>,
+    /// Number of the last item if it is a notice that is shown from its beginning.
     pub opened: Option<u64>,
-    pub selected: Option<Found>,
+    pub selected: Option<ItemRef>,
     pub navigating: bool,
     pub rows: usize,
 }
 
 impl Window {
-    /// The first line that is shown.
-    pub(super) fn start(&self, pages: &mut Pages<'_>) -> Place {
+    /// The first visible line.
+    pub(super) fn start(&self, pages: &mut Pages<'_>) -> LinePosition {
         self.top.unwrap_or_else(|| {
             let end = pages.last_page(self.rows);
             self.opened.and_then(|number| pages.notice_at_end(number)).map_or(end, |notice| notice.min(end))
         })
     }
 
-    /// A window that shows the end shows nothing beyond it, and follows it unless somebody reads.
+    /// Clamps the window to the end. A window at the end follows it, unless a message is selected.
     pub(super) fn settle(&mut self, pages: &mut Pages<'_>) {
         match self.top {
             Some(top) if pages.shows_end(top, self.rows) => {
@@ -162,7 +162,7 @@ impl Window {
                 let page = isize::try_from(self.rows.saturating_sub(2).max(1)).unwrap_or(isize::MAX);
                 self.scroll(pages, start, page.saturating_mul(count));
             }
-            Motion::Home => self.top = Some(Place { index: 0, line: 0 }),
+            Motion::Home => self.top = Some(LinePosition { index: 0, line: 0 }),
             Motion::End => {
                 self.top = None;
                 self.selected = None;
@@ -176,7 +176,7 @@ impl Window {
                 self.select_from(pages, last, |index| index.checked_sub(1));
             }
             Motion::Toggle => {
-                if let Some(Found { number, id }) = &self.selected {
+                if let Some(ItemRef { number, id }) = &self.selected {
                     let index = pages.shown.index_of(*number);
                     pages.folds.toggle(id);
                     self.reveal(pages, index);
@@ -185,12 +185,12 @@ impl Window {
         }
     }
 
-    fn scroll(&mut self, pages: &mut Pages<'_>, from: Place, lines: isize) {
+    fn scroll(&mut self, pages: &mut Pages<'_>, from: LinePosition, lines: isize) {
         let by = lines.unsigned_abs();
         self.top = Some(if lines < 0 { pages.up(from, by) } else { pages.down(from, by) });
     }
 
-    /// Selects the next message in a direction; the newest in view if none is selected.
+    /// Selects the next message in a direction; the newest visible one if none is selected.
     fn select(&mut self, pages: &mut Pages<'_>, step: impl Fn(usize) -> Option<usize>) {
         match &self.selected {
             Some(selected) => {
@@ -206,7 +206,7 @@ impl Window {
         }
     }
 
-    /// Selects the first message from an index on.
+    /// Selects the first message from an index on, in a direction.
     fn select_from(&mut self, pages: &mut Pages<'_>, from: Option<usize>, step: impl Fn(usize) -> Option<usize>) {
         let mut next = from;
         while let Some(index) = next
@@ -219,15 +219,15 @@ impl Window {
             }
             next = step(index);
         }
-        // There is nothing that way.
+        // There is no message in that direction.
         self.navigating = self.selected.is_some();
     }
 
-    /// Moves as little as is needed to show an item, its beginning at least.
+    /// Scrolls as little as necessary to show an item, at least its beginning.
     fn reveal(&mut self, pages: &mut Pages<'_>, index: usize) {
         let top = self.top.unwrap_or_else(|| pages.last_page(self.rows));
-        let start = Place { index, line: 0 };
-        let lowest = pages.up(Place { index: index + 1, line: 0 }, self.rows);
+        let start = LinePosition { index, line: 0 };
+        let lowest = pages.up(LinePosition { index: index + 1, line: 0 }, self.rows);
         self.top = Some(if start < top { start } else { top.max(lowest).min(start) });
     }
 }

@@ -1,5 +1,5 @@
-//! The conversation, as a person reads it: it follows the end until somebody scrolls, and then what is seen stays where it
-//! is, whatever is added. A frame costs what it shows, however long the conversation is.
+//! The conversation pane. It follows the end until the user scrolls; then the visible lines stay in place when items
+//! are added. The cost of a frame depends on the visible items only, not on the length of the conversation.
 
 mod bubble;
 mod cache;
@@ -19,86 +19,84 @@ use std::time::SystemTime;
 use jiff::tz::TimeZone;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use wh_client::Change;
+use wh_client::MirrorChange;
 use wh_core::space::state::State;
 use wh_core::space::{ItemId, ParticipantId};
 
 use crate::theme::Theme;
-use cache::Cache;
-use entry::Reader;
+use cache::EntryCache;
+use entry::ViewerSettings;
 use fold::Folds;
 use keys::Motion;
-use pages::{Pages, Place};
-use shown::Shown;
+use pages::{LinePosition, Pages};
+use shown::VisibleItems;
 
-/// How the conversation is to look.
+/// Parameters of drawing the conversation.
 #[derive(Debug, Clone, Copy)]
-pub struct Look<'a> {
-    /// The colours.
+pub struct TranscriptView<'a> {
     pub theme: &'a Theme,
-    /// Whether every detail is shown: ids, kinds, turns, payloads, thoughts, every deed.
+    /// True if details are shown: ids, kinds, turns, payloads, thoughts and all events.
     pub verbose: bool,
-    /// Whether what comes through streams is shown.
+    /// True if stream data is shown.
     pub show_streams: bool,
-    /// What time it is.
+    /// Time of the frame.
     pub now: SystemTime,
-    /// The person who looks.
+    /// Participant that is shown as "you".
     pub me: &'a ParticipantId,
 }
 
-/// An item, wherever it is found the next time.
+/// Reference to an item that survives a reset of the state.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Found {
+struct ItemRef {
     number: u64,
     id: ItemId,
 }
 
-/// A line that keeps its place on the screen.
+/// A line that keeps its position on the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Anchor {
-    /// The item that it is of; `None` is what follows the last item.
-    item: Option<Found>,
+    /// The line's item; `None` for the lines after the last item.
+    item: Option<ItemRef>,
     line: usize,
-    /// How many lines the item had, and at which width: at another one the line is elsewhere in it, and is found by what
-    /// has been read before it.
+    /// Number of lines and width of the item when the anchor was set. At another width, the line is found by the number
+    /// of characters before it.
     height: usize,
     width: u16,
 }
 
-/// A row that was drawn.
+/// A visible row.
 #[derive(Debug, Clone)]
-struct Row {
-    item: Option<Found>,
-    place: Place,
+struct TranscriptRow {
+    item: Option<ItemRef>,
+    place: LinePosition,
     header: bool,
-    /// Whether it is of the item itself, and not the empty line above.
+    /// True for a row of the item itself; false for the blank line above it.
     inked: bool,
     folds: bool,
 }
 
-/// The conversation pane.
 #[derive(Debug)]
 pub struct Transcript {
-    reader: Reader,
-    shown: Shown,
+    reader: ViewerSettings,
+    shown: VisibleItems,
     folds: Folds,
-    cache: Cache,
-    /// The first line of the window; `None` follows the end.
-    held: Option<Anchor>,
+    cache: EntryCache,
+    /// First line of the window; `None` follows the end.
+    anchored: Option<Anchor>,
     /// Number of the last item when the window was last arranged.
     newest: Option<u64>,
-    /// Number of the last item if it is a notice that is read from its beginning, and not from its end. Any motion ends
-    /// that, and so does the next item.
+    /// Number of the last item if it is a notice that is shown from its beginning, not its end. Any motion or further
+    /// item ends that.
     opened: Option<u64>,
-    /// Which message is selected. While there is none yet, navigation has only just begun.
-    selected: Option<Found>,
+    /// The selected message. `None` while navigation has only just begun.
+    selected: Option<ItemRef>,
     navigating: bool,
-    /// What has been asked for since the last frame: where it leads is known when there is one.
+    /// Motions since the last frame. They are applied by the next one.
     motions: Vec<Motion>,
-    /// The state began anew: items may have other numbers.
+    /// The state was reset, so items may have other numbers.
     moved: bool,
     area: Rect,
-    rows: Vec<Row>,
+    rows: Vec<TranscriptRow>,
     top: Option<Anchor>,
     below: usize,
 }
@@ -110,19 +108,19 @@ impl Default for Transcript {
 }
 
 impl Transcript {
-    /// An empty one, with the clock of the place where it runs.
+    /// An empty transcript with the system's time zone.
     pub fn new() -> Self {
         Self::in_zone(TimeZone::system())
     }
 
-    /// An empty one, with the clock of this zone.
+    /// An empty transcript with this time zone.
     pub fn in_zone(zone: TimeZone) -> Self {
         Self {
-            reader: Reader { theme: Theme::dark(), me: ParticipantId::from(""), zone },
-            shown: Shown::default(),
+            reader: ViewerSettings { theme: Theme::dark(), me: ParticipantId::from(""), zone },
+            shown: VisibleItems::default(),
             folds: Folds::default(),
-            cache: Cache::default(),
-            held: None,
+            cache: EntryCache::default(),
+            anchored: None,
             newest: None,
             opened: None,
             selected: None,
@@ -136,50 +134,49 @@ impl Transcript {
         }
     }
 
-    /// Takes note of what is different. That an item has changed is known by the item itself; this is for items that are
-    /// new, and for a state that has begun anew, where everything may be different.
-    pub fn sync(&mut self, state: &State, change: &Change) {
+    /// Adds new items, or all items after a reset of the state. Changed items are detected by the cache when they are
+    /// drawn.
+    pub fn sync(&mut self, state: &State, change: &MirrorChange) {
         if change.reset {
             self.moved = true;
-            self.shown.forget();
+            self.shown.reset();
             self.cache.clear();
         }
-        self.shown.take_in(state);
+        self.shown.add_new(state);
     }
 
-    /// Back to the end, and away from any message.
+    /// Returns to the end and clears the selection.
     pub fn follow(&mut self) {
         self.motions.clear();
-        self.held = None;
+        self.anchored = None;
         self.opened = None;
         self.selected = None;
         self.navigating = false;
     }
 
-    /// Hides everything so far.
+    /// Hides all items so far.
     pub fn clear_view(&mut self, state: &State) {
         self.shown.hide_all(state);
         self.follow();
     }
 
-    /// Whether a message is selected.
+    /// True while messages are being selected.
     pub fn navigating(&self) -> bool {
         self.navigating
     }
 
-    /// True if the window showed the end when it was last drawn or arranged, and follows it.
+    /// True if the window follows the end, as last drawn or arranged.
     pub fn following(&self) -> bool {
-        self.held.is_none() && self.below == 0
+        self.anchored.is_none() && self.below == 0
     }
 
-    /// How many lines were below the window when it was last drawn or arranged: counted where they are few, estimated
-    /// where they are many.
+    /// Number of lines below the window, as last drawn or arranged. A large number is an estimate.
     pub fn below(&self) -> usize {
         self.below
     }
 
-    /// Draws what there is room for.
-    pub fn render(&mut self, area: Rect, buf: &mut Buffer, state: &State, look: &Look<'_>) {
+    /// Draws the visible part of the conversation.
+    pub fn render(&mut self, area: Rect, buf: &mut Buffer, state: &State, look: &TranscriptView<'_>) {
         let area = area.intersection(buf.area);
         self.arrange(area, state, look);
         if area.is_empty() {
@@ -187,7 +184,7 @@ impl Transcript {
         }
         let mut pages = pages(&self.shown, &mut self.folds, &mut self.cache, &self.reader, area.width, state, look);
         for (row, y) in self.rows.iter().zip(area.y..) {
-            let Place { index, line } = row.place;
+            let LinePosition { index, line } = row.place;
             if row.item.is_some() {
                 if let Some(line) = pages.lines(index).and_then(|lines| lines.lines.get(line)) {
                     buf.set_line(area.x, y, line, area.width);
@@ -205,9 +202,9 @@ impl Transcript {
         }
     }
 
-    /// Finds out what a frame of this size would show, without drawing it: [`Transcript::following`] and
-    /// [`Transcript::below`] are then what they will be. Drawing does this by itself.
-    pub fn arrange(&mut self, area: Rect, state: &State, look: &Look<'_>) {
+    /// Computes the layout of a frame without drawing it, so that [`Transcript::following`] and [`Transcript::below`]
+    /// can be queried. [`Transcript::render`] does this, too.
+    pub fn arrange(&mut self, area: Rect, state: &State, look: &TranscriptView<'_>) {
         self.area = area;
         if area.is_empty() {
             self.rows.clear();
@@ -220,7 +217,7 @@ impl Transcript {
         self.cache.begin();
         self.shown.catch_up(state, look.verbose, look.show_streams);
         if std::mem::take(&mut self.moved) {
-            self.find_again(state);
+            self.relocate(state);
         }
         let mut pages = pages(&self.shown, &mut self.folds, &mut self.cache, &self.reader, area.width, state, look);
         let rows = usize::from(area.height);
@@ -229,7 +226,7 @@ impl Transcript {
             self.opened = newest;
         }
         let mut window = keys::Window {
-            top: self.held.as_ref().map(|anchor| resolved(&mut pages, anchor)),
+            top: self.anchored.as_ref().map(|anchor| resolve_anchor(&mut pages, anchor)),
             opened: self.opened,
             selected: self.selected.take(),
             navigating: self.navigating,
@@ -246,20 +243,20 @@ impl Transcript {
         let last = self.rows.last().map(|row| row.place);
         self.below = last.map_or(0, |last| pages.below(last));
         self.top = Some(anchor(&mut pages, top));
-        self.held = window.top.and_then(|_| self.top.clone());
+        self.anchored = window.top.and_then(|_| self.top.clone());
     }
 
-    /// Finds the items that are held and selected in a state that began anew.
-    fn find_again(&mut self, state: &State) {
+    /// Finds the anchored and the selected item in a state that was reset.
+    fn relocate(&mut self, state: &State) {
         let first = state.items.dropped();
-        let find = |found: &mut Found| {
+        let find = |found: &mut ItemRef| {
             let place = state.items.iter().position(|item| item.id == found.id);
             place.map(|place| found.number = first + place as u64).is_some()
         };
-        if let Some(Anchor { item: Some(found), .. }) = &mut self.held
+        if let Some(Anchor { item: Some(found), .. }) = &mut self.anchored
             && !find(found)
         {
-            self.held = None;
+            self.anchored = None;
         }
         if self.selected.as_mut().is_some_and(|found| !find(found)) {
             self.selected = None;
@@ -269,43 +266,43 @@ impl Transcript {
 }
 
 fn pages<'a>(
-    shown: &'a Shown,
+    shown: &'a VisibleItems,
     folds: &'a mut Folds,
-    cache: &'a mut Cache,
-    reader: &'a Reader,
+    cache: &'a mut EntryCache,
+    reader: &'a ViewerSettings,
     width: u16,
     state: &'a State,
-    look: &Look<'_>,
+    look: &TranscriptView<'_>,
 ) -> Pages<'a> {
     let tail = if look.show_streams { pages::tail(state, reader, width) } else { Vec::new() };
     Pages { state, reader, shown, folds, cache, width, verbose: look.verbose, today: reader.day(look.now), tail }
 }
 
-fn found(pages: &Pages<'_>, index: usize) -> Option<Found> {
-    pages.item(index).map(|(number, item)| Found { number, id: item.id.clone() })
+fn found(pages: &Pages<'_>, index: usize) -> Option<ItemRef> {
+    pages.item(index).map(|(number, item)| ItemRef { number, id: item.id.clone() })
 }
 
-fn row(pages: &mut Pages<'_>, place: Place) -> Row {
+fn row(pages: &mut Pages<'_>, place: LinePosition) -> TranscriptRow {
     let (header, folds) = pages.lines(place.index).map_or((0, false), |lines| (lines.header, lines.folds));
     let item = found(pages, place.index);
-    Row { item, place, header: header == place.line, inked: header <= place.line, folds }
+    TranscriptRow { item, place, header: header == place.line, inked: header <= place.line, folds }
 }
 
-fn anchor(pages: &mut Pages<'_>, place: Place) -> Anchor {
+fn anchor(pages: &mut Pages<'_>, place: LinePosition) -> Anchor {
     let height = pages.height(place.index);
     Anchor { item: found(pages, place.index), line: place.line, height, width: pages.width }
 }
 
-/// Where a held line is now.
-fn resolved(pages: &mut Pages<'_>, anchor: &Anchor) -> Place {
+/// Current position of an anchored line.
+fn resolve_anchor(pages: &mut Pages<'_>, anchor: &Anchor) -> LinePosition {
     let Some(found) = &anchor.item else {
         let index = pages.shown.len();
         let line = anchor.line.min(pages.height(index).saturating_sub(1));
-        return Place { index, line };
+        return LinePosition { index, line };
     };
     let index = pages.shown.index_of(found.number);
     if pages.shown.at(index) != Some(found.number) {
-        return Place { index, line: 0 };
+        return LinePosition { index, line: 0 };
     }
     let same_width = anchor.width == pages.width;
     let read = pages.cache.ink_before(found.number, anchor.line).filter(|_| !same_width);
@@ -315,6 +312,6 @@ fn resolved(pages: &mut Pages<'_>, anchor: &Anchor) -> Place {
         None if same_width || anchor.height == 0 => anchor.line,
         None => anchor.line * height / anchor.height,
     };
-    // An item that was folded meanwhile begins where it was read.
-    Place { index, line: if line < height { line } else { 0 } }
+    // If the item was collapsed since, the position is its beginning.
+    LinePosition { index, line: if line < height { line } else { 0 } }
 }

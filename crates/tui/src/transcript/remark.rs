@@ -1,4 +1,4 @@
-//! What stands beside the conversation: what wh says itself, what participants do, what they thought.
+//! Draws notices of wh, participants' events, and reasoning.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use serde_json::Value;
 use wh_core::slash::{HELP_TITLE, help_lines};
 use wh_core::space::item::{Level, Progress};
 
-use super::entry::{Drawn, INDENT, Sheet};
+use super::entry::{EntryBody, EntryContext, INDENT};
 use super::text;
 use crate::view::lines::thousands;
 
-/// Narrower than this, a second column stands beneath the first.
-const ROOM_FOR_COLUMNS: usize = 56;
+/// Minimum width for two columns. Below it, the second column is placed under the first.
+const MIN_TWO_COLUMN_WIDTH: usize = 56;
 
-/// How far it is set in then.
-const STACKED: usize = 6;
+/// Indentation of a second column under the first.
+const STACKED_INDENT: usize = 6;
 
-/// Whether a deed is shown to somebody who does not ask for details.
+/// True if an event of this kind is shown even while details are hidden.
 pub(super) fn act_is_shown(kind: &str, streams: bool) -> bool {
     match kind {
         "participant/status" | "participant/request-status" => false,
@@ -27,8 +27,8 @@ pub(super) fn act_is_shown(kind: &str, streams: bool) -> bool {
     }
 }
 
-/// A deed, in one line.
-pub(super) fn act(sheet: &Sheet<'_>, kind: &str, payload: &Value) -> Drawn {
+/// A participant's event in one line.
+pub(super) fn act(sheet: &EntryContext<'_>, kind: &str, payload: &Value) -> EntryBody {
     let word = |key: &str| payload.get(key).and_then(Value::as_str).filter(|word| !word.is_empty());
     let from = sheet.reader.name(&sheet.item.from);
     let mut said = match (kind, payload.pointer("/participant/id").and_then(Value::as_str)) {
@@ -46,11 +46,11 @@ pub(super) fn act(sheet: &Sheet<'_>, kind: &str, payload: &Value) -> Drawn {
         said.push_str(&format!(" · {}", span(Duration::from_secs(seconds))));
     }
     let line = Line::from(Span::styled(text::visible(&said).into_owned(), sheet.theme().dim));
-    Drawn { lines: vec![text::clip(line, sheet.width())], folds: false }
+    EntryBody { lines: vec![text::clip(line, sheet.width())], folds: false }
 }
 
-/// A thought: that there was one, how long it took and what it cost; and what was thought, if that is wanted.
-pub(super) fn thought(sheet: &Sheet<'_>, thought: &str, action: Option<&str>, tokens: Option<u64>) -> Drawn {
+/// Reasoning: its duration and tokens, and its text if expanded.
+pub(super) fn thought(sheet: &EntryContext<'_>, thought: &str, action: Option<&str>, tokens: Option<u64>) -> EntryBody {
     let theme = sheet.theme();
     let style = theme.dim.add_modifier(theme.quote.add_modifier);
     let name = sheet.reader.name(&sheet.item.from);
@@ -72,11 +72,11 @@ pub(super) fn thought(sheet: &Sheet<'_>, thought: &str, action: Option<&str>, to
             parts.filter(|part| !part.is_empty()).flat_map(|part| text::wrap(part, sheet.inner(), sheet.inner()));
         lines.extend(rows.map(|row| Line::from(vec![Span::raw(INDENT), Span::styled(row, style)])));
     }
-    Drawn { lines, folds: !thought.trim().is_empty() }
+    EntryBody { lines, folds: !thought.trim().is_empty() }
 }
 
-/// Something that wh says itself. Several lines keep their layout, as far as the width allows.
-pub(super) fn notice(sheet: &Sheet<'_>, level: Level, topic: &str, said: &[String]) -> Drawn {
+/// Notice of wh. Multiple lines keep their layout as far as the width allows.
+pub(super) fn notice(sheet: &EntryContext<'_>, level: Level, topic: &str, said: &[String]) -> EntryBody {
     let theme = sheet.theme();
     let style = match level {
         Level::Info if said.len() > 1 => theme.text,
@@ -103,18 +103,18 @@ pub(super) fn notice(sheet: &Sheet<'_>, level: Level, topic: &str, said: &[Strin
     if lines.is_empty() {
         lines.push(Line::from(Span::styled("◇", theme.dim)));
     }
-    Drawn { lines, folds: false }
+    EntryBody { lines, folds: false }
 }
 
-/// Lines broken into rows. Where there are two columns and not everything fits, the second one is broken within itself.
+/// Wraps lines into rows. If not everything fits, the second of two columns is wrapped within its column.
 fn laid_out(said: &[&str], width: usize, help: bool) -> Vec<String> {
-    // A usage in the help may be longer than its column, so that even what fits is not aligned.
+    // In the help, a usage may be longer than its column. Even lines that fit must then be aligned.
     if !help && said.iter().all(|line| text::width(&text::visible(line)) <= width) {
         return said.iter().map(|line| text::visible(line).into_owned()).collect();
     }
     let split: Vec<Option<(&str, &str)>> = said.iter().map(|line| columns(line, help)).collect();
     let widest = split.iter().flatten().map(|(left, _)| text::width(left)).max().unwrap_or_default();
-    let column = if width < ROOM_FOR_COLUMNS { STACKED } else { widest.min(width / 2) + 2 };
+    let column = if width < MIN_TWO_COLUMN_WIDTH { STACKED_INDENT } else { widest.min(width / 2) + 2 };
     let mut rows = Vec::new();
     for (line, split) in said.iter().zip(split) {
         let indent = line.len() - line.trim_start().len();
@@ -141,7 +141,8 @@ fn laid_out(said: &[&str], width: usize, help: bool) -> Vec<String> {
     rows
 }
 
-/// The two columns of a line, if it has two. A usage in the help may fill its column, and then one space parts them.
+/// Splits a line into two columns, if it has two. In the help, a single space may separate them if the usage fills its
+/// column.
 fn columns(line: &str, help: bool) -> Option<(&str, &str)> {
     let indent = line.len() - line.trim_start().len();
     let body = &line[indent..];
@@ -156,7 +157,7 @@ fn columns(line: &str, help: bool) -> Option<(&str, &str)> {
     (!right.is_empty()).then(|| (&line[..end], right))
 }
 
-/// A span of time for people: `3s`, `2m 05s`, `1h 02m`.
+/// Formats a duration: `3s`, `2m 05s`, `1h 02m`.
 fn span(time: Duration) -> String {
     let seconds = time.as_secs();
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
@@ -186,13 +187,13 @@ mod tests {
     }
 
     #[test]
-    fn a_second_column_without_room_stands_beneath() {
+    fn a_second_column_without_room_is_placed_below() {
         let rows = laid_out(&["  one    the first of the things", "  three  the last"], 24, false);
         assert_eq!(rows, ["  one", "      the first of the", "      things", "  three", "      the last"]);
     }
 
     #[test]
-    fn what_fits_is_left_alone() {
+    fn lines_that_fit_are_unchanged() {
         assert_eq!(laid_out(&["a   b", "", "ccc  d"], 10, false), ["a   b", "", "ccc  d"]);
     }
 }

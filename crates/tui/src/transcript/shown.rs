@@ -1,4 +1,4 @@
-//! Which items are shown, in order. A conversation has many that are not, and a frame must not step over them all.
+//! Index of the visible items in order, so that a frame need not step over the hidden ones.
 
 use std::collections::VecDeque;
 
@@ -6,34 +6,34 @@ use wh_core::space::state::State;
 
 use super::entry;
 
-/// The numbers of the items that are shown. An item's number is its place if none had ever been dropped.
+/// Numbers of the visible items. An item's number is its index if no item had ever been dropped.
 #[derive(Debug, Default)]
-pub(super) struct Shown {
+pub(super) struct VisibleItems {
     numbers: VecDeque<u64>,
-    /// The first number that has not been looked at.
+    /// First number that has not been examined.
     next: u64,
-    /// The first number that may be shown.
+    /// Lowest number that may be visible.
     floor: u64,
     verbose: bool,
     streams: bool,
 }
 
-impl Shown {
-    /// Takes in what is new, after a change of what is to be shown everything.
+impl VisibleItems {
+    /// Updates the index: with new items, or with all items if the filter has changed.
     pub(super) fn catch_up(&mut self, state: &State, verbose: bool, streams: bool) {
         if (verbose, streams) != (self.verbose, self.streams) {
             (self.verbose, self.streams) = (verbose, streams);
-            self.forget();
+            self.reset();
         }
-        self.take_in(state);
+        self.add_new(state);
     }
 
-    /// Takes in what is new.
-    pub(super) fn take_in(&mut self, state: &State) {
+    /// Adds new items.
+    pub(super) fn add_new(&mut self, state: &State) {
         let first = state.items.dropped();
         let end = first + state.items.len() as u64;
         if end < self.next {
-            self.forget();
+            self.reset();
         }
         while self.numbers.front().is_some_and(|number| *number < first) {
             self.numbers.pop_front();
@@ -47,33 +47,33 @@ impl Shown {
         self.next = end;
     }
 
-    /// Looks at every item again the next time.
-    pub(super) fn forget(&mut self) {
+    /// Clears the index, so that all items are examined again.
+    pub(super) fn reset(&mut self) {
         self.numbers.clear();
         self.next = 0;
     }
 
-    /// Hides every item so far.
+    /// Hides all items so far.
     pub(super) fn hide_all(&mut self, state: &State) {
         self.show_from(state.items.dropped() + state.items.len() as u64);
     }
 
-    /// Hides every item before this number.
+    /// Hides all items before this number.
     pub(super) fn show_from(&mut self, number: u64) {
         self.floor = number;
-        self.forget();
+        self.reset();
     }
 
     pub(super) fn len(&self) -> usize {
         self.numbers.len()
     }
 
-    /// The number of the one at this index.
+    /// Number of the item at this index.
     pub(super) fn at(&self, index: usize) -> Option<u64> {
         self.numbers.get(index).copied()
     }
 
-    /// The index of this number, or of the next one that is shown.
+    /// Index of this number, or of the next visible one.
     pub(super) fn index_of(&self, number: u64) -> usize {
         self.numbers.partition_point(|known| *known < number)
     }

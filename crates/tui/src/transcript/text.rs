@@ -1,4 +1,4 @@
-//! Text made fit for cells: nothing in it can act on the terminal, and every row has a known width.
+//! Text for cells: without control characters, and with a known width.
 
 use std::borrow::Cow;
 
@@ -6,15 +6,15 @@ use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// Columns between two stops of the tabulator.
+/// Columns between two tab stops.
 const TAB: usize = 4;
 
-/// The columns that `text` takes.
+/// Width of `text` in columns.
 pub(super) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// One line with every character that would act on the terminal made visible, and tabulators made spaces.
+/// Makes the control characters of a line visible and expands its tabs.
 pub(super) fn visible(line: &str) -> Cow<'_, str> {
     if !line.contains(['\t', '\r', '\n']) {
         return wh_screen::visible::visible(line);
@@ -31,7 +31,7 @@ pub(super) fn visible(line: &str) -> Cow<'_, str> {
     Cow::Owned(seen)
 }
 
-/// What a program wrote, without the sequences that set colours: they are meant for a terminal of its own.
+/// Removes colour sequences from the output of a program.
 pub(super) fn without_colours(text: &str) -> Cow<'_, str> {
     const START: &str = "\u{1b}[";
     if !text.contains(START) {
@@ -52,8 +52,8 @@ pub(super) fn without_colours(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// Breaks one line into rows, at spaces and beside wide characters where possible: the first row takes `first` columns,
-/// the others `rest`. Spaces at its beginning stay. There is always a row.
+/// Wraps a line into rows, at spaces and next to wide characters if possible. The first row has `first` columns and the
+/// others `rest`. Leading spaces are kept. There is always at least one row.
 pub(super) fn wrap(line: &str, first: usize, rest: usize) -> Vec<String> {
     let line = visible(line);
     if width(&line) <= first {
@@ -80,7 +80,7 @@ pub(super) fn wrap(line: &str, first: usize, rest: usize) -> Vec<String> {
     rows
 }
 
-/// How far a row reaches, at least by one grapheme, and where it had better end if a word goes on.
+/// End of a row (at least one grapheme), and the last break opportunity before it if a word continues.
 fn reach(graphemes: &[(&str, usize)], start: usize, limit: usize) -> (usize, Option<usize>) {
     let (mut used, mut end, mut chance, mut inked) = (0, start, None, false);
     while let Some((grapheme, columns)) = graphemes.get(end) {
@@ -101,7 +101,7 @@ fn reach(graphemes: &[(&str, usize)], start: usize, limit: usize) -> (usize, Opt
     (end, chance)
 }
 
-/// `text` in at most `limit` columns, with `…` where something is left out.
+/// Truncates text to `limit` columns, with an ellipsis.
 pub(super) fn clip_text(text: &str, limit: usize) -> String {
     let text = visible(text);
     if width(&text) <= limit {
@@ -123,7 +123,7 @@ pub(super) fn clip_text(text: &str, limit: usize) -> String {
     clipped
 }
 
-/// A line in at most `limit` columns, with `…` where something is left out.
+/// Truncates a line to `limit` columns, with an ellipsis.
 pub(super) fn clip(line: Line<'static>, limit: usize) -> Line<'static> {
     if line.width() <= limit {
         return line;
@@ -132,7 +132,7 @@ pub(super) fn clip(line: Line<'static>, limit: usize) -> Line<'static> {
     let mut spans = Vec::new();
     for span in line.spans {
         let columns = span.width();
-        // The last column is kept for the sign that something is missing.
+        // The last column is reserved for the ellipsis.
         if columns >= left {
             spans.push(Span::styled(clip_text(&format!("{}…", span.content), left), span.style));
             break;
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_of_programs_go_and_nothing_else() {
+    fn colours_of_programs_are_removed_and_nothing_else() {
         assert_eq!(without_colours("\u{1b}[1;31mred\u{1b}[0m \u{1b}[2J"), "red \u{1b}[2J");
     }
 
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clipped_line_says_so() {
+    fn a_clipped_line_ends_with_an_ellipsis() {
         assert_eq!(clip_text("hello world", 6), "hello…");
         assert_eq!(clip_text("日本語", 4), "日…");
         let line = Line::from(vec![Span::raw("one "), Span::raw("two three")]);

@@ -1,4 +1,4 @@
-//! The composer between its rules: whom it speaks to above, hints of the panes below.
+//! Draws the composer between its rules. The rule above shows the addressed agents, the rule below hints of the panes.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -7,20 +7,20 @@ use ratatui::widgets::Widget;
 use wh_core::space::state::State;
 
 use super::lines::{fit, joined, padded, rule};
-use super::moment::Moment;
+use super::moment::FrameClock;
 use crate::app::App;
 use crate::composer::{CompletionView, ComposerView};
 use crate::panes::{PANES, covered};
 
 const PLACEHOLDER: &str = "Type a message, / for commands, ? for keys";
 
-/// Draws the composer into its rows: the rule above, the text, the rule below. Where its caret stands.
+/// Draws the composer and the rules above and below it. Returns the position of the caret.
 pub(super) fn draw(
     app: &App,
     state: &State,
     buffer: &mut Buffer,
     [above, area, below]: [Rect; 3],
-    moment: &Moment,
+    moment: &FrameClock,
 ) -> Option<Position> {
     let theme = app.theme();
     let focused = !PANES.iter().any(|pane| pane.is_focused(app, state));
@@ -41,7 +41,7 @@ pub(super) fn draw(
     cursor
 }
 
-/// How much of the conversation is out of sight below.
+/// Hint with the number of lines hidden below the window.
 fn below_the_window(app: &App) -> Line<'static> {
     let lines = app.transcript.below();
     if app.transcript.following() || lines == 0 {
@@ -51,7 +51,7 @@ fn below_the_window(app: &App) -> Line<'static> {
     Line::styled(format!(" ↓ {lines} {more} below · Ctrl+End "), app.theme().accent)
 }
 
-/// Whom chat goes to, if that was chosen or is not obvious.
+/// The agents that chat goes to, unless it goes to everyone.
 fn targets(app: &App, state: &State) -> Line<'static> {
     let theme = app.theme();
     let Some(targets) = state.targets.effective() else { return Line::default() };

@@ -1,4 +1,4 @@
-//! Lines as they are put on the screen: never wider than their place, and safe to draw.
+//! Helpers to draw lines: clipped to their area, and without control characters.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use wh_screen::visible::visible;
 
-/// Text from elsewhere in one line: controls are seen, blanks and line breaks are one blank each.
+/// Makes external text a single line: control characters become visible, and whitespace collapses.
 pub(crate) fn one_line(text: &str) -> String {
     let text = visible(text);
     let mut line = String::with_capacity(text.len().min(512));
@@ -18,7 +18,7 @@ pub(crate) fn one_line(text: &str) -> String {
             line.push(' ');
         }
         line.push_str(word);
-        // More than this is on no screen.
+        // No screen is wider than this.
         if line.len() > 4096 {
             break;
         }
@@ -26,7 +26,7 @@ pub(crate) fn one_line(text: &str) -> String {
     line
 }
 
-/// The text, cut with an ellipsis where it is wider.
+/// Truncates text at its end, with an ellipsis.
 pub(crate) fn fit(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -46,7 +46,7 @@ pub(crate) fn fit(text: &str, width: usize) -> String {
     fitting
 }
 
-/// The end of a text, with an ellipsis before it where it is wider: of a path that says most.
+/// Truncates text at its beginning, with an ellipsis. Suits paths, whose end matters most.
 pub(crate) fn fit_end(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -63,7 +63,7 @@ pub(crate) fn fit_end(text: &str, width: usize) -> String {
     if width == 0 { String::new() } else { format!("…{}", &text[start..]) }
 }
 
-/// Puts a line at the top of a place; what does not fit is cut.
+/// Draws a line in the first row of an area, clipped to it.
 pub(crate) fn put(buffer: &mut Buffer, area: Rect, line: &Line<'_>) {
     if area.is_empty() {
         return;
@@ -76,14 +76,14 @@ pub(crate) fn put(buffer: &mut Buffer, area: Rect, line: &Line<'_>) {
     }
 }
 
-/// Puts lines below one another.
+/// Draws lines below one another.
 pub(crate) fn put_all(buffer: &mut Buffer, area: Rect, lines: &[Line<'_>]) {
     for (row, line) in (0..area.height).zip(lines) {
         put(buffer, Rect { y: area.y + row, height: 1, ..area }, line);
     }
 }
 
-/// Puts lines below one another. If they do not fit, the last row says how many are missing.
+/// Draws lines below one another. If they do not fit, the last row gives the number of missing lines.
 pub(crate) fn put_cut(buffer: &mut Buffer, area: Rect, lines: &[Line<'_>], style: Style) {
     let rows = usize::from(area.height);
     if rows == 0 || lines.len() <= rows {
@@ -95,7 +95,7 @@ pub(crate) fn put_cut(buffer: &mut Buffer, area: Rect, lines: &[Line<'_>], style
     put(buffer, last, &Line::styled(format!("… {missing} more"), style));
 }
 
-/// A line across, with something on it at the left and at the right where there is room.
+/// Draws a horizontal rule, with text at the left and right if there is room.
 pub(crate) fn rule(buffer: &mut Buffer, area: Rect, style: Style, left: &Line<'_>, right: &Line<'_>) {
     if area.is_empty() {
         return;
@@ -113,7 +113,7 @@ pub(crate) fn rule(buffer: &mut Buffer, area: Rect, style: Style, left: &Line<'_
     }
 }
 
-/// Parts of a line, with a blank around each.
+/// Adds a space before and after the spans.
 pub(crate) fn padded(spans: Vec<Span<'static>>) -> Line<'static> {
     if spans.is_empty() {
         return Line::default();
@@ -124,7 +124,7 @@ pub(crate) fn padded(spans: Vec<Span<'static>>) -> Line<'static> {
     Line::from(all)
 }
 
-/// Puts a separator between parts.
+/// Joins spans with a separator.
 pub(crate) fn joined(parts: Vec<Span<'static>>, separator: &'static str, style: Style) -> Vec<Span<'static>> {
     let mut all = Vec::with_capacity(parts.len() * 2);
     for part in parts {
@@ -136,7 +136,7 @@ pub(crate) fn joined(parts: Vec<Span<'static>>, separator: &'static str, style: 
     all
 }
 
-/// A number with its thousands apart: `12,345`.
+/// Formats a number with thousands separators: `12,345`.
 pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut apart = String::with_capacity(digits.len() * 4 / 3);
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_wide_is_cut_and_says_so() {
+    fn text_that_is_too_wide_is_truncated_with_an_ellipsis() {
         assert_eq!(fit("hello", 5), "hello");
         assert_eq!(fit("hello", 4), "hel…");
         assert_eq!(fit("日本語", 4), "日…");

@@ -1,5 +1,6 @@
-//! The screen: where everything stands, and drawing it. From the top: the conversation with the tool sidebar and the
-//! signal board at its right (or below it, where the screen is narrow), who reasons or what is asked, the composer between two rules, the status.
+//! Layout and drawing of the screen. From the top: the conversation with the tool sidebar and the signal board at its
+//! right (or below it on a narrow screen), the reasoning bar or the open question, the composer between two rules, and
+//! the status bar.
 
 mod input;
 pub(crate) mod lines;
@@ -19,28 +20,28 @@ use wh_client::UiFacts;
 use wh_core::space::state::State;
 use wh_core::terminal::Size;
 
-use crate::app::{App, DOCKED_FROM, Spot};
-use crate::panes::{self, Compact, Layer, Layout, PANES, Pane};
-use crate::transcript::Look;
-pub(crate) use moment::Moment;
+use crate::app::{App, ClickTarget, MIN_DOCKED_WIDTH};
+use crate::panes::{self, CompactContent, Layer, PANES, Pane, ScreenLayout};
+use crate::transcript::TranscriptView;
+pub(crate) use moment::FrameClock;
 pub(crate) use too_small::fits;
 
-/// What a frame says beside its cells.
+/// Results of drawing a frame, in addition to its cells.
 #[derive(Debug)]
-pub(crate) struct Drawn {
-    /// Where the terminal's cursor belongs.
+pub(crate) struct RenderedFrame {
+    /// Position of the terminal's cursor.
     pub(crate) cursor: Option<Position>,
-    /// When another frame is worth drawing though nothing has happened.
+    /// Time after which the frame changes by itself.
     pub(crate) wake: Option<Duration>,
-    /// How the space is shown, for those who ask.
+    /// State of the UI that other programs can query.
     pub(crate) facts: UiFacts,
 }
 
-/// Draws everything.
-pub(crate) fn draw(app: &mut App, state: &State, buffer: &mut Buffer, now: SystemTime) -> Drawn {
-    let moment = Moment::new(now);
+/// Draws a complete frame.
+pub(crate) fn draw(app: &mut App, state: &State, buffer: &mut Buffer, now: SystemTime) -> RenderedFrame {
+    let moment = FrameClock::new(now);
     let area = buffer.area;
-    app.spots.clear();
+    app.click_targets.clear();
     app.too_small = !fits(Size { columns: area.width, rows: area.height });
     PANES.iter().for_each(|pane| pane.frame(app, state, area, &moment));
     let cursor = if app.too_small {
@@ -56,17 +57,17 @@ pub(crate) fn draw(app: &mut App, state: &State, buffer: &mut Buffer, now: Syste
         ..UiFacts::default()
     };
     PANES.iter().for_each(|pane| pane.report(app, &mut facts));
-    Drawn { cursor, wake: moment.wake(), facts }
+    RenderedFrame { cursor, wake: moment.wake(), facts }
 }
 
-/// Takes so many rows from the bottom of a place.
+/// Takes up to this many rows from the bottom of an area.
 pub(crate) fn take_bottom(rest: &mut Rect, height: u16) -> Rect {
     let height = height.min(rest.height);
     rest.height -= height;
     Rect { y: rest.bottom(), height, ..*rest }
 }
 
-fn draw_all(app: &mut App, state: &State, buffer: &mut Buffer, moment: &Moment) -> Option<Position> {
+fn draw_all(app: &mut App, state: &State, buffer: &mut Buffer, moment: &FrameClock) -> Option<Position> {
     let screen = buffer.area;
     let mut rest = screen;
     let status = take_bottom(&mut rest, 1);
@@ -77,7 +78,7 @@ fn draw_all(app: &mut App, state: &State, buffer: &mut Buffer, moment: &Moment) 
     let composer = take_bottom(&mut rest, height);
     let above = take_bottom(&mut rest, 1);
 
-    // What is asked may take all but a glimpse of the conversation, for it must be answered.
+    // An open question must be answered, so it may take all but a few rows of the conversation.
     let glimpse = if screen.height >= 20 { 4 } else { 2 };
     let mut bars: Vec<(&dyn Pane, Rect)> = Vec::new();
     for pane in PANES.iter().filter(|pane| pane.layer() == Layer::Above) {
@@ -85,10 +86,16 @@ fn draw_all(app: &mut App, state: &State, buffer: &mut Buffer, moment: &Moment) 
         bars.push((*pane, take_bottom(&mut rest, rows)));
     }
     rest = draw_beside(app, state, buffer, rest, moment);
-    app.spots.push((rest, Spot::Transcript));
+    app.click_targets.push((rest, ClickTarget::Transcript));
     let theme = *app.theme();
     let me = app.me().clone();
-    let look = Look { theme: &theme, verbose: app.verbose, show_streams: app.show_streams, now: moment.now(), me: &me };
+    let look = TranscriptView {
+        theme: &theme,
+        verbose: app.verbose,
+        show_streams: app.show_streams,
+        now: moment.now(),
+        me: &me,
+    };
     app.transcript.render(rest, buffer, state, &look);
     welcome::draw(app, state, buffer, rest);
 
@@ -102,17 +109,17 @@ fn draw_all(app: &mut App, state: &State, buffer: &mut Buffer, moment: &Moment) 
     let writing = input::draw(app, state, buffer, [above, composer, below], moment);
     status::draw(app, state, buffer, status, moment);
     let mut cursor = if asked { answering } else { writing };
-    let layout = Layout { screen, above, below, status };
+    let layout = ScreenLayout { screen, above, below, status };
     for pane in panes::open(Layer::Over, app, state).into_iter().rev() {
         cursor = pane.draw(app, state, buffer, pane.bounds(&layout), moment);
     }
     cursor
 }
 
-/// Draws the panes beside the conversation, or below it on a narrow screen, and returns what they leave of its area.
-fn draw_beside(app: &mut App, state: &State, buffer: &mut Buffer, mut rest: Rect, moment: &Moment) -> Rect {
+/// Draws the panes beside the conversation, or below it on a narrow screen. Returns the rest of the area.
+fn draw_beside(app: &mut App, state: &State, buffer: &mut Buffer, mut rest: Rect, moment: &FrameClock) -> Rect {
     let open = panes::open(Layer::Beside, app, state);
-    if buffer.area.width < DOCKED_FROM {
+    if buffer.area.width < MIN_DOCKED_WIDTH {
         for pane in open {
             rest = stack(app, buffer, rest, |size| pane.compact(app, state, size, moment));
         }
@@ -132,7 +139,7 @@ fn draw_beside(app: &mut App, state: &State, buffer: &mut Buffer, mut rest: Rect
             pane.draw(app, state, buffer, inside, moment);
             break;
         }
-        // Each gets what it wants, or its half.
+        // Each pane gets the height that it wants, or half of the area.
         let wanted: usize =
             after.iter().map(|pane| pane.lines(app, state, (width, usize::MAX), moment).len() + 1).sum();
         let most = inside.height - u16::try_from(wanted).unwrap_or(u16::MAX).min(inside.height / 2);
@@ -145,18 +152,23 @@ fn draw_beside(app: &mut App, state: &State, buffer: &mut Buffer, mut rest: Rect
             inside = Rect { y: inside.y + 1, height: inside.height - 1, ..inside };
         }
     }
-    // The divider, and a column free before it.
+    // The divider and a free column before it.
     rest.width -= columns + 2;
     rest
 }
 
-/// Puts something into a frame below the conversation, on at most a third of the screen; returns what that leaves.
-fn stack(app: &App, buffer: &mut Buffer, mut rest: Rect, content: impl FnOnce((usize, usize)) -> Compact) -> Rect {
+/// Draws a framed pane below the conversation, on at most a third of the screen. Returns the rest of the area.
+fn stack(
+    app: &App,
+    buffer: &mut Buffer,
+    mut rest: Rect,
+    content: impl FnOnce((usize, usize)) -> CompactContent,
+) -> Rect {
     let most = (buffer.area.height / 3).min(rest.height.saturating_sub(2));
     if most < 3 {
         return rest;
     }
-    let Compact { title, lines: content, cut } =
+    let CompactContent { title, lines: content, cut } =
         content((usize::from(rest.width.saturating_sub(4)), usize::from(most - 2)));
     let wanted = u16::try_from(content.len() + 2).unwrap_or(u16::MAX);
     let place = take_bottom(&mut rest, wanted.min(most));
@@ -173,7 +185,7 @@ fn stack(app: &App, buffer: &mut Buffer, mut rest: Rect, content: impl FnOnce((u
     rest
 }
 
-/// A frame with rounded corners; what is within, with a column free at each side.
+/// Draws a rounded frame and returns the area inside, with a free column at each side.
 pub(crate) fn frame(buffer: &mut Buffer, area: Rect, style: ratatui::style::Style) -> Rect {
     use ratatui::widgets::{Block, BorderType, Padding, Widget};
     let block = Block::bordered().border_type(BorderType::Rounded).border_style(style).padding(Padding::horizontal(1));

@@ -1,22 +1,22 @@
-//! The moment that a frame shows. Whoever draws something that will look different by itself says when, so that the next
-//! frame comes then and none before.
+//! Clock of a frame. Content that changes with time registers when it will change, so that the next frame is drawn
+//! exactly then.
 
 use std::cell::Cell;
 use std::time::{Duration, SystemTime};
 
-/// How long each of the spinner's pictures stays.
-const SPIN: Duration = Duration::from_millis(120);
+/// Time between two steps of the spinner.
+const SPINNER_INTERVAL: Duration = Duration::from_millis(120);
 
-const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const SPINNER_FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/// A moment, and when the next is worth drawing.
+/// Time of a frame, and the time until the next one is needed.
 #[derive(Debug)]
-pub(crate) struct Moment {
+pub(crate) struct FrameClock {
     now: SystemTime,
     wake: Cell<Option<Duration>>,
 }
 
-impl Moment {
+impl FrameClock {
     pub(crate) fn new(now: SystemTime) -> Self {
         Self { now, wake: Cell::new(None) }
     }
@@ -25,7 +25,7 @@ impl Moment {
         self.now
     }
 
-    /// When another frame is worth drawing though nothing has happened.
+    /// Time after which the frame changes by itself; `None` if it does not.
     pub(crate) fn wake(&self) -> Option<Duration> {
         self.wake.get()
     }
@@ -36,19 +36,19 @@ impl Moment {
 
     pub(crate) fn spinner(&self) -> &'static str {
         let millis = self.now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_millis();
-        let into = (millis % SPIN.as_millis()) as u64;
-        self.wake_in(SPIN - Duration::from_millis(into));
-        SPINNER[(millis / SPIN.as_millis()) as usize % SPINNER.len()]
+        let into = (millis % SPINNER_INTERVAL.as_millis()) as u64;
+        self.wake_in(SPINNER_INTERVAL - Duration::from_millis(into));
+        SPINNER_FRAMES[(millis / SPINNER_INTERVAL.as_millis()) as usize % SPINNER_FRAMES.len()]
     }
 
-    /// How long ago, to the second: `3s`, `1m 05s`, `2h 03m`.
+    /// Elapsed time in seconds: `3s`, `1m 05s`, `2h 03m`.
     pub(crate) fn elapsed(&self, since: SystemTime) -> String {
         let elapsed = self.since(since);
         self.wake_at_next(elapsed, 1);
         precise(elapsed.as_secs())
     }
 
-    /// How long ago, roughly: `3s`, `5m`, `2h`.
+    /// Elapsed time in its largest unit: `3s`, `5m`, `2h`.
     pub(crate) fn ago(&self, since: SystemTime) -> String {
         let elapsed = self.since(since);
         let (unit, name) = match elapsed.as_secs() {
@@ -60,7 +60,7 @@ impl Moment {
         format!("{}{name}", elapsed.as_secs() / unit)
     }
 
-    /// How long until then, to the second.
+    /// Remaining time in seconds.
     pub(crate) fn left(&self, until: SystemTime) -> String {
         let left = until.duration_since(self.now).unwrap_or_default();
         if !left.is_zero() {
@@ -70,7 +70,7 @@ impl Moment {
         precise(left.as_secs() + u64::from(left.subsec_nanos() > 0))
     }
 
-    /// Whether something has lasted so long; if not, it will be looked at again then.
+    /// True if this much time has passed since `since`. Otherwise a frame is scheduled for when it will have passed.
     pub(crate) fn lasts(&self, since: SystemTime, time: Duration) -> bool {
         match time.checked_sub(self.since(since)).filter(|left| !left.is_zero()) {
             Some(left) => {
@@ -91,7 +91,7 @@ impl Moment {
     }
 }
 
-/// To the second: `3s`, `1m 05s`, `2h 03m`.
+/// Formats a duration: `3s`, `1m 05s`, `2h 03m`.
 pub(crate) fn precise(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds}s"),
@@ -109,8 +109,8 @@ mod tests {
     }
 
     #[test]
-    fn the_next_frame_comes_when_something_will_look_different() {
-        let moment = Moment::new(at(3_250));
+    fn the_next_frame_is_scheduled_for_the_next_change() {
+        let moment = FrameClock::new(at(3_250));
         assert_eq!(moment.wake(), None);
         assert_eq!(moment.elapsed(at(0)), "3s");
         assert_eq!(moment.wake(), Some(Duration::from_millis(750)));
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn times_are_short() {
-        let moment = Moment::new(at(7_500_000));
+        let moment = FrameClock::new(at(7_500_000));
         assert_eq!(moment.elapsed(at(7_435_000)), "1m 05s");
         assert_eq!(moment.elapsed(at(0)), "2h 05m");
         assert_eq!(moment.ago(at(7_300_000)), "3m");
@@ -129,8 +129,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_old_is_not_looked_at_often() {
-        let moment = Moment::new(at(7_500_000));
+    fn old_times_are_redrawn_rarely() {
+        let moment = FrameClock::new(at(7_500_000));
         moment.ago(at(0));
         assert_eq!(moment.wake(), Some(Duration::from_secs(3600 - 300)));
     }

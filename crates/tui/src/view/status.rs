@@ -1,4 +1,5 @@
-//! The status bar: who works, what waits, what it costs. What matters least goes first where there is no room.
+//! The status bar: activity, questions, model and costs. The least important parts are left out if there is not enough
+//! room.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -6,26 +7,26 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 use wh_core::space::ParticipantId;
-use wh_core::space::event::{Activity, Role};
+use wh_core::space::event::{Activity, ParticipantRole};
 use wh_core::space::item::Level;
 use wh_core::space::state::{Participant, State};
 
 use super::lines::{fit, one_line, put, thousands};
-use super::moment::Moment;
-use crate::app::{App, foremost};
+use super::moment::FrameClock;
+use crate::app::{App, primary_agent};
 use crate::theme::Theme;
 
-const HINTS: &str = "? keys · Ctrl+C leave";
+const HINTS: &str = "? keys · Ctrl+C quit";
 const SEPARATOR: &str = " · ";
 
-/// A part of the bar. The higher its rank, the longer it stays.
-struct Part {
+/// A part of the bar. Parts with a higher rank are left out later.
+struct StatusPart {
     text: String,
     style: Style,
     rank: u8,
 }
 
-pub(super) fn draw(app: &App, state: &State, buffer: &mut Buffer, area: Rect, moment: &Moment) {
+pub(super) fn draw(app: &App, state: &State, buffer: &mut Buffer, area: Rect, moment: &FrameClock) {
     let theme = app.theme();
     let inside = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     if let Some(notice) = app.notice(moment.now()) {
@@ -52,25 +53,25 @@ pub(super) fn draw(app: &App, state: &State, buffer: &mut Buffer, area: Rect, mo
     put(buffer, right, &Line::styled(HINTS, theme.dim));
 }
 
-/// Leaves out what matters least until the rest fits.
-fn fitting(mut parts: Vec<Part>, room: usize) -> Vec<Part> {
+/// Leaves out the least important parts until the rest fits.
+fn fitting(mut parts: Vec<StatusPart>, room: usize) -> Vec<StatusPart> {
     loop {
         let between = SEPARATOR.width() * parts.len().saturating_sub(1);
         let width: usize = parts.iter().map(|part| part.text.width()).sum::<usize>() + between;
         if width <= room || parts.len() <= 1 {
             return parts;
         }
-        // Of equal ones the last goes.
+        // Of parts with equal rank, the last one is left out.
         let least = parts.iter().enumerate().rev().min_by_key(|(_, part)| part.rank).map(|(index, _)| index);
         let Some(least) = least else { return parts };
         parts.remove(least);
     }
 }
 
-fn parts(app: &App, state: &State, moment: &Moment) -> Vec<Part> {
+fn parts(app: &App, state: &State, moment: &FrameClock) -> Vec<StatusPart> {
     let theme = app.theme();
-    let mut parts: Vec<Part> = Vec::new();
-    let mut add = |rank: u8, style: Style, text: String| parts.push(Part { text, style, rank });
+    let mut parts: Vec<StatusPart> = Vec::new();
+    let mut add = |rank: u8, style: Style, text: String| parts.push(StatusPart { text, style, rank });
     add(5, theme.success, format!("◆ {}", one_line(&state.name)));
     if let [first, ..] = app.choices.inviting() {
         add(10, theme.accent, format!("{} starting {first}", moment.spinner()));
@@ -84,13 +85,14 @@ fn parts(app: &App, state: &State, moment: &Moment) -> Vec<Part> {
     if questions > 0 {
         add(8, theme.warning, counted(questions, "question", "questions"));
     }
-    // The chips of a closed board say these.
+    // While the board is closed, its chips show these.
     let open = app.signals.is_open();
     if let Some((id, pause)) = state.pause().filter(|_| open) {
         let left = pause.until.map(|until| format!(" {}", moment.left(until))).unwrap_or_default();
         add(7, theme.warning, format!("{id} paused{left}"));
     }
-    add(4, theme.dim, format!("{} {}", thousands(state.envelopes), if state.envelopes == 1 { "msg" } else { "msgs" }));
+    let unit = if state.envelopes == 1 { "event" } else { "events" };
+    add(4, theme.dim, format!("{} {unit}", thousands(state.envelopes)));
     if open && !state.acknowledgements.is_empty() {
         add(5, theme.accent, format!("{} awaiting", state.acknowledgements.len()));
     }
@@ -101,18 +103,18 @@ fn parts(app: &App, state: &State, moment: &Moment) -> Vec<Part> {
         add(1, theme.dim, "verbose".to_owned());
     }
     of_agent(app, state, theme, &mut add);
-    if let Some(port) = app.options().door {
-        add(2, theme.dim, format!("door :{port}"));
+    if let Some(port) = app.options().control_port {
+        add(2, theme.dim, format!("HTTP :{port}"));
     }
     parts
 }
 
-/// What the agent runs as, and what that costs.
+/// Adds the agent with its model, context usage and costs.
 fn of_agent(app: &App, state: &State, theme: &Theme, add: &mut impl FnMut(u8, Style, String)) {
-    let Some((first, agent)) = foremost(state) else {
+    let Some((first, agent)) = primary_agent(state) else {
         if let Some(targets) = state.targets.effective() {
             let names: Vec<&str> = targets.iter().map(|id| id.as_str()).collect();
-            add(8, theme.warning, format!("{} is not here (F6)", one_line(&names.join(", "))));
+            add(8, theme.warning, format!("{} is not in the space (F6)", one_line(&names.join(", "))));
         } else if let Some(title) = &app.options().agent {
             add(3, theme.dim, one_line(title));
         }
@@ -122,7 +124,7 @@ fn of_agent(app: &App, state: &State, theme: &Theme, add: &mut impl FnMut(u8, St
     let rank = if runs.contains(' ') { 6 } else { 3 };
     add(rank, theme.dim, runs);
     let targets = state.targets.effective();
-    for (id, agent) in state.present().filter(|(id, one)| one.role == Role::Agent && *id != first) {
+    for (id, agent) in state.present().filter(|(id, one)| one.role == ParticipantRole::Agent && *id != first) {
         if targets.is_none_or(|targets| targets.contains(id)) {
             add(3, theme.dim, runs_as(id, agent));
         }
@@ -142,7 +144,7 @@ fn of_agent(app: &App, state: &State, theme: &Theme, add: &mut impl FnMut(u8, St
     }
 }
 
-/// An agent, its model and its mode, as `claude opus (plan)`. What it would do anyway need not be said.
+/// An agent with its model and mode, such as `claude opus (plan)`. Default values are left out.
 fn runs_as(id: &ParticipantId, agent: &Participant) -> String {
     let chosen = |choice: &Option<String>| choice.clone().filter(|choice| choice != "default");
     let mut runs = vec![id.to_string()];
@@ -151,8 +153,8 @@ fn runs_as(id: &ParticipantId, agent: &Participant) -> String {
     one_line(&runs.join(" "))
 }
 
-/// What the agents are doing, while that is not said elsewhere.
-fn activity(state: &State, theme: &Theme, moment: &Moment) -> Option<(String, Style)> {
+/// Activity of the agents, unless the reasoning bar shows it.
+fn activity(state: &State, theme: &Theme, moment: &FrameClock) -> Option<(String, Style)> {
     if state.reasoning().is_some() {
         return None;
     }

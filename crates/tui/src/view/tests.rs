@@ -1,4 +1,4 @@
-//! Whatever is done, whatever is true and however large the screen is, a frame can be drawn.
+//! Tests that frames can be drawn in any state and at any size.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -8,26 +8,28 @@ use proptest::sample::select;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use serde_json::json;
-use wh_client::Change;
+use wh_client::MirrorChange;
 use wh_core::input::{Gesture, Modifiers, Mouse, MouseAction, MouseButton};
-use wh_core::space::command::Command;
-use wh_core::space::event::{Acknowledgement, Activity, Event, Evidence, Pause, Role, Status, StreamFrame};
-use wh_core::space::extent::{Extent, Piece};
+use wh_core::space::command::ConversationCommand;
+use wh_core::space::event::{
+    Acknowledgement, Activity, AgentStatus, Evidence, ParticipantRole, Pause, SpaceEvent, StreamFrame,
+};
+use wh_core::space::extent::{Extent, TextPiece};
 use wh_core::space::item::{Body, Item, Progress, ToolCall, ToolKind, ToolStatus};
 use wh_core::space::question::{Choice, Detail, Meaning, Question, QuestionKind};
 use wh_core::space::state::State;
 
-use crate::app::{Act, App, Look, Looked, Request, Spot};
-use crate::options::Options;
+use crate::app::{App, AppEffect, BackgroundAnswer, BackgroundQuery, ClickTarget, SentCommand};
+use crate::options::TuiOptions;
 use crate::view;
 
 fn start() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000)
 }
 
-fn item(id: &str, body: Body, progress: Progress) -> Event {
+fn item(id: &str, body: Body, progress: Progress) -> SpaceEvent {
     let (from, at) = ("demo".into(), start());
-    Event::Item(Arc::new(Item {
+    SpaceEvent::Item(Arc::new(Item {
         id: id.into(),
         from,
         to: None,
@@ -66,11 +68,12 @@ fn question(options: usize, accepts_text: bool, lines: usize) -> Body {
 
 fn state(parts: u8, options: usize, lines: usize) -> State {
     let mut state = State::new("space", "me".into());
-    let mut happens = |event: Event| state.apply(&event, start());
-    happens(Event::Joined("me".into(), Role::Human));
-    happens(Event::Joined("demo".into(), Role::Agent));
-    let status = Status { activity: Activity::Working("turn-1".into()), evidence: Evidence::Protocol, since: start() };
-    happens(Event::Session("demo".into(), status));
+    let mut happens = |event: SpaceEvent| state.apply(&event, start());
+    happens(SpaceEvent::Joined("me".into(), ParticipantRole::Human));
+    happens(SpaceEvent::Joined("demo".into(), ParticipantRole::Agent));
+    let status =
+        AgentStatus { activity: Activity::Working("turn-1".into()), evidence: Evidence::Protocol, since: start() };
+    happens(SpaceEvent::Session("demo".into(), status));
     let said = Body::Text { text: "# Hello\n\n* 日本\n".repeat(lines), attachments: vec![] };
     happens(item("m1", said, Progress::Done));
     if parts & 1 != 0 {
@@ -92,11 +95,11 @@ fn state(parts: u8, options: usize, lines: usize) -> State {
     }
     if parts & 8 != 0 {
         let (item, from, to, at) = ("m1".into(), "me".into(), "demo".into(), start());
-        happens(Event::AcknowledgementWanted(Acknowledgement { item, from, to, at }));
-        happens(Event::StreamOpened("s1".into(), "demo".into()));
+        happens(SpaceEvent::AcknowledgementWanted(Acknowledgement { item, from, to, at }));
+        happens(SpaceEvent::StreamOpened("s1".into(), "demo".into()));
         let until = Some(start() + Duration::from_secs(30));
-        happens(Event::Paused("demo".into(), Some(Pause { by: "me".into(), until, reason: Some("r\n".into()) })));
-        happens(Event::Said { by: "demo".into(), status: "busy".into(), summary: None });
+        happens(SpaceEvent::Paused("demo".into(), Some(Pause { by: "me".into(), until, reason: Some("r\n".into()) })));
+        happens(SpaceEvent::StatusReported { by: "demo".into(), status: "busy".into(), summary: None });
         state.frame(StreamFrame { stream: "s1".into(), payload: json!({ "x": "y" }), at: start() });
     }
     state
@@ -154,9 +157,9 @@ proptest! {
         steps in prop::collection::vec((gesture(), 1u16..140, 1u16..45), 1..12),
     ) {
         let state = state(parts, options, lines);
-        let mut app = App::new(Options::new("me".into()));
+        let mut app = App::new(TuiOptions::new("me".into()));
         let mut now = start();
-        app.sync(&state, &Change { reset: true, ..Change::default() }, now);
+        app.sync(&state, &MirrorChange { reset: true, ..MirrorChange::default() }, now);
         for (gesture, columns, rows) in steps {
             now += Duration::from_millis(400);
             app.gesture(&gesture, &state, now);
@@ -172,32 +175,36 @@ proptest! {
 #[test]
 fn an_options_number_is_an_answer_and_the_next_question_comes() {
     let state = state(2, 3, 1);
-    let mut app = App::new(Options::new("me".into()));
-    app.sync(&state, &Change::default(), start());
+    let mut app = App::new(TuiOptions::new("me".into()));
+    app.sync(&state, &MirrorChange::default(), start());
     let digit = Gesture::Text("2".into());
     assert_eq!(app.gesture(&digit, &state, start()), [], "no frame has shown it yet");
     view::draw(&mut app, &state, &mut Buffer::empty(Rect::new(0, 0, 100, 60)), start());
-    let acts = app.gesture(&digit, &state, start());
-    assert!(matches!(acts.as_slice(), [Act::Ask(_)]), "{acts:?}");
+    let effects = app.gesture(&digit, &state, start());
+    assert!(matches!(effects.as_slice(), [AppEffect::Ask(_)]), "{effects:?}");
     let (item, _, count) = app.dialog.current(&state).unwrap();
     assert_eq!((item.id.as_str(), count), ("q2", 1));
 }
 
 #[test]
-fn nothing_answers_until_whoever_answered_the_question_before_has_paused() {
+fn a_question_after_another_ignores_answers_until_the_user_pauses() {
     let mut state = State::new("space", "me".into());
     for id in ["q1", "q2"] {
         state.apply(&item(id, question(3, false, 1), Progress::Growing), start());
     }
-    let mut app = App::new(Options::new("me".into()));
-    app.sync(&state, &Change::default(), start());
+    let mut app = App::new(TuiOptions::new("me".into()));
+    app.sync(&state, &MirrorChange::default(), start());
     view::draw(&mut app, &state, &mut Buffer::empty(Rect::new(0, 0, 100, 60)), start());
     assert_eq!(app.gesture(&Gesture::Text("22".into()), &state, start()).len(), 1, "one digit, one answer");
     assert_eq!(app.dialog.selected, None);
     let key = |name: &str| Gesture::Key(name.parse().unwrap());
     let mut buffer = Buffer::empty(Rect::new(0, 0, 100, 60));
     view::draw(&mut app, &state, &mut buffer, start());
-    let option = app.spots.iter().find_map(|(area, spot)| matches!(spot, Spot::Pane(_, 2)).then_some(*area)).unwrap();
+    let option = app
+        .click_targets
+        .iter()
+        .find_map(|(area, spot)| matches!(spot, ClickTarget::Pane(_, 2)).then_some(*area))
+        .unwrap();
     let press =
         |action| Mouse { action, button: MouseButton::Left, x: option.x, y: option.y, modifiers: Modifiers::NONE };
     let click = Gesture::Mouse(press(MouseAction::Press));
@@ -211,10 +218,10 @@ fn nothing_answers_until_whoever_answered_the_question_before_has_paused() {
     assert_eq!(app.gesture(&click, &state, now), [], "no frame has shown that it may be answered");
     now += Duration::from_millis(600);
     view::draw(&mut app, &state, &mut buffer, now);
-    assert!(matches!(app.gesture(&click, &state, now).as_slice(), [Act::Ask(_)]));
+    assert!(matches!(app.gesture(&click, &state, now).as_slice(), [AppEffect::Ask(_)]));
 }
 
-/// A space without a question and its UI, with keys typed at given milliseconds.
+/// Types keys at given times into the UI of a space without an open question.
 struct Typist {
     app: App,
     state: State,
@@ -223,29 +230,29 @@ struct Typist {
 impl Typist {
     fn new() -> Self {
         let mut state = State::new("space", "me".into());
-        state.apply(&Event::Joined("demo".into(), Role::Agent), start());
-        Self { app: App::new(Options::new("me".into())), state }
+        state.apply(&SpaceEvent::Joined("demo".into(), ParticipantRole::Agent), start());
+        Self { app: App::new(TuiOptions::new("me".into())), state }
     }
 
     fn at(milliseconds: u64) -> SystemTime {
         start() + Duration::from_millis(milliseconds)
     }
 
-    fn key(&mut self, name: &str, milliseconds: u64) -> Vec<Act> {
+    fn key(&mut self, name: &str, milliseconds: u64) -> Vec<AppEffect> {
         let gesture = name.parse().map_or_else(|_| Gesture::Text(name.into()), Gesture::Key);
         let gesture = if name.chars().count() == 1 { Gesture::Text(name.into()) } else { gesture };
         self.app.gesture(&gesture, &self.state, Self::at(milliseconds))
     }
 
-    /// Keys at 40 ms each; what they led to.
-    fn keys(&mut self, keys: &str, milliseconds: u64) -> Vec<Act> {
+    /// Types keys 40 ms apart and returns their effects.
+    fn keys(&mut self, keys: &str, milliseconds: u64) -> Vec<AppEffect> {
         let times = (milliseconds..).step_by(40);
         keys.chars().zip(times).flat_map(|(key, at)| self.key(&key.to_string(), at)).collect()
     }
 
     fn asked(&mut self, milliseconds: u64) {
         self.state.apply(&item("q1", question(3, true, 0), Progress::Growing), start());
-        self.app.sync(&self.state, &Change::default(), Self::at(milliseconds));
+        self.app.sync(&self.state, &MirrorChange::default(), Self::at(milliseconds));
     }
 
     fn draw(&mut self, milliseconds: u64) {
@@ -259,35 +266,37 @@ impl Typist {
 }
 
 #[test]
-fn a_draft_goes_on_where_it_was_begun() {
+fn a_draft_continues_when_a_question_opens() {
     let mut typist = Typist::new();
     typist.keys("y", 0);
-    // The person thought for a moment, or the machine did.
+    // The user paused, or the machine was slow.
     typist.asked(2_000);
     typist.draw(2_000);
     assert_eq!(typist.keys("es 1 do it", 2_040), []);
     typist.wrote("yes 1 do it");
-    // No frame has been drawn since: these waited in the terminal.
+    // No frame has been drawn since, so these keys had queued up.
     assert_eq!(typist.keys(" 1", 9_000), []);
     typist.wrote("yes 1 do it 1");
     typist.draw(9_100);
     typist.draw(9_600);
-    assert!(matches!(typist.key("1", 9_700).as_slice(), [Act::Ask(_)]), "after a pause it is an answer");
+    assert!(matches!(typist.key("1", 9_700).as_slice(), [AppEffect::Ask(_)]), "after a pause it is an answer");
 }
 
 #[test]
-fn enter_on_a_draft_grants_nothing_that_has_just_come() {
+fn enter_on_a_draft_does_not_answer_a_new_question() {
     let mut typist = Typist::new();
     typist.app.composer.set_text("a draft from long ago");
     typist.asked(60_000);
     typist.draw(60_000);
-    let acts = typist.key("enter", 60_100);
-    let said = |act: &Act| matches!(act, Act::Ask(Request { command: Command::Say { .. }, .. }));
-    assert!(matches!(acts.as_slice(), [act] if said(act)), "{acts:?}");
+    let effects = typist.key("enter", 60_100);
+    let said = |effect: &AppEffect| {
+        matches!(effect, AppEffect::Ask(SentCommand { command: ConversationCommand::Say { .. }, .. }))
+    };
+    assert!(matches!(effects.as_slice(), [effect] if said(effect)), "{effects:?}");
 }
 
 #[test]
-fn who_types_on_after_enter_does_not_answer() {
+fn typing_after_enter_does_not_answer() {
     let mut typist = Typist::new();
     typist.keys("hi", 0);
     typist.key("enter", 80);
@@ -298,7 +307,7 @@ fn who_types_on_after_enter_does_not_answer() {
 }
 
 #[test]
-fn words_that_begin_before_a_question_can_be_read_are_a_message() {
+fn text_begun_before_a_question_can_be_read_is_a_message() {
     let mut typist = Typist::new();
     typist.asked(0);
     assert_eq!(typist.keys("ab", 0), [], "before any frame");
@@ -318,7 +327,7 @@ fn a_program_may_answer_as_soon_as_a_question_is_drawn() {
     typist.key("enter", 0);
     typist.asked(10);
     typist.draw(10);
-    assert!(matches!(typist.key("1", 11).as_slice(), [Act::Ask(_)]));
+    assert!(matches!(typist.key("1", 11).as_slice(), [AppEffect::Ask(_)]));
 
     let mut typist = Typist::new();
     typist.asked(10);
@@ -327,7 +336,7 @@ fn a_program_may_answer_as_soon_as_a_question_is_drawn() {
     assert_eq!((typist.app.composer.text().as_str(), typist.app.dialog.field.text().as_str()), ("", "own words"));
 }
 
-/// A question of two parts with its pager open at the last part; the end has not been shown.
+/// The UI with a question of two parts and its pager open at the last part, whose end has not been shown.
 struct Paged {
     app: App,
     state: State,
@@ -353,14 +362,14 @@ impl Paged {
             starts: Vec::new(),
         };
         let mut state = State::new("space", "me".into());
-        state.apply(&Event::Item(Arc::new(asked)), start());
-        let mut app = App::new(Options::new("me".into()));
-        app.sync(&state, &Change::default(), start());
+        state.apply(&SpaceEvent::Item(Arc::new(asked)), start());
+        let mut app = App::new(TuiOptions::new("me".into()));
+        app.sync(&state, &MirrorChange::default(), start());
         let mut paged = Self { app, state };
         paged.draw();
         assert_eq!(paged.press("ctrl+o"), Some(0));
         paged.arrives(0, true);
-        // Down to the end of the first part, and on to the next.
+        // Scrolls to the end of the first part and on to the next one.
         let asked = (0..100).find_map(|_| paged.press("pagedown"));
         assert_eq!(asked, Some(Self::PART));
         paged.arrives(Self::PART, true);
@@ -373,12 +382,12 @@ impl Paged {
         buffer.content.iter().map(|cell| cell.symbol()).collect()
     }
 
-    /// Presses a key and draws; the offset of the part that is requested.
+    /// Presses a key, draws, and returns the offset of the requested part.
     fn press(&mut self, key: &str) -> Option<u64> {
-        let acts = self.app.gesture(&Gesture::Key(key.parse().unwrap()), &self.state, start());
+        let effects = self.app.gesture(&Gesture::Key(key.parse().unwrap()), &self.state, start());
         self.draw();
-        acts.into_iter().find_map(|act| match act {
-            Act::Look(Look::Part(_, offset)) => Some(offset),
+        effects.into_iter().find_map(|effect| match effect {
+            AppEffect::Query(BackgroundQuery::ItemPart(_, offset)) => Some(offset),
             _ => None,
         })
     }
@@ -386,14 +395,14 @@ impl Paged {
     fn arrives(&mut self, offset: u64, ok: bool) {
         let extent = Extent { shown: 10, whole: 2 * Self::PART };
         let next = (offset == 0).then_some(Self::PART);
-        let part = Piece { offset, text: LINE.repeat(100), next, extent };
+        let part = TextPiece { offset, text: LINE.repeat(100), next, extent };
         let came = if ok { Ok(part) } else { Err("it is gone".to_owned()) };
-        self.app.looked(Looked::Part("q1".into(), offset, came), &self.state, start());
+        self.app.on_agent_answer(BackgroundAnswer::ItemPart("q1".into(), offset, came), &self.state, start());
         self.draw();
     }
 
     fn unread(&self) -> u64 {
-        self.app.dialog.reading.unread_bytes()
+        self.app.dialog.read_progress.unread_bytes()
     }
 }
 

@@ -1,26 +1,26 @@
-//! The notice in place of everything else where the terminal is too small.
+//! Notice that the terminal is too small, drawn instead of the UI.
 
 use ratatui::buffer::Buffer;
 use wh_core::terminal::Size;
 
 use super::lines::put_all;
-use super::moment::Moment;
+use super::moment::FrameClock;
 use crate::app::App;
-use crate::wrap::{Piece, words};
+use crate::wrap::{StyledText, words};
 
-/// The smallest terminal that anything but the notice is drawn on.
-const SMALLEST: Size = Size { columns: 30, rows: 8 };
+/// Minimum terminal size at which the UI is drawn.
+const MIN_UI_SIZE: Size = Size { columns: 30, rows: 8 };
 
 /// True if the UI fits a terminal of this size.
 pub(crate) fn fits(size: Size) -> bool {
-    size.columns >= SMALLEST.columns && size.rows >= SMALLEST.rows
+    size.columns >= MIN_UI_SIZE.columns && size.rows >= MIN_UI_SIZE.rows
 }
 
-/// Draws the longest form of the notice that there is room for. Every form has the size that is needed.
-pub(super) fn draw(app: &App, buffer: &mut Buffer, moment: &Moment) {
+/// Draws the longest form of the notice that fits. Every form states the minimum size.
+pub(super) fn draw(app: &App, buffer: &mut Buffer, moment: &FrameClock) {
     let area = buffer.area;
-    let Size { columns, rows } = SMALLEST;
-    let leaving = app.leaving_for(moment.now());
+    let Size { columns, rows } = MIN_UI_SIZE;
+    let leaving = app.quit_time_left(moment.now());
     if let Some(left) = leaving {
         moment.wake_in(left);
     }
@@ -36,10 +36,14 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, moment: &Moment) {
         format!("{columns}x{rows}"),
     ];
     let style = app.theme().warning;
-    let wrapped = forms.iter().map(|form| words(&[Piece::new(form.as_str(), style)], area.width.into()));
+    let wrapped = forms.iter().map(|form| words(&[StyledText::new(form.as_str(), style)], area.width.into()));
     let broken = |form: &str| form.split(' ').any(|word| word.chars().count() > usize::from(area.width));
     let mut fitting =
         forms.iter().zip(wrapped).filter(|(form, lines)| lines.len() <= usize::from(area.height) && !broken(form));
     let lines = fitting.next().map(|(_, lines)| lines);
-    put_all(buffer, area, &lines.unwrap_or_else(|| words(&[Piece::new(forms[4].as_str(), style)], area.width.into())));
+    put_all(
+        buffer,
+        area,
+        &lines.unwrap_or_else(|| words(&[StyledText::new(forms[4].as_str(), style)], area.width.into())),
+    );
 }

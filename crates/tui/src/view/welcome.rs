@@ -1,4 +1,4 @@
-//! What stands in an empty conversation: where one is, and how to begin.
+//! Welcome text in an empty conversation.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -7,20 +7,20 @@ use wh_core::space::item::Body;
 use wh_core::space::state::State;
 
 use super::lines::{one_line, put_all};
-use crate::app::{App, foremost};
+use crate::app::{App, primary_agent};
 use crate::panes::covered;
 
-/// A conversation with more in it is not new.
-const FEW: usize = 8;
+/// Number of items up to which a conversation can count as new.
+const MAX_ITEMS_WHEN_NEW: usize = 8;
 
 pub(super) fn draw(app: &App, state: &State, buffer: &mut Buffer, area: Rect) {
-    let new = state.items.len() <= FEW
+    let new = state.items.len() <= MAX_ITEMS_WHEN_NEW
         && state.items.iter().all(|item| matches!(&item.body, Body::Act { kind, .. } if kind.starts_with("system/")));
     if !new || covered(app, state) {
         return;
     }
     let theme = app.theme();
-    let agent = foremost(state);
+    let agent = primary_agent(state);
     let name = app.options().agent.clone().or_else(|| agent.map(|(id, _)| id.to_string()));
     let mut first =
         vec![Span::styled("Wheelhouse ", theme.heading), Span::styled(app.options().version.clone(), theme.dim)];
@@ -34,17 +34,17 @@ pub(super) fn draw(app: &App, state: &State, buffer: &mut Buffer, area: Rect) {
     let mut lines = vec![
         Line::from(first),
         Line::default(),
-        key("Enter", "sends what you have written"),
+        key("Enter", "send your message"),
         key("/", "commands"),
         key("@", "files"),
         key("?", "keys"),
     ];
     if agent.is_some_and(|(_, one)| one.capabilities.commands.iter().any(|command| command.id == "demo")) {
-        lines.push(key("/demo", "what the demonstration can do"));
+        lines.push(key("/demo", "list what the demo agent can do"));
     }
     let height = lines.len() as u16;
-    // Below whatever the conversation begins with, and with room around.
-    if area.height < height + FEW as u16 / 2 || area.width < 40 {
+    // Drawn at the bottom, if it does not touch the first items.
+    if area.height < height + MAX_ITEMS_WHEN_NEW as u16 / 2 || area.width < 40 {
         return;
     }
     let place = Rect { x: area.x + 3, y: area.bottom() - height - 1, width: area.width - 3, height };

@@ -1,4 +1,4 @@
-use wh_core::space::command::Command;
+use wh_core::space::command::ConversationCommand;
 use wh_core::space::harness::Order;
 use wh_core::space::question::{Answer, Choice, Detail, Meaning, Question, QuestionKind};
 
@@ -42,7 +42,7 @@ async fn a_click_answers() {
 }
 
 #[tokio::test]
-async fn several_are_asked_one_after_another() {
+async fn questions_are_asked_one_after_another() {
     let mut stage = Stage::new(80, 24).await;
     stage.begin("go").await;
     for key in ["one", "two", "three"] {
@@ -51,7 +51,7 @@ async fn several_are_asked_one_after_another() {
     stage.sees("1 of 3").await;
     for key in ["one", "two", "three"] {
         stage.sees(&format!("│ Question {key}?")).await;
-        stage.no_longer_sees("another question").await;
+        stage.no_longer_sees("next question").await;
         stage.text("1").await;
         assert_eq!(answered(stage.order().await).0, key);
     }
@@ -59,19 +59,19 @@ async fn several_are_asked_one_after_another() {
 }
 
 #[tokio::test]
-async fn what_was_meant_for_one_question_does_not_answer_the_next() {
+async fn an_answer_to_one_question_does_not_answer_the_next() {
     let mut stage = Stage::new(80, 24).await;
     stage.begin("go").await;
     for key in ["one", "two", "three", "four"] {
         stage.ask(key, permission(&format!("Question {key}?"), vec![])).await;
     }
     stage.sees("1 of 4").await;
-    // The first is answered elsewhere, and the Enter for it comes too late.
+    // The first question is answered by another client, so the Enter for it comes too late.
     let question = stage.state(|state| state.questions().next().unwrap().id.clone()).await;
     let answer = Answer { option: Some("no".into()), text: None };
     stage
         .space
-        .command("other".into(), None, Command::Answer { question, answer, decision: None })
+        .command("other".into(), None, ConversationCommand::Answer { question, answer, decision: None })
         .await
         .unwrap()
         .unwrap();
@@ -80,24 +80,24 @@ async fn what_was_meant_for_one_question_does_not_answer_the_next() {
     assert!(!stage.screen().contains("❯ 1"), "nothing is highlighted:\n{}", stage.screen());
     stage.press(&["enter"]).await;
     stage.sees("1 of 3").await;
-    // Later it is meant for this one; of two digits one is, and the other is not for the next.
-    stage.no_longer_sees("another question").await;
+    // After a pause, input is for this question. Of two digits the first one answers, and the second is dropped.
+    stage.no_longer_sees("next question").await;
     stage.text("33").await;
     assert_eq!(answered(stage.order().await), ("two".into(), Some("no".into()), None));
     stage.sees("│ Question three?").await;
-    stage.no_longer_sees("another question").await;
+    stage.no_longer_sees("next question").await;
     stage.press(&["enter"]).await;
     stage.sees("Choose by number").await;
     stage.press(&["down", "enter"]).await;
     assert_eq!(answered(stage.order().await), ("three".into(), Some("once".into()), None));
     stage.sees("│ Question four?").await;
-    stage.no_longer_sees("another question").await;
+    stage.no_longer_sees("next question").await;
     stage.text("3").await;
     assert_eq!(answered(stage.order().await), ("four".into(), Some("no".into()), None));
 }
 
 #[tokio::test]
-async fn nothing_that_holds_from_now_on_is_highlighted_at_first() {
+async fn a_permanent_answer_is_not_preselected() {
     let mut stage = Stage::new(80, 24).await;
     stage.begin("go").await;
     let mut question = permission("Sure?", vec![]);
@@ -116,21 +116,21 @@ async fn the_draft_waits_behind_a_question() {
     let mut stage = Stage::new(80, 24).await;
     stage.begin("go").await;
     stage.text("my draft").await;
-    // What was just written is protected for a moment; Tab says that the question is meant.
+    // Typing is protected for a moment; Tab moves to the question.
     stage.ask("q1", permission("Sure?", vec![])).await;
     stage.sees("Sure?").await;
-    assert!(stage.screen().contains("you are writing"), "{}", stage.screen());
+    assert!(stage.screen().contains("you are typing"), "{}", stage.screen());
     stage.text(" 1").await;
     assert!(stage.screen().contains("❯ my draft 1"));
     stage.press(&["tab"]).await;
-    assert!(!stage.screen().contains("you are writing"));
+    assert!(!stage.screen().contains("you are typing"));
     stage.text("1").await;
     assert_eq!(answered(stage.order().await).1, Some("once".into()));
     assert!(stage.screen().contains("❯ my draft 1"), "{}", stage.screen());
 }
 
 #[tokio::test]
-async fn what_is_no_answer_goes_nowhere_and_says_so() {
+async fn input_that_is_no_answer_is_dropped_with_a_hint() {
     let mut stage = Stage::new(80, 24).await;
     stage.begin("go").await;
     stage.ask("q1", permission("Sure?", vec![])).await;
@@ -141,7 +141,7 @@ async fn what_is_no_answer_goes_nowhere_and_says_so() {
 }
 
 #[tokio::test]
-async fn words_of_ones_own_are_an_answer_where_they_are_taken() {
+async fn free_text_is_an_answer_if_the_question_accepts_it() {
     let mut stage = Stage::new(80, 24).await;
     stage.begin("go").await;
     let red = Choice { id: "red".into(), label: "Red".into(), meaning: Meaning::Other };
@@ -154,7 +154,7 @@ async fn words_of_ones_own_are_an_answer_where_they_are_taken() {
         preselects: true,
     };
     stage.ask("q1", question).await;
-    stage.sees("Answer in your own words").await;
+    stage.sees("Reply with text").await;
     stage.text("blue 1").await;
     assert!(stage.screen().contains("❯ blue 1"));
     let row = stage.row("❯ blue 1");
@@ -164,7 +164,7 @@ async fn words_of_ones_own_are_an_answer_where_they_are_taken() {
 }
 
 #[tokio::test]
-async fn a_question_without_options_is_answered_in_words() {
+async fn a_question_without_options_is_answered_with_text() {
     let mut stage = Stage::new(80, 24).await;
     stage.begin("go").await;
     let question = Question {
@@ -182,7 +182,7 @@ async fn a_question_without_options_is_answered_in_words() {
 }
 
 #[tokio::test]
-async fn a_secret_is_written_unseen() {
+async fn a_secret_is_masked() {
     let mut stage = Stage::new(80, 24).await;
     stage.begin("go").await;
     let question = Question {
@@ -205,7 +205,7 @@ async fn a_secret_is_written_unseen() {
 }
 
 #[tokio::test]
-async fn escape_interrupts_and_answers_nothing() {
+async fn escape_interrupts_and_does_not_answer() {
     let mut stage = Stage::new(80, 24).await;
     stage.begin("go").await;
     stage.ask("q1", permission("Sure?", vec![])).await;
@@ -215,7 +215,7 @@ async fn escape_interrupts_and_answers_nothing() {
 }
 
 #[tokio::test]
-async fn the_options_are_never_lost_on_a_small_screen() {
+async fn the_options_are_always_visible_on_a_small_screen() {
     let mut stage = Stage::new(60, 16).await;
     stage.begin("go").await;
     let long: String = (0..200).map(|number| format!("line {number}\n")).collect();
@@ -230,7 +230,7 @@ async fn the_options_are_never_lost_on_a_small_screen() {
     stage.press(&["pagedown"]).await;
     assert!(!stage.screen().contains("line 0 "));
     assert!(stage.screen().contains("3 No"), "{}", stage.screen());
-    // By the wheel too.
+    // The wheel scrolls, too.
     let row = stage.row("line ");
     stage.text(&format!("\x1b[<65;5;{}M", row)).await;
     assert!(stage.screen().contains("3 No"));
@@ -240,7 +240,7 @@ async fn the_options_are_never_lost_on_a_small_screen() {
 }
 
 #[tokio::test]
-async fn a_question_answered_elsewhere_is_gone() {
+async fn a_question_answered_by_another_client_is_closed() {
     let mut stage = Stage::new(80, 24).await;
     stage.begin("go").await;
     stage.ask("q1", permission("Sure?", vec![])).await;
@@ -249,7 +249,7 @@ async fn a_question_answered_elsewhere_is_gone() {
     let answer = Answer { option: Some("no".into()), text: None };
     stage
         .space
-        .command("other".into(), None, Command::Answer { question, answer, decision: None })
+        .command("other".into(), None, ConversationCommand::Answer { question, answer, decision: None })
         .await
         .unwrap()
         .unwrap();
@@ -266,7 +266,7 @@ async fn a_small_dialog_shows_the_changed_lines_before_the_context() {
     stage.sees("6 -     two();").await;
     stage.sees("6 +     three();").await;
     assert!(stage.screen().contains("❯ 1 Yes, this once"), "everything is seen:\n{}", stage.screen());
-    // Where there is room, the context is there too.
+    // With enough room, the context is shown.
     stage.resize(80, 30).await;
     stage.sees("3   /// Greets.").await;
     stage.sees("7   }").await;

@@ -4,24 +4,24 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::{Semaphore, mpsc};
-use wh_agents::port::{
-    Agent, AgentFacts, BoxFuture, Harness, Inside, Installation, Kept, LoginState, ManageError, Readiness, Resume,
-    Start, StartError, Surroundings,
+use wh_agents::interface::{
+    Agent, AgentFacts, BoxFuture, Harness, HarnessTask, Installation, LoginState, ManageError, QueryContext, Readiness,
+    Resume, SavedConversation, Start, StartError,
 };
-use wh_core::space::harness::{Capabilities, Deed, Named, Order, Report};
+use wh_core::space::harness::{AckedOrder, Capabilities, Named, Order, Report};
 use wh_core::space::item::{Body, ToolCall, ToolKind, ToolStatus};
 
 use crate::screens::timeless;
 use crate::stage::{Stage, permission};
 
-/// An agent that is as it is told to be. Every start of it is handed to the test.
+/// Agent with configurable readiness. The test receives each of its starts.
 struct Fake {
     id: &'static str,
     title: &'static str,
     readiness: Readiness,
-    /// It says nothing of itself before it is let.
+    /// Permits for its answers to queries.
     leave: Arc<Semaphore>,
-    starts: mpsc::Sender<(Start, Inside)>,
+    starts: mpsc::Sender<(Start, HarnessTask)>,
 }
 
 impl Agent for Fake {
@@ -29,23 +29,27 @@ impl Agent for Fake {
         AgentFacts { id: self.id.into(), title: self.title.into(), install_hint: None, login_hint: None }
     }
 
-    fn check<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Readiness> {
+    fn check<'a>(&'a self, _here: &'a QueryContext) -> BoxFuture<'a, Readiness> {
         Box::pin(async {
             let _leave = self.leave.acquire().await.unwrap();
             self.readiness.clone()
         })
     }
 
-    fn conversations<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Result<Vec<Kept>, ManageError>> {
+    fn conversations<'a>(
+        &'a self,
+        here: &'a QueryContext,
+    ) -> BoxFuture<'a, Result<Vec<SavedConversation>, ManageError>> {
         let directory = Some(here.directory.clone());
         Box::pin(async move {
             let _leave = self.leave.acquire().await.unwrap();
             let now = SystemTime::now();
             let kept = |name: &str, title: &str, ago: u64| {
                 let at = Some(now - Duration::from_secs(ago));
-                Kept { name: name.into(), title: title.into(), at, directory: directory.clone() }
+                SavedConversation { name: name.into(), title: title.into(), at, directory: directory.clone() }
             };
-            let elsewhere = Kept { directory: Some("/tmp".into()), ..kept("c", "Why is the build slow?", 86_400 * 3) };
+            let elsewhere =
+                SavedConversation { directory: Some("/tmp".into()), ..kept("c", "Why is the build slow?", 86_400 * 3) };
             Ok(vec![kept("a", "Mend the parser", 30), kept("b", "Name the ships in the harbour", 7300), elsewhere])
         })
     }
@@ -59,9 +63,9 @@ impl Agent for Fake {
     }
 }
 
-type Starts = mpsc::Receiver<(Start, Inside)>;
+type Starts = mpsc::Receiver<(Start, HarnessTask)>;
 
-/// The usual agents: `demo`, which takes part; one that is ready; one without a login; one that is not there.
+/// Four agents: `demo`, which has joined; one that is ready; one without a login; one that is not installed.
 async fn scene(columns: u16, rows: u16) -> (Stage, Arc<Semaphore>, Starts) {
     let leave = Arc::new(Semaphore::new(0));
     let (starts, started) = mpsc::channel(4);
@@ -100,21 +104,21 @@ fn able() -> Report {
 }
 
 #[tokio::test]
-async fn the_status_bar_has_the_model_and_the_mode_of_whom_chat_goes_to() {
+async fn the_status_bar_has_the_model_and_the_mode_of_the_addressed_agent() {
     let mut stage = Stage::new(80, 24).await;
     stage.report(able()).await;
     stage.sees("demo sonnet (ask)").await;
 }
 
 #[tokio::test]
-async fn shift_tab_goes_to_the_next_mode_and_further_before_the_agent_has_followed() {
+async fn shift_tab_selects_the_next_mode_without_waiting_for_the_agent() {
     let mut stage = Stage::new(80, 24).await;
     stage.report(able()).await;
     stage.sees("sonnet (ask)").await;
     stage.press(&["shift+tab"]).await;
     assert_eq!(stage.order().await, Order::SetMode("edit".into()));
     assert!(!stage.screen().contains("demo: mode edit."), "it has not agreed yet");
-    stage.report(Report::Did(Deed::Mode("edit".into()), Ok(()))).await;
+    stage.report(Report::Acked(AckedOrder::Mode("edit".into()), Ok(()))).await;
     stage.sees("demo: mode edit.").await;
     stage.press(&["shift+tab"]).await;
     assert_eq!(stage.order().await, Order::SetMode("plan".into()));
@@ -146,13 +150,13 @@ async fn a_model_is_chosen_from_a_list_that_typing_filters() {
     stage.no_longer_sees("opus").await;
     stage.press(&["enter"]).await;
     assert_eq!(stage.order().await, Order::SetModel("haiku".into()));
-    stage.report(Report::Did(Deed::Model("haiku".into()), Ok(()))).await;
+    stage.report(Report::Acked(AckedOrder::Model("haiku".into()), Ok(()))).await;
     stage.sees("demo: model haiku.").await;
     assert!(!stage.screen().contains("Models of demo"));
 }
 
 #[tokio::test]
-async fn a_list_is_left_by_esc_and_by_its_own_key_and_a_draft_stays() {
+async fn a_list_is_closed_by_esc_and_by_its_own_key_and_the_draft_is_kept() {
     let mut stage = Stage::new(80, 24).await;
     stage.report(able()).await;
     stage.sees("sonnet (ask)").await;
@@ -181,20 +185,20 @@ async fn a_row_is_clicked_and_modes_have_a_list_too() {
 }
 
 #[tokio::test]
-async fn agents_are_listed_at_once_and_then_with_what_they_say_of_themselves() {
+async fn agents_are_listed_at_once_and_then_with_their_details() {
     let (mut stage, leave, _started) = scene(80, 24).await;
     stage.press(&["f6"]).await;
-    stage.sees("looking…").await;
-    assert!(stage.screen().contains("chat goes here"), "those that take part are known:\n{}", stage.screen());
+    stage.sees("loading…").await;
+    assert!(stage.screen().contains("chat goes here"), "joined agents are known:\n{}", stage.screen());
     leave.add_permits(100);
     stage.sees("Away Code").await;
-    stage.no_longer_sees("looking…").await;
+    stage.no_longer_sees("loading…").await;
     insta::assert_snapshot!(timeless(&stage));
-    assert!(stage.is_quiet_for(Duration::from_millis(600)).await, "nothing turns once it is known");
+    assert!(stage.is_quiet_for(Duration::from_millis(600)).await, "the spinner has stopped");
 }
 
 #[tokio::test]
-async fn an_agent_that_is_not_there_says_how_to_install_it_and_one_without_a_login_what_to_run() {
+async fn agents_that_cannot_be_used_have_a_hint() {
     let (mut stage, leave, mut started) = scene(120, 40).await;
     leave.add_permits(100);
     stage.text("/agent\r").await;
@@ -206,15 +210,15 @@ async fn an_agent_that_is_not_there_says_how_to_install_it_and_one_without_a_log
     stage.press(&["ctrl+u"]).await;
     stage.text("shut").await;
     stage.press(&["enter"]).await;
-    stage.sees("Nobody is logged in with Shut CLI: run `shut login`, or set SHUT_API_KEY.").await;
-    stage.sees("Enter again starts it all the same.").await;
+    stage.sees("Shut CLI is not logged in: run `shut login`, or set SHUT_API_KEY.").await;
+    stage.sees("Press Enter again to start it anyway.").await;
     assert!(started.try_recv().is_err(), "nothing was started");
     stage.press(&["enter"]).await;
     assert!(started.recv().await.is_some());
 }
 
 #[tokio::test]
-async fn an_agent_is_started_and_chat_goes_to_it_while_the_others_stay() {
+async fn an_agent_is_started_and_addressed_while_the_others_stay() {
     let (mut stage, leave, mut started) = scene(80, 24).await;
     leave.add_permits(100);
     stage.press(&["f6"]).await;
@@ -229,7 +233,7 @@ async fn an_agent_is_started_and_chat_goes_to_it_while_the_others_stay() {
     stage.text("hello\r").await;
     let order = other.orders.recv().await.unwrap();
     assert!(matches!(&order, Order::Prompt { text, .. } if text == "hello"), "{order:?}");
-    assert!(stage.agent.orders.try_recv().is_err(), "the other agent hears nothing of it");
+    assert!(stage.agent.orders.try_recv().is_err(), "the other agent receives nothing");
     // And back, without a new session.
     stage.text("/agent demo\r").await;
     stage.sees("Chat goes to demo.").await;
@@ -240,7 +244,7 @@ async fn an_agent_is_started_and_chat_goes_to_it_while_the_others_stay() {
 }
 
 #[tokio::test]
-async fn with_several_agents_a_model_is_chosen_after_one_of_them() {
+async fn with_several_agents_a_model_is_chosen_after_an_agent() {
     let (mut stage, leave, mut started) = scene(120, 24).await;
     leave.add_permits(100);
     stage.text("/agent other\r").await;
@@ -250,11 +254,11 @@ async fn with_several_agents_a_model_is_chosen_after_one_of_them() {
     stage.text("/target none\r").await;
     stage.sees("Chat goes to everybody.").await;
     stage.press(&["f7"]).await;
-    stage.sees("Chat goes to demo and other: choose one with F6 or /agent first").await;
+    stage.sees("Chat goes to demo and other; choose one with F6 or /agent first").await;
 }
 
 #[tokio::test]
-async fn a_conversation_is_gone_on_with() {
+async fn a_conversation_is_resumed() {
     let (mut stage, leave, mut started) = scene(80, 24).await;
     stage.text("/agent other\r").await;
     let (_, other) = started.recv().await.unwrap();
@@ -262,11 +266,11 @@ async fn a_conversation_is_gone_on_with() {
     stage.sees("Chat goes to other.").await;
     stage.sees("other sonnet").await;
     stage.text("/sessions\r").await;
-    stage.sees("looking…").await;
+    stage.sees("loading…").await;
     leave.add_permits(100);
     stage.sees("Mend the parser").await;
     stage.press(&["end"]).await;
-    stage.sees("Held in /tmp").await;
+    stage.sees("Directory: /tmp").await;
     insta::assert_snapshot!(timeless(&stage));
     stage.press(&["home"]).await;
     stage.text("harbour").await;
@@ -276,8 +280,8 @@ async fn a_conversation_is_gone_on_with() {
     assert_eq!(start.resume, Some(Resume::Named("b".into())));
 }
 
-/// Ends as an agent does that is told nothing any more.
-fn obedient(mut inside: Inside) {
+/// Ends the agent when it receives no more orders.
+fn obedient(mut inside: HarnessTask) {
     tokio::spawn(async move {
         while inside.orders.recv().await.is_some() {}
         let _ = inside.reports.send(Report::Gone(None)).await;
@@ -285,19 +289,19 @@ fn obedient(mut inside: Inside) {
 }
 
 #[tokio::test]
-async fn what_cannot_be_listed_says_why() {
+async fn a_failed_query_is_reported() {
     let mut stage = Stage::new(80, 24).await;
     stage.press(&["f8"]).await;
-    // Nobody can be invited into this space, as in a session of the daemon.
-    stage.sees("a session has the one agent that it was made with").await;
+    // No agent can be invited into this space, as in a session of the daemon.
+    stage.sees("a session keeps the agent it was created with").await;
     stage.press(&["escape"]).await;
     stage.text("/agent nobody\r").await;
     stage.sees("─ Agents ─").await;
-    stage.sees("a session has the one agent that it was made with").await;
+    stage.sees("a session keeps the agent it was created with").await;
 }
 
 #[tokio::test]
-async fn a_question_waits_behind_a_list() {
+async fn a_question_opens_behind_a_list() {
     let mut stage = Stage::new(80, 24).await;
     stage.report(able()).await;
     stage.sees("sonnet (ask)").await;
@@ -327,7 +331,7 @@ async fn a_list_fits_a_small_screen_and_a_large_one() {
 }
 
 #[tokio::test]
-async fn each_agent_has_its_own_part_of_the_tool_sidebar_and_whom_chat_goes_to_is_first() {
+async fn each_agent_has_its_own_part_of_the_tool_sidebar_and_the_addressed_one_is_first() {
     let (mut stage, leave, mut started) = scene(120, 30).await;
     leave.add_permits(100);
     let call = |name: &str| {
@@ -344,11 +348,11 @@ async fn each_agent_has_its_own_part_of_the_tool_sidebar_and_whom_chat_goes_to_i
     stage.sees("Chat goes to other.").await;
     stage.sees("✓ see a.rs").await;
     stage.sees("✓ look a.rs").await;
-    stage.until("whom chat goes to", |stage| stage.row("✓ see a.rs") < stage.row("✓ look a.rs")).await;
+    stage.until("the addressed agent", |stage| stage.row("✓ see a.rs") < stage.row("✓ look a.rs")).await;
 }
 
 #[tokio::test]
-async fn an_agent_that_goes_again_says_why_and_is_not_taken_for_another() {
+async fn an_agent_that_ends_is_reported_and_not_confused_with_another() {
     let (mut stage, leave, mut started) = scene(80, 24).await;
     leave.add_permits(100);
     stage.report(able()).await;
@@ -359,7 +363,7 @@ async fn an_agent_that_goes_again_says_why_and_is_not_taken_for_another() {
     let reason = "nobody is logged in; run `other login`".to_owned();
     other.reports.send(Report::Gone(Some(reason))).await.unwrap();
     stage.sees("run `other login`").await;
-    stage.sees("other is not here (F6)").await;
+    stage.sees("other is not in the space (F6)").await;
     assert!(!stage.lines().last().unwrap().contains("sonnet"), "{}", stage.screen());
     stage.text("/agent demo\r").await;
     stage.sees("demo sonnet (ask)").await;

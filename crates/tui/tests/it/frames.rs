@@ -6,7 +6,7 @@ use wh_core::space::item::Body;
 
 use crate::stage::Stage;
 
-/// Nothing is due, so that the clock can be turned an hour ahead.
+/// No timer is due, so the clock can be advanced by an hour.
 #[tokio::test(start_paused = true)]
 async fn nothing_is_written_while_nothing_happens() {
     let mut stage = Stage::new(80, 24).await;
@@ -53,7 +53,7 @@ async fn input_that_means_nothing_is_counted_too() {
 }
 
 #[tokio::test]
-async fn another_size_is_drawn_whole() {
+async fn a_resized_screen_is_redrawn() {
     let mut stage = Stage::new(80, 24).await;
     stage.text("hello").await;
     for (columns, rows) in [(60, 16), (300, 100), (30, 8), (10, 3), (2, 1), (120, 40)] {
@@ -71,7 +71,7 @@ async fn another_size_is_drawn_whole() {
 }
 
 #[tokio::test]
-async fn what_streams_in_is_shown_to_the_end() {
+async fn streamed_text_is_shown_to_the_end() {
     let mut stage = Stage::new(80, 24).await;
     let turn = stage.begin("go").await;
     for number in 0..500 {
@@ -85,7 +85,7 @@ async fn what_streams_in_is_shown_to_the_end() {
 }
 
 #[tokio::test]
-async fn an_order_is_answered_once_it_is_drawn_and_the_facts_say_so() {
+async fn a_ui_command_is_answered_after_it_is_drawn_and_the_facts_follow() {
     let mut stage = Stage::new(120, 40).await;
     assert!(!stage.ui.facts().board_expanded);
     let ui = stage.ui.clone();

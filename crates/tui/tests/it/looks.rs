@@ -75,7 +75,7 @@ async fn the_board_opens_by_itself_when_there_is_something_to_show() {
 }
 
 #[tokio::test]
-async fn chips_say_it_where_the_board_is_closed() {
+async fn chips_replace_a_closed_board() {
     let mut stage = Stage::new(100, 40).await;
     stage.report(Report::StreamOpened("s".into())).await;
     stage.report(Report::Paused(Some(PauseReport { timeout: None, reason: Some("tired".into()) }))).await;
@@ -87,7 +87,7 @@ async fn chips_say_it_where_the_board_is_closed() {
 }
 
 #[tokio::test]
-async fn without_colours_there_is_none() {
+async fn without_colours_no_colour_is_written() {
     let mut stage = Stage::with(120, 40, |options| options.theme = Theme::colourless()).await;
     stage.begin("go").await;
     stage.think("t", "A thought.", None).await;
@@ -105,17 +105,17 @@ async fn without_colours_there_is_none() {
 }
 
 #[tokio::test]
-async fn the_status_bar_says_what_matters() {
-    let mut stage = Stage::with(120, 30, |options| options.door = Some(9090)).await;
+async fn the_status_bar_has_the_essentials() {
+    let mut stage = Stage::with(120, 30, |options| options.control_port = Some(9090)).await;
     stage.sees("◆ test").await;
     let bar = stage.lines().last().unwrap().clone();
-    for text in ["human", "demo", "1 msg", "door :9090", "? keys · Ctrl+C leave"] {
+    for text in ["human", "demo", "1 event", "HTTP :9090", "? keys · Ctrl+C quit"] {
         assert!(bar.contains(text), "{bar}");
     }
 }
 
 #[tokio::test]
-async fn a_small_board_shows_what_needs_attention_and_says_what_is_cut() {
+async fn a_small_board_shows_what_needs_attention_and_the_number_of_hidden_rows() {
     let mut stage = Stage::new(80, 24).await;
     stage.text("/ui board open\r").await;
     for stream in ["one", "two", "three"] {

@@ -1,4 +1,4 @@
-//! The terminal UI as a person uses it: keys in, a screen out.
+//! Tests of the terminal UI from the outside: keys in, a screen out.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "in a test a panic is a verdict")]
 
 mod asking;

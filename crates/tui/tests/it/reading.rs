@@ -1,4 +1,4 @@
-//! Granting answers wait until what is asked has been on the screen.
+//! Granting answers are rejected until the end of the question has been shown.
 
 use wh_core::space::harness::Report;
 use wh_core::space::item::{Body, ToolCall, ToolKind, ToolStatus};
@@ -28,7 +28,7 @@ fn nothing_was_answered(stage: &mut Stage) {
 }
 
 #[tokio::test]
-async fn only_leaving_works_while_the_terminal_is_too_small() {
+async fn only_quitting_works_while_the_terminal_is_too_small() {
     let mut stage = asked(80, 24, permission("Run it?", long(2))).await;
     for (columns, rows, notice) in
         [(24, 5, "The terminal is too small: 24x5. At least 30x8"), (10, 3, "min 30x8"), (5, 1, "30x8")]
@@ -48,18 +48,18 @@ async fn only_leaving_works_while_the_terminal_is_too_small() {
     assert!(!screen.contains("hello") && !screen.contains("Keys of wh"), "nothing was queued:\n{screen}");
     stage.text("1").await;
     assert_eq!(answered(stage.order().await).1, Some("once".into()));
-    // Leaving asks twice here, too, and interrupts nobody.
+    // Quitting needs two keys here, too, and does not interrupt the agent.
     stage.resize(24, 5).await;
     stage.sees("twice").await;
     stage.press(&["ctrl+c"]).await;
     assert!(stage.screen().contains("again"), "{}", stage.screen());
     nothing_was_answered(&mut stage);
     stage.press(&["ctrl+c"]).await;
-    assert_eq!(stage.rest().await.2, wh_tui::Left::Person);
+    assert_eq!(stage.rest().await.2, wh_tui::TuiExit::UserQuit);
 }
 
 #[tokio::test]
-async fn granting_waits_for_the_last_line_of_what_is_asked() {
+async fn granting_requires_that_the_last_line_was_shown() {
     let mut stage = asked(60, 16, permission("Run it?", long(40))).await;
     stage.sees(LOCKED).await;
     assert!(stage.screen().contains("End: read to the end ·"), "{}", stage.screen());
@@ -117,13 +117,13 @@ async fn the_end_has_to_be_shown_again_at_another_size() {
     nothing_was_answered(&mut stage);
     stage.press(&["end"]).await;
     assert!(!stage.screen().contains("first)"), "{}", stage.screen());
-    // One column less is another size.
+    // A difference of one column is another size.
     stage.resize(59, 16).await;
     stage.press(&["home"]).await;
     stage.sees(LOCKED).await;
     stage.text("1").await;
     nothing_was_answered(&mut stage);
-    // Where everything fits the end is on the screen at once.
+    // If everything fits, the end is visible at once.
     stage.resize(120, 40).await;
     stage.no_longer_sees("first)").await;
     stage.text("1").await;
@@ -149,7 +149,7 @@ async fn nothing_typed_between_a_resize_and_the_next_frame_grants() {
         for typed in ["1", "2", "\r"] {
             let mut stage = asked(120, 40, permission("Run it?", long(20))).await;
             stage.sees("❯ 1 Yes, this once").await;
-            // The loop reads the input before it draws at the new size.
+            // The event loop reads the input before it draws at the new size.
             stage.resize(columns, rows).await;
             stage.text(typed).await;
             nothing_was_answered(&mut stage);
@@ -161,7 +161,7 @@ async fn nothing_typed_between_a_resize_and_the_next_frame_grants() {
 }
 
 #[tokio::test]
-async fn what_asks_for_something_else_has_to_be_read_again() {
+async fn a_changed_question_must_be_read_again() {
     let mut stage = asked(60, 16, permission("Run it?", long(1))).await;
     stage.sees("❯ 1 Yes, this once").await;
     let body = Body::Question { question: permission("Run it?", long(30)), closing: None };
@@ -191,7 +191,7 @@ async fn a_title_and_labels_that_are_cut_can_be_read_in_full() {
 }
 
 #[tokio::test]
-async fn no_line_of_the_title_is_granted_unseen() {
+async fn no_line_of_the_title_is_granted_unread() {
     let title = format!("Run {}TITLE-END?", "many words ".repeat(11));
     for (columns, rows, details) in [(60, 12, vec![]), (60, 13, vec![]), (60, 12, long(1)), (60, 14, long(3))] {
         let has_details = !details.is_empty();
@@ -219,7 +219,7 @@ async fn no_line_of_the_title_is_granted_unseen() {
 }
 
 #[tokio::test]
-async fn the_field_leaves_room_for_what_is_asked() {
+async fn the_text_field_leaves_room_for_the_question() {
     let mut question = permission(&format!("Run {}TITLE-END?", "many words ".repeat(11)), vec![]);
     question.accepts_text = true;
     let mut stage = asked(60, 13, question).await;
@@ -232,7 +232,7 @@ async fn the_field_leaves_room_for_what_is_asked() {
     assert!(answered(stage.order().await).2.is_some_and(|text| text.starts_with("because")));
 }
 
-/// Asks about a command of which the dialog shows 50 KB.
+/// A question about a command of which the dialog shows 50 KB.
 async fn cut() -> Stage {
     let command = format!("{}THE-END", "echo 0123456789012345678901234567890\n".repeat(3_000));
     let mut stage = asked(80, 24, permission("Run it?", vec![Detail::Command(command)])).await;
@@ -243,12 +243,12 @@ async fn cut() -> Stage {
 }
 
 #[tokio::test]
-async fn granting_what_was_cut_needs_a_second_confirmation_that_says_how_much_was_not_shown() {
+async fn granting_a_truncated_question_needs_a_second_confirmation() {
     let mut stage = cut().await;
     stage.text("1").await;
     nothing_was_answered(&mut stage);
-    assert!(stage.screen().contains("61,009 bytes of what is asked have not been shown"), "{}", stage.screen());
-    // The same key again, at once, confirms nothing; Enter has nothing to confirm; Esc goes back.
+    assert!(stage.screen().contains("61,009 bytes of the question have not been shown"), "{}", stage.screen());
+    // The same key pressed again at once confirms nothing. Enter has no selection to confirm. Esc goes back.
     stage.text("3").await;
     stage.no_longer_sees("pause to answer").await;
     stage.press(&["enter"]).await;
@@ -263,7 +263,7 @@ async fn granting_what_was_cut_needs_a_second_confirmation_that_says_how_much_wa
 }
 
 #[tokio::test]
-async fn opening_the_whole_closes_the_second_confirmation() {
+async fn opening_the_full_text_closes_the_second_confirmation() {
     let mut stage = cut().await;
     stage.text("1").await;
     stage.no_longer_sees("pause to answer").await;
@@ -296,7 +296,7 @@ async fn a_resize_closes_the_second_confirmation() {
 }
 
 #[tokio::test]
-async fn the_whole_can_be_opened_and_read_to_its_end() {
+async fn the_full_text_can_be_opened_and_read_to_its_end() {
     let mut stage = cut().await;
     stage.press(&["ctrl+o"]).await;
     stage.sees("of 111,009").await;

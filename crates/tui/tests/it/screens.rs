@@ -1,13 +1,13 @@
-//! A few screens as they are, but for the time.
+//! Snapshots of whole screens, with normalized times.
 
 use serde_json::json;
 use wh_core::space::harness::{Report, Usage};
-use wh_core::space::item::{Body, Output, ToolCall, ToolKind, ToolStatus};
+use wh_core::space::item::{Body, ToolCall, ToolKind, ToolResultPart, ToolStatus};
 use wh_core::space::question::Detail;
 
 use crate::stage::{Stage, permission};
 
-/// The screen with every clock at the same time.
+/// The screen with all times replaced by constants.
 pub fn timeless(stage: &Stage) -> String {
     let mut all: Vec<char> = stage.screen().chars().collect();
     for index in 0..all.len() {
@@ -43,9 +43,9 @@ fn parse(input: &str) -> Vec<Line> {
 | main.rs | 7 |
 ";
 
-/// A turn with a thought, a tool, an answer and two questions; the screen at each.
+/// A turn with reasoning, a tool call, an answer and two questions. Returns the screen at each step.
 async fn scene(columns: u16, rows: u16) -> [String; 4] {
-    let mut stage = Stage::with(columns, rows, |options| options.door = Some(9090)).await;
+    let mut stage = Stage::with(columns, rows, |options| options.control_port = Some(9090)).await;
     let fresh = timeless(&stage);
     stage.begin("Please look at the parser and mend it").await;
     let (context_tokens, context_limit) = (Some(12_345), Some(200_000));
@@ -64,7 +64,7 @@ async fn scene(columns: u16, rows: u16) -> [String; 4] {
         kind: ToolKind::Read,
         input: json!({ "path": "src/parser.rs" }),
         status: ToolStatus::Completed,
-        output: vec![Output::Text("fn parse() {}\n".repeat(30))],
+        output: vec![ToolResultPart::Text("fn parse() {}\n".repeat(30))],
     };
     stage.report(Report::Item { key: "c1".into(), body: Body::Tool(call), done: true }).await;
     let said = Body::Text { text: ANSWER.into(), attachments: vec![] };

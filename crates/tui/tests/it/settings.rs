@@ -1,4 +1,4 @@
-//! What a person can set: key bindings and the bell.
+//! Tests of user settings: key bindings and the bell.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ fn keys(bound: &[(Action, &str)]) -> Arc<KeyMap> {
 }
 
 #[tokio::test]
-async fn an_action_is_done_by_the_key_that_it_is_bound_to_and_no_longer_by_its_own() {
+async fn a_bound_key_replaces_the_default_key() {
     let bound = [(Action::Screen(ScreenAction::Details), "f9"), (Action::Edit(EditAction::CutLineStart), "ctrl+g")];
     let mut stage = Stage::with(100, 50, |options| options.keys = keys(&bound)).await;
     stage.press(&["f3"]).await;
@@ -33,7 +33,7 @@ async fn an_action_is_done_by_the_key_that_it_is_bound_to_and_no_longer_by_its_o
 }
 
 #[tokio::test]
-async fn the_bell_rings_for_a_question_and_the_end_of_work_if_it_is_wanted() {
+async fn the_bell_rings_for_the_configured_events() {
     for (bell, asked, all) in [(Bell::Off, 0, 0), (Bell::Question, 1, 1), (Bell::All, 1, 2)] {
         let mut stage = Stage::with(80, 24, |options| options.bell = bell).await;
         let rung = |stage: &Stage| stage.written.iter().filter(|byte| **byte == 7).count();

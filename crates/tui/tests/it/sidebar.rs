@@ -1,4 +1,4 @@
-//! The tool sidebar: what each agent does with its tools.
+//! Tests of the tool sidebar.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ async fn call(stage: &mut Stage, key: &str, name: &str, input: serde_json::Value
     stage.report(Report::Item { key: key.into(), body: Body::Tool(call), done: status.is_over() }).await;
 }
 
-/// Two turns with tools of every fate.
+/// Two turns with tool calls of every status.
 async fn scene(columns: u16, rows: u16) -> Stage {
     let mut stage = Stage::with(columns, rows, |options| options.directory = "/home/me/project".into()).await;
     let turn = stage.begin("first").await;
@@ -33,13 +33,13 @@ async fn scene(columns: u16, rows: u16) -> Stage {
 }
 
 #[tokio::test]
-async fn it_comes_by_itself_where_there_is_room() {
+async fn it_opens_by_itself_if_there_is_room() {
     let stage = scene(120, 30).await;
     insta::assert_snapshot!(timeless(&stage));
 }
 
 #[tokio::test]
-async fn on_the_usual_screen_it_comes_when_asked_for() {
+async fn on_the_usual_screen_it_opens_on_request() {
     let mut stage = scene(80, 24).await;
     assert!(!stage.screen().contains("F5 closes"), "{}", stage.screen());
     stage.press(&["f5"]).await;
@@ -50,7 +50,7 @@ async fn on_the_usual_screen_it_comes_when_asked_for() {
 }
 
 #[tokio::test]
-async fn the_command_says_open_close_or_auto() {
+async fn the_command_takes_open_close_or_auto() {
     let mut stage = scene(120, 30).await;
     stage.sees("F5 closes").await;
     stage.text("/tools close\r").await;
@@ -62,7 +62,7 @@ async fn the_command_says_open_close_or_auto() {
     stage.text("/tools open\r").await;
     stage.sees("F5 closes").await;
     stage.text("/tools wrong\r").await;
-    stage.sees("it is open, close or auto").await;
+    stage.sees("the visibility is open, close or auto").await;
 }
 
 #[tokio::test]
@@ -75,7 +75,7 @@ async fn it_shares_its_column_with_the_signal_board() {
 }
 
 #[tokio::test]
-async fn open_questions_are_counted_and_nothing_turns_meanwhile() {
+async fn open_questions_are_counted_and_stop_the_spinner() {
     let mut stage = scene(120, 40).await;
     stage.ask("q1", permission("Sure?", vec![])).await;
     stage.ask("q2", permission("Really?", vec![])).await;
@@ -88,7 +88,7 @@ async fn open_questions_are_counted_and_nothing_turns_meanwhile() {
 }
 
 #[tokio::test]
-async fn without_colours_it_can_be_read_too() {
+async fn without_colours_it_is_readable() {
     let mut stage = Stage::with(130, 30, |options| options.theme = Theme::colourless()).await;
     stage.begin("go").await;
     call(&mut stage, "1", "Bash", json!({ "command": "false" }), ToolStatus::Failed).await;

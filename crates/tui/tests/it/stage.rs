@@ -1,4 +1,4 @@
-//! A terminal UI on a terminal without a window, with a real space behind it and an agent that does as it is told.
+//! Test bench: a terminal UI on a headless terminal, with a real space and a scripted agent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use wh_agents::Catalog;
-use wh_agents::port::{Agent, Harness, Inside, Start};
-use wh_client::{Drawn, Space, Ui};
+use wh_agents::interface::{Agent, Harness, HarnessTask, Start};
+use wh_client::{DrawProgress, Space, Ui};
 use wh_core::input::KeyPress;
 use wh_core::space::harness::{Capabilities, Named, Order, Outcome, Report};
 use wh_core::space::item::Body;
@@ -17,26 +17,26 @@ use wh_core::space::state::State;
 use wh_core::space::{ParticipantId, TurnId};
 use wh_core::terminal::Size;
 use wh_engine::space::{Roster, RunningSpace};
-use wh_screen::modes::Modes;
+use wh_screen::modes::TerminalModes;
 use wh_screen::vt::Vt;
 use wh_screen::{keys, render};
-use wh_tui::{Error, Left, Options, run};
+use wh_tui::{TuiError, TuiExit, TuiOptions, run};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub struct Stage {
     terminal: DuplexStream,
     pub vt: Vt,
-    /// What the UI wrote so far.
+    /// Output of the UI so far.
     pub written: Vec<u8>,
     /// Bytes typed so far.
     pub typed: u64,
     pub sizes: watch::Sender<Size>,
-    pub drawn: watch::Receiver<Drawn>,
+    pub drawn: watch::Receiver<DrawProgress>,
     pub ui: Ui,
     pub space: Space,
-    pub agent: Inside,
-    pub task: JoinHandle<Result<Left, Error>>,
+    pub agent: HarnessTask,
+    pub task: JoinHandle<Result<TuiExit, TuiError>>,
 }
 
 pub fn size(columns: u16, rows: u16) -> Size {
@@ -48,19 +48,19 @@ impl Stage {
         Self::with(columns, rows, |_| {}).await
     }
 
-    pub async fn with(columns: u16, rows: u16, change: impl FnOnce(&mut Options)) -> Self {
+    pub async fn with(columns: u16, rows: u16, change: impl FnOnce(&mut TuiOptions)) -> Self {
         let running = RunningSpace::start("test", ParticipantId::from("human"));
         Self::open(running, columns, rows, change).await
     }
 
-    /// With these agents to choose from.
+    /// Starts with these agents to choose from.
     pub async fn with_agents(columns: u16, rows: u16, agents: Vec<Arc<dyn Agent>>) -> Self {
         let roster = Roster { catalog: Catalog::of(agents), start: Start::new("/home/me/project") };
         let running = RunningSpace::with_roster("test", ParticipantId::from("human"), roster);
         Self::open(running, columns, rows, |options| options.directory = "/home/me/project".into()).await
     }
 
-    async fn open(running: RunningSpace, columns: u16, rows: u16, change: impl FnOnce(&mut Options)) -> Self {
+    async fn open(running: RunningSpace, columns: u16, rows: u16, change: impl FnOnce(&mut TuiOptions)) -> Self {
         let (harness, agent) = Harness::new();
         running.enrol("demo".into(), harness).await;
         let ready = Capabilities {
@@ -72,16 +72,16 @@ impl Stage {
         agent.reports.send(Report::Ready(ready)).await.unwrap();
         let (terminal, line) = tokio::io::duplex(1 << 20);
         let (sizes, watched) = watch::channel(size(columns, rows));
-        let (told, drawn) = watch::channel(Drawn::default());
+        let (told, drawn) = watch::channel(DrawProgress::default());
         let (ui, port) = Ui::new();
-        let mut options = Options::new("human".into());
+        let mut options = TuiOptions::new("human".into());
         options.version = "0.0.0".into();
         change(&mut options);
         let space = running.space.clone();
         let task = tokio::spawn(run(line, watched, told, space.clone(), port, options));
         let vt = Vt::new(size(columns, rows), 0);
         let mut stage = Self { terminal, vt, written: Vec::new(), typed: 0, sizes, drawn, ui, space, agent, task };
-        let ready = |stage: &Self| stage.screen().contains("1 msg") && !stage.screen().contains("starts");
+        let ready = |stage: &Self| stage.screen().contains("1 event") && !stage.screen().contains("starts");
         stage.until("the agent", ready).await;
         stage
     }
@@ -94,7 +94,7 @@ impl Stage {
         self.screen().lines().map(str::to_owned).collect()
     }
 
-    /// The row on which this stands.
+    /// The row that contains this text.
     #[track_caller]
     pub fn row(&self, text: &str) -> u16 {
         let row = self.lines().iter().position(|line| line.contains(text));
@@ -106,9 +106,9 @@ impl Stage {
         self.vt.feed(bytes);
     }
 
-    /// Takes what the UI writes until this holds.
+    /// Reads the UI's output until the condition holds.
     pub async fn until(&mut self, what: &str, holds: impl Fn(&Self) -> bool) {
-        let deadline = tokio::time::Instant::now() + PATIENCE;
+        let deadline = tokio::time::Instant::now() + TEST_TIMEOUT;
         while !holds(self) {
             let mut buffer = vec![0; 1 << 16];
             match tokio::time::timeout_at(deadline, self.terminal.read(&mut buffer)).await {
@@ -118,7 +118,7 @@ impl Stage {
         }
     }
 
-    /// Whether nothing at all is written for so long.
+    /// True if nothing is written for this time.
     pub async fn is_quiet_for(&mut self, time: Duration) -> bool {
         let mut buffer = [0; 64];
         tokio::time::timeout(time, self.terminal.read(&mut buffer)).await.is_err()
@@ -132,14 +132,14 @@ impl Stage {
         self.until(&format!("an end of {text:?}"), |stage| !stage.screen().contains(text)).await;
     }
 
-    /// Types bytes, and waits until what they did is drawn.
+    /// Types bytes, and waits until their effect is drawn.
     pub async fn bytes(&mut self, bytes: &[u8]) {
         self.terminal.write_all(bytes).await.unwrap();
         self.typed += bytes.len() as u64;
         let typed = self.typed;
         let mut drawn = self.drawn.clone();
         let mut buffer = vec![0; 1 << 16];
-        let deadline = tokio::time::Instant::now() + PATIENCE;
+        let deadline = tokio::time::Instant::now() + TEST_TIMEOUT;
         loop {
             tokio::select! {
                 biased;
@@ -163,7 +163,7 @@ impl Stage {
         self.bytes(text.as_bytes()).await;
     }
 
-    /// Presses keys by their names.
+    /// Presses keys, given by their names.
     pub async fn press(&mut self, names: &[&str]) {
         for name in names {
             let press: KeyPress = name.parse().unwrap();
@@ -186,10 +186,10 @@ impl Stage {
     }
 
     pub async fn order(&mut self) -> Order {
-        tokio::time::timeout(PATIENCE, self.agent.orders.recv()).await.expect("an order").expect("an order")
+        tokio::time::timeout(TEST_TIMEOUT, self.agent.orders.recv()).await.expect("an order").expect("an order")
     }
 
-    /// Says something, and has the agent begin its turn.
+    /// Sends a message and lets the agent begin its turn.
     pub async fn begin(&mut self, text: &str) -> TurnId {
         self.text(&format!("{text}\r")).await;
         let Order::Prompt { turn, .. } = self.order().await else { panic!("no prompt") };
@@ -214,22 +214,22 @@ impl Stage {
         look(&self.space.watch().await.unwrap().state)
     }
 
-    /// The terminal is closed; how the UI ends.
-    pub async fn hang_up(self) -> Left {
+    /// Closes the terminal and returns how the UI ended.
+    pub async fn hang_up(self) -> TuiExit {
         drop(self.terminal);
-        tokio::time::timeout(PATIENCE, self.task).await.expect("an end").unwrap().unwrap()
+        tokio::time::timeout(TEST_TIMEOUT, self.task).await.expect("an end").unwrap().unwrap()
     }
 
-    /// Everything that the UI writes until it ends, and how it ended.
-    pub async fn rest(mut self) -> (Vec<u8>, Vt, Left) {
+    /// Waits for the end of the UI. Returns its output and how it ended.
+    pub async fn rest(mut self) -> (Vec<u8>, Vt, TuiExit) {
         let mut rest = Vec::new();
-        tokio::time::timeout(PATIENCE, self.terminal.read_to_end(&mut rest)).await.expect("an end").unwrap();
+        tokio::time::timeout(TEST_TIMEOUT, self.terminal.read_to_end(&mut rest)).await.expect("an end").unwrap();
         self.take(&rest);
         let left = self.task.await.unwrap().unwrap();
         (self.written, self.vt, left)
     }
 
-    pub fn modes(&self) -> Modes {
+    pub fn modes(&self) -> TerminalModes {
         self.vt.modes()
     }
 }
@@ -250,7 +250,7 @@ pub fn permission(title: &str, details: Vec<Detail>) -> Question {
     }
 }
 
-/// What an order answers a question with.
+/// The key, option and text of an answer.
 pub fn answered(order: Order) -> (String, Option<String>, Option<String>) {
     match order {
         Order::Answer { question, answer } => (question, answer.option, answer.text),

@@ -1,4 +1,4 @@
-use wh_core::space::command::Command;
+use wh_core::space::command::ConversationCommand;
 use wh_core::space::harness::{Order, Report};
 use wh_core::space::item::Body;
 use wh_screen::frame::CursorShape;
@@ -6,7 +6,7 @@ use wh_screen::frame::CursorShape;
 use crate::stage::Stage;
 
 #[tokio::test]
-async fn what_is_typed_is_shown_with_the_caret_behind_it() {
+async fn typed_text_is_shown_with_the_caret_behind_it() {
     let mut stage = Stage::new(80, 24).await;
     assert!(stage.screen().contains("Type a message, / for commands, ? for keys"));
     stage.text("hello 日本").await;
@@ -15,12 +15,12 @@ async fn what_is_typed_is_shown_with_the_caret_behind_it() {
     let frame = stage.vt.frame();
     let caret = frame.rows[usize::from(row)][12].clone();
     assert!(caret.style.inverse, "{caret:?}");
-    // A block on an inverse cell would undo it.
+    // A block cursor on an inverse cell would invert it back.
     assert_eq!((frame.cursor.visible, frame.cursor.shape), (true, CursorShape::Beam));
 }
 
 #[tokio::test]
-async fn enter_says_it_and_the_frame_that_shows_it_is_drawn_when_the_input_counts_as_drawn() {
+async fn input_counts_as_drawn_with_the_frame_that_shows_the_sent_message() {
     let mut stage = Stage::new(80, 24).await;
     stage.text("hello there").await;
     stage.press(&["enter"]).await;
@@ -43,7 +43,7 @@ async fn messages_arrive_in_the_order_in_which_they_were_sent() {
         texts.collect::<Vec<_>>()
     });
     let said = said.await;
-    // The agent has room for some that wait; the rest is refused.
+    // The agent has a queue for some messages; the rest is refused.
     assert!(said.len() > 5);
     for (number, text) in said.iter().enumerate() {
         assert_eq!(*text, format!("message {number}"));
@@ -64,7 +64,7 @@ async fn help_that_does_not_fit_is_shown_from_its_beginning() {
     stage.text("/help\r").await;
     stage.sees("◇ Available Commands").await;
     stage.sees("lines below").await;
-    // It can be read to its end and left there, and a message follows the end again.
+    // The help can be scrolled to its end, and a message follows the end again.
     stage.press(&["pagedown"]).await;
     assert!(!stage.screen().contains("Available Commands"), "{}", stage.screen());
     stage.press(&["ctrl+end"]).await;
@@ -84,7 +84,7 @@ async fn a_refused_line_leaves_the_composer_and_is_recorded() {
     stage.text("/nonsense at all\r").await;
     stage.sees("◇ /nonsense at all: Unknown command: /nonsense").await;
     assert!(!stage.screen().contains("❯ /nonsense"), "{}", stage.screen());
-    // The next line is not appended to it. This one is refused by the space, and not by the parser.
+    // The next line is not appended to it. This one is refused by the space, not by the parser.
     stage.text("/target nobody\r").await;
     stage.sees("◇ /target nobody: ").await;
     let refused = stage.state(|state| {
@@ -157,7 +157,7 @@ async fn a_chosen_target_is_a_badge() {
 }
 
 #[tokio::test]
-async fn escape_empties_the_composer_and_undo_brings_it_back() {
+async fn escape_clears_the_composer_and_undo_restores_it() {
     let mut stage = Stage::new(80, 24).await;
     stage.text("precious").await;
     stage.press(&["escape"]).await;
@@ -167,7 +167,7 @@ async fn escape_empties_the_composer_and_undo_brings_it_back() {
 }
 
 #[tokio::test]
-async fn escape_stops_whoever_works_and_leaves_the_draft() {
+async fn escape_interrupts_a_busy_agent_and_keeps_the_draft() {
     let mut stage = Stage::new(80, 24).await;
     stage.begin("work").await;
     stage.sees("demo works").await;
@@ -178,17 +178,17 @@ async fn escape_stops_whoever_works_and_leaves_the_draft() {
 }
 
 #[tokio::test]
-async fn a_message_that_comes_through_another_door_leaves_the_draft() {
+async fn a_message_of_another_client_keeps_the_draft() {
     let mut stage = Stage::new(80, 24).await;
     stage.text("draft").await;
-    let say = Command::say("from elsewhere", None);
+    let say = ConversationCommand::say("from elsewhere", None);
     stage.space.command("human".into(), None, say).await.unwrap().unwrap();
     stage.sees("from elsewhere").await;
     assert!(stage.screen().contains("❯ draft"));
 }
 
 #[tokio::test]
-async fn the_keys_are_listed_and_writing_closes_the_list() {
+async fn the_keys_are_listed_and_typing_closes_the_list() {
     let mut stage = Stage::new(100, 50).await;
     stage.text("?").await;
     assert!(stage.screen().contains("Keys of wh"), "{}", stage.screen());
@@ -203,7 +203,7 @@ async fn the_keys_are_listed_and_writing_closes_the_list() {
 }
 
 #[tokio::test]
-async fn an_agent_that_is_gone_is_said_to_be() {
+async fn the_end_of_an_agent_is_reported() {
     let mut stage = Stage::new(100, 24).await;
     stage.report(Report::Gone(Some("it crashed".into()))).await;
     stage.sees("demo is gone: it crashed").await;

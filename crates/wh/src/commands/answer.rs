@@ -1,4 +1,4 @@
-//! `wh answer`.
+//! The `wh answer` command.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -9,48 +9,48 @@ use wh_tui::diff::Diff;
 use wh_tui::theme::Theme;
 use wh_wire::control::{DetailBody, DoneBody, QuestionBody, QuestionsBody};
 
-use crate::door::DoorArguments;
-use crate::failure::{Failure, code, with_exit_codes};
+use crate::failure::{API_CODES, CliFailure, code, with_exit_codes};
 use crate::print::{clean, clean_line};
+use crate::target::TargetArguments;
 
-/// List an agent's questions, or answer one by its id
+/// List open questions of an agent, or answer one
 ///
-/// Without QUESTION it lists what is open, with the options; of a change, the lines that differ. Of what is too long to be listed, `wh output
-/// QUESTION` prints all. OPTION is an option's id; --text answers in words.
+/// Without QUESTION, lists the open questions with their options. For a file change, only the changed lines are shown.
+/// `wh output QUESTION` prints a long question in full. OPTION is the id of an option; --text replies with text.
 #[derive(Debug, Args)]
-#[command(after_help = with_exit_codes("  wh answer a\n  wh answer a q3 allow_once\n  wh answer a q4 --text 'use the other branch'"))]
-pub struct Answer {
-    /// The session, by its name or id; - is the only run
+#[command(after_help = with_exit_codes("  wh answer a\n  wh answer a q3 allow_once\n  wh answer a q4 --text 'use the other branch'", API_CODES))]
+pub struct AnswerCommand {
+    /// Session name or id; `-` is the only run or session
     #[arg(value_name = "SESSION")]
     named: String,
 
-    /// The question
+    /// Id of the question
     question: Option<String>,
 
-    /// The option
+    /// Id of the option
     #[arg(requires = "question")]
     option: Option<String>,
 
-    /// Answer in words
-    #[arg(long, value_name = "WORDS", requires = "question")]
+    /// Reply with this text
+    #[arg(long, value_name = "TEXT", requires = "question")]
     text: Option<String>,
 
-    /// Makes a retry safe: the same id again answers nothing
+    /// Idempotency key: repeating the command with the same key sends no second answer
     #[arg(long, value_name = "ID", requires = "question")]
     request_id: Option<String>,
 
     #[command(flatten)]
-    door: DoorArguments,
+    target: TargetArguments,
 }
 
-impl Answer {
-    pub fn run(self) -> Result<ExitCode, Failure> {
-        let door = self.door.onto(Some(self.named).filter(|name| name != "-"))?;
+impl AnswerCommand {
+    pub fn run(self) -> Result<ExitCode, CliFailure> {
+        let target = self.target.with_session(Some(self.named).filter(|name| name != "-"))?;
         let Some(question) = self.question else {
-            return door.get("questions", &[])?.show(door.json, |body: QuestionsBody| listing(&body.questions));
+            return target.get("questions", &[])?.show(target.json, |body: QuestionsBody| listing(&body.questions));
         };
         if self.option.is_none() && self.text.is_none() {
-            return Err(Failure::new(code::USAGE, "choose an option, or answer with --text WORDS")
+            return Err(CliFailure::new(code::USAGE, "choose an option, or reply with --text TEXT")
                 .hint("wh answer SESSION lists the questions with their options"));
         }
         let mut body = json!({ "id": question });
@@ -63,16 +63,16 @@ impl Answer {
         if let Some(id) = self.request_id {
             body["request_id"] = id.into();
         }
-        let answer = door.post("answer", &body, Duration::ZERO)?;
-        answer.show(door.json, |done: DoneBody| {
-            if done.duplicate { "nothing sent: this request id was used before\n" } else { "answered\n" }.to_owned()
+        let answer = target.post("answer", &body, Duration::ZERO)?;
+        answer.show(target.json, |done: DoneBody| {
+            if done.duplicate { "nothing sent: duplicate request id\n" } else { "answered\n" }.to_owned()
         })
     }
 }
 
 fn listing(questions: &[QuestionBody]) -> String {
     if questions.is_empty() {
-        return "nothing waits for an answer\n".to_owned();
+        return "no open questions\n".to_owned();
     }
     let mut out = String::new();
     for question in questions {
@@ -84,13 +84,14 @@ fn listing(questions: &[QuestionBody]) -> String {
             out.push_str(&format!("    {:<16} {}\n", clean_line(&option.id), clean_line(&option.label)));
         }
         if question.accepts_text {
-            out.push_str("    --text WORDS     an answer of your own\n");
+            out.push_str("    --text TEXT      reply with text\n");
         }
     }
     out
 }
 
-/// What a question is about: nobody should allow what they have not seen.
+/// Formats the details of a question as lines. Truncates nothing, because the user must see everything that an answer
+/// permits.
 fn about(detail: &DetailBody) -> Vec<String> {
     let lines = |before: &str, text: &str| -> Vec<String> {
         text.lines().map(|line| format!("{before}{}", clean_line(line))).collect()
@@ -103,7 +104,7 @@ fn about(detail: &DetailBody) -> Vec<String> {
         DetailBody::Diff { path, old, new } => {
             let fresh = if old.is_none() { " (new file)" } else { "" };
             let diff = Diff::between(old.as_deref().unwrap_or_default(), new);
-            // As in the terminal UI, and as wide as it takes.
+            // The same diff as in the terminal UI, without wrapping.
             let changed = diff.lines(u16::MAX, usize::MAX, &Theme::colourless());
             let changed = changed.iter().map(|line| line.to_string().trim_end().to_owned());
             std::iter::once(format!("{}{fresh}:", clean_line(path))).chain(changed).collect()
@@ -180,6 +181,6 @@ mod tests {
             text.starts_with(&format!("q-1  demo: Run it?\n{about}    allow            Yes\n    --text")),
             "{text}"
         );
-        assert_eq!(listing(&[]), "nothing waits for an answer\n");
+        assert_eq!(listing(&[]), "no open questions\n");
     }
 }

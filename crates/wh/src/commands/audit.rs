@@ -1,58 +1,59 @@
-//! `wh audit`.
+//! The `wh audit` command.
 
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use serde_json::Value;
-use wh_engine::control::audit::{Filter, Record, read};
+use wh_engine::control::audit::{AuditFilter, LoggedRecord, read};
 use wh_wire::socket::ControlResult;
 
 use super::wait::duration;
-use crate::daemon::Place;
-use crate::door::{DoorArguments, OPTIONAL_ANSWER_TIMEOUT};
-use crate::failure::{Failure, code, say, with_exit_codes};
+use crate::daemon::DaemonPaths;
+use crate::failure::{CliFailure, code, print_to_stderr, with_exit_codes};
 use crate::print::{clean_line, json_line, print};
+use crate::target::{OPTIONAL_ANSWER_TIMEOUT, TargetArguments};
 
-/// Show who controlled which session, and what became of it
+/// Show the audit log of control messages
 ///
-/// The daemon's own account, or with --sent that of this user's `wh control`. Texts are in it only if WH_AUDIT_TEXT wanted them.
+/// Prints the daemon's audit log, or with --sent the log of this user's `wh control` commands. The log contains message
+/// texts only if WH_AUDIT_TEXT was set.
 #[derive(Debug, Args)]
-#[command(after_help = with_exit_codes("  wh audit\n  wh audit --session a --since 10m\n  wh audit --result rejected --json | jq ."))]
-pub struct Audit {
-    /// Of this session, by its name or id
+#[command(after_help = with_exit_codes("  wh audit\n  wh audit --session a --since 10m\n  wh audit --result rejected --json | jq .", &[]))]
+pub struct AuditCommand {
+    /// Filter by session name or id
     #[arg(long, value_name = "SESSION")]
     session: Option<String>,
 
-    /// Of this message
+    /// Filter by request id
     #[arg(long, value_name = "ID")]
     request_id: Option<String>,
 
-    /// Of this team
+    /// Filter by team
     #[arg(long, value_name = "TEAM")]
     team: Option<String>,
 
-    /// Of this sender
+    /// Filter by sender
     #[arg(long, value_name = "MEMBER")]
     sender: Option<String>,
 
-    /// With this result: ok, not_live, not_found, busy, timeout, rejected, internal_error
+    /// Filter by result: ok, not_live, not_found, busy, timeout, rejected, internal_error
     #[arg(long, value_name = "RESULT", value_parser = result)]
     result: Option<ControlResult>,
 
-    /// Not older than this: 10m, 2h
+    /// Show only entries newer than this: 10m, 2h
     #[arg(long, value_name = "TIME", value_parser = duration)]
     since: Option<Duration>,
 
-    /// The newest so many
+    /// Show the newest N entries
     #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
     newest: usize,
 
-    /// The account of those who sent, not the daemon's
+    /// Show the log of the senders instead of the daemon's
     #[arg(long)]
     sent: bool,
 
-    /// One JSON object a line, with every field by its full name
+    /// Print one JSON object per line, with full field names
     #[arg(long)]
     json: bool,
 }
@@ -60,51 +61,52 @@ pub struct Audit {
 fn result(text: &str) -> Result<ControlResult, String> {
     ControlResult::of(text).ok_or_else(|| {
         let known: Vec<&str> = ControlResult::ALL.iter().map(|one| one.as_str()).collect();
-        format!("choose one of {}", known.join(", "))
+        format!("expected one of {}", known.join(", "))
     })
 }
 
-impl Audit {
-    pub fn run(self) -> Result<ExitCode, Failure> {
-        let place = Place::here()?;
-        let path = if self.sent { place.sent() } else { place.audit() };
-        let filter = Filter {
+impl AuditCommand {
+    pub fn run(self) -> Result<ExitCode, CliFailure> {
+        let paths = DaemonPaths::here()?;
+        let path = if self.sent { paths.sent() } else { paths.audit() };
+        let filter = AuditFilter {
             request_id: self.request_id,
             team: self.team,
-            session_id: self.session.map(|session| id_of(&place, session)),
+            session_id: self.session.map(|session| id_of(&paths, session)),
             sender: self.sender,
             result: self.result,
             since: self.since.and_then(|since| SystemTime::now().checked_sub(since)),
             newest: Some(self.newest),
         };
         if !path.exists() {
-            say("wh: nothing is in the account yet");
+            print_to_stderr("wh: the audit log is empty");
             return Ok(ExitCode::SUCCESS);
         }
-        let reading =
-            read(&path, &filter).map_err(|error| Failure::new(code::FAILED, format!("{}: {error}", path.display())))?;
+        let reading = read(&path, &filter)
+            .map_err(|error| CliFailure::new(code::FAILED, format!("{}: {error}", path.display())))?;
         if reading.unreadable > 0 {
-            say(&format!("wh: {} lines could not be read", reading.unreadable));
+            print_to_stderr(&format!("wh: skipped {} unreadable lines", reading.unreadable));
         }
         for record in &reading.records {
-            let line = if self.json { json_line(&Value::Object(record.0.clone()).to_string()) } else { words(record) };
+            let line =
+                if self.json { json_line(&Value::Object(record.0.clone()).to_string()) } else { record_line(record) };
             print(&line)?;
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// A session's id: the daemon says which one a name means. Where none runs, or it knows no such session any more, the text is taken as it is.
-fn id_of(place: &Place, session: String) -> String {
-    let door = place
-        .living()
-        .and_then(|_| DoorArguments::for_daemon(OPTIONAL_ANSWER_TIMEOUT).onto(Some(session.clone())).ok());
-    let known = door.and_then(|door| door.summary().ok().flatten());
+/// Resolves a session name to its id with the daemon. Returns the text unchanged if the daemon is not running or does
+/// not know the session.
+fn id_of(paths: &DaemonPaths, session: String) -> String {
+    let target = paths
+        .running_daemon()
+        .and_then(|_| TargetArguments::for_daemon(OPTIONAL_ANSWER_TIMEOUT).with_session(Some(session.clone())).ok());
+    let known = target.and_then(|target| target.summary().ok().flatten());
     known.map_or(session, |one| one.session_id)
 }
 
-/// A record on one line, as a person reads it.
-fn words(record: &Record) -> String {
+fn record_line(record: &LoggedRecord) -> String {
     let text = |label: &str| record.text(label).map(clean_line);
     let mut line: Vec<String> = Vec::new();
     line.extend(text("timestamp"));

@@ -1,4 +1,4 @@
-//! `wh config`.
+//! The `wh config` command.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,22 +8,23 @@ use clap::{Args, Subcommand};
 use serde_json::{Value as Json, json};
 
 use crate::agents::quoted;
-use crate::daemon::Place;
-use crate::failure::{Failure, code, say};
+use crate::daemon::DaemonPaths;
+use crate::failure::{CliFailure, code, print_to_stderr};
 use crate::print::{clean_line, json_line, print};
 use crate::settings::Settings;
-use crate::settings::document::{self, ConfigFile, Owner};
-use crate::settings::files::{self, Found};
-use crate::settings::merge::{Resolved, Source};
-use crate::settings::table::{InProject, Setting, by_key, table};
+use crate::settings::document::{self, ConfigFile, SettingsFileOwner};
+use crate::settings::files::{self, FoundSettings};
+use crate::settings::merge::{ResolvedSetting, SettingSource};
+use crate::settings::table::{ProjectRule, SettingRow, by_key, table};
 
 /// Show and change settings
 ///
-/// Settings are in config.toml: yours in $XDG_CONFIG_HOME/wheelhouse (~/.config/wheelhouse), a project's in its .wheelhouse directory. A flag
-/// counts before an environment variable, that before the project's file, that before yours, and yours before the default. A project's
-/// file may set the theme; its other settings are used once you have trusted the file with `wh trust`.
+/// Settings are read from config.toml in $XDG_CONFIG_HOME/wheelhouse (~/.config/wheelhouse), and from
+/// .wheelhouse/config.toml of the project. Precedence, highest first: flag, environment variable, project file, user
+/// file, default. A project file may set the theme. Its other settings are used only after you trust the file with `wh
+/// trust`.
 ///
-/// Without a command: every setting with its value and where that comes from.
+/// Without a command, lists every setting with its value and source.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "\
@@ -37,53 +38,56 @@ Examples:
   wh config unset theme
   wh config --json | jq -r 'select(.source != \"default\") | .key'
 
-Exit codes: 0 done; 2 wrong usage, a mistake in a file, or no such key in it; 125 any other failure.")]
-pub struct Config {
+Exit codes:
+  0    success
+  2    usage error, an error in a settings file, or an unknown key
+  125  any other failure")]
+pub struct ConfigCommand {
     #[command(subcommand)]
-    command: Option<ConfigCommand>,
+    command: Option<ConfigSubcommand>,
 
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Subcommand)]
-enum ConfigCommand {
+enum ConfigSubcommand {
     /// Print the value of a setting
     Get {
         #[arg(value_name = "KEY", value_parser = known_key(), hide_possible_values = true)]
         key: String,
 
-        /// Print it as JSON on one line, with where it comes from
+        /// Print the value and its source as JSON on one line
         #[arg(long)]
         json: bool,
     },
-    /// Set a setting in your file; comments and formatting stay
+    /// Set a value in your settings file; comments and formatting are preserved
     Set {
         #[arg(value_name = "KEY", value_parser = known_key(), hide_possible_values = true)]
         key: String,
 
-        /// The value; names and keys of a list are joined by commas
+        /// Value; separate the items of a list with commas
         #[arg(allow_hyphen_values = true)]
         value: String,
 
-        /// In the project's file
+        /// Change the project's file
         #[arg(long)]
         project: bool,
     },
-    /// Remove a key from your file
+    /// Remove a key from your settings file
     Unset {
-        /// A setting, or any other key that the file has
+        /// A setting, or any other key in the file
         #[arg(value_name = "KEY", value_parser = any_key(), hide_possible_values = true)]
         key: String,
 
-        /// From the project's file
+        /// Change the project's file
         #[arg(long)]
         project: bool,
     },
-    /// Print where your file is, or the project's
+    /// Print the path of your settings file
     Path {
-        /// The project's file
+        /// Print the path of the project's file
         #[arg(long)]
         project: bool,
     },
@@ -97,11 +101,11 @@ fn known_key() -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(keys())
 }
 
-/// Any text, completed with the keys that there are.
+/// Parses any text as a key. Shell completion offers the known keys.
 #[derive(Debug, Clone)]
-struct AnyKey;
+struct AnyKeyParser;
 
-impl TypedValueParser for AnyKey {
+impl TypedValueParser for AnyKeyParser {
     type Value = String;
 
     fn parse_ref(
@@ -118,41 +122,41 @@ impl TypedValueParser for AnyKey {
     }
 }
 
-fn any_key() -> AnyKey {
-    AnyKey
+fn any_key() -> AnyKeyParser {
+    AnyKeyParser
 }
 
-impl Config {
-    pub fn run(self) -> Result<ExitCode, Failure> {
+impl ConfigCommand {
+    pub fn run(self) -> Result<ExitCode, CliFailure> {
         match self.command {
             None => list(self.json)?,
-            Some(ConfigCommand::Get { key, json }) => get(&key, json)?,
-            Some(ConfigCommand::Set { key, value, project }) => set(&key, &value, project)?,
-            Some(ConfigCommand::Unset { key, project }) => unset(&key, project)?,
-            Some(ConfigCommand::Path { project }) => print(&format!("{}\n", path(project)?.display()))?,
+            Some(ConfigSubcommand::Get { key, json }) => get(&key, json)?,
+            Some(ConfigSubcommand::Set { key, value, project }) => set(&key, &value, project)?,
+            Some(ConfigSubcommand::Unset { key, project }) => unset(&key, project)?,
+            Some(ConfigSubcommand::Path { project }) => print(&format!("{}\n", path(project)?.display()))?,
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn path(project: bool) -> Result<PathBuf, Failure> {
+fn path(project: bool) -> Result<PathBuf, CliFailure> {
     if project { Ok(files::project_path(Path::new("."))) } else { files::user_path() }
 }
 
-fn found() -> Result<Found, Failure> {
+fn found() -> Result<FoundSettings, CliFailure> {
     files::find(Some(Path::new(".")))
 }
 
-/// Settings of this directory; a variable with a wrong value is an error.
-fn merged(found: &Found) -> Result<Settings, Failure> {
+/// Merges the settings of this directory. An environment variable with an invalid value is an error.
+fn merged(found: &FoundSettings) -> Result<Settings, CliFailure> {
     let settings = files::merge(&found.files)?;
     match settings.wrong_variables() {
         [] => Ok(settings),
-        wrong => Err(Failure::new(code::USAGE, wrong.join("\n"))),
+        wrong => Err(CliFailure::new(code::USAGE, wrong.join("\n"))),
     }
 }
 
-fn list(json: bool) -> Result<(), Failure> {
+fn list(json: bool) -> Result<(), CliFailure> {
     let found = found()?;
     let settings = merged(&found)?;
     let mut lines = String::new();
@@ -168,14 +172,14 @@ fn list(json: bool) -> Result<(), Failure> {
         lines += "\n";
     }
     print(&lines)?;
-    tell(&found);
+    print_notices(&found);
     Ok(())
 }
 
-fn get(key: &str, json: bool) -> Result<(), Failure> {
+fn get(key: &str, json: bool) -> Result<(), CliFailure> {
     let settings = merged(&found()?)?;
     let Some((setting, resolved)) = by_key(key).and_then(|setting| Some((setting, settings.get(setting)?))) else {
-        return Err(Failure::new(code::USAGE, document::unknown(key)));
+        return Err(CliFailure::new(code::USAGE, document::unknown(key)));
     };
     if json {
         return print(&json_line(&object(setting, resolved).to_string()));
@@ -183,22 +187,26 @@ fn get(key: &str, json: bool) -> Result<(), Failure> {
     print(&(clean_line(&text(resolved)) + "\n"))
 }
 
-fn set(key: &str, value: &str, project: bool) -> Result<(), Failure> {
-    let Some(setting) = by_key(key) else { return Err(Failure::new(code::USAGE, document::unknown(key))) };
-    if project && setting.project == InProject::Never {
-        return Err(Failure::new(code::USAGE, format!("{key} is not for a project: the daemon serves all projects"))
-            .hint(format!("set it in your own file: wh config set {key} {value}")));
+fn set(key: &str, value: &str, project: bool) -> Result<(), CliFailure> {
+    let Some(setting) = by_key(key) else { return Err(CliFailure::new(code::USAGE, document::unknown(key))) };
+    if project && setting.project == ProjectRule::Never {
+        return Err(CliFailure::new(
+            code::USAGE,
+            format!("{key} cannot be set per project: the daemon serves all projects"),
+        )
+        .hint(format!("set it in your own file: wh config set {key} {value}")));
     }
-    let wrong =
-        |wrong: crate::settings::value::WrongValue| Failure::new(code::USAGE, format!("{key} {}", wrong.message));
+    let wrong = |wrong: crate::settings::value::InvalidSettingValue| {
+        CliFailure::new(code::USAGE, format!("{key} {}", wrong.message))
+    };
     let value = setting.kind.parse_text(value).map_err(wrong)?;
     let path = path(project)?;
-    let owner = if project { Owner::Project } else { Owner::User };
-    let left = files::change(&path, |text| {
+    let owner = if project { SettingsFileOwner::Project } else { SettingsFileOwner::User };
+    let remaining_error = files::change(&path, |text| {
         let changed = document::set(&path, text, setting, &value)?;
-        // Another mistake in the file does not keep this one from being put right.
-        let left = ConfigFile::read(&path, &changed, owner).err();
-        Ok((Some(changed), left))
+        // The change is written even if the file has another error.
+        let remaining_error = ConfigFile::read(&path, &changed, owner).err();
+        Ok((Some(changed), remaining_error))
     })?;
     print(&format!(
         "{} = {} in {}\n",
@@ -206,23 +214,23 @@ fn set(key: &str, value: &str, project: bool) -> Result<(), Failure> {
         value.to_toml().to_string().trim(),
         clean_line(&path.display().to_string())
     ))?;
-    if let Some(mistake) = left {
-        say(&format!("wh: the file is not used yet: {}", clean_line(&mistake.to_string())));
+    if let Some(mistake) = remaining_error {
+        print_to_stderr(&format!("wh: the file has an error and is not used: {}", clean_line(&mistake.to_string())));
     }
     if setting.variable.is_some_and(|name| std::env::var_os(name).is_some()) {
-        say(&format!("wh: {} is set and counts before it", setting.variable.unwrap_or_default()));
+        print_to_stderr(&format!("wh: the environment variable {} overrides it", setting.variable.unwrap_or_default()));
     }
-    if setting.daemon && !project && Place::here().is_ok_and(|place| place.living().is_some()) {
-        say("wh: the daemon uses it after: wh daemon restart");
+    if setting.daemon && !project && DaemonPaths::here().is_ok_and(|paths| paths.running_daemon().is_some()) {
+        print_to_stderr("wh: restart the daemon to apply it: wh daemon restart");
     }
-    if project && setting.project == InProject::Trusted {
+    if project && setting.project == ProjectRule::Trusted {
         let directory = path.parent().and_then(Path::parent).unwrap_or(&path);
-        say(&format!("wh: it is used once you have trusted the file with: wh trust {}", quoted(directory)));
+        print_to_stderr(&format!("wh: not used until you trust the file: wh trust {}", quoted(directory)));
     }
     Ok(())
 }
 
-fn unset(key: &str, project: bool) -> Result<(), Failure> {
+fn unset(key: &str, project: bool) -> Result<(), CliFailure> {
     let path = path(project)?;
     let removed = files::change(&path, |text| {
         let changed = document::unset(&path, text, key)?;
@@ -230,40 +238,40 @@ fn unset(key: &str, project: bool) -> Result<(), Failure> {
         Ok((changed, removed))
     })?;
     if !removed {
-        return Err(Failure::new(code::USAGE, format!("{} does not have {key:?}", path.display()))
-            .hint("wh config shows where each value comes from"));
+        return Err(CliFailure::new(code::USAGE, format!("{} does not contain {key:?}", path.display()))
+            .hint("wh config shows the source of each value"));
     }
-    print(&format!("{} is removed from {}\n", clean_line(key), clean_line(&path.display().to_string())))
+    print(&format!("removed {} from {}\n", clean_line(key), clean_line(&path.display().to_string())))
 }
 
-/// Says what a project's file sets in vain.
-fn tell(found: &Found) {
+/// Prints a notice for each project setting that is not used.
+fn print_notices(found: &FoundSettings) {
     for notice in found.notices(|_| true) {
-        say(&format!("wh: {}", clean_line(&notice)));
+        print_to_stderr(&format!("wh: {}", clean_line(&notice)));
     }
 }
 
-fn text(resolved: &Resolved) -> String {
+fn text(resolved: &ResolvedSetting) -> String {
     resolved.value.as_ref().map(ToString::to_string).unwrap_or_default()
 }
 
-fn origin(source: &Source) -> String {
+fn origin(source: &SettingSource) -> String {
     match source {
-        Source::Default => "default".to_owned(),
-        Source::Environment(name) => format!("environment {name}"),
-        Source::User { path, line, .. } | Source::Project { path, line, .. } => {
+        SettingSource::Default => "default".to_owned(),
+        SettingSource::Environment(name) => format!("environment {name}"),
+        SettingSource::User { path, line, .. } | SettingSource::Project { path, line, .. } => {
             format!("{} {}:{line}", source.name(), path.display())
         }
     }
 }
 
-fn object(setting: &Setting, resolved: &Resolved) -> Json {
-    let value = |value: &Option<crate::settings::value::Value>| value.as_ref().map(|value| value.to_json());
+fn object(setting: &SettingRow, resolved: &ResolvedSetting) -> Json {
+    let value = |value: &Option<crate::settings::value::SettingValue>| value.as_ref().map(|value| value.to_json());
     let (file, line) = match &resolved.source {
-        Source::User { path, line, .. } | Source::Project { path, line, .. } => {
+        SettingSource::User { path, line, .. } | SettingSource::Project { path, line, .. } => {
             (Some(path.to_string_lossy().into_owned()), Some(*line))
         }
-        Source::Default | Source::Environment(_) => (None, None),
+        SettingSource::Default | SettingSource::Environment(_) => (None, None),
     };
     json!({
         "key": setting.key(),

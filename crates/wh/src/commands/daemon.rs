@@ -1,4 +1,4 @@
-//! `wh daemon`.
+//! The `wh daemon` command.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
@@ -10,53 +10,54 @@ use clap::{Args, FromArgMatches, Subcommand};
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
 use serde_json::json;
 
-use super::outlook;
+use super::restorable;
 use super::wait::duration;
 use crate::daemon::watchdog::{self, LastPolled};
-use crate::daemon::{self, DaemonArguments, DaemonFile, Place, Started};
-use crate::door::{AnswerTimeout, DoorArguments};
-use crate::failure::{Failure, code, say, with_exit_codes};
+use crate::daemon::{self, DaemonArguments, DaemonCommandLine, DaemonFile, DaemonPaths};
+use crate::failure::{CliFailure, code, print_to_stderr, with_exit_codes};
 use crate::print::{clean, json_line, print};
 use crate::settings::Settings;
 use crate::settings::arguments::with_files;
-use crate::{log, waiting};
+use crate::target::{AnswerTimeout, TargetArguments};
+use crate::{async_runtime, log};
 
-/// Limit for the end of the daemon and everything that it has started.
-const LONGEST_STOP: Duration = Duration::from_secs(30);
+/// Time for the daemon and all of its processes to end in `wh daemon restart`.
+const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Keep sessions that outlive the terminal they were started from
+/// Manage the daemon, which keeps sessions running in the background
 ///
-/// One daemon per user (and runtime directory) keeps sessions: agents with their conversations, and terminal programs.
-/// `wh new` makes one and starts the daemon if need be; `wh ls` lists them, `wh attach` shows one.
+/// There is one daemon per user and runtime directory. Its sessions are agents with their conversations, and terminal
+/// programs. `wh new` creates a session and starts the daemon if it is not running. `wh ls` lists sessions, `wh attach`
+/// shows one.
 #[derive(Debug, Args)]
-#[command(after_help = with_exit_codes("  wh daemon start\n  wh new --agent demo --name a\n  wh daemon status --json\n  wh daemon restart\n  wh daemon stop"))]
-pub struct Daemon {
+#[command(after_help = with_exit_codes("  wh daemon start\n  wh new --agent demo --name a\n  wh daemon status --json\n  wh daemon restart\n  wh daemon stop", &[code::TIMEOUT, code::REFUSED, code::UNREACHABLE, code::STALLED]))]
+pub struct DaemonCommand {
     #[command(subcommand)]
-    command: DaemonCommand,
+    command: DaemonSubcommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum DaemonCommand {
-    /// Start it, in the background
-    Start(Start),
-    /// End it with every process of its sessions. The next start restores the agent sessions
-    Stop(Stop),
-    /// Stop it and start it again with the same options; agent sessions are restored
-    Restart(Restart),
-    /// Say whether it runs, since when, and where its doors are. Exit code 3: it runs and does not answer; 6: none runs
-    Status(Status),
-    /// Print what it has written about what it does
-    Logs(Logs),
+enum DaemonSubcommand {
+    /// Start the daemon in the background
+    Start(DaemonStart),
+    /// Stop the daemon and all processes of its sessions; the next start restores agent sessions
+    Stop(DaemonStop),
+    /// Restart the daemon with the same options; agent sessions are restored
+    Restart(DaemonRestart),
+    /// Show the daemon's status and addresses. Exit code 3: it does not answer; 6: it is not running
+    Status(DaemonStatus),
+    /// Print the daemon's log
+    Logs(DaemonLogs),
 }
 
 #[derive(Debug, Args)]
 #[command(args_override_self = true)]
-struct Start {
-    /// Stay in the foreground, as a service manager wants it
+struct DaemonStart {
+    /// Run in the foreground, for service managers
     #[arg(long)]
     foreground: bool,
 
-    /// This process was started by another for the background
+    /// Internal: this process was started by `wh daemon start`
     #[arg(long, hide = true, requires = "foreground")]
     background: bool,
 
@@ -65,168 +66,171 @@ struct Start {
 }
 
 #[derive(Debug, Args)]
-struct Stop {
-    /// End the sessions, too: they are not restored
+struct DaemonStop {
+    /// End the sessions permanently; they are not restored
     #[arg(long)]
     end_sessions: bool,
 
-    /// Fail if it has not ended within this time, and list what still runs
+    /// Fail after this time and list the processes that still run
     #[arg(id = "stop_timeout", long = "timeout", value_name = "TIME", default_value = "30s", value_parser = duration)]
     timeout: Duration,
 }
 
 #[derive(Debug, Args)]
-struct Restart {
-    /// Options that are given replace those that the running daemon was started with
+struct DaemonRestart {
+    /// Given options replace those of the running daemon
     #[command(flatten)]
     _replaced: DaemonArguments,
 }
 
 #[derive(Debug, Args)]
-struct Status {
+struct DaemonStatus {
     #[command(flatten)]
     answer: AnswerTimeout,
 
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Args)]
-struct Logs {
-    /// The last so many lines
+struct DaemonLogs {
+    /// Print the last N lines
     #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
     lines: usize,
 
-    /// Go on with what is written from now on
+    /// Follow the log
     #[arg(short, long)]
     follow: bool,
 }
 
-impl Daemon {
-    pub fn run(self, settings: &Settings) -> Result<ExitCode, Failure> {
-        let place = Place::here()?;
+impl DaemonCommand {
+    pub fn run(self, settings: &Settings) -> Result<ExitCode, CliFailure> {
+        let paths = DaemonPaths::here()?;
         match self.command {
-            DaemonCommand::Start(start) => start.run(&place, settings),
-            DaemonCommand::Stop(stop) => {
-                let ended = place.stop(stop.end_sessions, stop.timeout)?;
-                print(if ended { "the daemon has ended\n" } else { "no daemon runs here\n" })?;
+            DaemonSubcommand::Start(start) => start.run(&paths, settings),
+            DaemonSubcommand::Stop(stop) => {
+                let ended = paths.stop(stop.end_sessions, stop.timeout)?;
+                print(if ended { "the daemon has stopped\n" } else { "the daemon is not running\n" })?;
                 Ok(ExitCode::SUCCESS)
             }
-            DaemonCommand::Restart(_) => restart(&place, settings),
-            DaemonCommand::Status(status) => status.run(&place),
-            DaemonCommand::Logs(logs) => logs.run(&place),
+            DaemonSubcommand::Restart(_) => restart(&paths, settings),
+            DaemonSubcommand::Status(status) => status.run(&paths),
+            DaemonSubcommand::Logs(logs) => logs.run(&paths),
         }
     }
 }
 
-impl Start {
-    fn run(self, place: &Place, settings: &Settings) -> Result<ExitCode, Failure> {
+impl DaemonStart {
+    fn run(self, paths: &DaemonPaths, settings: &Settings) -> Result<ExitCode, CliFailure> {
         if self.foreground {
             let last_polled = LastPolled::default();
             log::always_to_stderr(last_polled.clone())?;
             if self.background {
-                // A terminal that goes away must not take us along.
+                // Closing the terminal must not end the daemon.
                 let _ = nix::unistd::setsid();
             }
-            let started = Started { arguments: options_after("start"), foreground: !self.background };
+            let started = DaemonCommandLine { arguments: options_after("start"), foreground: !self.background };
             let watched = async {
                 watchdog::start(tokio::runtime::Handle::current(), last_polled)
-                    .map_err(|error| Failure::new(code::FAILED, format!("cannot start the watchdog: {error}")))?;
-                let appearance = daemon::Appearance::new(settings);
-                daemon::serve(place, &self.arguments, appearance, started, |file| ready(file, self.background)).await
+                    .map_err(|error| CliFailure::new(code::FAILED, format!("cannot start the watchdog: {error}")))?;
+                let appearance = daemon::UiAppearance::new(settings);
+                daemon::serve(paths, &self.arguments, appearance, started, |file| ready(file, self.background)).await
             };
-            let served = waiting::block_on(watched);
+            let served = async_runtime::block_on(watched);
             if let (Err(failure), true) = (&served, self.background) {
-                // The log may be on a disk that is full.
+                // Reported on the pipe too, because the log's disk may be full.
                 let _ = writeln!(std::io::stdout(), "{}", failure.reported());
             }
             return served.map(|()| ExitCode::SUCCESS);
         }
-        if let Some(daemon) = place.living() {
-            return Err(Failure::new(code::REFUSED, format!("a daemon runs here already (process {})", daemon.pid))
-                .hint("`wh daemon status` tells more, `wh daemon stop` ends it"));
+        if let Some(daemon) = paths.running_daemon() {
+            return Err(CliFailure::new(
+                code::REFUSED,
+                format!("the daemon is already running (process {})", daemon.pid),
+            )
+            .hint("see `wh daemon status`; stop it with `wh daemon stop`"));
         }
-        // What is wrong is said here, and not only in the log.
-        self.arguments.limits.chosen()?;
-        start(place, &options_after("start"))
+        // Invalid limits are reported here, not only in the log.
+        self.arguments.limits.resolve()?;
+        start(paths, &options_after("start"))
     }
 }
 
-fn start(place: &Place, options: &[String]) -> Result<ExitCode, Failure> {
-    let daemon = place.start(options)?;
-    print(&format!("the daemon runs (process {}, {})\n", daemon.pid, daemon.url))?;
+fn start(paths: &DaemonPaths, options: &[String]) -> Result<ExitCode, CliFailure> {
+    let daemon = paths.start(options)?;
+    print(&format!("the daemon is running (process {}, {})\n", daemon.pid, daemon.url))?;
     daemon.warn_of_damage();
     Ok(ExitCode::SUCCESS)
 }
 
-fn restart(place: &Place, settings: &Settings) -> Result<ExitCode, Failure> {
-    let running = place.living();
+fn restart(paths: &DaemonPaths, settings: &Settings) -> Result<ExitCode, CliFailure> {
+    let running = paths.running_daemon();
     if let Some(daemon) = running.as_ref().filter(|daemon| daemon.foreground) {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             code::REFUSED,
             format!("the daemon (process {}) was started with --foreground", daemon.pid),
         )
-        .hint("restart it where it was started, as with: systemctl --user restart wheelhouse"));
+        .hint("restart it with its service manager, e.g. systemctl --user restart wheelhouse"));
     }
-    // The last of two equal options counts.
+    // The last of two equal options wins.
     let mut options = running.map(|daemon| daemon.arguments).unwrap_or_default();
     options.extend(options_after("restart"));
     check(&options, settings)?;
-    place.stop(false, LONGEST_STOP)?;
-    start(place, &options)
+    paths.stop(false, STOP_TIMEOUT)?;
+    start(paths, &options)
 }
 
-/// Checks the options of a daemon before the running one is stopped for it.
-fn check(options: &[String], settings: &Settings) -> Result<(), Failure> {
+/// Validates the options before the running daemon is stopped.
+fn check(options: &[String], settings: &Settings) -> Result<(), CliFailure> {
     let command = clap::Command::new("wh daemon restart").no_binary_name(true).args_override_self(true);
     let command = with_files(DaemonArguments::augment_args(command), settings);
     let arguments =
         command.try_get_matches_from(options).and_then(|matches| DaemonArguments::from_arg_matches(&matches));
-    let arguments = arguments.map_err(|error| Failure::new(code::USAGE, error.to_string().trim_end()))?;
-    arguments.limits.chosen().map(drop)
+    let arguments = arguments.map_err(|error| CliFailure::new(code::USAGE, error.to_string().trim_end()))?;
+    arguments.limits.resolve().map(drop)
 }
 
-/// The options of this command as they stand on the command line, to be passed on. Those that say only where a daemon runs
-/// are left out.
+/// Returns the options of this command for the new process, without `--foreground` and `--background`.
 fn options_after(verb: &str) -> Vec<String> {
     let words = std::env::args().skip(1).skip_while(|word| word != verb).skip(1);
     words.filter(|word| !matches!(word.as_str(), "--foreground" | "--background")).collect()
 }
 
-/// Tells whoever started us that we can be asked.
+/// Reports to the starting process or on standard error that the daemon is ready.
 fn ready(file: &DaemonFile, background: bool) {
     let Ok(line) = serde_json::to_string(file) else { return };
     if !background {
-        return say(&json!({"event": "daemon-listening", "url": file.url, "pid": file.pid}).to_string());
+        return print_to_stderr(&json!({"event": "daemon-listening", "url": file.url, "pid": file.pid}).to_string());
     }
     let _ = writeln!(std::io::stdout(), "{line}");
-    // The other end is closed when it has heard; what is printed by mistake later must not meet a broken pipe.
+    // The reader closes the pipe after this line, so later output goes to /dev/null.
     if let Ok(nowhere) = std::fs::OpenOptions::new().write(true).open("/dev/null") {
         let _ = nix::unistd::dup2_stdout(nowhere);
     }
 }
 
-impl Status {
-    fn run(self, place: &Place) -> Result<ExitCode, Failure> {
-        let damaged = wh_engine::store::damaged(&place.store());
-        let Some(daemon) = place.living() else {
+impl DaemonStatus {
+    fn run(self, paths: &DaemonPaths) -> Result<ExitCode, CliFailure> {
+        let damaged = wh_engine::store::damaged_files(&paths.store());
+        let Some(daemon) = paths.running_daemon() else {
             if self.json {
                 print(&json_line(&json!({"running": false, "damaged_stores": damaged}).to_string()))?;
                 return Ok(ExitCode::from(code::UNREACHABLE));
             }
-            let outlook = outlook::lines(place, true).into_iter().chain(damaged.iter().map(|path| kept(path)));
+            let outlook =
+                restorable::lines(paths, true).into_iter().chain(damaged.iter().map(|path| damaged_store_notice(path)));
             let hints: Vec<String> =
                 std::iter::once("start it with: wh daemon start".to_owned()).chain(outlook).collect();
-            return Err(Failure::new(code::UNREACHABLE, "no daemon runs here").hint(hints.join("\n")));
+            return Err(CliFailure::new(code::UNREACHABLE, "the daemon is not running").hint(hints.join("\n")));
         };
-        let (socket, token, log) = (place.socket(), place.token(), place.log());
+        let (socket, token, log) = (paths.socket(), paths.token(), paths.log());
         let mut body = json!({
             "running": true, "answers": true, "pid": daemon.pid, "started_at": daemon.started_at,
             "version": daemon.version, "url": daemon.url, "socket": socket, "token_file": token, "log": log,
             "store_damage": daemon.store_damage, "damaged_stores": damaged,
         });
-        let sessions = match DoorArguments::for_daemon(self.answer.timeout).sessions() {
+        let sessions = match TargetArguments::for_daemon(self.answer.timeout).sessions() {
             Ok(sessions) => sessions,
             Err(failure) if failure.code() == code::UNREACHABLE => {
                 if self.json {
@@ -237,15 +241,15 @@ impl Status {
             }
             Err(failure) => return Err(failure),
         };
-        let living = sessions.iter().filter(|one| one.status.live).count();
-        let ended = sessions.len() - living;
+        let live = sessions.iter().filter(|one| one.status.live).count();
+        let ended = sessions.len() - live;
         if self.json {
-            (body["sessions"], body["ended"]) = (json!(living), json!(ended));
+            (body["sessions"], body["ended"]) = (json!(live), json!(ended));
             print(&json_line(&body.to_string()))?;
             return Ok(ExitCode::SUCCESS);
         }
         print(&format!(
-            "the daemon runs\n  process   {}\n  since     {}\n  version   {}\n  sessions  {living} live, {ended} ended\n  http      {}\n  socket    {}\n  token     {}\n  log       {}\n",
+            "the daemon is running\n  process   {}\n  since     {}\n  version   {}\n  sessions  {live} live, {ended} ended\n  http      {}\n  socket    {}\n  token     {}\n  log       {}\n",
             daemon.pid,
             daemon.started_at,
             daemon.version,
@@ -255,27 +259,31 @@ impl Status {
             log.display(),
         ))?;
         daemon.warn_of_damage();
-        let said = daemon.store_damage.map(|damage| damage.kept);
-        for path in damaged.iter().filter(|path| said.as_ref() != Some(path)) {
-            say(&format!("wh: {}", kept(path)));
+        let reported = daemon.store_damage.map(|damage| damage.path);
+        for path in damaged.iter().filter(|path| reported.as_ref() != Some(path)) {
+            print_to_stderr(&format!("wh: {}", damaged_store_notice(path)));
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// A damaged store of an earlier start. It is mentioned until it is removed.
-fn kept(path: &Path) -> String {
-    format!("a damaged store of an earlier start is kept as {}; remove it when it is not needed", path.display())
+/// Notice about a damaged store of an earlier start. Shown until the file is removed.
+fn damaged_store_notice(path: &Path) -> String {
+    format!(
+        "a damaged store from an earlier start is saved as {}; delete it when you no longer need it",
+        path.display()
+    )
 }
 
-impl Logs {
-    fn run(self, place: &Place) -> Result<ExitCode, Failure> {
-        let path = place.log();
-        let cannot = |error: &dyn std::fmt::Display| Failure::new(code::FAILED, format!("{}: {error}", path.display()));
+impl DaemonLogs {
+    fn run(self, paths: &DaemonPaths) -> Result<ExitCode, CliFailure> {
+        let path = paths.log();
+        let cannot =
+            |error: &dyn std::fmt::Display| CliFailure::new(code::FAILED, format!("{}: {error}", path.display()));
         let mut file = match File::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(cannot(&"the daemon has written nothing yet").hint("start it with: wh daemon start"));
+                return Err(cannot(&"the daemon has not logged anything yet").hint("start it with: wh daemon start"));
             }
             Err(error) => return Err(cannot(&error)),
         };
@@ -302,7 +310,7 @@ impl Logs {
     }
 }
 
-/// How long ago something was, in a word or two.
+/// Formats the time since a timestamp, e.g. `5m`.
 pub fn ago(since: &str) -> String {
     let Ok(then) = since.parse::<jiff::Timestamp>() else { return since.to_owned() };
     let seconds = Duration::try_from(jiff::Timestamp::now() - then).map_or(0, |gone| gone.as_secs());

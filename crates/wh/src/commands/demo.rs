@@ -1,28 +1,28 @@
-//! `wh demo`.
+//! The `wh demo` command.
 
 use std::process::ExitCode;
 
 use clap::Args;
 
 use crate::demo;
-use crate::failure::{Failure, code};
+use crate::failure::{CliFailure, code};
 
-/// The built-in demonstration program, as `wh run --demo` runs it
+/// Run the built-in demo program, the same as `wh run --demo`
 ///
-/// A small full-screen program with something of everything that a control plane must cope with: an editor line, a
-/// transcript, colours, wide characters, a spinner, the mouse. It needs a terminal.
+/// A small full-screen program to test automation with: an input line, a transcript, colours, wide characters, a
+/// spinner and mouse input. It needs a terminal.
 #[derive(Debug, Args)]
-pub struct Demo {
-    /// Where its control plane is, to show how to drive it
+pub struct DemoCommand {
+    /// URL of its HTTP API, shown in its examples
     #[arg(long)]
     url: Option<String>,
 }
 
-impl Demo {
-    pub fn run(self) -> Result<ExitCode, Failure> {
+impl DemoCommand {
+    pub fn run(self) -> Result<ExitCode, CliFailure> {
         demo::run(self.url.as_deref()).map_err(|error| {
-            Failure::new(code::FAILED, format!("the demonstration needs a terminal: {error}"))
-                .hint("run it as: wh run --demo --headless --control-port 9090")
+            CliFailure::new(code::FAILED, format!("the demo needs a terminal: {error}"))
+                .hint("without a terminal, use: wh run --demo --headless --control-port 9090")
         })?;
         Ok(ExitCode::SUCCESS)
     }

@@ -1,4 +1,4 @@
-//! `wh doctor`.
+//! The `wh doctor` command.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -6,32 +6,33 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 use wh_agents::Catalog;
-use wh_agents::port::{AgentFacts, Installation, LoginState, Readiness, Surroundings};
+use wh_agents::interface::{AgentFacts, Installation, LoginState, QueryContext, Readiness};
 
 use crate::agents;
-use crate::failure::{Failure, code, with_exit_codes};
+use crate::failure::{CliFailure, code, with_exit_codes};
 use crate::print::{clean_line, json_line, print};
 use crate::settings::files;
 
-/// Say which agents can be used here, and what is missing
+/// Check which agents can be used here and what is missing
 ///
-/// Looks for each agent that wh knows, by itself or from agents.toml: whether it is installed, which version, whether somebody is logged in, and what to
-/// run where something is missing. Names the settings files that count here, and a mistake in one. Nothing is changed, and no conversation is begun.
+/// For each built-in agent and each agent from agents.toml, shows whether it is installed, its version, its login, and
+/// the command to fix what is missing. Also lists the settings files in use and errors in them. It changes nothing and
+/// starts no conversation.
 #[derive(Debug, Args)]
-#[command(after_help = with_exit_codes("  wh doctor\n  wh doctor --json | jq -r 'select(.installed) | .agent'"))]
-pub struct Doctor {
-    /// One JSON object a line
+#[command(after_help = with_exit_codes("  wh doctor\n  wh doctor --json | jq -r 'select(.installed) | .agent'", &[]))]
+pub struct DoctorCommand {
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
-impl Doctor {
-    pub fn run(self) -> Result<ExitCode, Failure> {
-        let failed = |error: &dyn std::fmt::Display| Failure::new(code::FAILED, error);
+impl DoctorCommand {
+    pub fn run(self) -> Result<ExitCode, CliFailure> {
+        let failed = |error: &dyn std::fmt::Display| CliFailure::new(code::FAILED, error);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let catalog = agents::catalog(Path::new("."))?;
-        agents::tell(&catalog);
-        let found = runtime.map_err(|error| failed(&error))?.block_on(look(&catalog));
+        agents::print_notices(&catalog);
+        let found = runtime.map_err(|error| failed(&error))?.block_on(check_agents(&catalog));
         let files = |facts: &AgentFacts| catalog.files(&facts.id).map(Path::to_owned).collect::<Vec<_>>();
         let lines: Vec<String> = if self.json {
             let objects = found.iter().map(|(facts, readiness)| object(facts, readiness, &files(facts)));
@@ -45,8 +46,8 @@ impl Doctor {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Says which settings files count here, or what is wrong in one.
-    fn settings(&self) -> Result<(), Failure> {
+    /// Prints the settings files in use, or the error in one.
+    fn settings(&self) -> Result<(), CliFailure> {
         let found = files::find(Some(Path::new(".")));
         let found = found.and_then(|found| files::merge(&found.files).map(|settings| (found, settings)));
         let (paths, error, notices) = match found {
@@ -54,7 +55,7 @@ impl Doctor {
                 let wrong = settings.wrong_variables().iter().cloned();
                 (found.paths(), None, found.notices(|_| true).into_iter().chain(wrong).collect())
             }
-            Err(failure) => (Vec::new(), Some(failure.told()), Vec::new()),
+            Err(failure) => (Vec::new(), Some(failure.one_line()), Vec::new()),
         };
         if self.json {
             if !paths.is_empty() || error.is_some() || !notices.is_empty() {
@@ -69,17 +70,17 @@ impl Doctor {
     }
 }
 
-/// All at once: each may have to start a program that takes a second.
-async fn look(catalog: &Catalog) -> Vec<(AgentFacts, Readiness)> {
-    let looks = catalog.agents().iter().cloned().map(|agent| {
+/// Checks all agents concurrently, because each check may start a program.
+async fn check_agents(catalog: &Catalog) -> Vec<(AgentFacts, Readiness)> {
+    let checks = catalog.agents().iter().cloned().map(|agent| {
         tokio::spawn(async move {
-            let readiness = agent.check(&Surroundings::of_wh()).await;
+            let readiness = agent.check(&QueryContext::of_wh()).await;
             (agent.facts(), readiness)
         })
     });
     let mut found = Vec::new();
-    for look in looks.collect::<Vec<_>>() {
-        found.extend(look.await.ok());
+    for check_agents in checks.collect::<Vec<_>>() {
+        found.extend(check_agents.await.ok());
     }
     found
 }
@@ -127,7 +128,7 @@ fn paragraph(facts: &AgentFacts, readiness: &Readiness, files: &[PathBuf], width
     };
     let mut lines = clean_line(&format!("{:<width$}  {}: {installation}{login}", facts.id, facts.title)) + "\n";
     for file in files {
-        lines.push_str(&clean_line(&format!("{:<width$}  by {}", "", file.display())));
+        lines.push_str(&clean_line(&format!("{:<width$}  defined in {}", "", file.display())));
         lines.push('\n');
     }
     if let Some(hint) = &readiness.hint {
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_comes_with_what_to_run() {
+    fn a_missing_agent_has_an_install_hint() {
         let missing = Readiness {
             installation: Installation::Missing,
             login: LoginState::Unknown,
@@ -160,7 +161,7 @@ mod tests {
         let ready = Readiness { installation, login: LoginState::Yes { account: Some("KEY".to_owned()) }, hint: None };
         assert_eq!(
             paragraph(&facts(), &ready, &["/a.toml".into()], 6),
-            "claude  Claude Code: 2.1 at /bin/claude, logged in by KEY\n        by /a.toml\n"
+            "claude  Claude Code: 2.1 at /bin/claude, logged in by KEY\n        defined in /a.toml\n"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! `wh interrupt`.
+//! The `wh interrupt` command.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -7,28 +7,27 @@ use clap::Args;
 use serde_json::json;
 use wh_wire::control::DoneBody;
 
-use crate::door::DoorArguments;
-use crate::failure::{Failure, with_exit_codes};
+use crate::failure::{API_CODES, CliFailure, with_exit_codes};
+use crate::target::TargetArguments;
 
-/// Interrupt an agent or a terminal program
+/// Interrupt the agent, or send Ctrl-C to a terminal program
 ///
-/// An agent ends its turn. A terminal program gets what Ctrl-C would give it, past all input that it has not read, which is
-/// discarded.
+/// An agent ends its turn. For a terminal program, pending input is discarded and Ctrl-C is delivered at once.
 #[derive(Debug, Args)]
-#[command(after_help = with_exit_codes("  wh interrupt a\n  wh interrupt --port 9090"))]
-pub struct Interrupt {
-    /// The session; without one it is the only run
+#[command(after_help = with_exit_codes("  wh interrupt a\n  wh interrupt --port 9090", API_CODES))]
+pub struct InterruptCommand {
+    /// Session name or id [default: the only run or session]
     #[arg(value_name = "SESSION")]
     named: Option<String>,
 
     #[command(flatten)]
-    door: DoorArguments,
+    target: TargetArguments,
 }
 
-impl Interrupt {
-    pub fn run(self) -> Result<ExitCode, Failure> {
-        let door = self.door.onto(self.named)?;
-        let answer = door.post("interrupt", &json!({}), Duration::ZERO)?;
-        answer.show(door.json, |_: DoneBody| "interrupted\n".to_owned())
+impl InterruptCommand {
+    pub fn run(self) -> Result<ExitCode, CliFailure> {
+        let target = self.target.with_session(self.named)?;
+        let answer = target.post("interrupt", &json!({}), Duration::ZERO)?;
+        answer.show(target.json, |_: DoneBody| "interrupted\n".to_owned())
     }
 }

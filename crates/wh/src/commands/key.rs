@@ -1,4 +1,4 @@
-//! `wh key`.
+//! The `wh key` command.
 
 use std::process::ExitCode;
 
@@ -7,37 +7,37 @@ use serde_json::json;
 use wh_core::input::KeyPress;
 
 use super::send::send;
-use crate::door::DoorArguments;
-use crate::failure::{Failure, with_exit_codes};
+use crate::failure::{API_CODES, CliFailure, with_exit_codes};
+use crate::target::TargetArguments;
 
 /// Press keys in a run
 ///
-/// A key is a name (enter, escape, tab, backspace, delete, up, pagedown, f5, space, …) or one character, after any of ctrl+,
-/// alt+ and shift+. All are sent as one command, as the program expects them now.
+/// A key is a name (enter, escape, tab, backspace, delete, up, pagedown, f5, space, …) or one character, with optional
+/// prefixes ctrl+, alt+ and shift+. All keys are sent as one command, encoded for the program's current keyboard mode.
 #[derive(Debug, Args)]
-#[command(after_help = with_exit_codes("  wh key enter\n  wh key ctrl+a ctrl+k\n  wh key shift+tab down down enter"))]
-pub struct Key {
-    /// The keys, in order. A first word that is no key, or is what one of the daemon's sessions is called, is the session
+#[command(after_help = with_exit_codes("  wh key enter\n  wh key ctrl+a ctrl+k\n  wh key shift+tab down down enter", API_CODES))]
+pub struct KeyCommand {
+    /// Keys to press, in order. If the first word is not a key, or is the name of a session, it selects the session
     #[arg(value_name = "NAME", required = true)]
     names: Vec<String>,
 
     #[command(flatten)]
-    door: DoorArguments,
+    target: TargetArguments,
 }
 
-impl Key {
-    pub fn run(mut self) -> Result<ExitCode, Failure> {
+impl KeyCommand {
+    pub fn run(mut self) -> Result<ExitCode, CliFailure> {
         let session = match self.names.as_slice() {
-            [first, _, ..] if first.parse::<KeyPress>().is_err() || self.door.names_session(first)? => {
+            [first, _, ..] if first.parse::<KeyPress>().is_err() || self.target.is_live_session(first)? => {
                 Some(self.names.remove(0))
             }
             [first] => {
-                self.door.nothing_for(first, "wh key", "NAME")?;
+                self.target.check_not_session(first, "wh key", "NAME")?;
                 None
             }
             _ => None,
         };
-        let door = self.door.onto(session)?;
-        send(&door, "send_input", &json!({ "keys": self.names }))
+        let target = self.target.with_session(session)?;
+        send(&target, "send_input", &json!({ "keys": self.names }))
     }
 }

@@ -1,42 +1,43 @@
-//! `wh kill`.
+//! The `wh kill` command.
 
 use std::process::ExitCode;
 
 use clap::Args;
 use wh_api::{EndQuery, Routes};
 
-use crate::door::{AnswerTimeout, DoorArguments};
-use crate::failure::{Failure, with_exit_codes};
+use crate::failure::{API_CODES, CliFailure, with_exit_codes};
 use crate::print::{json_line, print};
+use crate::target::{AnswerTimeout, TargetArguments};
 
-/// End a session of the daemon and all that it started
+/// End a session and all of its processes
 ///
-/// First it is asked, then it is told, at last it is killed; what it said stays, until --forget.
+/// wh asks the session to exit, then terminates it, and finally kills it. Its history is kept unless --forget
+/// is given.
 #[derive(Debug, Args)]
-#[command(after_help = with_exit_codes("  wh kill a\n  wh kill --now build\n  wh kill --forget a"))]
-pub struct Kill {
-    /// The session, by its name or id
+#[command(after_help = with_exit_codes("  wh kill a\n  wh kill --now build\n  wh kill --forget a", API_CODES))]
+pub struct KillCommand {
+    /// Session name or id
     session: String,
 
-    /// Kill it at once
+    /// Kill the processes immediately
     #[arg(long)]
     now: bool,
 
-    /// Forget it too, with its history
+    /// Delete the session's history too
     #[arg(long)]
     forget: bool,
 
     #[command(flatten)]
     answer: AnswerTimeout,
 
-    /// Print how it ended as JSON on one line
+    /// Print the ended session as JSON on one line
     #[arg(long)]
     json: bool,
 }
 
-impl Kill {
-    pub fn run(self) -> Result<ExitCode, Failure> {
-        let daemon = DoorArguments::for_daemon(self.answer.timeout).daemon()?;
+impl KillCommand {
+    pub fn run(self) -> Result<ExitCode, CliFailure> {
+        let daemon = TargetArguments::for_daemon(self.answer.timeout).daemon()?;
         daemon.daemon_health()?;
         let session = daemon.end_session(&self.session, EndQuery { now: self.now, forget: self.forget })?;
         if self.json {

@@ -1,4 +1,4 @@
-//! `wh logs`.
+//! The `wh logs` command.
 
 use std::process::ExitCode;
 
@@ -6,51 +6,51 @@ use clap::Args;
 use wh_wire::control::{LastScreenBody, ScreenBody, SessionKind};
 use wh_wire::remote::HistoryEntry;
 
-use crate::door::DoorArguments;
-use crate::failure::{Failure, with_exit_codes};
+use crate::failure::{API_CODES, CliFailure, with_exit_codes};
 use crate::print::{clean, print, without_sequences};
+use crate::target::TargetArguments;
 
-/// Print what was said in a session, or the last output of its program
+/// Print the conversation of a session, or the last output of its program
 #[derive(Debug, Args)]
-#[command(after_help = with_exit_codes("  wh logs a\n  wh logs a --json | jq -r '.[].text'"))]
-pub struct Logs {
-    /// The session, by its name or id; without one it is the only run
+#[command(after_help = with_exit_codes("  wh logs a\n  wh logs a --json | jq -r '.[].text'", API_CODES))]
+pub struct LogsCommand {
+    /// Session name or id [default: the only run or session]
     #[arg(value_name = "SESSION")]
     named: Option<String>,
 
-    /// The newest so many messages; 0 is all of them
+    /// Print only the newest N messages; 0 prints all
     #[arg(short = 'n', long, value_name = "N", default_value_t = 0)]
     limit: u32,
 
     #[command(flatten)]
-    door: DoorArguments,
+    target: TargetArguments,
 }
 
-impl Logs {
-    pub fn run(self) -> Result<ExitCode, Failure> {
-        let door = self.door.onto(self.named)?;
-        if let Some(text) = last_screen(&door)? {
+impl LogsCommand {
+    pub fn run(self) -> Result<ExitCode, CliFailure> {
+        let target = self.target.with_session(self.named)?;
+        if let Some(text) = last_screen(&target)? {
             print(&(clean(text.trim_end()) + "\n"))?;
             return Ok(ExitCode::SUCCESS);
         }
-        let answer = door.ask("/history", &[("limit", &self.limit.to_string())])?;
+        let answer = target.ask("/history", &[("limit", &self.limit.to_string())])?;
         if answer.has_no_conversation() {
-            let answer = door.get("screen", &[("history", "1")])?;
-            return answer.show(door.json, |screen: ScreenBody| {
+            let answer = target.get("screen", &[("history", "1")])?;
+            return answer.show(target.json, |screen: ScreenBody| {
                 let raw = screen.scrollback.raw.unwrap_or_default();
                 clean(&without_sequences(&raw)).trim_end().to_owned() + "\n"
             });
         }
-        answer.show(door.json, |entries: Vec<HistoryEntry>| {
+        answer.show(target.json, |entries: Vec<HistoryEntry>| {
             entries.iter().map(|entry| format!("{}: {}\n", entry.role, clean(&entry.text))).collect()
         })
     }
 }
 
-/// The last screen of a terminal session that was lost with an earlier daemon.
-fn last_screen(door: &DoorArguments) -> Result<Option<String>, Failure> {
-    if door.summary()?.is_none_or(|one| one.status.live || one.kind == SessionKind::Agent) {
+/// Returns the last stored screen of an ended terminal session. `None` for agents and for live sessions.
+fn last_screen(target: &TargetArguments) -> Result<Option<String>, CliFailure> {
+    if target.summary()?.is_none_or(|one| one.status.live || one.kind == SessionKind::Agent) {
         return Ok(None);
     }
-    Ok(door.ask("/last_screen", &[])?.read::<LastScreenBody>().ok().map(|body| body.text))
+    Ok(target.ask("/last_screen", &[])?.read::<LastScreenBody>().ok().map(|body| body.text))
 }

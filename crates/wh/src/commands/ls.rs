@@ -1,59 +1,59 @@
-//! `wh ls`.
+//! The `wh ls` command.
 
 use std::process::ExitCode;
 
 use clap::Args;
 
-use super::outlook;
-use crate::daemon::Place;
-use crate::door::{AnswerTimeout, DoorArguments, session_table, table};
-use crate::failure::{Failure, code, say, with_exit_codes};
+use super::restorable;
+use crate::daemon::DaemonPaths;
+use crate::failure::{API_CODES, CliFailure, code, print_to_stderr, with_exit_codes};
 use crate::print::{clean_line, json_line, print};
 use crate::runtime;
+use crate::target::{AnswerTimeout, TargetArguments, session_table, table};
 
-/// List the daemon's sessions, and the runs that have a control plane now
+/// List sessions of the daemon, and runs with an HTTP API
 ///
-/// Sessions are what `wh new` made. Runs are every `wh --control-port` and `wh run --control-port` of yours on this machine, by the
-/// files that they keep in the runtime directory.
+/// Sessions are created by `wh new`. Runs are your `wh --control-port` and `wh run --control-port` processes on this
+/// machine. They are found by their files in the runtime directory.
 #[derive(Debug, Args)]
-#[command(after_help = with_exit_codes("  wh ls\n  wh ls --all\n  wh ls --json | jq -r '.url // .session_id'"))]
-pub struct Ls {
-    /// Sessions that have ended, too
+#[command(after_help = with_exit_codes("  wh ls\n  wh ls --all\n  wh ls --json | jq -r '.url // .session_id'", API_CODES))]
+pub struct LsCommand {
+    /// Include sessions that have ended
     #[arg(short, long)]
     all: bool,
 
     #[command(flatten)]
     answer: AnswerTimeout,
 
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
-impl Ls {
-    pub fn run(self) -> Result<ExitCode, Failure> {
-        let failed = |error: &dyn std::fmt::Display| Failure::new(code::FAILED, error);
+impl LsCommand {
+    pub fn run(self) -> Result<ExitCode, CliFailure> {
+        let failed = |error: &dyn std::fmt::Display| CliFailure::new(code::FAILED, error);
         let runs = runtime::live().map_err(|error| failed(&error))?;
-        let place = Place::here()?;
-        let (mut sessions, returning, outlook) = match place.living() {
+        let paths = DaemonPaths::here()?;
+        let (mut sessions, returning, restorable_lines) = match paths.running_daemon() {
             Some(_) => {
-                let listed = DoorArguments::for_daemon(self.answer.timeout).listed()?;
+                let listed = TargetArguments::for_daemon(self.answer.timeout).listed()?;
                 (listed.sessions, listed.returning, Vec::new())
             }
-            None => (Vec::new(), Vec::new(), outlook::lines(&place, self.all)),
+            None => (Vec::new(), Vec::new(), restorable::lines(&paths, self.all)),
         };
-        if !outlook.is_empty() {
-            say("wh: no daemon runs here");
-            outlook.iter().for_each(|line| say(&format!("    {line}")));
+        if !restorable_lines.is_empty() {
+            print_to_stderr("wh: the daemon is not running");
+            restorable_lines.iter().for_each(|line| print_to_stderr(&format!("    {line}")));
         }
         if !returning.is_empty() {
-            say(&format!("wh: coming back since the daemon was restarted: {}", clean_line(&returning.join(", "))));
+            print_to_stderr(&format!("wh: sessions being restored: {}", clean_line(&returning.join(", "))));
         }
         sessions.retain(|one| self.all || one.status.live);
-        if runs.is_empty() && sessions.is_empty() && !(returning.is_empty() && outlook.is_empty()) {
-            // What there is to say was said.
+        if runs.is_empty() && sessions.is_empty() && !(returning.is_empty() && restorable_lines.is_empty()) {
+            // Reported above.
         } else if runs.is_empty() && sessions.is_empty() {
-            say("wh: nothing runs now; start something with: wh new --agent demo");
+            print_to_stderr("wh: no sessions and no runs; start one with: wh new --agent demo");
         } else if self.json {
             let sessions = sessions.iter().map(serde_json::to_string);
             let lines: Result<String, _> = runs

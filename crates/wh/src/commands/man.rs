@@ -1,4 +1,4 @@
-//! `wh man`.
+//! The `wh man` command.
 
 use std::fs;
 use std::io;
@@ -8,19 +8,19 @@ use std::process::ExitCode;
 use clap::{Args, CommandFactory};
 
 use crate::Arguments;
-use crate::failure::{Failure, code, with_exit_codes};
+use crate::failure::{CliFailure, code, with_exit_codes};
 use crate::print::print;
 
-/// Print wh's manual page, or write those of all commands into a directory
+/// Print the man page of wh, or write the man pages of all commands to a directory
 #[derive(Debug, Args)]
-#[command(after_help = with_exit_codes("  wh man | man -l -\n  wh man ~/.local/share/man/man1"))]
-pub struct Man {
-    /// Write all pages here: wh.1, wh-run.1, …; made if need be
+#[command(after_help = with_exit_codes("  wh man | man -l -\n  wh man ~/.local/share/man/man1", &[]))]
+pub struct ManCommand {
+    /// Write all man pages (wh.1, wh-run.1, …) to this directory; it is created if missing
     directory: Option<PathBuf>,
 }
 
-impl Man {
-    pub fn run(self) -> Result<ExitCode, Failure> {
+impl ManCommand {
+    pub fn run(self) -> Result<ExitCode, CliFailure> {
         match &self.directory {
             Some(directory) => {
                 let write = || {
@@ -28,14 +28,17 @@ impl Man {
                     clap_mangen::generate_to(Arguments::command(), directory)
                 };
                 write().map_err(|error: io::Error| {
-                    Failure::new(code::FAILED, format!("cannot write the pages to {}: {error}", directory.display()))
+                    CliFailure::new(
+                        code::FAILED,
+                        format!("cannot write the man pages to {}: {error}", directory.display()),
+                    )
                 })?;
             }
             None => {
                 let mut page = Vec::new();
                 clap_mangen::Man::new(Arguments::command())
                     .render(&mut page)
-                    .map_err(|error| Failure::new(code::FAILED, error))?;
+                    .map_err(|error| CliFailure::new(code::FAILED, error))?;
                 print(&String::from_utf8_lossy(&page))?;
             }
         }

@@ -1,4 +1,4 @@
-//! `wh mark`.
+//! The `wh mark` command.
 
 use std::process::ExitCode;
 
@@ -6,23 +6,23 @@ use clap::Args;
 use serde_json::json;
 
 use super::send::send;
-use crate::door::DoorArguments;
-use crate::failure::{Failure, with_exit_codes};
+use crate::failure::{API_CODES, CliFailure, with_exit_codes};
+use crate::target::TargetArguments;
 
-/// Mark this moment of a run, for those who watch and in its recording
+/// Add a marker to the event stream and the recording of a run
 #[derive(Debug, Args)]
-#[command(after_help = with_exit_codes("  wh mark 'before the upgrade'"))]
-pub struct Mark {
-    /// The name of this moment
+#[command(after_help = with_exit_codes("  wh mark 'before the upgrade'", API_CODES))]
+pub struct MarkCommand {
+    /// Label of the marker
     #[arg(default_value = "")]
     label: String,
 
     #[command(flatten)]
-    door: DoorArguments,
+    target: TargetArguments,
 }
 
-impl Mark {
-    pub fn run(self) -> Result<ExitCode, Failure> {
-        send(&self.door, "mark", &json!({ "label": self.label }))
+impl MarkCommand {
+    pub fn run(self) -> Result<ExitCode, CliFailure> {
+        send(&self.target, "mark", &json!({ "label": self.label }))
     }
 }

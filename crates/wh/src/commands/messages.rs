@@ -1,4 +1,4 @@
-//! `wh messages`.
+//! The `wh messages` command.
 
 use std::process::ExitCode;
 
@@ -6,56 +6,56 @@ use clap::Args;
 use serde_json::Value;
 use wh_wire::control::{Message, MessagesBody};
 
-use crate::door::DoorArguments;
-use crate::failure::{Failure, say, with_exit_codes};
+use crate::failure::{API_CODES, CliFailure, print_to_stderr, with_exit_codes};
 use crate::print::{clean, clean_line};
+use crate::target::TargetArguments;
 
-/// Print the messages of a run's conversation, oldest first
+/// Print the messages of a conversation, oldest first
 ///
-/// A plain terminal program has none.
+/// Terminal programs have no messages.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes(
-    "  wh messages --limit 5\n  wh messages --kind chat --since 2025-01-06T10:00:00Z --json | jq '.messages[].payload'"
+    "  wh messages --limit 5\n  wh messages --kind chat --since 2025-01-06T10:00:00Z --json | jq '.messages[].payload'", API_CODES
 ))]
-pub struct Messages {
-    /// At most so many: the newest, or with --since the first after it; 100 if not said
+pub struct MessagesCommand {
+    /// Print at most N messages: the newest, or with --since the first ones after TIME [default: 100]
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
 
-    /// Only of this kind
+    /// Print only messages of this kind
     #[arg(long)]
     kind: Option<String>,
 
-    /// Only from this sender
+    /// Print only messages from this sender
     #[arg(long, value_name = "NAME")]
     from: Option<String>,
 
-    /// Only those added after this time
+    /// Print only messages added after this time
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
 
     #[command(flatten)]
-    door: DoorArguments,
+    target: TargetArguments,
 }
 
-impl Messages {
-    pub fn run(self) -> Result<ExitCode, Failure> {
+impl MessagesCommand {
+    pub fn run(self) -> Result<ExitCode, CliFailure> {
         let limit = self.limit.map(|limit| limit.to_string());
         let filters = [("limit", limit), ("kind", self.kind), ("from", self.from), ("since", self.since)];
         let query: Vec<(&str, &str)> =
             filters.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))).collect();
-        self.door.get("messages", &query)?.show(self.door.json, |body: MessagesBody| {
+        self.target.get("messages", &query)?.show(self.target.json, |body: MessagesBody| {
             if body.total == 0 {
-                say("wh: no messages; a plain terminal program never has any");
+                print_to_stderr("wh: no messages; terminal programs have none");
             } else if body.messages.is_empty() {
-                say(&format!("wh: no such messages; the conversation has {}", body.total));
+                print_to_stderr(&format!("wh: no matching messages; the conversation has {}", body.total));
             }
             body.messages.iter().map(line).collect()
         })
     }
 }
 
-/// A message's heading, and what it says below it or, if it is no text, as JSON.
+/// Formats a message: a heading, then its text, or its payload as JSON.
 fn line(message: &Message) -> String {
     let from = message.from.as_deref().unwrap_or("-");
     let to = message.to.as_ref().map(|to| format!(" to {}", to.join(", "))).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! One file per command; its doc comment is its help.
+//! The commands, one file each. The doc comment of a command is its help.
 
 mod agents;
 mod answer;
@@ -19,16 +19,16 @@ mod man;
 mod mark;
 mod messages;
 mod new;
-pub mod offer;
-mod outlook;
 mod output;
 mod play;
 mod receipt;
 mod rename;
 mod resize;
+mod restorable;
 mod run;
 mod screen;
 mod send;
+pub mod session_picker;
 mod shot;
 mod signal;
 mod space;
@@ -41,57 +41,57 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
-use crate::failure::{Failure, say};
+use crate::failure::{CliFailure, print_to_stderr};
 use crate::print::clean_line;
-use crate::settings::Loaded;
-pub use control::How;
+use crate::settings::LoadedSettings;
+pub use control::DeliveryOptions;
 pub use daemon::ago;
 pub use space::SpaceArguments;
 pub use wait::duration;
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
-    Space(space::Space),
-    Run(run::Run),
-    Daemon(daemon::Daemon),
-    New(new::New),
-    Ls(ls::Ls),
-    Attach(attach::Attach),
-    Screen(screen::Screen),
-    Send(send::Send),
-    Key(key::Key),
-    Wait(wait::Wait),
-    Interrupt(interrupt::Interrupt),
-    Answer(answer::Answer),
-    Logs(logs::Logs),
-    Rename(rename::Rename),
-    Kill(kill::Kill),
-    Control(control::Control),
-    Audit(audit::Audit),
-    Team(team::Team),
-    Resize(resize::Resize),
-    Signal(signal::Signal),
-    State(state::State),
-    Messages(messages::Messages),
-    Output(output::Output),
-    Receipt(receipt::Receipt),
-    Mark(mark::Mark),
-    Shot(shot::Shot),
-    Play(play::Play),
-    Demo(demo::Demo),
-    Agents(agents::Agents),
-    Doctor(doctor::Doctor),
-    Config(config::Config),
-    Trust(trust::Trust),
-    Completions(completions::Completions),
-    Man(man::Man),
+pub enum CliCommand {
+    Space(space::SpaceCommand),
+    Run(run::RunCommand),
+    Daemon(daemon::DaemonCommand),
+    New(new::NewCommand),
+    Ls(ls::LsCommand),
+    Attach(attach::AttachCommand),
+    Screen(screen::ScreenCommand),
+    Send(send::SendCommand),
+    Key(key::KeyCommand),
+    Wait(wait::WaitCommand),
+    Interrupt(interrupt::InterruptCommand),
+    Answer(answer::AnswerCommand),
+    Logs(logs::LogsCommand),
+    Rename(rename::RenameCommand),
+    Kill(kill::KillCommand),
+    Control(control::ControlCommand),
+    Audit(audit::AuditCommand),
+    Team(team::TeamCommand),
+    Resize(resize::ResizeCommand),
+    Signal(signal::SignalCommand),
+    State(state::StateCommand),
+    Messages(messages::MessagesCommand),
+    Output(output::OutputCommand),
+    Receipt(receipt::ReceiptCommand),
+    Mark(mark::MarkCommand),
+    Shot(shot::ShotCommand),
+    Play(play::PlayCommand),
+    Demo(demo::DemoCommand),
+    Agents(agents::AgentsCommand),
+    Doctor(doctor::DoctorCommand),
+    Config(config::ConfigCommand),
+    Trust(trust::TrustCommand),
+    Completions(completions::CompletionsCommand),
+    Man(man::ManCommand),
 }
 
-impl Command {
-    pub fn run(self, loaded: Loaded) -> Result<ExitCode, Failure> {
-        // A space shows them itself.
+impl CliCommand {
+    pub fn run(self, loaded: LoadedSettings) -> Result<ExitCode, CliFailure> {
+        // A space shows the notices in its UI.
         if !matches!(self, Self::Space(_)) {
-            loaded.notices.iter().for_each(|notice| say(&format!("wh: {}", clean_line(notice))));
+            loaded.notices.iter().for_each(|notice| print_to_stderr(&format!("wh: {}", clean_line(notice))));
         }
         match self {
             Self::Space(command) => command.run(loaded),

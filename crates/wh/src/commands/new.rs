@@ -1,4 +1,4 @@
-//! `wh new`.
+//! The `wh new` command.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,64 +10,64 @@ use wh_core::terminal::Size;
 use wh_wire::control::NewSessionRequest;
 
 use super::space::ThemeChoice;
-use crate::control::TOKEN_VARIABLE;
-use crate::daemon::Place;
-use crate::door::{AnswerTimeout, DoorArguments};
-use crate::failure::{Failure, code, with_exit_codes};
+use crate::daemon::DaemonPaths;
+use crate::failure::{API_CODES, CliFailure, code, with_exit_codes};
+use crate::http_options::TOKEN_VARIABLE;
 use crate::print::{json_line, print};
 use crate::settings::Settings;
+use crate::target::{AnswerTimeout, TargetArguments};
 
-/// Make a session that outlives this terminal
+/// Create a session in the daemon
 ///
-/// Starts an agent, or a program in a terminal of its own, under the daemon; the daemon is started if need be. What runs has this
-/// shell's directory and environment.
+/// The session runs an agent, or a program in a virtual terminal. It continues when this terminal is closed. The daemon
+/// is started if it is not running. The program gets the directory and the environment of this shell.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes(
-    "  wh new --agent demo --name a\n  wh new --agent claude --model sonnet --attach\n  wh new --name build -- make -j2 watch\n  wh new --person --attach -- bash\n  wh send a 'hello'\n  wh attach a"
+    "  wh new --agent demo --name a\n  wh new --agent claude --model sonnet --attach\n  wh new --name build -- make -j2 watch\n  wh new --person --attach -- bash\n  wh send a 'hello'\n  wh attach a", API_CODES
 ))]
-pub struct New {
-    /// The agent: `demo` is built in; `wh doctor` lists the others [default: that of config.toml]
+pub struct NewCommand {
+    /// Agent to start: `demo` is built in; `wh doctor` lists the others [default: `agent` in config.toml]
     #[arg(long, value_name = "AGENT", env = "WH_AGENT")]
     agent: Option<String>,
 
-    /// What to call it [default: found by wh]
+    /// Session name [default: generated]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
-    /// The team that it belongs to [default: default]
+    /// Team that may control the session [default: default]
     #[arg(long, value_name = "TEAM")]
     team: Option<String>,
 
-    /// The model that the agent begins with
+    /// Start the agent with this model
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
 
-    /// The mode that the agent begins in
+    /// Start the agent in this mode, e.g. `plan`
     #[arg(long, value_name = "MODE")]
     mode: Option<String>,
 
-    /// Let the agent enter modes in which it asks for no permission
+    /// Allow modes in which the agent does not ask for permissions
     #[arg(long)]
     allow_skipping_permissions: bool,
 
-    /// Count everything inside as outside every session, so that you can answer questions in it: for a shell that you use
-    /// yourself. Not for agents, and not from inside a session
+    /// Mark the session as your own shell: its processes do not count as running inside a session, so you can answer
+    /// questions from it. Not for agents, and not available inside a session
     #[arg(long, requires = "command", conflicts_with_all = ["model", "mode", "allow_skipping_permissions"])]
     person: bool,
 
-    /// It works in this directory
+    /// Working directory of the session
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
 
-    /// The size of its screen until a terminal is attached [default: 120x40; with --attach, this terminal's]
+    /// Size of the screen until a terminal is attached [default: 120x40; with --attach, the size of this terminal]
     #[arg(long, value_name = "COLSxROWS")]
     size: Option<Size>,
 
-    /// Attach this terminal to it at once
+    /// Attach this terminal to the new session
     #[arg(long)]
     attach: bool,
 
-    /// A name for this wish: under the same name no second session is made, so it can be repeated
+    /// Idempotency key: repeating the request with the same key does not create a second session
     #[arg(long, value_name = "ID")]
     request_id: Option<String>,
 
@@ -78,25 +78,26 @@ pub struct New {
     #[arg(long)]
     json: bool,
 
-    /// The program and its arguments; with --agent, arguments for the agent itself
+    /// Program and its arguments; with --agent, arguments for the agent
     #[arg(last = true, value_name = "CMD")]
     command: Vec<String>,
 }
 
-impl New {
-    pub fn run(self, settings: &Settings) -> Result<ExitCode, Failure> {
+impl NewCommand {
+    pub fn run(self, settings: &Settings) -> Result<ExitCode, CliFailure> {
         self.check_agent(settings)?;
         let wanted = self.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
         let directory = wanted.canonicalize().ok().filter(|path| path.is_dir());
-        let directory =
-            directory.ok_or_else(|| Failure::new(code::USAGE, format!("{} is not a directory", wanted.display())))?;
-        // Nothing is made that could not be attached to, and what runs does not begin at a size that it does not stay at.
-        let person = if self.attach { Some(super::attach::person()?) } else { None };
-        let size = self.size.or_else(|| person.map(|person| person.size()));
-        // What runs there is a command if one is given, whatever agent a variable names.
+        let directory = directory
+            .ok_or_else(|| CliFailure::new(code::USAGE, format!("{} is not a directory", wanted.display())))?;
+        // Checked before the session is created: with --attach there must be a terminal, and its size is the initial
+        // size.
+        let tty = if self.attach { Some(super::attach::require_terminal()?) } else { None };
+        let size = self.size.or_else(|| tty.map(|tty| tty.size()));
+        // A given command wins over an agent that only an environment variable names.
         let program = !self.command.is_empty() && (self.agent.is_none() || !named_agent());
         if self.person && !program {
-            return Err(Failure::new(code::USAGE, "--person is for a terminal program, and not for an agent")
+            return Err(CliFailure::new(code::USAGE, "--person is for terminal programs, not for agents")
                 .hint("name a program, for example: wh new --person --attach -- bash"));
         }
         let (command, arguments) = if program { (Some(self.command), Vec::new()) } else { (None, self.command) };
@@ -116,8 +117,8 @@ impl New {
             person: self.person,
             request_id: self.request_id,
         };
-        Place::here()?.or_started()?;
-        let daemon = DoorArguments::for_daemon(self.answer.timeout).daemon()?;
+        DaemonPaths::here()?.require_or_start()?;
+        let daemon = TargetArguments::for_daemon(self.answer.timeout).daemon()?;
         daemon.daemon_health()?;
         let session = daemon.create_session(&body)?;
         if self.json {
@@ -138,26 +139,27 @@ impl New {
     }
 }
 
-impl New {
-    /// Checks that something is to be started, and that options of agents are for one. Clap cannot: for it an agent of
-    /// config.toml was not given.
-    fn check_agent(&self, settings: &Settings) -> Result<(), Failure> {
+impl NewCommand {
+    /// Checks that an agent or a program is given, and that agent options are given only with an agent. Clap cannot
+    /// check this because the agent may come from config.toml.
+    fn check_agent(&self, settings: &Settings) -> Result<(), CliFailure> {
         if self.agent.is_some() {
             return Ok(());
         }
         let wrong = match (&self.command[..], settings.names("agent")) {
-            ([], [_, _, ..]) => "agent in config.toml names several, and wh new starts one",
-            ([], _) => "neither an agent nor a program is named",
+            ([], [_, _, ..]) => "`agent` in config.toml names several agents; wh new starts one",
+            ([], _) => "no agent and no program given",
             _ if self.model.is_some() || self.mode.is_some() || self.allow_skipping_permissions => {
-                "--model, --mode and --allow-skipping-permissions are for an agent"
+                "--model, --mode and --allow-skipping-permissions require an agent"
             }
             _ => return Ok(()),
         };
-        Err(Failure::new(code::USAGE, wrong).hint("name an agent with --agent AGENT, or a program: wh new -- PROGRAM"))
+        Err(CliFailure::new(code::USAGE, wrong)
+            .hint("choose an agent with --agent AGENT, or run a program: wh new -- PROGRAM"))
     }
 }
 
-/// Whether the agent was named on the command line, and not by the variable.
+/// True if the command line has `--agent`. False if only the environment variable names an agent.
 fn named_agent() -> bool {
     std::env::args().take_while(|word| word != "--").any(|word| word == "--agent" || word.starts_with("--agent="))
 }

@@ -1,44 +1,44 @@
-//! `wh output`.
+//! The `wh output` command.
 
 use std::process::ExitCode;
 
 use clap::Args;
 use wh_wire::control::OutputBody;
 
-use crate::door::DoorArguments;
-use crate::failure::{Failure, with_exit_codes};
+use crate::failure::{API_CODES, CliFailure, with_exit_codes};
 use crate::print::{clean, print, without_sequences};
+use crate::target::TargetArguments;
 
-/// Print all of what a tool gave, of what was said, or of what is asked, by the item's id
+/// Print the full output of a tool call, message or question
 ///
-/// The UI shows so much of a long one, and says the id. The rest is kept while the agent runs, and the newest 67 MB of it.
+/// The UI truncates long output and shows its id. The newest 64 MiB are kept while the agent runs.
 #[derive(Debug, Args)]
-#[command(after_help = with_exit_codes("  wh output i12 | less\n  wh output i12 --offset 50000\n  wh output i12 --raw > output.txt"))]
-pub struct Output {
-    /// The item's id, as i12
+#[command(after_help = with_exit_codes("  wh output i12 | less\n  wh output i12 --offset 50000\n  wh output i12 --raw > output.txt", API_CODES))]
+pub struct OutputCommand {
+    /// Item id, e.g. i12
     #[arg(value_name = "ITEM")]
     item: String,
 
-    /// From this byte on
+    /// Start at this byte
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     offset: u64,
 
-    /// As it is, with whatever a terminal would obey
+    /// Do not remove escape sequences and control characters
     #[arg(long, conflicts_with = "json")]
     raw: bool,
 
     #[command(flatten)]
-    door: DoorArguments,
+    target: TargetArguments,
 }
 
-impl Output {
-    pub fn run(self) -> Result<ExitCode, Failure> {
+impl OutputCommand {
+    pub fn run(self) -> Result<ExitCode, CliFailure> {
         let path = format!("items/{}/output", self.item.replace(['/', '?', '#', '%', ' '], "_"));
         let mut offset = self.offset;
         loop {
             let from = offset.to_string();
-            let answer = self.door.get(&path, &[("offset", &from)])?;
-            if self.door.json {
+            let answer = self.target.get(&path, &[("offset", &from)])?;
+            if self.target.json {
                 return answer.show(true, |body: OutputBody| body.text);
             }
             let body: OutputBody = answer.body()?;

@@ -1,4 +1,4 @@
-//! `wh play`.
+//! The `wh play` command.
 
 use std::io::{self, BufReader, Write};
 use std::os::fd::AsFd;
@@ -13,46 +13,47 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::SignalFd;
 use wh_screen::cast::{Cast, PlayFilter, Playback, Speed};
 
-use crate::failure::{Failure, code, say};
-use crate::files;
+use crate::failure::{CliFailure, code, print_to_stderr};
+use crate::open_file;
 
 /// Play a recording in this terminal
 ///
-/// Reads asciicast v2 and v3, as `wh run --record` and asciinema write them. Only what draws the screen reaches your terminal: text,
-/// colours, cursor movement, erasing, scrolling and the alternate screen. Clipboard access, titles, links, queries, device strings and keyboard
-/// and mouse modes are dropped, and at the end the terminal is left as it was; --raw passes everything. Ctrl-C ends it.
+/// Reads asciicast v2 and v3 files of `wh run --record` and asciinema. Only drawing sequences reach your terminal:
+/// text, colours, cursor movement, erasing, scrolling and the alternate screen. Clipboard access, titles, links,
+/// queries, device strings, and keyboard and mouse modes are dropped. The terminal is restored at the end. --raw passes
+/// everything. Press Ctrl-C to stop.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  wh play run.cast --speed 2\n  wh play run.cast --idle-limit 0.5\n\nExit codes: 0 played; 2 wrong usage; 125 the file cannot be read or is no recording; 130 ended by Ctrl-C."
+    after_help = "Examples:\n  wh play run.cast --speed 2\n  wh play run.cast --idle-limit 0.5\n\nExit codes:\n  0    success\n  2    usage error\n  125  the file cannot be read or is not a recording\n  130  stopped by Ctrl-C"
 )]
-pub struct Play {
-    /// The recording
+pub struct PlayCommand {
+    /// Recording to play
     file: PathBuf,
 
-    /// So many times as fast
+    /// Playback speed, e.g. 2
     #[arg(long, default_value = "1")]
     speed: Speed,
 
-    /// Cut pauses to so many seconds
+    /// Limit pauses to SECS seconds
     #[arg(long, value_name = "SECS")]
     idle_limit: Option<f64>,
 
-    /// Write the output to the terminal exactly as it was recorded; only for recordings that you trust
+    /// Write the recorded output unfiltered; only for recordings that you trust
     #[arg(long)]
     raw: bool,
 }
 
-impl Play {
-    pub fn run(self) -> Result<ExitCode, Failure> {
+impl PlayCommand {
+    pub fn run(self) -> Result<ExitCode, CliFailure> {
         let cast = read(&self.file)?;
         let limit = match self.idle_limit.map(Duration::try_from_secs_f64).transpose() {
             Ok(limit) => limit,
             Err(_) => {
-                return Err(Failure::new(code::USAGE, "--idle-limit must be a number of seconds, for example 0.5"));
+                return Err(CliFailure::new(code::USAGE, "--idle-limit must be a number of seconds, for example 0.5"));
             }
         };
-        let failed = |error: Errno| Failure::new(code::FAILED, format!("cannot wait for signals: {error}"));
-        let mut clock = Clock::start().map_err(failed)?;
+        let failed = |error: Errno| CliFailure::new(code::FAILED, format!("cannot wait for signals: {error}"));
+        let mut clock = PlaybackClock::start().map_err(failed)?;
         let (mut out, mut filter) = (io::stdout().lock(), PlayFilter::new());
         let mut ended = None;
         for step in Playback::new(&cast, self.speed, limit) {
@@ -70,27 +71,27 @@ impl Play {
             }
         }
         if !self.raw {
-            // Nobody is left to complain to if this cannot be written.
+            // A write error here cannot be reported.
             let _ = out.write_all(filter.finish().as_bytes()).and_then(|()| out.flush());
         }
         if let Some(signal) = ended {
             return Ok(ExitCode::from(128 + signal));
         }
-        if let Some(dropped) = &cast.dropped {
-            say(&format!("wh: {}: {dropped}", self.file.display()));
+        if let Some(dropped) = &cast.truncated {
+            print_to_stderr(&format!("wh: {}: {dropped}", self.file.display()));
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Waits for moments of the recording, and for the signals that end it.
-struct Clock {
+/// Waits until the time of an event, or for a signal that ends playback.
+struct PlaybackClock {
     start: Instant,
     signals: SignalFd,
 }
 
-impl Clock {
-    /// Blocks the signals in this thread, so that they are read here instead of ending the process.
+impl PlaybackClock {
+    /// Blocks the signals in this thread so that they are read from a descriptor instead of ending the process.
     fn start() -> Result<Self, Errno> {
         let mut set = SigSet::empty();
         for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
@@ -100,12 +101,12 @@ impl Clock {
         Ok(Self { start: Instant::now(), signals: SignalFd::new(&set)? })
     }
 
-    /// Waits until this time since the start, counted from there so that delays do not add up. The signal that came, if
-    /// one did.
+    /// Waits until this time since the start, so that delays do not add up. Returns the signal number if a signal
+    /// arrives first.
     fn wait_until(&mut self, at: Duration) -> Result<Option<u8>, Errno> {
         loop {
             let left = at.saturating_sub(self.start.elapsed());
-            // Rounded up: a wait of less than a millisecond must not become a busy loop.
+            // Rounded up: a wait below one millisecond must not become a busy loop.
             let timeout =
                 PollTimeout::try_from(left.saturating_add(Duration::from_micros(999))).unwrap_or(PollTimeout::MAX);
             match poll(&mut [PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)], timeout) {
@@ -118,12 +119,11 @@ impl Clock {
     }
 }
 
-/// Reads a recording.
-pub fn read(path: &Path) -> Result<Cast, Failure> {
-    let file = files::open(path)
-        .map_err(|error| Failure::new(code::FAILED, format!("cannot read {}: {error}", path.display())))?;
+pub fn read(path: &Path) -> Result<Cast, CliFailure> {
+    let file = open_file::open(path)
+        .map_err(|error| CliFailure::new(code::FAILED, format!("cannot read {}: {error}", path.display())))?;
     Cast::parse(BufReader::new(file)).map_err(|error| {
-        Failure::new(code::FAILED, format!("{} is no recording: {error}", path.display()))
-            .hint("give an asciicast, version 2 or 3")
+        CliFailure::new(code::FAILED, format!("{} is not a recording: {error}", path.display()))
+            .hint("supported formats: asciicast v2 and v3")
     })
 }

@@ -1,4 +1,4 @@
-//! `wh resize`.
+//! The `wh resize` command.
 
 use std::process::ExitCode;
 
@@ -7,25 +7,25 @@ use serde_json::json;
 use wh_core::terminal::Size;
 
 use super::send::send;
-use crate::door::DoorArguments;
-use crate::failure::{Failure, with_exit_codes};
+use crate::failure::{API_CODES, CliFailure, with_exit_codes};
+use crate::target::TargetArguments;
 
-/// Change the size of a run's terminal
+/// Resize the terminal of a run
 ///
-/// Refused while a person's terminal is attached: its window decides.
+/// Refused while a real terminal is attached, because its window determines the size.
 #[derive(Debug, Args)]
-#[command(after_help = with_exit_codes("  wh resize 100x30"))]
-pub struct Resize {
+#[command(after_help = with_exit_codes("  wh resize 100x30", API_CODES))]
+pub struct ResizeCommand {
     /// Columns and rows, from 2x1 to 1000x500
     #[arg(value_name = "COLSxROWS")]
     size: Size,
 
     #[command(flatten)]
-    door: DoorArguments,
+    target: TargetArguments,
 }
 
-impl Resize {
-    pub fn run(self) -> Result<ExitCode, Failure> {
-        send(&self.door, "resize", &json!({ "width": self.size.columns, "height": self.size.rows }))
+impl ResizeCommand {
+    pub fn run(self) -> Result<ExitCode, CliFailure> {
+        send(&self.target, "resize", &json!({ "width": self.size.columns, "height": self.size.rows }))
     }
 }

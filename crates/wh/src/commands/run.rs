@@ -1,4 +1,4 @@
-//! `wh run`.
+//! The `wh run` command.
 
 use std::ffi::OsString;
 use std::io;
@@ -11,21 +11,21 @@ use wh_core::terminal::{Exit, Size};
 use wh_engine::terminal::{self, ScreenSpec, StartError, TerminalSession, TerminalSpec};
 use wh_screen::pty::TERM;
 
-use crate::control::{Control, ControlArguments, TOKEN_VARIABLE};
-use crate::ending::with_nothing_left;
-use crate::failure::{Failure, code, say};
+use crate::async_runtime;
+use crate::child_cleanup::with_child_cleanup;
+use crate::failure::{CliFailure, code, print_to_stderr};
+use crate::http_options::{ApiListener, HttpApiOptions, TOKEN_VARIABLE};
+use crate::local_terminal::LocalTerminal;
 use crate::log;
-use crate::opened::{Opened, Stay};
-use crate::person::Person;
 use crate::protect;
 use crate::record::RecordArguments;
+use crate::running_api::{Linger, RunningApi};
 use crate::signals::Signals;
-use crate::waiting;
 
-/// How long the last of the output, and of the recording, may take once the program has ended.
-const LAST_RITES: Duration = Duration::from_secs(5);
+/// Time for the last output and the recording to finish after the program's end.
+const EXIT_FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What an outer terminal says of itself to its programs. A terminal of our own is not that one.
+/// Environment variables that describe the user's terminal. Removed in a virtual terminal, where they would be wrong.
 const OUTER_TERMINAL: [&str; 16] = [
     "COLUMNS",
     "LINES",
@@ -45,49 +45,55 @@ const OUTER_TERMINAL: [&str; 16] = [
     "KONSOLE_VERSION",
 ];
 
-/// Run a program in a terminal under control
+/// Run a program with an HTTP API to its terminal
 ///
-/// On a terminal you see and use the program as if it ran bare, while others may watch and type through the control
-/// plane. Without a terminal, or with --headless, it runs in a virtual one. wh exits with the program's exit code, 128+n
-/// if signal n ended it; nothing that the program started outlives wh.
+/// In a terminal, you use the program as usual while HTTP clients see its screen and type into it. Without a terminal,
+/// or with --headless, it runs in a virtual terminal. wh exits with the program's exit code, or 128+n if signal n ended
+/// it. Processes that the program started are ended with it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  wh run --demo --control-port 9090                         the built-in demonstration
-  wh run --control-port 9090 -- claude                      any program, with a door for others
-  wh run --headless --control-port 0 -- bash --norc         no terminal needed; the port is printed
+  wh run --demo --control-port 9090                         the built-in demo program
+  wh run --control-port 9090 -- claude                      any program, with an HTTP API
+  wh run --headless --control-port 0 -- bash --norc         no terminal needed; prints the port
   curl localhost:9090/control/send_input -d '{\"text\":\"ls\",\"key\":\"enter\"}'
   curl localhost:9090/control/wait -d '{\"condition\":\"screen_stable 300\"}'
   curl localhost:9090/control/screen | jq -r .plain
 
-Exit codes of wh itself: 2 wrong usage, 125 wh failed (a port in use, a process that could not be
-ended), 126 the program cannot be executed, 127 there is no such program. All others are the
-program's.
+Exit codes:
+  2    usage error
+  125  internal error, for example a port in use or a process that cannot be ended
+  126  the program cannot be executed
+  127  program not found
+All other exit codes are those of the program.
 
-Environment: WH_CONTROL_TOKEN (see --control-token-file), CONTROL_PLANE_BUFFER (characters of raw
-output kept for ?history=1, 4000), XDG_RUNTIME_DIR (where runs are listed), WH_LOG (error, warn,
-info, debug, trace: what wh itself does, on standard error, without a terminal only).")]
-pub struct Run {
+Environment:
+  WH_CONTROL_TOKEN      API token, see --control-token-file
+  CONTROL_PLANE_BUFFER  characters of raw output buffered for ?history=1 (default 4000)
+  XDG_RUNTIME_DIR       directory that lists runs
+  WH_LOG                log level on standard error (error, warn, info, debug, trace); only
+                        without a terminal")]
+pub struct RunCommand {
     #[command(flatten)]
-    control: ControlArguments,
+    control: HttpApiOptions,
 
     #[command(flatten)]
     record: RecordArguments,
 
-    /// Size of the virtual terminal; a real one has its own
+    /// Size of the virtual terminal (ignored on a real one)
     #[arg(long, value_name = "COLSxROWS", default_value = "120x40")]
     size: Size,
 
-    /// Use a virtual terminal even on a real one
+    /// Use a virtual terminal even if there is a real one
     #[arg(long)]
     headless: bool,
 
-    /// Keep the control plane open for SECS seconds after the program has ended [default: until a client that used it in
-    /// the last 10 seconds has read the end, for 2 seconds at most; 0 on a terminal]
+    /// Keep the HTTP API open for SECS seconds after the program's exit [default: until a client that used it in the
+    /// last 10 seconds has read the exit, at most 2 seconds; 0 on a real terminal]
     #[arg(long, value_name = "SECS")]
     linger: Option<u32>,
 
-    /// Lines kept above the screen, for wrapping them anew when the size changes
+    /// Scrollback lines to keep, so that they can be rewrapped on resize
     #[arg(long, value_name = "LINES", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     scrollback: u32,
 
@@ -95,15 +101,15 @@ pub struct Run {
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
 
-    /// Set a variable for the program; may be repeated
+    /// Set an environment variable for the program; may be repeated
     #[arg(long, value_name = "K=V", value_parser = variable)]
     env: Vec<(OsString, OsString)>,
 
-    /// Run the built-in demonstration program
+    /// Run the built-in demo program
     #[arg(long, conflicts_with = "command")]
     demo: bool,
 
-    /// The program and its arguments; what follows the program is its own
+    /// Program and its arguments
     #[arg(trailing_var_arg = true, value_name = "CMD", required_unless_present = "demo")]
     command: Vec<OsString>,
 }
@@ -111,57 +117,58 @@ pub struct Run {
 fn variable(text: &str) -> Result<(OsString, OsString), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
-        _ => Err("write it as NAME=VALUE".to_owned()),
+        _ => Err("expected NAME=VALUE".to_owned()),
     }
 }
 
-impl Run {
-    pub fn run(self) -> Result<ExitCode, Failure> {
-        waiting::block_on(with_nothing_left(self.under_control()))
+impl RunCommand {
+    pub fn run(self) -> Result<ExitCode, CliFailure> {
+        async_runtime::block_on(with_child_cleanup(self.under_control()))
     }
 
-    async fn under_control(self) -> Result<ExitCode, Failure> {
+    async fn under_control(self) -> Result<ExitCode, CliFailure> {
         protect::memory();
-        let person = if self.headless { None } else { Person::here() };
-        // On a person's terminal a log would be drawn over the program.
-        if person.is_none() {
+        let tty = if self.headless { None } else { LocalTerminal::here() };
+        // A log on the user's terminal would overwrite the program's screen.
+        if tty.is_none() {
             log::to_stderr()?;
         }
-        let mut signals = Signals::new().map_err(|error| Failure::new(code::FAILED, error))?;
+        let mut signals = Signals::new().map_err(|error| CliFailure::new(code::FAILED, error))?;
         let control = self.control.open().await?;
         let recorded = self.record.wanted();
         let linger = match self.linger {
-            Some(seconds) => Stay::For(Duration::from_secs(seconds.into())),
-            None if person.is_some() => Stay::No,
-            None => Stay::UntilRead,
+            Some(seconds) => Linger::For(Duration::from_secs(seconds.into())),
+            None if tty.is_some() => Linger::No,
+            None => Linger::UntilRead,
         };
-        let spec = self.spec(person.as_ref(), control.as_ref())?;
+        let spec = self.spec(tty.as_ref(), control.as_ref())?;
         let command = spec.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let session = terminal::start(spec).await.map_err(|error| cannot_start(&error))?;
-        let door = control.map(|control| Opened::open(control, session.surface.clone(), None, command));
-        if door.is_none() && person.is_none() && !recorded {
-            say("wh: no terminal and no --control-port: the program runs, but nobody can see it");
+        let api = control.map(|control| RunningApi::open(control, session.surface.clone(), None, command));
+        if api.is_none() && tty.is_none() && !recorded {
+            print_to_stderr("wh: no terminal and no --control-port; the program runs but its screen is not accessible");
         }
-        let Lived { exit, asked } = live(session, person, &mut signals).await;
-        if let Some(door) = door {
-            // Who asked wh to end does not want it to stay.
-            door.close(if asked { Stay::No } else { linger }, &mut signals).await;
+        let RunEnd { exit, signalled } = wait_for_end(session, tty, &mut signals).await;
+        if let Some(api) = api {
+            // A signal ends wh without lingering.
+            api.close(if signalled { Linger::No } else { linger }, &mut signals).await;
         }
         Ok(ExitCode::from(u8::try_from(exit.code() & 0xff).unwrap_or(code::FAILED)))
     }
 
-    fn spec(self, person: Option<&Person>, control: Option<&Control>) -> Result<TerminalSpec, Failure> {
+    fn spec(self, tty: Option<&LocalTerminal>, control: Option<&ApiListener>) -> Result<TerminalSpec, CliFailure> {
         let command = if self.demo { demo_command(control)? } else { self.command };
         let mut environment = Vec::new();
         let mut withheld: Vec<OsString> = vec![TOKEN_VARIABLE.into()];
-        if person.is_none() {
+        if tty.is_none() {
             environment = vec![("TERM".into(), TERM.into()), ("COLORTERM".into(), "truecolor".into())];
             withheld.extend(OUTER_TERMINAL.map(OsString::from));
         }
         environment.extend(self.env);
-        let terminal = person.map(Person::terminal).transpose().map_err(|error| Failure::new(code::FAILED, error))?;
-        let size = person.map_or(self.size, Person::size);
-        let term = if person.is_none() { TERM.to_owned() } else { std::env::var("TERM").unwrap_or_default() };
+        let terminal =
+            tty.map(LocalTerminal::terminal).transpose().map_err(|error| CliFailure::new(code::FAILED, error))?;
+        let size = tty.map_or(self.size, LocalTerminal::size);
+        let term = if tty.is_none() { TERM.to_owned() } else { std::env::var("TERM").unwrap_or_default() };
         let recording = self.record.open(&command, size, term)?;
         Ok(TerminalSpec {
             command,
@@ -173,8 +180,8 @@ impl Run {
             terminal,
             recording,
             ledger: None,
-            // With a terminal of its own and no door, nobody looks and nobody has to answer: the bytes go by unread.
-            screen: match (control, person) {
+            // On a real terminal without an API nothing reads the screen, so the bytes are not parsed.
+            screen: match (control, tty) {
                 (None, Some(_)) => None,
                 _ => {
                     Some(ScreenSpec { history_lines: self.scrollback as usize, log_characters: log::raw_characters()? })
@@ -184,43 +191,45 @@ impl Run {
     }
 }
 
-fn demo_command(control: Option<&Control>) -> Result<Vec<OsString>, Failure> {
+fn demo_command(control: Option<&ApiListener>) -> Result<Vec<OsString>, CliFailure> {
     let own = std::env::current_exe()
-        .map_err(|error| Failure::new(code::FAILED, format!("cannot find the demonstration: {error}")))?;
+        .map_err(|error| CliFailure::new(code::FAILED, format!("cannot find the demo program: {error}")))?;
     let mut command = vec![own.into_os_string(), "demo".into()];
     command.extend(control.into_iter().flat_map(|control| [OsString::from("--url"), control.url().into()]));
     Ok(command)
 }
 
-fn cannot_start(error: &StartError) -> Failure {
+fn cannot_start(error: &StartError) -> CliFailure {
     match error.program_error().map(io::Error::kind) {
-        Some(io::ErrorKind::NotFound) => Failure::new(code::NOT_FOUND, error).hint("is it installed, and on the PATH?"),
-        Some(_) => Failure::new(code::NOT_EXECUTABLE, error),
-        None => Failure::new(code::FAILED, error),
+        Some(io::ErrorKind::NotFound) => {
+            CliFailure::new(code::NOT_FOUND, error).hint("check that it is installed and on the PATH")
+        }
+        Some(_) => CliFailure::new(code::NOT_EXECUTABLE, error),
+        None => CliFailure::new(code::FAILED, error),
     }
 }
 
-/// Waits for the end of the program and of all that it started, and passes on what ends it sooner.
-async fn live(session: TerminalSession, person: Option<Person>, signals: &mut Signals) -> Lived {
+/// Waits until the program and all of its processes have ended. A signal ends the program; a second signal kills it.
+async fn wait_for_end(session: TerminalSession, tty: Option<LocalTerminal>, signals: &mut Signals) -> RunEnd {
     let TerminalSession { surface, mut ended, mut empty, recorded, .. } = session;
-    let mut attached = match person {
-        Some(person) => Some(person.attach(&surface).await),
+    let mut attached = match tty {
+        Some(tty) => Some(tty.attach(&surface).await),
         None => None,
     };
-    let (mut asked, mut settled) = (false, false);
+    let (mut signalled, mut settled) = (false, false);
     let exit = loop {
         tokio::select! {
             exit = &mut ended => break exit.unwrap_or(Exit::Unknown),
-            // Nothing runs, or something cannot be ended: how the program ended is known by now, or never will be.
+            // No process is left, or one cannot be ended. The exit status is known by now or never will be.
             _ = &mut empty => {
                 settled = true;
-                let exit = tokio::time::timeout(LAST_RITES, &mut ended).await;
+                let exit = tokio::time::timeout(EXIT_FLUSH_TIMEOUT, &mut ended).await;
                 break exit.ok().and_then(Result::ok).unwrap_or(Exit::Unknown);
             }
             () = signals.next() => {
-                // The first asks; who asks again means it.
-                let _ = surface.end(asked).await;
-                asked = true;
+                // The first signal terminates, the second kills.
+                let _ = surface.end(signalled).await;
+                signalled = true;
             }
         }
     };
@@ -228,26 +237,26 @@ async fn live(session: TerminalSession, person: Option<Person>, signals: &mut Si
         attached.detach(&surface, exit).await;
     }
     if let Some(recorded) = recorded
-        && let Ok(Ok(Err(error))) = tokio::time::timeout(LAST_RITES, recorded).await
+        && let Ok(Ok(Err(error))) = tokio::time::timeout(EXIT_FLUSH_TIMEOUT, recorded).await
     {
-        say(&format!("wh: the recording is not complete: {error}"));
+        print_to_stderr(&format!("wh: the recording is incomplete: {error}"));
     }
-    // What could not be ended is tried again, and reported, by `with_nothing_left`.
+    // `with_child_cleanup` retries and reports processes that could not be ended.
     while !settled {
         tokio::select! {
             _ = &mut empty => settled = true,
             () = signals.next() => {
                 let _ = surface.end(true).await;
-                asked = true;
+                signalled = true;
             }
         }
     }
-    Lived { exit, asked }
+    RunEnd { exit, signalled }
 }
 
-/// The end of a program.
-struct Lived {
+/// Result of a run.
+struct RunEnd {
     exit: Exit,
-    /// wh was asked to end.
-    asked: bool,
+    /// True if a signal ended it.
+    signalled: bool,
 }

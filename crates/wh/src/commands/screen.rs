@@ -1,4 +1,4 @@
-//! `wh screen`.
+//! The `wh screen` command.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,55 +10,56 @@ use wh_wire::control::ScreenBody;
 
 use super::play;
 
-use crate::door::DoorArguments;
-use crate::failure::{Failure, code, with_exit_codes};
+use crate::failure::{API_CODES, CliFailure, code, with_exit_codes};
 use crate::print::{print, without_controls, without_sequences};
+use crate::target::TargetArguments;
 
-/// Lines above the screen, as `wh run` keeps them unless told otherwise: a screen that grows takes them back.
-const HISTORY: usize = 2000;
+/// Scrollback lines for a recording, the same as the default of `wh run`. A screen that grows takes lines back from
+/// them.
+const RECORDING_SCROLLBACK_LINES: usize = 2000;
 
 /// Print the screen of a run
 ///
-/// As text, without the blank lines at its end. Control characters never reach your terminal, unless --raw asks for them.
+/// Prints plain text without trailing blank lines. Control characters are removed unless --raw is given.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes(
-    "  wh screen\n  wh screen --cast run.cast --at 12.5\n  wh screen --raw > frame.ansi\n  wh screen --json | jq .cursor"
+    "  wh screen\n  wh screen --cast run.cast --at 12.5\n  wh screen --raw > frame.ansi\n  wh screen --json | jq .cursor", API_CODES
 ))]
-pub struct Screen {
-    /// The session of the daemon; without one it is the only run
+pub struct ScreenCommand {
+    /// Session name or id [default: the only run or session]
     #[arg(value_name = "SESSION", conflicts_with = "cast")]
     named: Option<String>,
 
-    /// The frame with its colours, as it is: escape sequences that draw it on a terminal of the same size
+    /// Print the screen with escape sequences, for a terminal of the same size
     #[arg(long, conflicts_with_all = ["json", "cells"])]
     raw: bool,
 
-    /// As --json, with every cell: its text, width, colours and attributes
+    /// Print JSON with every cell: text, width, colours and attributes
     #[arg(long)]
     cells: bool,
 
-    /// The last output of the program instead of its screen; in JSON, beside it
+    /// Print the last output of the program instead of its screen; with --json, in addition
     #[arg(long)]
     history: bool,
 
-    /// The screen of this recording instead of a run's
+    /// Print the screen of a recording instead of a run
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "cells", "history", "url", "port"])]
     cast: Option<PathBuf>,
 
-    /// The moment of the recording, in seconds; its end when absent
+    /// Time in the recording, in seconds [default: end of the recording]
     #[arg(long, value_name = "SECS", requires = "cast")]
     at: Option<f64>,
 
     #[command(flatten)]
-    door: DoorArguments,
+    target: TargetArguments,
 }
 
-impl Screen {
-    pub fn run(mut self) -> Result<ExitCode, Failure> {
+impl ScreenCommand {
+    pub fn run(mut self) -> Result<ExitCode, CliFailure> {
         if let Some(path) = &self.cast {
             return self.recorded(path);
         }
-        self.door = self.door.onto(self.named.take())?;
+        self.target = self.target.with_session(self.named.take())?;
         let mut query = Vec::new();
         if self.cells {
             query.push(("format", "cells"));
@@ -66,8 +67,8 @@ impl Screen {
         if self.history {
             query.push(("history", "1"));
         }
-        let answer = self.door.get("screen", &query)?;
-        answer.show(self.door.json || self.cells, |screen: ScreenBody| {
+        let answer = self.target.get("screen", &query)?;
+        answer.show(self.target.json || self.cells, |screen: ScreenBody| {
             let history = screen.scrollback.raw.filter(|_| self.history);
             match (history, self.raw) {
                 (Some(output), true) => output,
@@ -79,14 +80,14 @@ impl Screen {
     }
 }
 
-impl Screen {
-    fn recorded(&self, path: &Path) -> Result<ExitCode, Failure> {
+impl ScreenCommand {
+    fn recorded(&self, path: &Path) -> Result<ExitCode, CliFailure> {
         let cast = play::read(path)?;
         let at = match self.at.map(Duration::try_from_secs_f64).transpose() {
             Ok(at) => at.unwrap_or_else(|| cast.duration()),
-            Err(_) => return Err(Failure::new(code::USAGE, "--at must be a number of seconds, for example 12.5")),
+            Err(_) => return Err(CliFailure::new(code::USAGE, "--at must be a number of seconds, for example 12.5")),
         };
-        let frame = cast::screen_at(&cast, at, HISTORY).frame();
+        let frame = cast::screen_at(&cast, at, RECORDING_SCROLLBACK_LINES).frame();
         print(&if self.raw { render::ansi(&frame) } else { lines(&render::plain(&frame)) })?;
         Ok(ExitCode::SUCCESS)
     }

@@ -1,4 +1,4 @@
-//! `wh send`.
+//! The `wh send` command.
 
 use std::io::Read;
 use std::process::ExitCode;
@@ -10,59 +10,60 @@ use wh_api::MAX_REQUEST_BYTES;
 use wh_wire::control::{SentBody, SessionKind};
 use wh_wire::remote::MessageBody;
 
-use crate::door::DoorArguments;
-use crate::failure::{Failure, code, with_exit_codes};
+use crate::failure::{API_CODES, CliFailure, code, with_exit_codes};
+use crate::target::TargetArguments;
 
-/// Type into a run, or send a message to an agent's session
+/// Type text into a run, or send a message to an agent
 ///
-/// Types TEXT byte for byte, then presses the keys, as one command: nothing comes between. A line break in TEXT is what
-/// Ctrl-J sends; Enter is `--key enter`. A TEXT that begins with - comes after --.
+/// Types TEXT byte for byte, then presses the keys. Both are one atomic command. A line break in TEXT is sent as
+/// Ctrl-J; use `--key enter` for Enter. Write -- before a TEXT that begins with -.
 ///
-/// To an agent's session of the daemon TEXT is a message, and needs no Enter: it goes past what a person may be writing,
-/// and the answer says how far it came. It reaches the model as it is, and is refused where the agent would interpret it
-/// (a leading / for Claude Code and agents of the Agent Client Protocol).
+/// For an agent session of the daemon, TEXT is a message and needs no Enter. It does not change the draft of an
+/// attached user. The output shows the delivery stage. The text reaches the model unchanged; it is refused if the
+/// agent would interpret it (a leading / for Claude Code and Agent Client Protocol agents).
 #[derive(Debug, Args)]
+#[command(override_usage = "wh send [OPTIONS] [SESSION] <TEXT>")]
 #[command(after_help = with_exit_codes(
-    "  wh send 'echo hello' --key enter\n  wh send a 'run the tests'\n  wh send --paste - < notes.txt\n  wh send 'once only' --request-id a1"
+    "  wh send 'echo hello' --key enter\n  wh send a 'run the tests'\n  wh send --paste - < notes.txt\n  wh send 'once only' --request-id a1", API_CODES
 ))]
-pub struct Send {
-    /// The session, and what to type; - reads that from standard input. Without a session it is the only run
+pub struct SendCommand {
+    /// Session and text. `-` reads the text from standard input. Without SESSION, the only run or session is used
     #[arg(value_names = ["SESSION", "TEXT"], num_args = 1..=2, required = true)]
     words: Vec<String>,
 
-    /// Then press this key: enter, ctrl+c, shift+tab, f5, …; may be repeated
+    /// Press this key after the text: enter, ctrl+c, shift+tab, f5, …; may be repeated
     #[arg(long = "key", value_name = "NAME")]
     keys: Vec<String>,
 
-    /// Paste TEXT as a terminal does, instead of typing it
+    /// Paste TEXT (bracketed paste) instead of typing it
     #[arg(long)]
     paste: bool,
 
-    /// Makes a retry safe: the same id again sends nothing
+    /// Idempotency key: repeating the command with the same key sends nothing
     #[arg(long, value_name = "ID")]
     request_id: Option<String>,
 
     #[command(flatten)]
-    door: DoorArguments,
+    target: TargetArguments,
 }
 
-impl Send {
-    pub fn run(mut self) -> Result<ExitCode, Failure> {
+impl SendCommand {
+    pub fn run(mut self) -> Result<ExitCode, CliFailure> {
         let text = self.words.pop().unwrap_or_default();
         if self.words.is_empty() {
-            self.door.nothing_for(&text, "wh send", "TEXT")?;
+            self.target.check_not_session(&text, "wh send", "TEXT")?;
         }
-        let door = self.door.onto(self.words.pop())?;
+        let target = self.target.with_session(self.words.pop())?;
         let text = if text == "-" { standard_input()? } else { text };
-        let session = door.summary()?;
+        let session = target.summary()?;
         if let Some(ended) = session.as_ref().filter(|one| !one.status.live) {
             let name = &ended.name;
-            return Err(Failure::new(code::REFUSED, format!("{name} has ended"))
-                .hint(format!("wh logs {name} tells what it said; wh new makes another session")));
+            return Err(CliFailure::new(code::REFUSED, format!("{name} has ended"))
+                .hint(format!("wh logs {name} prints its output; wh new creates another session")));
         }
         let speaks = session.is_some_and(|one| one.kind == SessionKind::Agent);
         if self.keys.is_empty() && !self.paste && speaks {
-            return say(&door, text, self.request_id);
+            return say(&target, text, self.request_id);
         }
         let kind = if self.paste { "paste" } else { "text" };
         let mut body = json!({ kind: text });
@@ -72,40 +73,40 @@ impl Send {
         if let Some(id) = self.request_id {
             body["request_id"] = id.into();
         }
-        send(&door, "send_input", &body)
+        send(&target, "send_input", &body)
     }
 }
 
-/// Sends a message to an agent, and says how far it came.
-fn say(door: &DoorArguments, text: String, request_id: Option<String>) -> Result<ExitCode, Failure> {
+/// Sends a message to an agent and prints its delivery stage.
+fn say(target: &TargetArguments, text: String, request_id: Option<String>) -> Result<ExitCode, CliFailure> {
     let mut body = json!({ "message": text, "literal": true });
     if let Some(id) = request_id {
         body["request_id"] = id.into();
     }
-    door.post_to("/message", &body, Duration::ZERO)?.show(door.json, |said: MessageBody| {
-        let words = if said.duplicate { "nothing sent: this request id was used before" } else { "sent" };
-        format!("{words} ({}, {})\n", said.request_id, said.stage)
+    target.post_to("/message", &body, Duration::ZERO)?.show(target.json, |ack: MessageBody| {
+        let words = if ack.duplicate { "nothing sent: duplicate request id" } else { "sent" };
+        format!("{words} ({}, {})\n", ack.request_id, ack.stage)
     })
 }
 
-/// Sends a command, and says how it went.
-pub fn send(door: &DoorArguments, path: &str, body: &Value) -> Result<ExitCode, Failure> {
-    door.post(path, body, Duration::ZERO)?.show(door.json, |sent: SentBody| {
+/// Sends a command and prints its result.
+pub fn send(target: &TargetArguments, path: &str, body: &Value) -> Result<ExitCode, CliFailure> {
+    target.post(path, body, Duration::ZERO)?.show(target.json, |sent: SentBody| {
         let words = match (sent.duplicate, sent.delivered) {
-            (true, _) => "nothing sent: this request id was used before",
+            (true, _) => "nothing sent: duplicate request id",
             (false, true) => "sent",
-            (false, false) => "accepted: it waits, because the program does not read now",
+            (false, false) => "accepted and queued: the program is not reading input",
         };
         format!("{words}\n")
     })
 }
 
-fn standard_input() -> Result<String, Failure> {
+fn standard_input() -> Result<String, CliFailure> {
     let mut text = String::new();
-    // One byte more than can be sent is enough to know that it cannot.
+    // One byte above the limit is enough for the request to be refused as too long.
     let mut input = std::io::stdin().lock().take(MAX_REQUEST_BYTES as u64 + 1);
     input.read_to_string(&mut text).map_err(|error| {
-        Failure::new(code::USAGE, format!("standard input cannot be typed: {error}")).hint("give text in UTF-8")
+        CliFailure::new(code::USAGE, format!("cannot read standard input: {error}")).hint("the text must be UTF-8")
     })?;
     Ok(text)
 }

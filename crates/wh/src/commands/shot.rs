@@ -1,4 +1,4 @@
-//! `wh shot`.
+//! The `wh shot` command.
 
 use std::fs;
 use std::io::Read;
@@ -9,58 +9,58 @@ use bytes::Bytes;
 use clap::Args;
 use wh_screen::picture;
 
-use crate::door::DoorArguments;
-use crate::failure::{Failure, code, say, with_exit_codes};
-use crate::files;
+use crate::failure::{CliFailure, code, print_to_stderr, with_exit_codes};
+use crate::open_file;
 use crate::print::print;
+use crate::target::TargetArguments;
 
-/// Take a picture of a run's screen, or compare it with an earlier one
+/// Take a screenshot of a run, or compare the screen with an earlier screenshot
 ///
-/// The picture is the same on every machine: the font comes with wh. With --compare the screen is compared with a picture
-/// that was taken before; where they differ, a third picture shows it in red, and the exit code is 1.
+/// Screenshots are identical on every machine, because wh includes its font. With --compare, the screen is compared
+/// with a PNG. If they differ, wh writes a diff image with the differences in red and exits with code 1.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes(
-    "  wh shot screen.png\n  wh shot screen.svg --background light\n  wh shot --compare golden.png || xdg-open golden.diff.png"
+    "  wh shot screen.png\n  wh shot screen.svg --background light\n  wh shot --compare golden.png || xdg-open golden.diff.png",     &[code::DIFFERENT, code::REFUSED, code::UNAUTHORISED, code::UNREACHABLE]
 ))]
-pub struct Shot {
-    /// Where to write the picture: a name that ends in .png or .svg
+pub struct ShotCommand {
+    /// Output file, ending in .png or .svg
     #[arg(required_unless_present = "compare")]
     file: Option<PathBuf>,
 
-    /// Pixels for a point, 1 or 2; PNG only
+    /// Scale factor, 1 or 2; PNG only
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=2))]
     scale: u8,
 
-    /// Colours of what has none of its own: dark (light grey on black) or light (black on white). When absent, those that the
-    /// program has set (OSC 10 and 11), else dark. Use light for a program with a light theme
-    #[arg(long, value_name = "WHICH", value_parser = ["dark", "light"])]
+    /// Default colours: dark (light grey on black) or light (black on white) [default: the colours set by the program
+    /// (OSC 10 and 11), else dark]
+    #[arg(long, value_name = "COLOURS", value_parser = ["dark", "light"])]
     background: Option<String>,
 
     /// Compare the screen with this PNG
     #[arg(long, value_name = "GOLDEN")]
     compare: Option<PathBuf>,
 
-    /// The share of pixels that may differ, 0 to 1
+    /// Fraction of pixels that may differ, 0 to 1
     #[arg(long, default_value_t = 0.0, requires = "compare")]
     threshold: f64,
 
-    /// Where to write the picture of the differences; beside the golden one when absent
+    /// Output file for the diff image [default: next to GOLDEN]
     #[arg(long, value_name = "FILE", requires = "compare")]
     diff: Option<PathBuf>,
 
     #[command(flatten)]
-    door: DoorArguments,
+    target: TargetArguments,
 }
 
-impl Shot {
-    pub fn run(self) -> Result<ExitCode, Failure> {
+impl ShotCommand {
+    pub fn run(self) -> Result<ExitCode, CliFailure> {
         if let Some(file) = &self.file {
             let kind = match file.extension().and_then(|extension| extension.to_str()) {
                 Some("png") => "screenshot.png",
                 Some("svg") => "screenshot.svg",
                 _ => {
-                    return Err(Failure::new(code::USAGE, format!("{} is no name of a picture", file.display()))
-                        .hint("end it in .png or .svg"));
+                    return Err(CliFailure::new(code::USAGE, format!("unsupported image type: {}", file.display()))
+                        .hint("use a file name that ends in .png or .svg"));
                 }
             };
             write(file, &self.picture(kind)?)?;
@@ -71,27 +71,27 @@ impl Shot {
         }
     }
 
-    fn picture(&self, kind: &str) -> Result<Bytes, Failure> {
+    fn picture(&self, kind: &str) -> Result<Bytes, CliFailure> {
         let scale = self.scale.to_string();
         let mut query = Vec::new();
         if kind.ends_with("png") {
             query.push(("scale", scale.as_str()));
         }
         query.extend(self.background.as_deref().map(|background| ("background", background)));
-        self.door.get(kind, &query)?.picture()
+        self.target.get(kind, &query)?.picture()
     }
 
-    fn compare_with(&self, golden: &Path) -> Result<ExitCode, Failure> {
+    fn compare_with(&self, golden: &Path) -> Result<ExitCode, CliFailure> {
         let mut expected = Vec::new();
-        files::open(golden).and_then(|mut file| file.read_to_end(&mut expected)).map_err(|error| {
-            Failure::new(code::FAILED, format!("cannot read {}: {error}", golden.display()))
-                .hint("take it first: wh shot GOLDEN.png")
+        open_file::open(golden).and_then(|mut file| file.read_to_end(&mut expected)).map_err(|error| {
+            CliFailure::new(code::FAILED, format!("cannot read {}: {error}", golden.display()))
+                .hint("take a screenshot first: wh shot GOLDEN.png")
         })?;
         let actual = self.picture("screenshot.png")?;
-        let compared =
-            picture::compare(&expected, &actual, self.threshold).map_err(|error| Failure::new(code::USAGE, error))?;
-        let counted = format!("{} of {} pixels differ", compared.differing, compared.total);
-        if self.door.json {
+        let compared = picture::compare(&expected, &actual, self.threshold)
+            .map_err(|error| CliFailure::new(code::USAGE, error))?;
+        let counted = format!("{} of {} pixels", compared.differing, compared.total);
+        if self.target.json {
             let report = serde_json::json!({"same": compared.same, "differing": compared.differing, "total": compared.total, "ratio": compared.ratio});
             print(&format!("{report}\n"))?;
         }
@@ -100,12 +100,12 @@ impl Shot {
         }
         let diff = self.diff.clone().unwrap_or_else(|| golden.with_extension("diff.png"));
         write(&diff, &compared.diff)?;
-        say(&format!("wh: the screen is not {}: {counted}; see {}", golden.display(), diff.display()));
+        print_to_stderr(&format!("wh: screen differs from {}: {counted}; see {}", golden.display(), diff.display()));
         Ok(ExitCode::from(code::DIFFERENT))
     }
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+fn write(path: &Path, bytes: &[u8]) -> Result<(), CliFailure> {
     fs::write(path, bytes)
-        .map_err(|error| Failure::new(code::FAILED, format!("cannot write {}: {error}", path.display())))
+        .map_err(|error| CliFailure::new(code::FAILED, format!("cannot write {}: {error}", path.display())))
 }

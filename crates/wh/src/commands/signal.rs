@@ -1,4 +1,4 @@
-//! `wh signal`.
+//! The `wh signal` command.
 
 use std::process::ExitCode;
 
@@ -6,30 +6,31 @@ use clap::Args;
 use serde_json::json;
 
 use super::send::send;
-use crate::door::DoorArguments;
-use crate::failure::{Failure, with_exit_codes};
+use crate::failure::{API_CODES, CliFailure, with_exit_codes};
+use crate::target::TargetArguments;
 
 /// Send a signal to a run's program
 ///
-/// HUP, INT, QUIT, KILL, USR1, USR2, TERM, CONT, STOP, TSTP or WINCH, with or without SIG. Pressing ctrl+c is something else: it
-/// sends a byte, which the terminal turns into a signal only if the program left that on.
+/// Signals: HUP, INT, QUIT, KILL, USR1, USR2, TERM, CONT, STOP, TSTP or WINCH, with or without the prefix SIG. This is
+/// not the same as `wh key ctrl+c`, which sends a byte; the terminal turns it into SIGINT only if the program has not
+/// disabled that.
 #[derive(Debug, Args)]
-#[command(after_help = with_exit_codes("  wh signal TERM\n  wh signal INT --foreground"))]
-pub struct Signal {
-    /// Which signal
+#[command(after_help = with_exit_codes("  wh signal TERM\n  wh signal INT --foreground", API_CODES))]
+pub struct SignalCommand {
+    /// Name of the signal
     name: String,
 
-    /// To what is in the foreground of the terminal: under a shell, the job that runs now
+    /// Send it to the foreground process group of the terminal: in a shell, the running job
     #[arg(long)]
     foreground: bool,
 
     #[command(flatten)]
-    door: DoorArguments,
+    target: TargetArguments,
 }
 
-impl Signal {
-    pub fn run(self) -> Result<ExitCode, Failure> {
+impl SignalCommand {
+    pub fn run(self) -> Result<ExitCode, CliFailure> {
         let target = if self.foreground { "foreground" } else { "program" };
-        send(&self.door, "signal", &json!({ "signal": self.name, "target": target }))
+        send(&self.target, "signal", &json!({ "signal": self.name, "target": target }))
     }
 }

@@ -1,27 +1,27 @@
-//! `wh state`.
+//! The `wh state` command.
 
 use std::process::ExitCode;
 
 use clap::Args;
 use wh_wire::control::{ClientState, SessionFacts, TerminalFacts};
 
-use crate::door::DoorArguments;
-use crate::failure::{Failure, with_exit_codes};
+use crate::failure::{API_CODES, CliFailure, with_exit_codes};
 use crate::print::clean_line;
+use crate::target::TargetArguments;
 
-/// Say how a run fares: its program, its terminal
+/// Show a run's status: process and terminal
 ///
-/// A short summary; the whole state with --json.
+/// Prints a summary. --json prints the complete state.
 #[derive(Debug, Args)]
-#[command(after_help = with_exit_codes("  wh state\n  wh state --json | jq -r .session.status"))]
-pub struct State {
+#[command(after_help = with_exit_codes("  wh state\n  wh state --json | jq -r .session.status", API_CODES))]
+pub struct StateCommand {
     #[command(flatten)]
-    door: DoorArguments,
+    target: TargetArguments,
 }
 
-impl State {
-    pub fn run(self) -> Result<ExitCode, Failure> {
-        self.door.get("state", &[])?.show(self.door.json, |state: ClientState| {
+impl StateCommand {
+    pub fn run(self) -> Result<ExitCode, CliFailure> {
+        self.target.get("state", &[])?.show(self.target.json, |state: ClientState| {
             let mut facts = Vec::new();
             if let Some(session) = &state.session {
                 facts.extend(of_session(session));
@@ -49,7 +49,7 @@ fn of_session(session: &SessionFacts) -> Vec<(&'static str, String)> {
         facts.push(("waits", format!("{} open", session.open_waits)));
     }
     if session.queued_input > 0 {
-        facts.push(("input", format!("{} bytes wait for the program", session.queued_input)));
+        facts.push(("input", format!("{} bytes queued", session.queued_input)));
     }
     facts
 }
@@ -60,9 +60,9 @@ fn of_terminal(terminal: &TerminalFacts) -> Vec<(&'static str, String)> {
         size.push_str(", alternate screen");
     }
     if terminal.attached {
-        size.push_str(", a person is attached");
+        size.push_str(", a user is attached");
     }
-    let said = [
+    let reports = [
         ("title", &terminal.title),
         ("directory", &terminal.directory),
         ("notification", &terminal.notification),
@@ -70,7 +70,7 @@ fn of_terminal(terminal: &TerminalFacts) -> Vec<(&'static str, String)> {
         ("shell mark", &terminal.shell_mark),
     ];
     let mut facts = vec![("terminal", size)];
-    facts.extend(said.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))));
+    facts.extend(reports.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))));
     facts.push((
         "output",
         format!("{} bytes, {} frames, {} bells", terminal.output_bytes, terminal.frames_rendered, terminal.bells),

@@ -1,60 +1,61 @@
-//! `wh team`.
+//! The `wh team` command.
 
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use wh_engine::control::teams::Teams;
 
-use crate::daemon::Place;
-use crate::failure::{Failure, code, say, with_exit_codes};
+use crate::daemon::DaemonPaths;
+use crate::failure::{CliFailure, code, print_to_stderr, with_exit_codes};
 use crate::print::print;
 
-/// Who may control sessions
+/// Manage teams: who may control sessions
 ///
-/// A team has members, each with a credential in a file that only you can read: whoever shows it is who they say. A member may do
-/// what the role allows, and without a role everything; roles are described in config.json, see docs/security.md.
+/// Each member of a team has a credential, stored in a file that only you can read. The credential proves identity. A
+/// member may do what its role allows; without a role, everything. Roles are defined in config.json, see
+/// docs/security.md.
 #[derive(Debug, Args)]
-#[command(after_help = with_exit_codes("  wh team list\n  wh team add default ci\n  wh control send a 'run the tests' --as ci\n  wh team remove default ci"))]
-pub struct Team {
+#[command(after_help = with_exit_codes("  wh team list\n  wh team add default ci\n  wh control send a 'run the tests' --as ci\n  wh team remove default ci", &[]))]
+pub struct TeamCommand {
     #[command(subcommand)]
-    command: TeamCommand,
+    command: TeamSubcommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum TeamCommand {
+enum TeamSubcommand {
     /// List the teams and their members
     List,
-    /// Make somebody a member, with a credential; the team is made if need be
+    /// Add a member and create its credential; the team is created if missing
     Add {
-        /// The team
+        /// Name of the team
         team: String,
-        /// The member
+        /// Name of the member
         member: String,
-        /// What the member may do
+        /// Role of the member
         #[arg(long, value_name = "ROLE")]
         role: Option<String>,
     },
-    /// Take somebody out of a team; the credential is gone with it
+    /// Remove a member and its credential
     Remove {
-        /// The team
+        /// Name of the team
         team: String,
-        /// The member
+        /// Name of the member
         member: String,
     },
 }
 
-impl Team {
-    pub fn run(self) -> Result<ExitCode, Failure> {
-        let place = Place::here()?;
+impl TeamCommand {
+    pub fn run(self) -> Result<ExitCode, CliFailure> {
+        let paths = DaemonPaths::here()?;
         let failed = |error: std::io::Error| {
             let wrong = error.kind() == std::io::ErrorKind::InvalidInput;
-            Failure::new(if wrong { code::USAGE } else { code::FAILED }, error)
+            CliFailure::new(if wrong { code::USAGE } else { code::FAILED }, error)
         };
-        let mut teams = Teams::open(place.teams()).map_err(failed)?;
+        let mut teams = Teams::open(paths.teams()).map_err(failed)?;
         match self.command {
-            TeamCommand::List => {
+            TeamSubcommand::List => {
                 for problem in teams.problems() {
-                    say(&format!("wh: {problem}"));
+                    print_to_stderr(&format!("wh: {problem}"));
                 }
                 for (name, team) in &teams.policy().teams {
                     print(&format!("{name}\n"))?;
@@ -63,26 +64,28 @@ impl Team {
                     }
                 }
             }
-            TeamCommand::Add { team, member, role } => {
+            TeamSubcommand::Add { team, member, role } => {
                 let file = teams.add(&team, &member, role.as_deref()).map_err(failed)?;
                 if let Some(role) =
                     role.filter(|role| teams.policy().teams.get(&team).is_none_or(|team| team.role(role).is_none()))
                 {
-                    say(&format!("wh: {team} does not define the role {role:?}, so {member} may do nothing yet"));
-                    let config = place.teams().join(&team).join("config.json");
-                    say(&format!(
-                        "    say what it allows in {}: \"roles\": {{\"{role}\": {{\"allow\": [\"*\"]}}}}",
+                    print_to_stderr(&format!(
+                        "wh: {team} does not define the role {role:?}, so {member} has no permissions yet"
+                    ));
+                    let config = paths.teams().join(&team).join("config.json");
+                    print_to_stderr(&format!(
+                        "    define it in {}: \"roles\": {{\"{role}\": {{\"allow\": [\"*\"]}}}}",
                         config.display()
                     ));
                 }
-                print(&format!("{member} is in {team}; the credential is in {}\n", file.display()))?;
+                print(&format!("added {member} to team {team}; the credential is in {}\n", file.display()))?;
             }
-            TeamCommand::Remove { team, member } => {
+            TeamSubcommand::Remove { team, member } => {
                 if !teams.remove(&team, &member).map_err(failed)? {
-                    return Err(Failure::new(code::USAGE, format!("there is no {member} in {team}"))
-                        .hint("wh team list tells who there is"));
+                    return Err(CliFailure::new(code::USAGE, format!("team {team} has no member {member}"))
+                        .hint("wh team list shows the members"));
                 }
-                print(&format!("{member} is not in {team} any more\n"))?;
+                print(&format!("removed {member} from team {team}\n"))?;
             }
         }
         Ok(ExitCode::SUCCESS)

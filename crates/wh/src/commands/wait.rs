@@ -1,4 +1,4 @@
-//! `wh wait`.
+//! The `wh wait` command.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -7,49 +7,50 @@ use clap::Args;
 use serde_json::json;
 use wh_wire::control::WaitBody;
 
-use crate::door::{DoorArguments, RunArguments};
-use crate::failure::{Failure, with_exit_codes};
+use crate::failure::{CliFailure, code, with_exit_codes};
 use crate::print::clean_line;
+use crate::target::{RunArguments, TargetArguments};
 
-/// Wait until something holds for a run
+/// Wait for a condition
 ///
-/// CONDITION is screen_contains "text", screen_matches /pattern/, screen_stable 300, title_contains "text", cursor_at 0,3,
-/// frames > 5, exited and the like, joined by and, or, not and brackets. With an agent also idle (all work is done), question
-/// (one is open), no_pending_operations, reasoning_complete and message_count > 3. When it does not hold in time, says what
-/// was on the screen instead.
+/// Conditions: screen_contains "text", screen_matches /pattern/, screen_stable 300, title_contains "text", cursor_at
+/// 0,3, frames > 5, exited. With an agent also: idle (no work left), question (a question is open),
+/// no_pending_operations, reasoning_complete, message_count > 3. Combine them with and, or, not and parentheses. On
+/// timeout, wh prints the screen.
 #[derive(Debug, Args)]
+#[command(override_usage = "wh wait [OPTIONS] [SESSION] <CONDITION>")]
 #[command(after_help = with_exit_codes(
-    "  wh wait 'screen_contains \"$\"'\n  wh wait 'screen_matches /^done$/m and screen_stable 300' --timeout 2m\n  wh wait exited --timeout 500ms && echo over\n  wh wait a 'idle or question' --timeout 10m"
+    "  wh wait 'screen_contains \"$\"'\n  wh wait 'screen_matches /^done$/m and screen_stable 300' --timeout 2m\n  wh wait exited --timeout 500ms && echo over\n  wh wait a 'idle or question' --timeout 10m",     &[code::TIMEOUT, code::REFUSED, code::UNAUTHORISED, code::UNREACHABLE]
 ))]
-pub struct Wait {
-    /// The session, and what to wait for. Without a session it is the only run
+pub struct WaitCommand {
+    /// Session and condition. Without SESSION, the only run or session is used
     #[arg(value_names = ["SESSION", "CONDITION"], num_args = 1..=2, required = true)]
     words: Vec<String>,
 
-    /// For how long at most: 500ms, 5s, 2m, or a number of seconds
+    /// Maximum time to wait: 500ms, 5s, 2m, or a number of seconds
     #[arg(id = "wait_timeout", long = "timeout", value_name = "TIME", default_value = "5s", value_parser = duration)]
     timeout: Duration,
 
     #[command(flatten)]
     run: RunArguments,
 
-    /// Print the run's answer as JSON on one line, an error too
+    /// Print the response as JSON on one line, including errors
     #[arg(long)]
     json: bool,
 }
 
-impl Wait {
-    pub fn run(mut self) -> Result<ExitCode, Failure> {
+impl WaitCommand {
+    pub fn run(mut self) -> Result<ExitCode, CliFailure> {
         let condition = self.words.pop().unwrap_or_default();
-        let door = DoorArguments::new(self.run, self.json);
+        let target = TargetArguments::new(self.run, self.json);
         if self.words.is_empty() {
-            door.nothing_for(&condition, "wh wait", "CONDITION")?;
+            target.check_not_session(&condition, "wh wait", "CONDITION")?;
         }
-        let door = door.onto(self.words.pop())?;
+        let target = target.with_session(self.words.pop())?;
         let timeout = u64::try_from(self.timeout.as_millis()).unwrap_or(u64::MAX);
         let body = json!({ "condition": condition, "timeout": timeout });
-        let answer = door.post("wait", &body, self.timeout)?;
-        let shown = answer.show(door.json, |waited: WaitBody| format!("matched after {} ms\n", waited.elapsed));
+        let answer = target.post("wait", &body, self.timeout)?;
+        let shown = answer.show(target.json, |waited: WaitBody| format!("matched after {} ms\n", waited.elapsed));
         shown.map_err(|failure| {
             let refusal = answer.refusal();
             match refusal.body.position {
@@ -64,7 +65,7 @@ impl Wait {
     }
 }
 
-/// The condition, with a mark below the place that is wrong.
+/// Returns the condition with a caret below the error.
 fn pointed_at(condition: &str, position: usize) -> String {
     format!("{}\n{:position$}^", clean_line(condition), "", position = position.min(condition.chars().count()))
 }
@@ -77,13 +78,13 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         "" | "s" => 1.0,
         "m" => 60.0,
         "h" => 3600.0,
-        _ => return Err("write it as 500ms, 5s, 2m or 1h".to_owned()),
+        _ => return Err("expected a duration such as 500ms, 5s, 2m or 1h".to_owned()),
     };
     let number: f64 = match number.parse() {
         Ok(value) if !number.starts_with(['+', '-']) => value,
-        _ => return Err("write it as 500ms, 5s, 2m or 1h".to_owned()),
+        _ => return Err("expected a duration such as 500ms, 5s, 2m or 1h".to_owned()),
     };
-    Duration::try_from_secs_f64(number * unit).map_err(|_| "that is too long".to_owned())
+    Duration::try_from_secs_f64(number * unit).map_err(|_| "the duration is too long".to_owned())
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The daemon from outside: where it is, whether it lives, and how it is started and stopped. What it does is in
-//! [`serve()`].
+//! The daemon as other processes see it: its files, its status, and starting and stopping it. [`serve()`] runs the
+//! daemon itself.
 
 mod limits;
 mod serve;
@@ -17,44 +17,42 @@ use std::time::Duration;
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 use wh_engine::control::teams::Teams;
-use wh_pipe::Left;
+use wh_pipe::Survivors;
 use wh_wire::socket::{Credential, MAX_CREDENTIALS};
 
-use crate::door::NOTICE_AFTER;
-use crate::failure::{Failure, code, say};
-use crate::places;
+use crate::directories;
+use crate::failure::{CliFailure, code, print_to_stderr};
 use crate::runtime::{self, process_start};
+use crate::target::NOTICE_DELAY;
 
-pub use serve::{Appearance, DaemonArguments, Started, serve, texts};
+pub use serve::{DaemonArguments, DaemonCommandLine, UiAppearance, serve, texts};
 
-/// Where a daemon of this user is, whether it lives or not.
+/// Paths of this user's daemon. Independent of whether the daemon is running.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct DaemonPaths {
     runtime: PathBuf,
     state: PathBuf,
     config: PathBuf,
 }
 
-/// What a daemon that lives says of itself.
+/// Contents of `daemon.json`, which a running daemon writes about itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DaemonFile {
-    /// Its process.
     pub pid: u32,
-    /// When that process started, as the system counts.
+    /// Start time of the process in clock ticks since boot. Detects a reused process id.
     pub process_start: u64,
-    /// Where its HTTP door is.
+    /// URL of the HTTP API.
     pub url: String,
-    /// Since when.
+    /// Start time in RFC 3339.
     pub started_at: String,
-    /// The version of wh.
     pub version: String,
-    /// The options that it was started with.
+    /// Command-line options of the daemon.
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// It stays in the foreground of whoever started it, as of a service manager.
+    /// True if the daemon runs in the foreground, for example under a service manager.
     #[serde(default)]
     pub foreground: bool,
-    /// The damage that was found in the store at the start.
+    /// Damage found in the store at the start.
     #[serde(default)]
     pub store_damage: Option<StoreDamage>,
 }
@@ -63,113 +61,115 @@ impl DaemonFile {
     /// Prints a warning if the store was found damaged at the start.
     pub fn warn_of_damage(&self) {
         if let Some(damage) = &self.store_damage {
-            say(&format!("wh: {}", damage.warning()));
+            print_to_stderr(&format!("wh: {}", damage.warning()));
         }
     }
 }
 
-/// A damaged store that was set aside when the daemon was started.
+/// A damaged store that was renamed when the daemon started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoreDamage {
-    /// Where it is kept.
-    pub kept: PathBuf,
-    /// The damage, in words.
+    /// Path of the damaged store.
+    #[serde(rename = "kept")]
+    pub path: PathBuf,
+    /// Description of the damage.
     pub reason: String,
 }
 
 impl StoreDamage {
-    /// A warning for the person at the terminal.
+    /// Returns a warning for the user.
     pub fn warning(&self) -> String {
         format!(
-            "the store was damaged ({}), and a new one was begun: earlier sessions are not known any more\n    the damaged store is kept as {}",
+            "the store was damaged ({}) and a new one was created; earlier sessions are lost\n    the damaged store is saved as {}",
             self.reason,
-            self.kept.display()
+            self.path.display()
         )
     }
 }
 
-impl Place {
-    /// This user's, in this runtime directory.
-    pub fn here() -> Result<Self, Failure> {
-        let runtime = runtime::directory().map_err(|error| Failure::new(code::FAILED, error))?;
-        let (state, config) = (places::owned_state()?, places::owned_config()?);
+impl DaemonPaths {
+    /// Returns the paths for this user and runtime directory.
+    pub fn here() -> Result<Self, CliFailure> {
+        let runtime = runtime::directory().map_err(|error| CliFailure::new(code::FAILED, error))?;
+        let (state, config) = (directories::owned_state()?, directories::owned_config()?);
         DirBuilder::new().recursive(true).mode(0o700).create(&state).map_err(|error| {
-            Failure::new(code::FAILED, format!("state directory {}: {error}", state.display()))
-                .hint("set XDG_STATE_HOME to a directory of yours")
+            CliFailure::new(code::FAILED, format!("state directory {}: {error}", state.display()))
+                .hint("set XDG_STATE_HOME to a directory that you own")
         })?;
         Ok(Self { runtime, state, config })
     }
 
-    /// The control socket.
+    /// Path of the control socket.
     pub fn socket(&self) -> PathBuf {
         self.runtime.join("daemon.sock")
     }
 
-    /// The token of the HTTP door.
+    /// Path of the HTTP API token.
     pub fn token(&self) -> PathBuf {
         self.runtime.join("daemon.token")
     }
 
-    /// What the daemon says of itself.
+    /// Path of the [`DaemonFile`].
     pub fn file(&self) -> PathBuf {
         self.runtime.join("daemon.json")
     }
 
-    /// The pids of processes that a daemon could not end when it ended.
-    fn left(&self) -> PathBuf {
+    /// Path of the list of processes that a daemon could not end.
+    fn unended(&self) -> PathBuf {
         self.runtime.join("daemon.left")
     }
 
-    /// Notes what could not be ended, for whoever waits for the daemon's end; nothing, if all was.
-    pub fn note_left(&self, left: &Left) -> io::Result<()> {
+    /// Writes the list of processes that could not be ended, for the process that waits for the daemon's end. Removes
+    /// the file if the list is empty.
+    pub fn save_unended(&self, left: &Survivors) -> io::Result<()> {
         if left.is_empty() {
-            return match fs::remove_file(self.left()) {
+            return match fs::remove_file(self.unended()) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
                 _ => Ok(()),
             };
         }
-        write_private(&self.left(), serde_json::to_string(&left.0)?.as_bytes())
+        write_private(&self.unended(), serde_json::to_string(&left.0)?.as_bytes())
     }
 
-    /// Takes the note that a daemon has left.
-    fn take_left(&self) -> Left {
-        let pids = fs::read(self.left()).ok().and_then(|text| serde_json::from_slice(&text).ok());
-        let _ = fs::remove_file(self.left());
-        Left(pids.unwrap_or_default())
+    /// Reads and removes the list of processes that could not be ended.
+    fn take_unended(&self) -> Survivors {
+        let pids = fs::read(self.unended()).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        let _ = fs::remove_file(self.unended());
+        Survivors(pids.unwrap_or_default())
     }
 
-    /// What it writes about what it does.
+    /// Path of the daemon's log.
     pub fn log(&self) -> PathBuf {
         self.state.join("daemon.log")
     }
 
-    /// Where what must outlast it is kept.
+    /// Directory of the store.
     pub fn store(&self) -> PathBuf {
         self.state.join("store")
     }
 
-    /// Who is in which team.
+    /// Directory of the teams and their members.
     pub fn teams(&self) -> PathBuf {
         self.config.join("teams")
     }
 
-    /// A credential of each team of which this user can read one.
+    /// Returns the credentials that this user can read, at most one per team.
     pub fn credentials(&self) -> Vec<Credential> {
         let tokens = Teams::open(self.teams()).map(|teams| teams.credentials()).unwrap_or_default();
         tokens.into_iter().take(MAX_CREDENTIALS).map(|token| Credential(token.as_str().to_owned())).collect()
     }
 
-    /// What was controlled, and by whom: the daemon's own account.
+    /// Path of the daemon's audit log.
     pub fn audit(&self) -> PathBuf {
         self.state.join("audit").join("daemon.jsonl")
     }
 
-    /// The same, of those who send.
+    /// Path of the senders' audit log.
     pub fn sent(&self) -> PathBuf {
         self.state.join("audit").join("sender.jsonl")
     }
 
-    /// Texts that are too long to be sent on a line.
+    /// Directory of texts that are too long to be sent inline.
     pub fn contents(&self) -> PathBuf {
         self.state.join("contents")
     }
@@ -179,7 +179,7 @@ impl Place {
         OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
     }
 
-    /// Becomes the one daemon here; `None`: there is one.
+    /// Takes the lock that ensures a single daemon. `None` if another process has it.
     pub fn claim(&self) -> io::Result<Option<Flock<File>>> {
         match Flock::lock(self.lock_file()?, FlockArg::LockExclusiveNonblock) {
             Ok(lock) => Ok(Some(lock)),
@@ -188,44 +188,44 @@ impl Place {
         }
     }
 
-    /// The daemon that lives here, if one does. What a dead one has left behind is not believed.
-    pub fn living(&self) -> Option<DaemonFile> {
+    /// Returns the running daemon. A file of a dead daemon is ignored.
+    pub fn running_daemon(&self) -> Option<DaemonFile> {
         let file: DaemonFile = serde_json::from_slice(&fs::read(self.file()).ok()?).ok()?;
         (process_start(file.pid) == Some(file.process_start)).then_some(file)
     }
 
-    /// The same, or what to do.
-    pub fn needed(&self) -> Result<DaemonFile, Failure> {
-        self.living().ok_or_else(|| {
-            Failure::new(code::UNREACHABLE, "no daemon runs here").hint("start it with: wh daemon start")
+    /// Returns the running daemon, or an error with a hint.
+    pub fn require_daemon(&self) -> Result<DaemonFile, CliFailure> {
+        self.running_daemon().ok_or_else(|| {
+            CliFailure::new(code::UNREACHABLE, "the daemon is not running").hint("start it with: wh daemon start")
         })
     }
 
-    /// The daemon that lives here; one is started if none does. Says so on standard error.
-    pub fn or_started(&self) -> Result<DaemonFile, Failure> {
-        if let Some(daemon) = self.living() {
+    /// Returns the running daemon, or starts one and reports that on standard error.
+    pub fn require_or_start(&self) -> Result<DaemonFile, CliFailure> {
+        if let Some(daemon) = self.running_daemon() {
             return Ok(daemon);
         }
         let daemon = self.start(&[])?;
-        say(&format!("wh: the daemon was started (process {}); `wh daemon stop` ends it", daemon.pid));
+        print_to_stderr(&format!("wh: started the daemon (process {}); stop it with `wh daemon stop`", daemon.pid));
         daemon.warn_of_damage();
         Ok(daemon)
     }
 }
 
-/// Receives within the timeout, with a notice after [`NOTICE_AFTER`].
+/// Receives with a timeout. Prints a notice after [`NOTICE_DELAY`].
 fn receive_with_notice<T>(from: &Receiver<T>, timeout: Duration, notice: &str) -> Result<T, RecvTimeoutError> {
-    let rest = timeout.saturating_sub(NOTICE_AFTER);
-    match from.recv_timeout(timeout.min(NOTICE_AFTER)) {
+    let rest = timeout.saturating_sub(NOTICE_DELAY);
+    match from.recv_timeout(timeout.min(NOTICE_DELAY)) {
         Err(RecvTimeoutError::Timeout) if !rest.is_zero() => {
-            say(&format!("wh: {notice}"));
+            print_to_stderr(&format!("wh: {notice}"));
             from.recv_timeout(rest)
         }
         received => received,
     }
 }
 
-/// Writes a file that only this user can read, all of it or nothing.
+/// Writes a file atomically with mode 0600.
 pub fn write_private(path: &Path, text: &[u8]) -> io::Result<()> {
     let unfinished = path.with_extension("new");
     let _ = fs::remove_file(&unfinished);

@@ -1,4 +1,4 @@
-//! The daemon itself: sessions that outlive the terminal they were started from, and the doors onto them.
+//! Runs the daemon: its store, its sessions, the HTTP API and the control socket.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -12,49 +12,49 @@ use tokio::sync::watch;
 use tracing::{Instrument, info, info_span, warn};
 use wh_client::{Controller as Port, Daemon};
 use wh_core::terminal::Exit;
-use wh_doors::http::{self, Access, Token};
-use wh_doors::socket;
-use wh_engine::control::audit::{self, Audit, Texts};
+use wh_engine::control::audit::{self, Audit, LoggedText};
 use wh_engine::control::content_ref::References;
 use wh_engine::control::teams::{self, Teams};
-use wh_engine::control::{Controller, Parts};
-use wh_engine::sessions::{Means, Sessions, UiSpec};
-use wh_engine::store::{Limits as StoreLimits, Store};
+use wh_engine::control::{Controller, ControllerParts};
+use wh_engine::sessions::{SessionServices, Sessions, UiSpec};
+use wh_engine::store::{Store, StoreLimits};
 use wh_engine::terminal::{Host, ScreenSpec};
 use wh_pipe::reaper;
+use wh_server::http::{self, Access, ApiToken};
+use wh_server::socket;
 use wh_tui::bell::Bell;
 use wh_tui::keymap::KeyMap;
 use wh_tui::theme::Theme;
-use wh_tui::{Left, Options};
+use wh_tui::{TuiExit, TuiOptions};
 
-use super::limits::{Chosen, ControlLimits, raise_descriptor_limit};
+use super::limits::{ControlLimitValues, ControlLimits, raise_descriptor_limit};
 use super::stop::END_SESSIONS;
-use super::{DaemonFile, Place, StoreDamage, write_private};
-use crate::control::TOKEN_VARIABLE;
-use crate::ending::not_ended;
-use crate::failure::{Failure, code};
+use super::{DaemonFile, DaemonPaths, StoreDamage, write_private};
+use crate::child_cleanup::not_ended;
+use crate::failure::{CliFailure, code};
+use crate::http_options::TOKEN_VARIABLE;
 use crate::runtime::{self, process_start};
 use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::{agents, log, protect};
 
-/// Lines kept above the screen of a terminal program.
-const HISTORY_LINES: usize = 2000;
+/// Scrollback lines of a terminal session.
+const SESSION_SCROLLBACK_LINES: usize = 2000;
 
-/// Time after the last use of its screen at which the UI of an agent's session is ended.
-const UNUSED_UI_AFTER: Duration = Duration::from_secs(10 * 60);
+/// The UI of an agent session ends after its screen was unused for this time.
+const UNUSED_UI_TTL: Duration = Duration::from_secs(10 * 60);
 
-/// Limit for closing the store at the end.
-const LONGEST_CLOSE: Duration = Duration::from_secs(10);
+/// Time for the servers to close, and for the store to close, at the end.
+const DAEMON_CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How often texts that were left behind are looked for.
-const SWEEP: Duration = Duration::from_secs(60 * 60);
+/// Interval for deleting expired text files.
+const CONTENT_SWEEP_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
-/// How a daemon is opened.
+/// Options of the daemon.
 #[derive(Debug, Args)]
 pub struct DaemonArguments {
-    /// The port of the HTTP door on 127.0.0.1; 0 picks a free one. It always wants the token in the file that
-    /// `wh daemon status` names
+    /// Serve the HTTP API on this port of 127.0.0.1; 0 picks a free port. Clients need the token in the file that `wh
+    /// daemon status` shows
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub control_port: u16,
 
@@ -62,92 +62,93 @@ pub struct DaemonArguments {
     pub limits: ControlLimits,
 }
 
-/// The settings of the terminal UI of every session.
+/// Settings of the terminal UI of every session.
 #[derive(Debug, Clone)]
-pub struct Appearance {
+pub struct UiAppearance {
     theme: Theme,
     keys: Arc<KeyMap>,
     bell: Bell,
 }
 
-impl Appearance {
-    /// By the files of these settings. The daemon knows no terminal to suit: `auto` is dark. Variables are those of the
-    /// shell that started it, and not of who looks.
+impl UiAppearance {
+    /// Reads the appearance from settings files. There is no terminal to match, so `auto` means dark. Environment
+    /// variables are ignored: they belong to the shell that started the daemon, not to the viewer.
     pub fn new(settings: &Settings) -> Self {
         let theme = settings.choice_of_file("theme").and_then(Theme::named).unwrap_or(Theme::dark());
         Self { theme, keys: Arc::new(settings.keys().clone()), bell: settings.bell() }
     }
 }
 
-fn failed(error: &dyn std::fmt::Display) -> Failure {
-    Failure::new(code::FAILED, format!("the daemon cannot start: {error}"))
+fn failed(error: &dyn std::fmt::Display) -> CliFailure {
+    CliFailure::new(code::FAILED, format!("the daemon cannot start: {error}"))
 }
 
-/// The command line of a daemon.
+/// Command line of a daemon.
 #[derive(Debug)]
-pub struct Started {
-    /// Its options, as they stood on the command line.
+pub struct DaemonCommandLine {
+    /// Options as given on the command line.
     pub arguments: Vec<String>,
-    /// It stays in the foreground of whoever started it.
+    /// True with `--foreground`.
     pub foreground: bool,
 }
 
-/// A failure with the file that it is about.
-fn failed_at<E: std::fmt::Display>(path: PathBuf) -> impl FnOnce(E) -> Failure {
+/// Returns a function that adds a path to an error.
+fn failed_at<E: std::fmt::Display>(path: PathBuf) -> impl FnOnce(E) -> CliFailure {
     move |error| failed(&format!("{}: {error}", path.display()))
 }
 
-/// Runs the daemon until it is asked to end. `ready` is told once it can be asked.
+/// Runs the daemon until a signal ends it. Calls `ready` when it accepts connections.
 pub async fn serve(
-    place: &Place,
+    paths: &DaemonPaths,
     arguments: &DaemonArguments,
-    appearance: Appearance,
-    started: Started,
+    appearance: UiAppearance,
+    started: DaemonCommandLine,
     ready: impl FnOnce(&DaemonFile),
-) -> Result<(), Failure> {
+) -> Result<(), CliFailure> {
     protect::memory();
     let mut signals = Signals::new().map_err(|error| failed(&error))?;
     let mut end_sessions = signal(SignalKind::from_raw(END_SESSIONS as i32)).map_err(|error| failed(&error))?;
-    let _lock: Flock<std::fs::File> = match place.claim().map_err(|error| failed(&error))? {
+    let _lock: Flock<std::fs::File> = match paths.claim().map_err(|error| failed(&error))? {
         Some(lock) => lock,
         None => {
-            let whose = place.living().map_or_else(String::new, |daemon| format!(" (process {})", daemon.pid));
-            return Err(Failure::new(code::REFUSED, format!("a daemon runs here already{whose}"))
-                .hint("`wh daemon status` tells more, `wh daemon stop` ends it"));
+            let whose = paths.running_daemon().map_or_else(String::new, |daemon| format!(" (process {})", daemon.pid));
+            return Err(CliFailure::new(code::REFUSED, format!("the daemon is already running{whose}"))
+                .hint("see `wh daemon status`; stop it with `wh daemon stop`"));
         }
     };
-    let chosen = arguments.limits.chosen()?;
+    let chosen = arguments.limits.resolve()?;
     raise_descriptor_limit();
     reaper::adopt_orphans().map_err(|error| failed(&error))?;
-    let (store, store_damage) = open_store(place, &chosen)?;
-    // What is wrong in the person's own file is said now; it is read anew for each session.
+    let (store, store_damage) = open_store(paths, &chosen)?;
+    // Reports errors in the user's agents.toml now. The file is read again for each session.
     agents::catalog(std::path::Path::new("/"))?;
-    let screen = ScreenSpec { history_lines: HISTORY_LINES, log_characters: log::raw_characters()? };
-    let sessions = Sessions::new(Means {
-        catalog: Box::new(|directory| agents::catalog(directory).map_err(|failure| failure.told())),
+    let screen = ScreenSpec { history_lines: SESSION_SCROLLBACK_LINES, log_characters: log::raw_characters()? };
+    let sessions = Sessions::new(SessionServices {
+        catalog: Box::new(|directory| agents::catalog(directory).map_err(|failure| failure.one_line())),
         show: Box::new(move |spec| show(spec, &appearance)),
-        unused_ui_after: UNUSED_UI_AFTER,
+        unused_ui_after: UNUSED_UI_TTL,
         screen,
         withheld: vec![TOKEN_VARIABLE.into()],
         store: Some(store.clone()),
-        is_team: is_team(place),
+        is_team: is_team(paths),
     });
-    let recalled = sessions.recall().await.map_err(|error| failed(&error))?;
-    // Whoever asks meanwhile is answered with what is there so far.
-    let bringing = Arc::clone(&sessions);
-    let restoring = tokio::spawn(async move { bringing.bring_back(recalled).await });
-    let controller = controller(place, Arc::clone(&sessions) as Arc<dyn Daemon>, store.clone(), &chosen)?;
+    let recalled = sessions.begin_restore().await.map_err(|error| failed(&error))?;
+    // Requests during the restore see the sessions restored so far.
+    let restorer = Arc::clone(&sessions);
+    let restoring = tokio::spawn(async move { restorer.finish_restore(recalled).await });
+    let controller = controller(paths, Arc::clone(&sessions) as Arc<dyn Daemon>, store.clone(), &chosen)?;
     let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.control_port));
     let listener = http::bind(wanted).map_err(|error| failed(&format!("{wanted}: {error}")))?;
     let address = listener.local_addr().map_err(|error| failed(&error))?;
     let secret = teams::Token::new().map_err(|error| failed(&error))?;
-    write_private(&place.token(), secret.as_str().as_bytes()).map_err(failed_at(place.token()))?;
+    write_private(&paths.token(), secret.as_str().as_bytes()).map_err(failed_at(paths.token()))?;
     let (stop, closing) = watch::channel(false);
     let daemon: Arc<dyn Daemon> = sessions.clone();
-    let door =
-        socket::bind(&place.socket()).map_err(|error| failed(&format!("{}: {error}", place.socket().display())))?;
-    let at_socket = tokio::spawn(socket::serve(door, Arc::clone(&daemon), Arc::clone(&controller), closing.clone()));
-    let access = Access { token: Token::new(secret.as_str()), any_host: false };
+    let socket_listener =
+        socket::bind(&paths.socket()).map_err(|error| failed(&format!("{}: {error}", paths.socket().display())))?;
+    let at_socket =
+        tokio::spawn(socket::serve(socket_listener, Arc::clone(&daemon), Arc::clone(&controller), closing.clone()));
+    let access = Access { token: ApiToken::new(secret.as_str()), any_host: false };
     let router = http::daemon_router(Arc::clone(&daemon), controller, access, closing.clone());
     let served = tokio::spawn(http::serve(listener, router, closing.clone()));
 
@@ -163,7 +164,7 @@ pub async fn serve(
         store_damage,
     };
     let text = serde_json::to_vec(&file).map_err(|error| failed(&error))?;
-    write_private(&place.file(), &text).map_err(failed_at(place.file()))?;
+    write_private(&paths.file(), &text).map_err(failed_at(paths.file()))?;
     info!(pid, url = file.url, "the daemon is ready");
     ready(&file);
 
@@ -176,109 +177,122 @@ pub async fn serve(
     let _ = restoring.await;
     tokio::select! {
         () = sessions.stop(end_sessions) => {}
-        // Who asks again means it.
+        // A second signal skips the graceful stop.
         () = signals.next() => {}
     }
     stop.send_replace(true);
-    if tokio::time::timeout(LONGEST_CLOSE, async { tokio::join!(served, at_socket) }).await.is_err() {
-        warn!("the servers took too long to close");
+    if tokio::time::timeout(DAEMON_CLOSE_TIMEOUT, async { tokio::join!(served, at_socket) }).await.is_err() {
+        warn!("timed out closing the servers");
     }
-    match tokio::time::timeout(LONGEST_CLOSE, store.close()).await {
+    match tokio::time::timeout(DAEMON_CLOSE_TIMEOUT, store.close()).await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => warn!(%error, "the store could not be closed in order"),
-        Err(_) => warn!("the store took too long to be closed"),
+        Ok(Err(error)) => warn!(%error, "cannot close the store cleanly"),
+        Err(_) => warn!("timed out closing the store"),
     }
     let left = reaper::end_everything().await;
-    if let Err(error) = place.note_left(&left) {
-        warn!(%error, ?left, "it cannot be noted which processes could not be ended");
+    if let Err(error) = paths.save_unended(&left) {
+        warn!(%error, ?left, "cannot save the list of processes that could not be ended");
     }
-    // Until here the daemon counts as running.
-    for path in [place.file(), place.token(), place.socket()] {
+    // Other processes consider the daemon running until these files are removed.
+    for path in [paths.file(), paths.token(), paths.socket()] {
         let _ = std::fs::remove_file(path);
     }
-    info!("the daemon ends");
+    info!("the daemon exits");
     if left.is_empty() { Ok(()) } else { Err(not_ended(&left)) }
 }
 
-/// Whether there is a team, as the files are now.
-fn is_team(place: &Place) -> Box<dyn Fn(&str) -> bool + Send + Sync> {
-    let folder = place.teams();
+/// Returns a check that a team exists. It reads the files each time.
+fn is_team(paths: &DaemonPaths) -> Box<dyn Fn(&str) -> bool + Send + Sync> {
+    let folder = paths.teams();
     Box::new(move |team| match Teams::open(&folder) {
         Ok(teams) => teams.policy().teams.contains_key(team),
         Err(error) => {
-            warn!(%error, "the teams cannot be read");
+            warn!(%error, "cannot read the teams");
             false
         }
     })
 }
 
-fn open_store(place: &Place, chosen: &Chosen) -> Result<(Store, Option<StoreDamage>), Failure> {
-    let (remembered, requests) = (chosen.times.remembered(), chosen.capacity);
+fn open_store(paths: &DaemonPaths, chosen: &ControlLimitValues) -> Result<(Store, Option<StoreDamage>), CliFailure> {
+    let (remembered, requests) = (chosen.times.dedupe_window(), chosen.capacity);
     let limits = StoreLimits { remembered, requests, ..StoreLimits::default() };
-    let store = Store::open_with(place.store(), limits).map_err(|error| failed(&error))?;
+    let store = Store::open_with(paths.store(), limits).map_err(|error| failed(&error))?;
     let opening = store.opening();
     if let Some((path, reason)) = &opening.set_aside {
-        warn!(path = %path.display(), reason, "the store was damaged and was set aside; what was heard before is not known any more");
+        warn!(path = %path.display(), reason, "the store was damaged and renamed; its sessions and request ids are lost");
     }
     if opening.cut_off > 0 {
         warn!(
             count = opening.cut_off,
-            "requests were under way when the last daemon ended; it is not known whether they arrived"
+            "requests were in progress when the last daemon ended; their delivery is unknown"
         );
     }
-    let damage = opening.set_aside.clone().map(|(kept, reason)| StoreDamage { kept, reason });
+    let damage = opening.set_aside.clone().map(|(path, reason)| StoreDamage { path, reason });
     Ok((store, damage))
 }
 
-fn controller(place: &Place, daemon: Arc<dyn Daemon>, store: Store, chosen: &Chosen) -> Result<Arc<dyn Port>, Failure> {
-    let Chosen { times, limits, .. } = *chosen;
-    let teams = Teams::open(place.teams()).map_err(failed_at(place.teams()))?;
-    let mut options = audit::Options::new("wh-daemon");
+fn controller(
+    paths: &DaemonPaths,
+    daemon: Arc<dyn Daemon>,
+    store: Store,
+    chosen: &ControlLimitValues,
+) -> Result<Arc<dyn Port>, CliFailure> {
+    let ControlLimitValues { times, limits, .. } = *chosen;
+    let teams = Teams::open(paths.teams()).map_err(failed_at(paths.teams()))?;
+    let mut options = audit::AuditOptions::new("wh-daemon");
     options.texts = texts()?;
-    let audit = Audit::open(place.audit(), options).map_err(failed_at(place.audit()))?;
-    let references = References::new(place.contents(), limits.reference).map_err(failed_at(place.contents()))?;
+    let audit = Audit::open(paths.audit(), options).map_err(failed_at(paths.audit()))?;
+    let references = References::new(paths.contents(), limits.reference).map_err(failed_at(paths.contents()))?;
     tokio::spawn(sweep(references.clone()));
-    let parts = Parts { daemon, store, teams, audit, references, times, limits };
+    let parts = ControllerParts { daemon, store, teams, audit, references, times, limits };
     Ok(Arc::new(Controller::new(parts)))
 }
 
-/// Takes away texts that senders have left behind, now and every hour.
+/// Deletes expired texts of senders, now and once per [`CONTENT_SWEEP_INTERVAL`].
 async fn sweep(references: References) {
-    let mut hours = tokio::time::interval(SWEEP);
+    let mut hours = tokio::time::interval(CONTENT_SWEEP_INTERVAL);
     loop {
         hours.tick().await;
         let references = references.clone();
         match tokio::task::spawn_blocking(move || references.sweep(SystemTime::now())).await {
             Ok(Ok(0)) | Err(_) => {}
-            Ok(Ok(count)) => info!(count, "texts that were left behind were taken away"),
-            Ok(Err(error)) => warn!(%error, "texts that were left behind cannot be taken away"),
+            Ok(Ok(count)) => info!(count, "deleted expired texts"),
+            Ok(Err(error)) => warn!(%error, "cannot delete expired texts"),
         }
     }
 }
 
-/// How much of the messages' texts is written down: nothing, unless somebody wants it.
-pub fn texts() -> Result<Texts, Failure> {
+/// Reads `WH_AUDIT_TEXT`, which selects the part of each message text to log. The default is to log no text.
+pub fn texts() -> Result<LoggedText, CliFailure> {
     match std::env::var("WH_AUDIT_TEXT").as_deref() {
-        Err(_) | Ok("" | "0" | "none") => Ok(Texts::Omitted),
-        Ok("1" | "all") => Ok(Texts::Whole),
+        Err(_) | Ok("" | "0" | "none") => Ok(LoggedText::Omitted),
+        Ok("1" | "all") => Ok(LoggedText::Whole),
         Ok(other) => match other.parse() {
-            Ok(bytes) => Ok(Texts::Beginning(bytes)),
-            Err(_) => Err(Failure::new(code::USAGE, format!("WH_AUDIT_TEXT is {other:?}"))
-                .hint("give none, all, or how many bytes of each text to write down")),
+            Ok(bytes) => Ok(LoggedText::Beginning(bytes)),
+            Err(_) => Err(CliFailure::new(code::USAGE, format!("WH_AUDIT_TEXT is {other:?}"))
+                .hint("set it to none, all, or the number of bytes to log of each text")),
         },
     }
 }
 
-/// Shows a session's conversation on its terminal, for as long as there is one.
-fn show(spec: UiSpec, appearance: &Appearance) -> tokio::task::JoinHandle<()> {
+/// Runs the UI of a session's conversation on its virtual terminal.
+fn show(spec: UiSpec, appearance: &UiAppearance) -> tokio::task::JoinHandle<()> {
     let UiSpec { host, space, port, me, title, directory, leave } = spec;
     let span = info_span!("session_ui", title);
-    let Appearance { theme, keys, bell } = appearance.clone();
-    let options = Options { theme, keys, bell, agent: Some(title), directory, stays: Some(leave), ..Options::new(me) };
+    let UiAppearance { theme, keys, bell } = appearance.clone();
+    let options = TuiOptions {
+        theme,
+        keys,
+        bell,
+        agent: Some(title),
+        directory,
+        quit_requests: Some(leave),
+        ..TuiOptions::new(me)
+    };
     let shown = async move {
         let Host { line, sizes, drawn, leave: _asked, exit } = host;
         let left = wh_tui::run(line, sizes, drawn, space, port, options).await;
-        let code = if matches!(left, Ok(Left::Person | Left::Space)) { 0 } else { 1 };
+        let code = if matches!(left, Ok(TuiExit::UserQuit | TuiExit::Space)) { 0 } else { 1 };
         let _ = exit.send(Exit::Code(code));
     };
     tokio::spawn(shown.instrument(span))

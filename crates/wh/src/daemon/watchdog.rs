@@ -1,6 +1,5 @@
-//! Watches the runtime from a thread outside of it. When a task does not return from a poll, nothing else runs: no session, no
-//! server, no signal handler. Then the only way out is to exit; supervisors end their programs, and the next daemon restores the
-//! sessions.
+//! Watches the async runtime from a separate thread. If a task blocks in a poll, no session, server or signal handler
+//! runs. Then the process exits: supervisors end its programs, and the next daemon restores the sessions.
 
 use std::fmt::{self, Write as _};
 use std::io;
@@ -20,34 +19,34 @@ use wh_pipe::proc::Stat;
 
 use crate::failure::code;
 
-/// Time between two looks at the runtime.
-const TICK: Duration = Duration::from_millis(500);
+/// Interval between two checks of the runtime.
+const TICK_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Ticks without an answer after which the runtime counts as stalled: 5 s.
+/// Number of ticks without an answer after which the runtime counts as stalled (5 s).
 const STALLED_TICKS: u32 = 10;
 
-/// Ticks after which it counts as stalled even if it hardly got any CPU time: 60 s.
+/// Number of ticks after which it counts as stalled even if it got almost no CPU time (60 s).
 const STARVED_TICKS: u32 = 120;
 
-/// Half of a tick as CPU time, in the units of [`Stat::cpu`].
-const HALF_TICK_CPU: u64 = TICK.as_millis() as u64 / 10 / 2;
+/// Half a tick of CPU time, in the units of [`Stat::cpu`].
+const HALF_TICK_CPU: u64 = TICK_INTERVAL.as_millis() as u64 / 10 / 2;
 
-/// Limit for writing the last line of the log.
+/// Time for writing the last log line.
 const LAST_LINE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Records which named task was polled last. A task is named by a tracing span around it.
+/// Records the task that was polled last. Tracing spans name the tasks.
 #[derive(Debug, Clone, Default)]
-pub struct LastPolled(Arc<Mutex<Polled>>);
+pub struct LastPolled(Arc<Mutex<PolledSpans>>);
 
 #[derive(Debug, Default)]
-struct Polled {
-    /// Spans that were entered and not left yet, the innermost last.
+struct PolledSpans {
+    /// Entered spans that were not exited yet, innermost last.
     entered: Vec<Arc<str>>,
     last: Option<Arc<str>>,
 }
 
 impl LastPolled {
-    fn lock(&self) -> MutexGuard<'_, Polled> {
+    fn lock(&self) -> MutexGuard<'_, PolledSpans> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -58,27 +57,27 @@ impl fmt::Display for LastPolled {
         match (polled.entered.last(), &polled.last) {
             (Some(task), _) => write!(formatter, "task {task} is being polled"),
             (None, Some(task)) => {
-                write!(formatter, "a task without a name is being polled; the last named one was {task}")
+                write!(formatter, "an unnamed task is being polled; the last named task was {task}")
             }
-            (None, None) => formatter.write_str("no named task was polled yet"),
+            (None, None) => formatter.write_str("no named task has been polled yet"),
         }
     }
 }
 
-/// Name and fields of a span, kept with it.
-struct Label(Arc<str>);
+/// Name and fields of a span, stored in its extensions.
+struct SpanLabel(Arc<str>);
 
 impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LastPolled {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
-        let mut label = Fields(attributes.metadata().name().to_owned());
+        let mut label = SpanFields(attributes.metadata().name().to_owned());
         attributes.record(&mut label);
-        span.extensions_mut().insert(Label(label.0.into()));
+        span.extensions_mut().insert(SpanLabel(label.0.into()));
     }
 
     fn on_enter(&self, id: &Id, context: Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
-        let Some(label) = span.extensions().get::<Label>().map(|label| Arc::clone(&label.0)) else { return };
+        let Some(label) = span.extensions().get::<SpanLabel>().map(|label| Arc::clone(&label.0)) else { return };
         let mut polled = self.lock();
         polled.last = Some(Arc::clone(&label));
         polled.entered.push(label);
@@ -87,7 +86,7 @@ impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LastPolled {
     fn on_exit(&self, id: &Id, context: Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
         let extensions = span.extensions();
-        let Some(label) = extensions.get::<Label>() else { return };
+        let Some(label) = extensions.get::<SpanLabel>() else { return };
         let mut polled = self.lock();
         if let Some(place) = polled.entered.iter().rposition(|entered| Arc::ptr_eq(entered, &label.0)) {
             polled.entered.remove(place);
@@ -95,15 +94,15 @@ impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LastPolled {
     }
 }
 
-struct Fields(String);
+struct SpanFields(String);
 
-impl Visit for Fields {
+impl Visit for SpanFields {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         let _ = write!(self.0, " {}={value:?}", field.name());
     }
 }
 
-/// Watches the runtime until the process ends, which it brings about when the runtime is stalled.
+/// Starts the watchdog thread. It exits the process when the runtime stalls.
 pub fn start(runtime: Handle, last_polled: LastPolled) -> io::Result<()> {
     let exit = move |stall: Stall| {
         let line = format!(
@@ -111,13 +110,13 @@ pub fn start(runtime: Handle, last_polled: LastPolled) -> io::Result<()> {
             code::STALLED
         );
         last_line(line);
-        // SAFETY: _exit takes a number and does not return. Nothing is left to clean up that the stalled runtime would let go of.
+        // SAFETY: _exit takes a number and does not return. A stalled runtime cannot be cleaned up.
         unsafe { nix::libc::_exit(i32::from(code::STALLED)) }
     };
     let watch = move || {
         let mut watchdog = Watchdog::new(runtime);
         loop {
-            thread::sleep(TICK);
+            thread::sleep(TICK_INTERVAL);
             if let Some(stall) = watchdog.tick() {
                 exit(stall);
             }
@@ -126,19 +125,19 @@ pub fn start(runtime: Handle, last_polled: LastPolled) -> io::Result<()> {
     thread::Builder::new().name("wh-watchdog".to_owned()).spawn(watch).map(drop)
 }
 
-/// Writes to standard error without its lock, which the stalled thread may hold, and waits for that a limited time.
+/// Writes to standard error without its lock, which the stalled thread may hold. Waits at most [`LAST_LINE_TIMEOUT`].
 fn last_line(line: String) {
-    let (tell, told) = mpsc::channel();
+    let (done, written) = mpsc::channel();
     let write = move || {
         let _ = nix::unistd::write(io::stderr().as_fd(), line.as_bytes());
-        let _ = tell.send(());
+        let _ = done.send(());
     };
     if thread::Builder::new().spawn(write).is_ok() {
-        let _ = told.recv_timeout(LAST_LINE_TIMEOUT);
+        let _ = written.recv_timeout(LAST_LINE_TIMEOUT);
     }
 }
 
-/// A runtime that does not run its tasks.
+/// Number of ticks for which the runtime has not run a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stall {
     ticks: u32,
@@ -146,27 +145,27 @@ struct Stall {
 
 impl fmt::Display for Stall {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "the runtime has not run a task for {:?}", TICK * self.ticks)
+        write!(formatter, "the runtime has not run a task for {:?}", TICK_INTERVAL * self.ticks)
     }
 }
 
-/// Judges the runtime by its own ticks and not by the clock: a process that was stopped, or a machine that was suspended, has not
-/// stalled.
+/// Detects a stall by counting ticks instead of reading the clock, so that a stopped process or a suspended machine
+/// does not count as stalled.
 struct Watchdog {
     runtime: Handle,
-    answers: Arc<Answers>,
+    answers: Arc<TickAnswers>,
     asked: u64,
-    /// Ticks without an answer in which the worker was blocked, or ran.
+    /// Number of ticks without an answer in which the worker was blocked or running.
     counted: u32,
-    /// All ticks without an answer.
+    /// Number of all ticks without an answer.
     silent: u32,
     cpu: u64,
 }
 
 #[derive(Default)]
-struct Answers {
+struct TickAnswers {
     count: AtomicU64,
-    /// Thread id of the worker that answered last.
+    /// Thread id of the last worker that answered.
     worker: AtomicI32,
 }
 
@@ -193,7 +192,7 @@ impl Watchdog {
             self.ask();
         } else {
             self.silent += 1;
-            // On a loaded machine a worker may be ready and get no CPU: that is not its fault.
+            // On a loaded machine a ready worker may get no CPU time. That is not a stall.
             let is_starved = |stat: Stat| stat.state == 'R' && stat.cpu.saturating_sub(self.cpu) < HALF_TICK_CPU;
             let starved = worker.is_some_and(is_starved);
             self.counted += u32::from(!starved);
@@ -262,6 +261,6 @@ mod tests {
         while last_polled.to_string().ends_with("is being polled") && Instant::now() < deadline {
             thread::yield_now();
         }
-        assert!(last_polled.to_string().contains("the last named one was terminal_session"), "{last_polled}");
+        assert!(last_polled.to_string().contains("the last named task was terminal_session"), "{last_polled}");
     }
 }

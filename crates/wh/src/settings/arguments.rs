@@ -1,5 +1,5 @@
-//! Puts the values of settings files below the flags and variables of the command line: they become clap's defaults, so
-//! that the commands need not know where a value comes from.
+//! Makes values of settings files the defaults of command-line flags, so that commands need not know the source of a
+//! value.
 
 use std::path::{Path, PathBuf};
 
@@ -8,24 +8,24 @@ use clap::{ArgMatches, Command, FromArgMatches};
 
 use super::files;
 use super::merge::Settings;
-use super::table::{Setting, table};
-use crate::failure::Failure;
+use super::table::{SettingRow, table};
+use crate::failure::CliFailure;
 
-/// Commands that show the terminal UI, and so use settings without a flag.
+/// Commands that show the terminal UI and therefore also use the settings that have no flag.
 const SHOWS_UI: [&[&str]; 5] = [&[], &["space", "connect"], &["daemon", "start"], &["attach"], &["new"]];
 
-/// The settings of this run.
+/// Settings of this process.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedSettings {
     pub settings: Settings,
-    /// Lines for the person: values of a project's file that are not used.
+    /// Notices about values of a project file that are not used.
     pub notices: Vec<String>,
-    /// Settings whose value comes from a file, and not from a flag.
-    from_files: Vec<&'static Setting>,
+    /// Settings whose value comes from a file instead of a flag.
+    from_files: Vec<&'static SettingRow>,
 }
 
-impl Loaded {
-    /// True if no flag and no variable was given, and a file has a value.
+impl LoadedSettings {
+    /// True if the value comes from a file: no flag and no environment variable was given.
     pub fn is_from_file(&self, key: &str) -> bool {
         self.from_files.iter().any(|setting| setting.key() == key)
     }
@@ -36,17 +36,17 @@ impl Loaded {
 }
 
 /// Parses the command line of this process. Files are read only for a command that uses settings.
-pub fn parse<T: FromArgMatches>(command: impl Fn() -> Command) -> Result<(T, Loaded), Failure> {
+pub fn parse<T: FromArgMatches>(command: impl Fn() -> Command) -> Result<(T, LoadedSettings), CliFailure> {
     let mut parsed = command();
     let matches = parsed.get_matches_mut();
     let (path, leaf) = leaf(&matches);
     let used = used(&parsed, &path);
     let shows_ui = SHOWS_UI.contains(&path.as_slice());
     if used.is_empty() && !shows_ui {
-        return Ok((read(&matches), Loaded::none()));
+        return Ok((read(&matches), LoadedSettings::none()));
     }
     let cwd = leaf.try_get_one::<PathBuf>("cwd").ok().flatten().map_or(Path::new("."), PathBuf::as_path);
-    // The daemon serves all projects.
+    // The daemon serves all projects, so it uses no project file.
     let directory = (path.first() != Some(&"daemon")).then_some(cwd);
     let found = files::find(directory)?;
     let settings = files::merge(&found.files)?;
@@ -56,8 +56,8 @@ pub fn parse<T: FromArgMatches>(command: impl Fn() -> Command) -> Result<(T, Loa
         .filter(|(setting, id)| is_from_file(&settings, setting) && !given(id))
         .map(|(setting, _)| *setting)
         .collect();
-    let is_used = |setting: &Setting| shows_ui || used.iter().any(|(one, _)| std::ptr::eq(*one, setting));
-    let loaded = Loaded { notices: found.notices(is_used), settings, from_files };
+    let is_used = |setting: &SettingRow| shows_ui || used.iter().any(|(one, _)| std::ptr::eq(*one, setting));
+    let loaded = LoadedSettings { notices: found.notices(is_used), settings, from_files };
     if loaded.from_files.is_empty() {
         return Ok((read(&matches), loaded));
     }
@@ -69,7 +69,7 @@ fn read<T: FromArgMatches>(matches: &ArgMatches) -> T {
     T::from_arg_matches(matches).unwrap_or_else(|error| error.exit())
 }
 
-/// The command that was given, by its names, and its own arguments.
+/// Returns the names of the given command and its own arguments.
 fn leaf(matches: &ArgMatches) -> (Vec<&str>, &ArgMatches) {
     let (mut path, mut leaf) = (Vec::new(), matches);
     while let Some((name, inner)) = leaf.subcommand() {
@@ -79,8 +79,8 @@ fn leaf(matches: &ArgMatches) -> (Vec<&str>, &ArgMatches) {
     (path, leaf)
 }
 
-/// The settings that have a flag of this command, with the flag's id.
-fn used(command: &Command, path: &[&str]) -> Vec<(&'static Setting, String)> {
+/// Returns the settings that have a flag in this command, with the flag's id.
+fn used(command: &Command, path: &[&str]) -> Vec<(&'static SettingRow, String)> {
     let mut command = command;
     for name in path {
         match command.find_subcommand(name) {
@@ -98,7 +98,7 @@ fn used(command: &Command, path: &[&str]) -> Vec<(&'static Setting, String)> {
     used
 }
 
-fn is_from_file(settings: &Settings, setting: &Setting) -> bool {
+fn is_from_file(settings: &Settings, setting: &SettingRow) -> bool {
     settings.get(setting).is_some_and(|resolved| resolved.source.is_file())
 }
 
@@ -109,13 +109,13 @@ fn within(command: Command, path: &[&str], settings: &Settings) -> Command {
     }
 }
 
-/// Makes the values of files the defaults of a command's flags. A value that a variable replaces is none of a file.
+/// Makes values of files the defaults of a command's flags. A value that an environment variable overrides is skipped.
 pub fn with_files(mut command: Command, settings: &Settings) -> Command {
     for (setting, id) in used(&command, &[]) {
         let value = settings.get(setting).filter(|resolved| resolved.source.is_file());
         let Some(value) = value.and_then(|resolved| resolved.value.as_ref()) else { continue };
         let arguments = value.to_arguments();
-        // A flag for one value has no default where there are several.
+        // A flag that takes one value gets no default if the file has several.
         let single = command
             .get_arguments()
             .any(|one| one.get_id().as_str() == id && matches!(one.get_action(), clap::ArgAction::Set));

@@ -1,5 +1,5 @@
-//! A settings file: read strictly against the table, with the place of every value; and changed without losing comments.
-//! Pure.
+//! Parses a settings file strictly against the table, with the position of every value. Edits it without losing
+//! comments. Does no I/O.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,26 +8,26 @@ use std::path::{Path, PathBuf};
 use toml_edit::{Document, DocumentMut, Item, Table, TableLike, TomlError};
 use wh_core::input::closest;
 
-use super::table::{self, InProject, Setting};
-use super::value::Value;
+use super::table::{self, ProjectRule, SettingRow};
+use super::value::SettingValue;
 
-/// A mistake in a settings file.
+/// Error in a settings file, with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mistake {
+pub struct SettingsFileError {
     pub path: PathBuf,
     pub line: usize,
     pub column: usize,
     pub message: String,
 }
 
-impl fmt::Display for Mistake {
+impl fmt::Display for SettingsFileError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { path, line, column, message } = self;
         write!(formatter, "{}:{line}:{column}: {message}", path.display())
     }
 }
 
-impl Mistake {
+impl SettingsFileError {
     fn new(path: &Path, text: &str, offset: usize, message: String) -> Self {
         let before = text.get(..offset).unwrap_or(text);
         let line = before.matches('\n').count() + 1;
@@ -41,67 +41,67 @@ impl Mistake {
     }
 }
 
-/// A value that a file has for a setting.
+/// Value of a setting in a file, with its position.
 #[derive(Debug, Clone)]
-pub struct Entry {
-    pub setting: &'static Setting,
-    pub value: Value,
+pub struct SettingEntry {
+    pub setting: &'static SettingRow,
+    pub value: SettingValue,
     pub line: usize,
     pub column: usize,
 }
 
-/// A settings file, as it was read.
+/// Parsed settings file.
 #[derive(Debug, Clone)]
 pub struct ConfigFile {
     pub path: PathBuf,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<SettingEntry>,
 }
 
-/// Whose file it is.
+/// Owner of a settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Owner {
+pub enum SettingsFileOwner {
     User,
     Project,
 }
 
 impl ConfigFile {
-    /// Reads a file. The error is the first mistake in it.
-    pub fn read(path: &Path, text: &str, owner: Owner) -> Result<Self, Mistake> {
-        let document = Document::parse(text).map_err(|error| Mistake::syntax(path, text, &error))?;
-        let mut reader = Reader { owner, entries: Vec::new(), mistakes: Vec::new() };
+    /// Parses a file. Returns the first error in it.
+    pub fn read(path: &Path, text: &str, owner: SettingsFileOwner) -> Result<Self, SettingsFileError> {
+        let document = Document::parse(text).map_err(|error| SettingsFileError::syntax(path, text, &error))?;
+        let mut reader = SettingsReader { owner, entries: Vec::new(), mistakes: Vec::new() };
         reader.root(document.as_table());
-        // The first in the file, not in the alphabet.
+        // The first by position, not by key order.
         if let Some((offset, message)) = reader.mistakes.into_iter().min_by_key(|(offset, _)| *offset) {
-            return Err(Mistake::new(path, text, offset, message));
+            return Err(SettingsFileError::new(path, text, offset, message));
         }
         let entries = reader.entries.into_iter().map(|(setting, value, offset)| {
-            let Mistake { line, column, .. } = Mistake::new(path, text, offset, String::new());
-            Entry { setting, value, line, column }
+            let SettingsFileError { line, column, .. } = SettingsFileError::new(path, text, offset, String::new());
+            SettingEntry { setting, value, line, column }
         });
         Ok(Self { path: path.to_owned(), entries: entries.collect() })
     }
 
-    /// The value that it has for a setting.
-    pub fn get(&self, setting: &Setting) -> Option<&Entry> {
+    /// Returns the value of a setting.
+    pub fn get(&self, setting: &SettingRow) -> Option<&SettingEntry> {
         self.entries.iter().find(|entry| std::ptr::eq(entry.setting, setting))
     }
 }
 
-struct Reader {
-    owner: Owner,
-    /// Values, and where their keys are.
-    entries: Vec<(&'static Setting, Value, usize)>,
+struct SettingsReader {
+    owner: SettingsFileOwner,
+    /// Values with the offsets of their keys.
+    entries: Vec<(&'static SettingRow, SettingValue, usize)>,
     mistakes: Vec<(usize, String)>,
 }
 
-impl Reader {
+impl SettingsReader {
     fn root(&mut self, root: &Table) {
         for (name, item, at) in keys(root) {
             let section = table::sections().find(|section| *section == name);
             match (section, item.as_table_like()) {
                 (Some(section), Some(inner)) => self.section(section, inner),
                 (Some(section), None) => {
-                    let message = format!("{section} is a table: write [{section}] before its keys");
+                    let message = format!("{section} is a table; write [{section}] before its keys");
                     self.mistakes.push((at.start, message));
                 }
                 (None, _) => self.key(name, item, &at),
@@ -120,8 +120,8 @@ impl Reader {
             self.mistakes.push((at.start, unknown(key)));
             return;
         };
-        if self.owner == Owner::Project && setting.project == InProject::Never {
-            let message = format!("{key} is for your own config.toml: the daemon serves all projects");
+        if self.owner == SettingsFileOwner::Project && setting.project == ProjectRule::Never {
+            let message = format!("{key} is only allowed in your own config.toml: the daemon serves all projects");
             self.mistakes.push((at.start, message));
             return;
         }
@@ -135,28 +135,28 @@ impl Reader {
     }
 }
 
-/// The keys of a table with their items and places.
+/// Lists the keys of a table with their items and positions.
 fn keys(table: &dyn TableLike) -> Vec<(&str, &Item, Range<usize>)> {
     let names = table.iter().map(|(name, _)| name).collect::<Vec<_>>();
     let found = names.into_iter().filter_map(|name| table.get_key_value(name));
     found.map(|(key, item)| (key.get(), item, key.span().or_else(|| item.span()).unwrap_or_default())).collect()
 }
 
-/// The objection to a key that there is not.
+/// Returns the message for an unknown key, with a suggestion.
 pub fn unknown(key: &str) -> String {
     let sections = table::sections().map(str::to_owned);
-    let names: Vec<String> = table::table().iter().map(Setting::key).chain(sections).collect();
+    let names: Vec<String> = table::table().iter().map(SettingRow::key).chain(sections).collect();
     let last = key.rsplit('.').next().unwrap_or(key);
-    // A key outside of its table, or in a wrong one; else a slip of the finger.
-    let moved = table::table().iter().find(|setting| setting.name == last).map(Setting::key);
+    // Suggests a similar key, else a key of this name in another table.
+    let moved = table::table().iter().find(|setting| setting.name == last).map(SettingRow::key);
     match closest(key, names.iter().map(String::as_str)).map(str::to_owned).or(moved) {
         Some(meant) => format!("unknown key {key:?}; did you mean {meant:?}?"),
         None => format!("unknown key {key:?}; `wh config` lists the keys"),
     }
 }
 
-/// The text of a file with a setting set to this value. Everything else stays as it is.
-pub fn set(path: &Path, text: &str, setting: &Setting, value: &Value) -> Result<String, Mistake> {
+/// Returns the text of a file with one value changed.
+pub fn set(path: &Path, text: &str, setting: &SettingRow, value: &SettingValue) -> Result<String, SettingsFileError> {
     let mut document = editable(path, text)?;
     let table: &mut dyn TableLike = if setting.section.is_empty() {
         document.as_table_mut()
@@ -183,16 +183,16 @@ pub fn set(path: &Path, text: &str, setting: &Setting, value: &Value) -> Result<
     Ok(document.to_string())
 }
 
-/// The text of a file without a key, which need not be that of a setting; `None` if the file does not have it. Comments
-/// above the key stay.
-pub fn unset(path: &Path, text: &str, key: &str) -> Result<Option<String>, Mistake> {
-    let document = Document::parse(text).map_err(|error| Mistake::syntax(path, text, &error))?;
+/// Returns the text of a file without a key, known or unknown. `None` if the file does not have it. Comments above the
+/// key stay.
+pub fn unset(path: &Path, text: &str, key: &str) -> Result<Option<String>, SettingsFileError> {
+    let document = Document::parse(text).map_err(|error| SettingsFileError::syntax(path, text, &error))?;
     let root = document.as_table();
     let (table, name): (Option<&Table>, _) = match key.split_once('.') {
         None => (Some(root), key),
         Some((section, name)) => (root.get(section).and_then(Item::as_table), name),
     };
-    // A key of a table has its lines for itself.
+    // A key of a table is on lines of its own, which are removed.
     if let Some((key, Item::Value(value))) = table.and_then(|table| table.get_key_value(name))
         && let (Some(from), Some(to)) = (key.span(), value.span())
     {
@@ -212,8 +212,8 @@ pub fn unset(path: &Path, text: &str, key: &str) -> Result<Option<String>, Mista
     Ok(removed.then(|| document.to_string()))
 }
 
-fn editable(path: &Path, text: &str) -> Result<DocumentMut, Mistake> {
-    text.parse().map_err(|error| Mistake::syntax(path, text, &error))
+fn editable(path: &Path, text: &str) -> Result<DocumentMut, SettingsFileError> {
+    text.parse().map_err(|error| SettingsFileError::syntax(path, text, &error))
 }
 
 #[cfg(test)]
@@ -223,7 +223,7 @@ mod tests {
     const PATH: &str = "/c.toml";
 
     fn read(text: &str) -> Result<ConfigFile, String> {
-        ConfigFile::read(Path::new(PATH), text, Owner::User).map_err(|mistake| mistake.to_string())
+        ConfigFile::read(Path::new(PATH), text, SettingsFileOwner::User).map_err(|mistake| mistake.to_string())
     }
 
     #[test]
@@ -250,12 +250,12 @@ mod tests {
             ),
             ("[contrl]\nmax_age = 1", r#"/c.toml:1:2: unknown key "contrl"; did you mean "control"?"#),
             ("max_age = 1", r#"/c.toml:1:1: unknown key "max_age"; did you mean "control.max_age"?"#),
-            ("control = 1", "/c.toml:1:1: control is a table: write [control] before its keys"),
-            ("[[control]]\nmax_age = 1", "/c.toml:1:3: control is a table: write [control] before its keys"),
+            ("control = 1", "/c.toml:1:1: control is a table; write [control] before its keys"),
+            ("[[control]]\nmax_age = 1", "/c.toml:1:3: control is a table; write [control] before its keys"),
             ("zebra = 1\ntheme = 1", r#"/c.toml:1:1: unknown key "zebra"; `wh config` lists the keys"#),
             (
                 "agent = ['demo', 'a b']",
-                r#"/c.toml:1:18: agent has the name "a b"; a name is one word, and several are a list"#,
+                r#"/c.toml:1:18: agent has the name "a b"; a name is one word; write several names as a list"#,
             ),
             (
                 "[keys]\nundo = 'ctlr+x'",
@@ -271,8 +271,11 @@ mod tests {
 
     #[test]
     fn a_project_cannot_set_what_is_for_the_daemon() {
-        let read = |text| ConfigFile::read(Path::new(PATH), text, Owner::Project).map_err(|error| error.to_string());
-        let words = "/c.toml:2:1: control.max_age is for your own config.toml: the daemon serves all projects";
+        let read = |text| {
+            ConfigFile::read(Path::new(PATH), text, SettingsFileOwner::Project).map_err(|error| error.to_string())
+        };
+        let words =
+            "/c.toml:2:1: control.max_age is only allowed in your own config.toml: the daemon serves all projects";
         assert_eq!(read("[control]\nmax_age = 1").unwrap_err(), words);
         assert!(read("theme = 'dark'\nagent = 'demo'").is_ok());
     }
@@ -295,7 +298,7 @@ mod tests {
             "timeouts = { wait = 3 , answer = \"7s\" }\n"
         );
         assert_eq!(with("control = 3\n", "control.max_age", "7"), "[control]\nmax_age = 7\n", "a mistake is put right");
-        assert!(set(Path::new(PATH), "theme = ", table::by_key("theme").unwrap(), &Value::Number(1)).is_err());
+        assert!(set(Path::new(PATH), "theme = ", table::by_key("theme").unwrap(), &SettingValue::Number(1)).is_err());
     }
 
     #[test]

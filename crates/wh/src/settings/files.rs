@@ -1,4 +1,4 @@
-//! The settings files on disk: where they are, whether a project's is trusted, and how one is written.
+//! Settings files on disk: finds them, checks trust in a project's file, and writes changes.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -7,85 +7,91 @@ use std::path::{Path, PathBuf};
 
 use nix::fcntl::{Flock, FlockArg};
 
-use super::document::{ConfigFile, Mistake, Owner};
-use super::merge::{Files, Settings};
-use super::table::Setting;
+use super::document::{ConfigFile, SettingsFileError, SettingsFileOwner};
+use super::merge::{Settings, SettingsFiles};
+use super::table::SettingRow;
 use crate::agents::quoted;
-use crate::failure::{Failure, code};
+use crate::failure::{CliFailure, code};
 use crate::project::{self, ProjectFile, ProjectFileName};
-use crate::trust::{Standing, Trust};
-use crate::{places, print};
+use crate::trust::{TrustStatus, TrustStore};
+use crate::{directories, print};
 
-/// The settings of a directory, and what a person should know of them.
+/// Settings files of a directory, with notices for the user.
 #[derive(Debug)]
-pub struct Found {
-    pub files: Files,
-    /// A project's file that is not used, with the reason.
+pub struct FoundSettings {
+    pub files: SettingsFiles,
+    /// Reason why a project's file is not used.
     pub unused: Option<String>,
-    /// Why the project's file may not set everything, and what to do; to follow the keys.
+    /// Reason why some settings of the project's file are not used, with a hint. Printed after their keys.
     pub untrusted: String,
 }
 
-impl Found {
-    /// The files that were read.
+impl FoundSettings {
+    /// Lists the paths of the files that were read.
     pub fn paths(&self) -> Vec<PathBuf> {
         let files = [&self.files.project, &self.files.user];
         files.into_iter().flatten().map(|file| file.path.clone()).collect()
     }
 
-    /// Lines about values of the project's file that are not used; of its settings only those that `is_used` names.
-    pub fn notices(&self, is_used: impl Fn(&Setting) -> bool) -> Vec<String> {
+    /// Returns notices about unused values of the project's file, limited to settings accepted by `is_used`.
+    pub fn notices(&self, is_used: impl Fn(&SettingRow) -> bool) -> Vec<String> {
         let untrusted = self.files.untrusted().into_iter().filter(|setting| is_used(setting));
-        let keys: Vec<String> = untrusted.map(Setting::key).collect();
+        let keys: Vec<String> = untrusted.map(SettingRow::key).collect();
         let verb = if keys.len() == 1 { "is" } else { "are" };
         let untrusted = (!keys.is_empty()).then(|| format!("{} {verb} not used: {}", keys.join(", "), self.untrusted));
         self.unused.iter().cloned().chain(untrusted).collect()
     }
 }
 
-/// The user's file, whether it is there or not.
-pub fn user_path() -> Result<PathBuf, Failure> {
-    let directory = places::config();
+/// Returns the path of the user's file, which may not exist.
+pub fn user_path() -> Result<PathBuf, CliFailure> {
+    let directory = directories::config();
     let directory =
-        directory.ok_or_else(|| Failure::new(code::FAILED, "there is no home directory").hint("set HOME"))?;
+        directory.ok_or_else(|| CliFailure::new(code::FAILED, "there is no home directory").hint("set HOME"))?;
     Ok(directory.join("config.toml"))
 }
 
-/// The project's file for a directory, whether it is there or not.
+/// Returns the path of the project's file for a directory, which may not exist.
 pub fn project_path(directory: &Path) -> PathBuf {
     let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
-    let home = places::home();
+    let home = directories::home();
     let found = project::find(&directory, home.as_deref(), ProjectFileName::Config);
     let root = found.unwrap_or_else(|| project::root(&directory));
-    project::place(&root, ProjectFileName::Config)
+    project::file_path(&root, ProjectFileName::Config)
 }
 
-/// Says what is wrong in a file.
-pub fn wrong(mistake: &Mistake) -> Failure {
-    Failure::new(code::USAGE, mistake)
+/// Converts an error in a file to a failure.
+pub fn wrong(mistake: &SettingsFileError) -> CliFailure {
+    CliFailure::new(code::USAGE, mistake)
 }
 
-/// What the user's file says; none if there is none.
-pub fn user_file() -> Result<Option<ConfigFile>, Failure> {
+/// Reads the user's file. `None` if it does not exist.
+pub fn user_file() -> Result<Option<ConfigFile>, CliFailure> {
     let Ok(path) = user_path() else { return Ok(None) };
     match project::read(&path, false) {
-        Ok(text) => ConfigFile::read(&path, &text, Owner::User).map(Some).map_err(|mistake| wrong(&mistake)),
+        Ok(text) => {
+            ConfigFile::read(&path, &text, SettingsFileOwner::User).map(Some).map_err(|mistake| wrong(&mistake))
+        }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Failure::new(code::FAILED, format!("cannot read {}: {error}", path.display()))
+        Err(error) => Err(CliFailure::new(code::FAILED, format!("cannot read {}: {error}", path.display()))
             .hint("make it readable, or move it away")),
     }
 }
 
-/// The files that count in a directory; without one, the user's alone. A mistake in a project's file is an error only if
-/// the person has trusted the file: a stranger's file is no reason to fail.
-pub fn find(directory: Option<&Path>) -> Result<Found, Failure> {
+/// Finds the files for a directory; without one, only the user's. An error in a project's file fails only if the user
+/// trusts the file, because an unknown file must not stop wh.
+pub fn find(directory: Option<&Path>) -> Result<FoundSettings, CliFailure> {
     let user = user_file()?;
-    let mut found = Found { files: Files { user, ..Files::default() }, unused: None, untrusted: String::new() };
+    let mut found = FoundSettings {
+        files: SettingsFiles { user, ..SettingsFiles::default() },
+        unused: None,
+        untrusted: String::new(),
+    };
     let directory = directory.map(|directory| directory.canonicalize().unwrap_or_else(|_| directory.to_owned()));
-    let project =
-        directory.and_then(|directory| project::find(&directory, places::home().as_deref(), ProjectFileName::Config));
+    let project = directory
+        .and_then(|directory| project::find(&directory, directories::home().as_deref(), ProjectFileName::Config));
     let Some(project) = project else { return Ok(found) };
-    let place = project::place(&project, ProjectFileName::Config);
+    let place = project::file_path(&project, ProjectFileName::Config);
     let not_used = |why: &dyn std::fmt::Display| Some(format!("{} is not used: {why}", place.display()));
     let file = match ProjectFile::read(&project, ProjectFileName::Config) {
         Ok(file) => file,
@@ -95,15 +101,17 @@ pub fn find(directory: Option<&Path>) -> Result<Found, Failure> {
         }
     };
     let run = format!("`wh trust {}`", quoted(&project));
-    let standing = Trust::read().map(|trust| trust.of(&file));
+    let standing = TrustStore::read().map(|trust| trust.of(&file));
     found.untrusted = match &standing {
-        Ok(Standing::Trusted) => String::new(),
-        Ok(Standing::Changed) => format!("{} has changed since you trusted it; look at it with {run}", place.display()),
-        Ok(Standing::Unknown) => format!("you have not trusted {}; look at it with {run}", place.display()),
+        Ok(TrustStatus::Trusted) => String::new(),
+        Ok(TrustStatus::Changed) => {
+            format!("{} has changed since you trusted it; review it with {run}", place.display())
+        }
+        Ok(TrustStatus::Unknown) => format!("you have not trusted {}; review it with {run}", place.display()),
         Err(error) => error.to_string(),
     };
-    found.files.trusted = matches!(standing, Ok(Standing::Trusted));
-    match ConfigFile::read(&place, &file.text, Owner::Project) {
+    found.files.trusted = matches!(standing, Ok(TrustStatus::Trusted));
+    match ConfigFile::read(&place, &file.text, SettingsFileOwner::Project) {
         Ok(config) => found.files.project = Some(config),
         Err(mistake) if found.files.trusted => return Err(wrong(&mistake)),
         Err(mistake) => found.unused = not_used(&mistake),
@@ -112,18 +120,21 @@ pub fn find(directory: Option<&Path>) -> Result<Found, Failure> {
 }
 
 /// Merges the files with the environment.
-pub fn merge(files: &Files) -> Result<Settings, Failure> {
+pub fn merge(files: &SettingsFiles) -> Result<Settings, CliFailure> {
     let variable = |name: &str| std::env::var_os(name).map(|text| text.to_string_lossy().into_owned());
     Settings::new(files, variable).map_err(|mistake| wrong(&mistake))
 }
 
-/// Changes a settings file: all of it or nothing, whoever else changes it meanwhile. `change` has the text, empty if there
-/// is no file, and returns the new one, or nothing to leave it as it is.
-pub fn change<T>(path: &Path, change: impl FnOnce(&str) -> Result<(Option<String>, T), Mistake>) -> Result<T, Failure> {
+/// Changes a settings file atomically, locked against concurrent changes. `change` receives the text, empty if there is
+/// no file, and returns the new text, or `None` to leave the file unchanged.
+pub fn change<T>(
+    path: &Path,
+    change: impl FnOnce(&str) -> Result<(Option<String>, T), SettingsFileError>,
+) -> Result<T, CliFailure> {
     let cannot = |error: io::Error| {
-        Failure::new(code::FAILED, format!("cannot write {}: {error}", path.display())).hint("make it writable")
+        CliFailure::new(code::FAILED, format!("cannot write {}: {error}", path.display())).hint("make it writable")
     };
-    // Where a link leads, so that the link stays.
+    // The target of a symbolic link, so that the link itself is preserved.
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let directory = path.parent().unwrap_or(Path::new("/"));
     DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(cannot)?;
@@ -134,10 +145,8 @@ pub fn change<T>(path: &Path, change: impl FnOnce(&str) -> Result<(Option<String
         read => read.map_err(cannot)?,
     };
     let (changed, outcome) = change(&text).map_err(|mistake| {
-        wrong(&mistake).hint(format!(
-            "it cannot be changed before that is correct; edit {}",
-            print::clean_line(&mistake.path.display().to_string())
-        ))
+        wrong(&mistake)
+            .hint(format!("fix the error first; edit {}", print::clean_line(&mistake.path.display().to_string())))
     })?;
     if let Some(changed) = changed.filter(|changed| *changed != text) {
         let mode = fs::metadata(&path).map_or(0o600, |metadata| metadata.permissions().mode() & 0o777);

@@ -1,5 +1,5 @@
-//! Merges the sources of settings: environment, project's file, user's file, default. Flags count before all of these and
-//! are clap's. Pure.
+//! Merges settings from environment, project file, user file and defaults, in this order of precedence. Clap handles
+//! flags, which override all of these. Does no I/O.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,24 +7,24 @@ use std::time::Duration;
 use wh_tui::bell::Bell;
 use wh_tui::keymap::{ACTIONS, BindingError, KeyMap};
 
-use super::document::{ConfigFile, Mistake};
-use super::table::{InProject, Setting, by_key, table};
-use super::value::{Kind, Value};
+use super::document::{ConfigFile, SettingsFileError};
+use super::table::{ProjectRule, SettingRow, by_key, table};
+use super::value::{SettingValue, ValueKind};
 
-/// The variable by which a person wants no colours in any program (<https://no-color.org>). No file overrules it.
+/// Environment variable that disables colours in all programs (<https://no-color.org>). No file overrides it.
 const NO_COLOR: &str = "NO_COLOR";
 
-/// Where a value comes from.
+/// Source of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum SettingSource {
     Default,
     User { path: PathBuf, line: usize, column: usize },
     Project { path: PathBuf, line: usize, column: usize },
     Environment(&'static str),
 }
 
-impl Source {
-    /// Its name, for programs.
+impl SettingSource {
+    /// Returns the name in JSON output.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Default => "default",
@@ -34,57 +34,57 @@ impl Source {
         }
     }
 
-    /// True for a value of a file.
+    /// True for a value from a file.
     pub fn is_file(&self) -> bool {
         matches!(self, Self::User { .. } | Self::Project { .. })
     }
 }
 
-/// The value of a setting, and where it comes from.
+/// Value of a setting and its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Resolved {
-    /// `None`: no source has one, and there is no default.
-    pub value: Option<Value>,
-    pub source: Source,
+pub struct ResolvedSetting {
+    /// `None` if no source has a value and there is no default.
+    pub value: Option<SettingValue>,
+    pub source: SettingSource,
 }
 
-/// The files that count.
+/// Settings files in use.
 #[derive(Debug, Default)]
-pub struct Files {
+pub struct SettingsFiles {
     pub user: Option<ConfigFile>,
     pub project: Option<ConfigFile>,
-    /// The project's file may set everything.
+    /// True if the user trusts the project's file.
     pub trusted: bool,
 }
 
-impl Files {
-    /// The settings of the project's file that are not used, because it is not trusted.
-    pub fn untrusted(&self) -> Vec<&'static Setting> {
+impl SettingsFiles {
+    /// Lists settings of the project's file that are not used because it is not trusted.
+    pub fn untrusted(&self) -> Vec<&'static SettingRow> {
         let entries = self.project.iter().filter(|_| !self.trusted).flat_map(|file| &file.entries);
-        entries.map(|entry| entry.setting).filter(|setting| setting.project != InProject::Always).collect()
+        entries.map(|entry| entry.setting).filter(|setting| setting.project != ProjectRule::Always).collect()
     }
 }
 
-/// The settings in force, flags aside.
+/// Effective settings without flags.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// In the order of the table.
-    resolved: Vec<Resolved>,
+    /// Values in the order of the table's rows.
+    resolved: Vec<ResolvedSetting>,
     keys: KeyMap,
-    /// Variables with a wrong value, with the objection. The commands that use them refuse them.
+    /// Error messages for environment variables with invalid values. Commands that use such a variable fail.
     wrong_variables: Vec<String>,
 }
 
 impl Settings {
     /// Merges the sources. `variable` reads the environment.
-    pub fn new(files: &Files, variable: impl Fn(&str) -> Option<String>) -> Result<Self, Mistake> {
+    pub fn new(files: &SettingsFiles, variable: impl Fn(&str) -> Option<String>) -> Result<Self, SettingsFileError> {
         let mut wrong_variables = Vec::new();
         let resolved = table()
             .iter()
             .map(|setting| {
                 resolve(setting, files, &variable).unwrap_or_else(|(name, words)| {
                     wrong_variables.push(words);
-                    Resolved { value: None, source: Source::Environment(name) }
+                    ResolvedSetting { value: None, source: SettingSource::Environment(name) }
                 })
             })
             .collect();
@@ -95,117 +95,117 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The defaults.
+    /// Returns the default settings.
     pub fn defaults() -> Self {
         let resolved = table().iter().map(default).collect();
         Self { resolved, keys: KeyMap::default(), wrong_variables: Vec::new() }
     }
 
-    /// Objections to variables with a wrong value.
+    /// Returns error messages for environment variables with invalid values.
     pub fn wrong_variables(&self) -> &[String] {
         &self.wrong_variables
     }
 
-    /// Every setting with its value.
-    pub fn all(&self) -> impl Iterator<Item = (&'static Setting, &Resolved)> {
+    /// Lists every setting with its value.
+    pub fn all(&self) -> impl Iterator<Item = (&'static SettingRow, &ResolvedSetting)> {
         table().iter().zip(&self.resolved)
     }
 
-    /// The value of a setting.
-    pub fn get(&self, setting: &Setting) -> Option<&Resolved> {
+    /// Returns the value of a setting.
+    pub fn get(&self, setting: &SettingRow) -> Option<&ResolvedSetting> {
         self.all().find(|(one, _)| std::ptr::eq(*one, setting)).map(|(_, resolved)| resolved)
     }
 
-    fn value(&self, key: &str) -> Option<&Value> {
+    fn value(&self, key: &str) -> Option<&SettingValue> {
         self.get(by_key(key)?)?.value.as_ref()
     }
 
-    /// The word of a choice.
+    /// Returns the value of a choice setting.
     pub fn choice(&self, key: &str) -> Option<&str> {
         match self.value(key) {
-            Some(Value::Choice(word)) => Some(word),
+            Some(SettingValue::Choice(word)) => Some(word),
             _ => None,
         }
     }
 
-    /// The word of a choice that a file has made.
+    /// Returns the value of a choice setting if it comes from a file.
     pub fn choice_of_file(&self, key: &str) -> Option<&str> {
         let resolved = self.get(by_key(key)?)?;
         self.choice(key).filter(|_| resolved.source.is_file())
     }
 
-    /// The names of a list; none if there is no such list.
+    /// Returns the names of a list setting; empty if there is no such list.
     pub fn names(&self, key: &str) -> &[String] {
         match self.value(key) {
-            Some(Value::Names(names)) => names,
+            Some(SettingValue::Names(names)) => names,
             _ => &[],
         }
     }
 
-    /// A time.
     pub fn time(&self, key: &str) -> Option<Duration> {
         match self.value(key) {
-            Some(Value::Time(time)) => Some(*time),
+            Some(SettingValue::Time(time)) => Some(*time),
             _ => None,
         }
     }
 
     fn number(&self, key: &str) -> Option<u64> {
         match self.value(key) {
-            Some(Value::Number(number)) => Some(*number),
+            Some(SettingValue::Number(number)) => Some(*number),
             _ => None,
         }
     }
 
-    /// The key bindings.
+    /// Returns the key bindings.
     pub fn keys(&self) -> &KeyMap {
         &self.keys
     }
 
-    /// When the terminal's bell rings.
+    /// Returns the rule for ringing the terminal bell.
     pub fn bell(&self) -> Bell {
         self.choice("notifications.bell").and_then(Bell::named).unwrap_or_default()
     }
 
-    /// Raises the default of `control.dedupe_ttl` as the daemon does: it must outlast the largest age and skew.
+    /// Raises the default of `control.dedupe_ttl` as the daemon does: it must be at least the maximum age plus the
+    /// maximum skew.
     fn derive_dedupe_ttl(&mut self) {
         let least = self.number("control.max_age").unwrap_or(0) + self.number("control.max_skew").unwrap_or(0);
         let place = table().iter().position(|setting| setting.key() == "control.dedupe_ttl");
         let Some(resolved) = place.and_then(|place| self.resolved.get_mut(place)) else { return };
-        if let (Source::Default, Some(Value::Number(ttl))) = (&resolved.source, &mut resolved.value) {
+        if let (SettingSource::Default, Some(SettingValue::Number(ttl))) = (&resolved.source, &mut resolved.value) {
             *ttl = least.max(*ttl);
         }
     }
 
-    /// Takes keys that a file binds from the actions that have them by default.
+    /// Removes keys that a file binds from the actions that have them by default.
     fn derive_keys(&mut self) {
         for (setting, resolved) in table().iter().zip(&mut self.resolved) {
             let row = ACTIONS.iter().find(|row| setting.section == "keys" && setting.name == row.name);
-            if let (Source::Default, Some(row)) = (&resolved.source, row) {
-                resolved.value = Some(Value::Keys(self.keys.keys_of(row.action)));
+            if let (SettingSource::Default, Some(row)) = (&resolved.source, row) {
+                resolved.value = Some(SettingValue::Keys(self.keys.keys_of(row.action)));
             }
         }
     }
 
-    fn bind_keys(&self) -> Result<KeyMap, Mistake> {
+    fn bind_keys(&self) -> Result<KeyMap, SettingsFileError> {
         let mut bound = Vec::new();
         for row in &ACTIONS {
             let Some(resolved) = by_key(&format!("keys.{}", row.name)).and_then(|setting| self.get(setting)) else {
                 continue;
             };
-            if let (true, Some(Value::Keys(keys))) = (resolved.source.is_file(), &resolved.value) {
+            if let (true, Some(SettingValue::Keys(keys))) = (resolved.source.is_file(), &resolved.value) {
                 bound.push((row.action, keys.clone()));
             }
         }
         KeyMap::new(bound).or_else(|error| {
             let place = match &error {
                 BindingError::Twice { second, .. } => by_key(&format!("keys.{second}")),
-                // Found when the file was read.
+                // Already reported when the file was parsed.
                 BindingError::Text(_) | BindingError::Reserved(_) => None,
             };
             match place.and_then(|setting| self.get(setting)).map(|resolved| resolved.source.clone()) {
-                Some(Source::User { path, line, column } | Source::Project { path, line, column }) => {
-                    Err(Mistake { path, line, column, message: error.to_string() })
+                Some(SettingSource::User { path, line, column } | SettingSource::Project { path, line, column }) => {
+                    Err(SettingsFileError { path, line, column, message: error.to_string() })
                 }
                 _ => Ok(KeyMap::default()),
             }
@@ -213,37 +213,37 @@ impl Settings {
     }
 }
 
-fn default(setting: &'static Setting) -> Resolved {
-    Resolved { value: setting.default_value(), source: Source::Default }
+fn default(setting: &'static SettingRow) -> ResolvedSetting {
+    ResolvedSetting { value: setting.default_value(), source: SettingSource::Default }
 }
 
-/// The error is a variable with a wrong value, and the objection.
+/// Resolves one setting. The error is the name of an environment variable with an invalid value, and a message.
 fn resolve(
-    setting: &'static Setting,
-    files: &Files,
+    setting: &'static SettingRow,
+    files: &SettingsFiles,
     variable: impl Fn(&str) -> Option<String>,
-) -> Result<Resolved, (&'static str, String)> {
+) -> Result<ResolvedSetting, (&'static str, String)> {
     if let Some(name) = setting.variable
         && let Some(text) = variable(name)
-        // As the commands take it: an empty number is none, an empty list is a list.
-        && !(text.is_empty() && matches!(setting.kind, Kind::Number { .. }))
+        // As in the commands: an empty number counts as not set, an empty list is a list.
+        && !(text.is_empty() && matches!(setting.kind, ValueKind::Number { .. }))
     {
         let value = setting.kind.parse_text(&text).map_err(|wrong| (name, format!("{name} {}", wrong.message)))?;
-        return Ok(Resolved { value: Some(value), source: Source::Environment(name) });
+        return Ok(ResolvedSetting { value: Some(value), source: SettingSource::Environment(name) });
     }
     if setting.key() == "theme" && variable(NO_COLOR).is_some_and(|text| !text.is_empty()) {
-        let none = Value::Choice("none".to_owned());
-        return Ok(Resolved { value: Some(none), source: Source::Environment(NO_COLOR) });
+        let none = SettingValue::Choice("none".to_owned());
+        return Ok(ResolvedSetting { value: Some(none), source: SettingSource::Environment(NO_COLOR) });
     }
-    let allowed = files.trusted || setting.project == InProject::Always;
+    let allowed = files.trusted || setting.project == ProjectRule::Always;
     let project = files.project.as_ref().filter(|_| allowed);
     if let Some((file, entry)) = project.and_then(|file| Some((file, file.get(setting)?))) {
-        let source = Source::Project { path: file.path.clone(), line: entry.line, column: entry.column };
-        return Ok(Resolved { value: Some(entry.value.clone()), source });
+        let source = SettingSource::Project { path: file.path.clone(), line: entry.line, column: entry.column };
+        return Ok(ResolvedSetting { value: Some(entry.value.clone()), source });
     }
     if let Some((file, entry)) = files.user.as_ref().and_then(|file| Some((file, file.get(setting)?))) {
-        let source = Source::User { path: file.path.clone(), line: entry.line, column: entry.column };
-        return Ok(Resolved { value: Some(entry.value.clone()), source });
+        let source = SettingSource::User { path: file.path.clone(), line: entry.line, column: entry.column };
+        return Ok(ResolvedSetting { value: Some(entry.value.clone()), source });
     }
     Ok(default(setting))
 }
@@ -252,11 +252,11 @@ fn resolve(
 mod tests {
     use std::path::Path;
 
-    use super::super::document::Owner;
+    use super::super::document::SettingsFileOwner;
     use super::*;
 
-    fn file(owner: Owner, text: &str) -> Option<ConfigFile> {
-        let path = if owner == Owner::User { "/user.toml" } else { "/project.toml" };
+    fn file(owner: SettingsFileOwner, text: &str) -> Option<ConfigFile> {
+        let path = if owner == SettingsFileOwner::User { "/user.toml" } else { "/project.toml" };
         Some(ConfigFile::read(Path::new(path), text, owner).unwrap())
     }
 
@@ -282,17 +282,17 @@ mod tests {
                 let value = setting.kind.parse_text(value).unwrap();
                 file(owner, &super::super::document::set(Path::new("/"), "", setting, &value).unwrap())
             };
-            let mut files = Files::default();
-            let merge = |files: &Files, set: bool| {
+            let mut files = SettingsFiles::default();
+            let merge = |files: &SettingsFiles, set: bool| {
                 let variable = |name: &str| (set && setting.variable == Some(name)).then(|| environment.to_owned());
                 shown(&Settings::new(files, variable).unwrap(), key)
             };
             assert_eq!(merge(&files, false), format!("{default} by default"));
-            files.user = write(Owner::User, user);
+            files.user = write(SettingsFileOwner::User, user);
             assert_eq!(merge(&files, false), format!("{user} by user"));
             if !project.is_empty() {
-                files.project = write(Owner::Project, project);
-                let displayed = setting.project == InProject::Always;
+                files.project = write(SettingsFileOwner::Project, project);
+                let displayed = setting.project == ProjectRule::Always;
                 let before = if displayed { format!("{project} by project") } else { format!("{user} by user") };
                 assert_eq!(merge(&files, false), before);
                 assert_eq!(files.untrusted().len(), usize::from(!displayed));
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn a_wrong_variable_is_named() {
         let merge = |name: &'static str, value: &'static str| {
-            Settings::new(&Files::default(), |one| (one == name).then(|| value.to_owned()))
+            Settings::new(&SettingsFiles::default(), |one| (one == name).then(|| value.to_owned()))
         };
         let wrong = merge("WH_CONTROL_MAX_AGE", "ten").unwrap();
         assert_eq!(shown(&wrong, "control.max_age"), "- by environment");
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn no_color_counts_before_the_theme_of_a_file_and_not_before_wh_theme() {
-        let files = Files { user: file(Owner::User, "theme = 'dark'"), ..Files::default() };
+        let files = SettingsFiles { user: file(SettingsFileOwner::User, "theme = 'dark'"), ..SettingsFiles::default() };
         let merge = |set: &[(&str, &str)]| {
             let variable = |name: &str| set.iter().find(|(one, _)| *one == name).map(|(_, value)| (*value).to_owned());
             shown(&Settings::new(&files, variable).unwrap(), "theme")
@@ -332,8 +332,8 @@ mod tests {
 
     #[test]
     fn a_key_that_a_file_binds_is_taken_from_the_action_that_had_it() {
-        let user = file(Owner::User, "[keys]\nundo = 'f2'\nredo = []\n");
-        let settings = Settings::new(&Files { user, ..Files::default() }, |_| None).unwrap();
+        let user = file(SettingsFileOwner::User, "[keys]\nundo = 'f2'\nredo = []\n");
+        let settings = Settings::new(&SettingsFiles { user, ..SettingsFiles::default() }, |_| None).unwrap();
         assert_eq!(shown(&settings, "keys.undo"), "f2 by user");
         assert_eq!(shown(&settings, "keys.redo"), " by user");
         assert_eq!(shown(&settings, "keys.signal_board"), "ctrl+t by default");
@@ -341,8 +341,8 @@ mod tests {
 
     #[test]
     fn a_key_that_is_bound_twice_is_a_mistake_of_the_file() {
-        let user = file(Owner::User, "[keys]\nundo = 'f9'\ntools = 'f9'\n");
-        let files = Files { user, ..Files::default() };
+        let user = file(SettingsFileOwner::User, "[keys]\nundo = 'f9'\ntools = 'f9'\n");
+        let files = SettingsFiles { user, ..SettingsFiles::default() };
         let mistake = Settings::new(&files, |_| None).unwrap_err();
         assert_eq!(mistake.to_string(), "/user.toml:2:1: f9 is bound to both tools and undo");
     }

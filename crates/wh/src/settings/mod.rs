@@ -1,6 +1,6 @@
-//! Settings: `config.toml` of the user and of a project, below flags and environment variables. One table has them all
-//! ([`table`]); [`value`], [`document`] and [`merge`] are pure, [`files`] reads and writes, [`arguments`] puts values of
-//! files below the flags.
+//! Settings from `config.toml` of the user and of a project, overridden by flags and environment variables. [`table`]
+//! defines them all. [`value`], [`document`] and [`merge`] do no I/O; [`files`] reads and writes; [`arguments`] makes
+//! values of files the defaults of flags.
 
 pub mod arguments;
 pub mod document;
@@ -9,5 +9,5 @@ pub mod merge;
 pub mod table;
 pub mod value;
 
-pub use arguments::Loaded;
+pub use arguments::LoadedSettings;
 pub use merge::Settings;

@@ -1,4 +1,5 @@
-//! The table of settings. Parsing, validation, `wh config`, its completion and docs/configuration.md follow from it.
+//! The table of settings. Parsing, validation, `wh config`, shell completion and docs/configuration.md are derived from
+//! it.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -6,257 +7,254 @@ use std::sync::LazyLock;
 use wh_tui::bell::Bell;
 use wh_tui::keymap::ACTIONS;
 
-use super::value::{Kind, Value};
+use super::value::{SettingValue, ValueKind};
 
-/// Rule for a setting in a project's file.
+/// Rule for a setting in a project file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InProject {
-    /// Always used: it changes only what is displayed.
+pub enum ProjectRule {
+    /// Always used, because it affects only the display.
     Always,
-    /// Used once the person has trusted the file.
+    /// Used after the user trusts the file.
     Trusted,
-    /// A mistake: it is for the daemon, which serves all projects.
+    /// Never allowed: the setting is for the daemon, which serves all projects.
     Never,
 }
 
-/// One setting.
 #[derive(Debug)]
-pub struct Setting {
-    /// The table of the file that it stands in; empty for none.
+pub struct SettingRow {
+    /// Table in the file; empty for a top-level key.
     pub section: &'static str,
-    /// Its key in that table.
+    /// Key in that table.
     pub name: &'static str,
-    /// Its type.
-    pub kind: Kind,
-    /// The value that counts if no other source has one, as text. Empty for none.
+    pub kind: ValueKind,
+    /// Default value as text; empty if there is no default.
     pub default: Cow<'static, str>,
-    /// The flag that counts before it.
+    /// Flag that overrides the setting.
     pub flag: Option<&'static str>,
-    /// Clap's ids of that flag.
+    /// Clap ids of that flag.
     pub arguments: &'static [&'static str],
-    /// The environment variable that counts before it.
+    /// Environment variable that overrides the setting.
     pub variable: Option<&'static str>,
-    /// The commands that use it.
+    /// Commands that use the setting.
     pub used_by: &'static str,
-    /// The daemon reads it when it starts.
+    /// True if the daemon reads the setting at startup.
     pub daemon: bool,
-    /// Rule for a project's file.
-    pub project: InProject,
-    /// Its meaning, in a line.
+    /// Rule for project files.
+    pub project: ProjectRule,
     pub description: &'static str,
 }
 
-impl Setting {
-    /// Its whole key, as `control.max_age`.
+impl SettingRow {
+    /// Returns the full key, e.g. `control.max_age`.
     pub fn key(&self) -> String {
         if self.section.is_empty() { self.name.to_owned() } else { format!("{}.{}", self.section, self.name) }
     }
 
-    /// The value that counts if no other source has one.
-    pub fn default_value(&self) -> Option<Value> {
-        let list = matches!(self.kind, Kind::Names { .. } | Kind::Keys);
+    /// Parses the default value.
+    pub fn default_value(&self) -> Option<SettingValue> {
+        let list = matches!(self.kind, ValueKind::Names { .. } | ValueKind::Keys);
         if self.default.is_empty() && !list { None } else { self.kind.parse_text(&self.default).ok() }
     }
 }
 
-const ROW: Setting = Setting {
+const BASE_ROW: SettingRow = SettingRow {
     section: "",
     name: "",
-    kind: Kind::Names { least: 0 },
+    kind: ValueKind::Names { least: 0 },
     default: Cow::Borrowed(""),
     flag: None,
     arguments: &[],
     variable: None,
     used_by: "",
     daemon: false,
-    project: InProject::Trusted,
+    project: ProjectRule::Trusted,
     description: "",
 };
 
-/// A limit of control messages.
-const LIMIT: Setting =
-    Setting { section: "control", used_by: "the daemon", daemon: true, project: InProject::Never, ..ROW };
+/// Base row for limits of control messages.
+const CONTROL_ROW: SettingRow =
+    SettingRow { section: "control", used_by: "the daemon", daemon: true, project: ProjectRule::Never, ..BASE_ROW };
 
-const fn number(smallest: u64, largest: u64) -> Kind {
-    Kind::Number { smallest, largest }
+const fn number(smallest: u64, largest: u64) -> ValueKind {
+    ValueKind::Number { smallest, largest }
 }
 
 const SPACE: &str = "wh, wh space connect";
 
-const FIXED: [Setting; 14] = [
-    Setting {
+const FIXED: [SettingRow; 14] = [
+    SettingRow {
         name: "theme",
-        kind: Kind::Choice(&["auto", "dark", "light", "none"]),
+        kind: ValueKind::Choice(&["auto", "dark", "light", "none"]),
         default: Cow::Borrowed("auto"),
         flag: Some("theme"),
         arguments: &["theme"],
         variable: Some("WH_THEME"),
         used_by: "wh, wh space connect, the daemon",
         daemon: true,
-        project: InProject::Always,
-        description: "Colours of the terminal UI; none has no colours, auto suits the terminal (in the daemon: dark)",
-        ..ROW
+        project: ProjectRule::Always,
+        description: "Colours of the terminal UI; none disables colours, auto matches the terminal (in the daemon: dark)",
+        ..BASE_ROW
     },
-    Setting {
+    SettingRow {
         name: "agent",
-        kind: Kind::Names { least: 1 },
+        kind: ValueKind::Names { least: 1 },
         default: Cow::Borrowed("demo"),
         flag: Some("agent"),
         arguments: &["agents", "agent"],
         variable: Some("WH_AGENT"),
         used_by: "wh, wh space connect, wh new",
         description: "Agents to start with; wh new starts one",
-        ..ROW
+        ..BASE_ROW
     },
-    Setting {
+    SettingRow {
         name: "target",
         flag: Some("target"),
         arguments: &["targets"],
         variable: Some("WH_TARGET"),
         used_by: SPACE,
-        description: "Participants that your messages go to; without one, all",
-        ..ROW
+        description: "Participants that receive your messages [default: all]",
+        ..BASE_ROW
     },
-    Setting {
+    SettingRow {
         name: "space_target",
         flag: Some("space-target"),
         arguments: &["space_targets"],
         variable: Some("WH_SPACE_TARGET"),
         used_by: SPACE,
-        description: "Default targets of the space, used where there is no target",
-        ..ROW
+        description: "Default targets of the space, used if there is no target",
+        ..BASE_ROW
     },
-    Setting {
+    SettingRow {
         name: "hard_limit",
         kind: number(1 << 10, 4 << 20),
         default: Cow::Borrowed("1048576"),
         flag: Some("control-hard-limit"),
         arguments: &["control_hard_limit"],
         variable: Some("WH_CONTROL_HARD_LIMIT"),
-        description: "Longest text that is sent inline, in bytes",
-        ..LIMIT
+        description: "Maximum length of inline text, in bytes",
+        ..CONTROL_ROW
     },
-    Setting {
+    SettingRow {
         name: "max_age",
         kind: number(1, 43_200),
         default: Cow::Borrowed("600"),
         flag: Some("control-max-age"),
         arguments: &["control_max_age"],
         variable: Some("WH_CONTROL_MAX_AGE"),
-        description: "Oldest message that is accepted, in seconds",
-        ..LIMIT
+        description: "Maximum age of a message, in seconds",
+        ..CONTROL_ROW
     },
-    Setting {
+    SettingRow {
         name: "max_skew",
         kind: number(0, 43_200),
         default: Cow::Borrowed("300"),
         flag: Some("control-max-skew"),
         arguments: &["control_max_skew"],
         variable: Some("WH_CONTROL_MAX_SKEW"),
-        description: "Largest time that a message may be ahead of the clock, in seconds",
-        ..LIMIT
+        description: "Maximum time that a message may be ahead of the clock, in seconds",
+        ..CONTROL_ROW
     },
-    Setting {
+    SettingRow {
         name: "dedupe_ttl",
         kind: number(1, 86_400),
         default: Cow::Borrowed("900"),
         flag: Some("control-dedupe-ttl"),
         arguments: &["control_dedupe_ttl"],
         variable: Some("WH_CONTROL_DEDUPE_TTL"),
-        description: "Time that a request_id is remembered, in seconds; at least max_age and max_skew together",
-        ..LIMIT
+        description: "Time to remember a request_id, in seconds; at least max_age plus max_skew",
+        ..CONTROL_ROW
     },
-    Setting {
+    SettingRow {
         name: "dedupe_capacity",
         kind: number(1, 10_000_000),
         default: Cow::Borrowed("200000"),
         flag: Some("control-dedupe-capacity"),
         arguments: &["control_dedupe_capacity"],
         variable: Some("WH_CONTROL_DEDUPE_CAPACITY"),
-        description: "Number of request_ids that are remembered",
-        ..LIMIT
+        description: "Maximum number of remembered request_ids",
+        ..CONTROL_ROW
     },
-    Setting {
+    SettingRow {
         section: "timeouts",
         name: "answer",
-        kind: Kind::Time,
+        kind: ValueKind::Time,
         default: Cow::Borrowed("10s"),
         flag: Some("timeout"),
         arguments: &["answer_timeout"],
         variable: Some("WH_ANSWER_TIMEOUT"),
-        used_by: "commands that ask a run or the daemon",
-        description: "Limit for an answer of the daemon or a run",
-        ..ROW
+        used_by: "commands that call a run or the daemon",
+        description: "Timeout for a response of the daemon or a run",
+        ..BASE_ROW
     },
-    Setting {
+    SettingRow {
         section: "timeouts",
         name: "wait",
-        kind: Kind::Time,
+        kind: ValueKind::Time,
         default: Cow::Borrowed("5s"),
         flag: Some("timeout"),
         arguments: &["wait_timeout"],
         used_by: "wh wait",
-        description: "Longest wait for a condition",
-        ..ROW
+        description: "Timeout for a condition",
+        ..BASE_ROW
     },
-    Setting {
+    SettingRow {
         section: "timeouts",
         name: "stop",
-        kind: Kind::Time,
+        kind: ValueKind::Time,
         default: Cow::Borrowed("30s"),
         flag: Some("timeout"),
         arguments: &["stop_timeout"],
         used_by: "wh daemon stop",
-        description: "Limit for the end of the daemon and its processes",
-        ..ROW
+        description: "Timeout for the daemon and its processes to end",
+        ..BASE_ROW
     },
-    Setting {
+    SettingRow {
         section: "timeouts",
         name: "linger",
         kind: number(0, u32::MAX as u64),
         flag: Some("linger"),
         arguments: &["linger"],
         used_by: "wh run",
-        description: "Seconds that the control plane stays open after the program's end; without it, until the end was read",
-        ..ROW
+        description: "Seconds to keep the HTTP API open after the program's exit [default: until the exit was read]",
+        ..BASE_ROW
     },
-    Setting {
+    SettingRow {
         section: "notifications",
         name: "bell",
-        kind: Kind::Choice(&Bell::NAMES),
+        kind: ValueKind::Choice(&Bell::NAMES),
         default: Cow::Borrowed("off"),
         used_by: "wh, wh space connect, the daemon",
         daemon: true,
-        description: "When the terminal's bell rings: question, when one opens; all, also when the agents have finished",
-        ..ROW
+        description: "When to ring the terminal bell: question, when one opens; all, also when agents have finished",
+        ..BASE_ROW
     },
 ];
 
-static TABLE: LazyLock<Vec<Setting>> = LazyLock::new(|| {
-    let keys = ACTIONS.iter().map(|row| Setting {
+static TABLE: LazyLock<Vec<SettingRow>> = LazyLock::new(|| {
+    let keys = ACTIONS.iter().map(|row| SettingRow {
         section: "keys",
         name: row.name,
-        kind: Kind::Keys,
+        kind: ValueKind::Keys,
         default: Cow::Owned(row.keys.join(", ")),
         used_by: "wh, wh space connect, the daemon",
         daemon: true,
         description: row.description,
-        ..ROW
+        ..BASE_ROW
     });
     FIXED.into_iter().chain(keys).collect()
 });
 
-/// Every setting, in the order in which they are shown.
-pub fn table() -> &'static [Setting] {
+/// Returns every setting in display order.
+pub fn table() -> &'static [SettingRow] {
     &TABLE
 }
 
-/// The setting with this key.
-pub fn by_key(key: &str) -> Option<&'static Setting> {
+/// Finds the setting with this key.
+pub fn by_key(key: &str) -> Option<&'static SettingRow> {
     table().iter().find(|setting| setting.key() == key)
 }
 
-/// The tables that a file may have.
+/// Lists the tables that a file may have.
 pub fn sections() -> impl Iterator<Item = &'static str> {
     let mut seen: Vec<&str> = Vec::new();
     for setting in table() {
@@ -275,50 +273,52 @@ mod tests {
 
     use super::*;
 
-    /// The tables of docs/configuration.md.
-    fn tables() -> (String, String) {
+    /// The tables of docs/configuration.md, each with its name.
+    fn tables() -> [(&'static str, String); 4] {
         let code = |text: &str| if text.is_empty() { String::new() } else { format!("`{text}`") };
-        let (mut settings, mut keys) = (String::new(), String::new());
+        let cells = |row: &[&str]| format!("| {} |\n", row.join(" | ").replace("  ", " "));
+        let [mut effects, mut values, mut sources, mut keys]: [String; 4] = Default::default();
         for setting in table() {
             let (key, default) = (code(&setting.key()), code(&setting.default));
             if setting.section == "keys" {
-                keys += &format!("| {key} | {default} | {} |\n", setting.description);
+                keys += &cells(&[&key, &default, setting.description]);
                 continue;
             }
             let kind = match setting.kind {
-                Kind::Choice(words) => words.join(", "),
-                Kind::Names { .. } => "name or list".to_owned(),
-                Kind::Number { smallest, largest } => format!("{smallest} to {largest}"),
-                Kind::Time => "time".to_owned(),
-                Kind::Keys => "key or list".to_owned(),
+                ValueKind::Choice(words) => words.join(", "),
+                ValueKind::Names { .. } => "name or list".to_owned(),
+                ValueKind::Number { smallest, largest } => format!("{smallest} to {largest}"),
+                ValueKind::Time => "time".to_owned(),
+                ValueKind::Keys => "key or list".to_owned(),
             };
             let flag = setting.flag.map(|flag| code(&format!("--{flag}"))).unwrap_or_default();
             let variable = setting.variable.map(code).unwrap_or_default();
             let project = match setting.project {
-                InProject::Always => "yes",
-                InProject::Trusted => "trusted",
-                InProject::Never => "no",
+                ProjectRule::Always => "yes",
+                ProjectRule::Trusted => "trusted",
+                ProjectRule::Never => "no",
             };
-            let (used_by, description) = (setting.used_by, setting.description);
-            let row = [&key, &kind, &default, &flag, &variable, project, used_by, description];
-            settings += &format!("| {} |\n", row.join(" | ").replace("  ", " "));
+            effects += &cells(&[&key, setting.description]);
+            values += &cells(&[&key, &kind, &default, project, setting.used_by]);
+            if setting.flag.is_some() || setting.variable.is_some() {
+                sources += &cells(&[&key, &flag, &variable]);
+            }
         }
-        (settings, keys)
+        [("effects", effects), ("values", values), ("flags", sources), ("keys", keys)]
     }
 
     #[test]
-    fn the_documentation_has_this_table() {
+    fn the_documentation_has_these_tables() {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
         let page = std::fs::read_to_string(page).unwrap();
-        let (settings, keys) = tables();
-        for (name, table) in [("settings", settings), ("keys", keys)] {
+        for (name, table) in tables() {
             assert!(page.contains(&table), "docs/configuration.md must have this table of {name}:\n{table}");
         }
     }
 
     #[test]
     fn each_setting_has_one_key_and_a_default_of_its_type() {
-        let keys: HashSet<String> = table().iter().map(Setting::key).collect();
+        let keys: HashSet<String> = table().iter().map(SettingRow::key).collect();
         assert_eq!(keys.len(), table().len());
         for setting in table() {
             assert!(!setting.used_by.is_empty() && !setting.description.is_empty(), "{}", setting.key());

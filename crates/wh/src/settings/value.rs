@@ -1,4 +1,4 @@
-//! The types of settings and their values: read from a file and from text, written as text, TOML and JSON. Pure.
+//! Types and values of settings: parsed from TOML and text, written as text, TOML and JSON. Does no I/O.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,12 +11,12 @@ use wh_tui::keymap;
 
 use crate::commands::duration;
 
-/// The type of a setting.
+/// Type of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// One of these words.
+pub enum ValueKind {
+    /// Word from this list.
     Choice(&'static [&'static str]),
-    /// A name, or a list of names, at least so many.
+    /// A name, or a list of at least `least` names.
     Names { least: usize },
     /// A whole number within bounds.
     Number { smallest: u64, largest: u64 },
@@ -26,9 +26,9 @@ pub enum Kind {
     Keys,
 }
 
-/// The value of a setting.
+/// Value of a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Value {
+pub enum SettingValue {
     Choice(String),
     Names(Vec<String>),
     Number(u64),
@@ -36,41 +36,41 @@ pub enum Value {
     Keys(Vec<KeyPress>),
 }
 
-/// A value that a setting cannot have.
+/// Invalid value of a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WrongValue {
-    /// Its place in the file, if it is not the whole value.
+pub struct InvalidSettingValue {
+    /// Position in the file, if only a part of the value is invalid.
     pub at: Option<Range<usize>>,
-    /// The objection, to follow the key: `is "drak"; it must be …`.
+    /// Error message that follows the key: `is "drak"; it must be …`.
     pub message: String,
 }
 
-impl WrongValue {
+impl InvalidSettingValue {
     fn new(message: String) -> Self {
         Self { at: None, message }
     }
 }
 
-impl Kind {
-    /// The values that are allowed, in words.
+impl ValueKind {
+    /// Describes the allowed values.
     pub fn expected(self) -> String {
         match self {
             Self::Choice(words) => format!("one of {}", words.join(", ")),
             Self::Names { .. } => "a name, or a list of names".to_owned(),
             Self::Number { smallest, largest } => format!("a number from {smallest} to {largest}"),
-            Self::Time => "a time, as 500ms, 10s or 2m".to_owned(),
-            Self::Keys => "the name of a key, as ctrl+x, or a list of them".to_owned(),
+            Self::Time => "a duration such as 500ms, 10s or 2m".to_owned(),
+            Self::Keys => "a key such as ctrl+x, or a list of keys".to_owned(),
         }
     }
 
-    fn wrong(self, given: impl fmt::Display) -> WrongValue {
-        WrongValue::new(format!("is {given}; it must be {}", self.expected()))
+    fn wrong(self, given: impl fmt::Display) -> InvalidSettingValue {
+        InvalidSettingValue::new(format!("is {given}; it must be {}", self.expected()))
     }
 
-    /// Reads a value from a variable or an argument. The parts of a list are joined by commas.
-    pub fn parse_text(self, text: &str) -> Result<Value, WrongValue> {
+    /// Parses a value of an environment variable or an argument. Commas separate the items of a list.
+    pub fn parse_text(self, text: &str) -> Result<SettingValue, InvalidSettingValue> {
         match self {
-            Self::Choice(words) if words.contains(&text) => Ok(Value::Choice(text.to_owned())),
+            Self::Choice(words) if words.contains(&text) => Ok(SettingValue::Choice(text.to_owned())),
             Self::Choice(words) => {
                 let mut wrong = self.wrong(format_args!("{text:?}"));
                 if let Some(meant) = closest(text, words.iter().copied()) {
@@ -81,34 +81,38 @@ impl Kind {
             Self::Names { least } => {
                 let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
                 let names: Vec<String> =
-                    names.map(|one| name(one).map_err(WrongValue::new)).collect::<Result<_, _>>()?;
-                if names.len() < least { Err(self.wrong("empty")) } else { Ok(Value::Names(names)) }
+                    names.map(|one| name(one).map_err(InvalidSettingValue::new)).collect::<Result<_, _>>()?;
+                if names.len() < least { Err(self.wrong("empty")) } else { Ok(SettingValue::Names(names)) }
             }
             Self::Number { smallest, largest } => match text.trim().parse() {
-                Ok(number) if (smallest..=largest).contains(&number) => Ok(Value::Number(number)),
+                Ok(number) if (smallest..=largest).contains(&number) => Ok(SettingValue::Number(number)),
                 _ => Err(self.wrong(format_args!("{text:?}"))),
             },
-            Self::Time => duration(text.trim()).map(Value::Time).map_err(|_| self.wrong(format_args!("{text:?}"))),
+            Self::Time => {
+                duration(text.trim()).map(SettingValue::Time).map_err(|_| self.wrong(format_args!("{text:?}")))
+            }
             Self::Keys => {
-                // The comma may be the key itself.
+                // The text may be the comma key itself.
                 if let Ok(press) = key(text) {
-                    return Ok(Value::Keys(vec![press]));
+                    return Ok(SettingValue::Keys(vec![press]));
                 }
                 let keys = text.split(',').map(str::trim).filter(|name| !name.is_empty());
-                keys.map(|one| key(one).map_err(WrongValue::new)).collect::<Result<_, _>>().map(Value::Keys)
+                keys.map(|one| key(one).map_err(InvalidSettingValue::new))
+                    .collect::<Result<_, _>>()
+                    .map(SettingValue::Keys)
             }
         }
     }
 
-    /// Reads a value from a file.
-    pub fn parse_toml(self, item: &Item) -> Result<Value, WrongValue> {
+    /// Parses a value in a file.
+    pub fn parse_toml(self, item: &Item) -> Result<SettingValue, InvalidSettingValue> {
         let not_this = || self.wrong(kind_of(item));
         match self {
             Self::Choice(_) => self.parse_text(item.as_str().ok_or_else(not_this)?),
             Self::Number { smallest, largest } => {
                 let number = item.as_integer().ok_or_else(not_this)?;
                 match u64::try_from(number) {
-                    Ok(number) if (smallest..=largest).contains(&number) => Ok(Value::Number(number)),
+                    Ok(number) if (smallest..=largest).contains(&number) => Ok(SettingValue::Number(number)),
                     _ => Err(self.wrong(number)),
                 }
             }
@@ -116,22 +120,22 @@ impl Kind {
                 let number = item.as_integer().map(|number| number as f64).or_else(|| item.as_float());
                 let seconds = number.map(|number| Duration::try_from_secs_f64(number).map_err(|_| self.wrong(number)));
                 match (seconds, item.as_str()) {
-                    (Some(seconds), _) => seconds.map(Value::Time),
+                    (Some(seconds), _) => seconds.map(SettingValue::Time),
                     (None, Some(text)) => self.parse_text(text),
                     (None, None) => Err(not_this()),
                 }
             }
             Self::Names { least } => {
                 let names = texts(item, name).map_err(|wrong| wrong.unwrap_or_else(not_this))?;
-                if names.len() < least { Err(self.wrong("empty")) } else { Ok(Value::Names(names)) }
+                if names.len() < least { Err(self.wrong("empty")) } else { Ok(SettingValue::Names(names)) }
             }
-            Self::Keys => texts(item, key).map(Value::Keys).map_err(|wrong| wrong.unwrap_or_else(not_this)),
+            Self::Keys => texts(item, key).map(SettingValue::Keys).map_err(|wrong| wrong.unwrap_or_else(not_this)),
         }
     }
 }
 
-/// Reads a text or a list of texts. The error is `None` if it is neither.
-fn texts<T>(item: &Item, read: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, Option<WrongValue>> {
+/// Parses a string or a list of strings. The error is `None` if `item` is neither.
+fn texts<T>(item: &Item, read: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, Option<InvalidSettingValue>> {
     let list = match item {
         Item::Value(Toml::Array(list)) => list.iter().map(|one| (one.as_str(), one.span())).collect(),
         item => vec![(item.as_str(), item.span())],
@@ -139,7 +143,7 @@ fn texts<T>(item: &Item, read: impl Fn(&str) -> Result<T, String>) -> Result<Vec
     let mut values = Vec::new();
     for (text, at) in list {
         let text = text.ok_or(None)?;
-        values.push(read(text).map_err(|message| Some(WrongValue { at, message }))?);
+        values.push(read(text).map_err(|message| Some(InvalidSettingValue { at, message }))?);
     }
     Ok(values)
 }
@@ -147,7 +151,7 @@ fn texts<T>(item: &Item, read: impl Fn(&str) -> Result<T, String>) -> Result<Vec
 fn name(text: &str) -> Result<String, String> {
     let unusable = |letter: char| letter.is_whitespace() || letter.is_control() || letter == ',';
     if text.is_empty() || text.contains(unusable) {
-        return Err(format!("has the name {text:?}; a name is one word, and several are a list"));
+        return Err(format!("has the name {text:?}; a name is one word; write several names as a list"));
     }
     Ok(text.to_owned())
 }
@@ -165,8 +169,8 @@ fn kind_of(item: &Item) -> String {
     }
 }
 
-impl Value {
-    /// As the value of a key in a file.
+impl SettingValue {
+    /// Converts to a TOML value.
     pub fn to_toml(&self) -> Toml {
         match self {
             Self::Names(names) => list(names.clone()),
@@ -176,7 +180,7 @@ impl Value {
         }
     }
 
-    /// As JSON.
+    /// Converts to JSON.
     pub fn to_json(&self) -> serde_json::Value {
         match self {
             Self::Names(names) => json!(names),
@@ -186,7 +190,7 @@ impl Value {
         }
     }
 
-    /// As arguments of the flag, one for each part.
+    /// Converts to arguments of the flag, one for each item.
     pub fn to_arguments(&self) -> Vec<String> {
         match self {
             Self::Names(names) => names.clone(),
@@ -202,7 +206,7 @@ fn list(mut texts: Vec<String>) -> Toml {
     }
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for SettingValue {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Choice(word) => formatter.write_str(word),
@@ -222,11 +226,11 @@ impl fmt::Display for Value {
 mod tests {
     use super::*;
 
-    const NUMBER: Kind = Kind::Number { smallest: 1, largest: 9 };
-    const NAMES: Kind = Kind::Names { least: 0 };
-    const CHOICE: Kind = Kind::Choice(&["dark", "light"]);
+    const NUMBER: ValueKind = ValueKind::Number { smallest: 1, largest: 9 };
+    const NAMES: ValueKind = ValueKind::Names { least: 0 };
+    const CHOICE: ValueKind = ValueKind::Choice(&["dark", "light"]);
 
-    fn read(kind: Kind, toml: &str) -> Result<Value, WrongValue> {
+    fn read(kind: ValueKind, toml: &str) -> Result<SettingValue, InvalidSettingValue> {
         let document: toml_edit::Document<String> = format!("key = {toml}").parse().unwrap();
         kind.parse_toml(document.get("key").unwrap())
     }
@@ -236,14 +240,14 @@ mod tests {
         for (kind, text) in [
             (CHOICE, "dark"),
             (NUMBER, "7"),
-            (Kind::Time, "500ms"),
-            (Kind::Time, "90s"),
+            (ValueKind::Time, "500ms"),
+            (ValueKind::Time, "90s"),
             (NAMES, "a"),
             (NAMES, "a, b"),
             (NAMES, ""),
-            (Kind::Keys, "ctrl+x"),
-            (Kind::Keys, "f5, ctrl+,"),
-            (Kind::Keys, "ctrl+,"),
+            (ValueKind::Keys, "ctrl+x"),
+            (ValueKind::Keys, "f5, ctrl+,"),
+            (ValueKind::Keys, "ctrl+,"),
         ] {
             let value = match text {
                 // No text can say this.
@@ -253,8 +257,8 @@ mod tests {
             assert_eq!(value.to_string(), text);
             assert_eq!(read(kind, &value.to_toml().to_string()), Ok(value), "{text}");
         }
-        assert_eq!(read(Kind::Time, "2"), Ok(Value::Time(Duration::from_secs(2))));
-        assert_eq!(read(Kind::Time, "'2m'").unwrap().to_string(), "120s");
+        assert_eq!(read(ValueKind::Time, "2"), Ok(SettingValue::Time(Duration::from_secs(2))));
+        assert_eq!(read(ValueKind::Time, "'2m'").unwrap().to_string(), "120s");
     }
 
     #[test]
@@ -265,22 +269,22 @@ mod tests {
             (NUMBER, "'3'", "is a string; it must be a number from 1 to 9"),
             (NUMBER, "-3", "is -3; it must be a number from 1 to 9"),
             (NUMBER, "10", "is 10; it must be a number from 1 to 9"),
-            (Kind::Time, "'soon'", r#"is "soon"; it must be a time, as 500ms, 10s or 2m"#),
-            (Kind::Time, "-1", "is -1; it must be a time, as 500ms, 10s or 2m"),
-            (NAMES, "['a b']", r#"has the name "a b"; a name is one word, and several are a list"#),
+            (ValueKind::Time, "'soon'", r#"is "soon"; it must be a duration such as 500ms, 10s or 2m"#),
+            (ValueKind::Time, "-1", "is -1; it must be a duration such as 500ms, 10s or 2m"),
+            (NAMES, "['a b']", r#"has the name "a b"; a name is one word; write several names as a list"#),
             (NAMES, "{ a = 1 }", "is an inline table; it must be a name, or a list of names"),
-            (Kind::Names { least: 1 }, "[]", "is empty; it must be a name, or a list of names"),
-            (Kind::Keys, "'ctlr+x'", r#"has an unknown key "ctlr+x"; did you mean "ctrl+x"?"#),
+            (ValueKind::Names { least: 1 }, "[]", "is empty; it must be a name, or a list of names"),
+            (ValueKind::Keys, "'ctlr+x'", r#"has an unknown key "ctlr+x"; did you mean "ctrl+x"?"#),
             (
-                Kind::Keys,
+                ValueKind::Keys,
                 "'x'",
                 "is refused: x types a character and cannot be bound; add ctrl or alt, or choose a function key",
             ),
-            (Kind::Keys, "[1]", "is an array; it must be the name of a key, as ctrl+x, or a list of them"),
+            (ValueKind::Keys, "[1]", "is an array; it must be a key such as ctrl+x, or a list of keys"),
         ] {
             assert_eq!(read(kind, toml).unwrap_err().message, words, "{toml}");
         }
-        for (kind, text) in [(CHOICE, ""), (NUMBER, "ten"), (Kind::Time, "x"), (Kind::Keys, "warp")] {
+        for (kind, text) in [(CHOICE, ""), (NUMBER, "ten"), (ValueKind::Time, "x"), (ValueKind::Keys, "warp")] {
             assert!(kind.parse_text(text).is_err(), "{text}");
         }
     }

@@ -1,4 +1,4 @@
-//! `agents.toml`: agents of a person's own and of a project, as a person meets them. The agent is a script.
+//! `agents.toml` of the user and of a project, end to end. The agent is a script.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -7,12 +7,12 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use wh_testkit::wh::{Options, Wh};
-use wh_testkit::{PATIENCE, eventually, process, tools};
+use wh_testkit::wh::{Wh, WhOptions};
+use wh_testkit::{CONDITION_TIMEOUT, eventually, process, tools};
 
 use crate::WH;
 
-/// Speaks the Agent Client Protocol so far that it can say what it was started with.
+/// Speaks just enough of the Agent Client Protocol to report its arguments.
 const AGENT: &str = r#"#!/bin/bash
 echo ran >> "$HOME/ran"
 case $1 in --version) echo "fake 3.1"; exit;; in) exit 0;; esac
@@ -30,14 +30,14 @@ while read -r line; do
 done
 "#;
 
-/// A person's home, with a project and a program in it.
+/// Home directory with a project and a program.
 struct Home {
     folder: TempDir,
-    /// What WH_AGENTS_FILE says.
+    /// Value of WH_AGENTS_FILE.
     file: Option<PathBuf>,
 }
 
-/// How wh ended and what it said.
+/// Exit code and output of wh.
 #[derive(Debug)]
 struct Said {
     code: i32,
@@ -84,7 +84,7 @@ impl Home {
         ours.iter().chain(&fixed).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 
-    /// Runs wh in the project, and nobody is at a terminal.
+    /// Runs wh in the project without a terminal.
     fn run(&self, arguments: &[&str]) -> Said {
         self.command(&self.at("project"), arguments)
     }
@@ -97,17 +97,17 @@ impl Home {
         Said { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
     }
 
-    fn space(&self, agent: &str) -> Options {
+    fn space(&self, agent: &str) -> WhOptions {
         let space = Wh::options(WH).space().environment(self.environment());
         space.directory(self.at("project/deep")).flags(&["--agent", agent])
     }
 
-    /// What an agent says when it is asked.
+    /// Returns the answer of an agent to a message.
     fn answer(&self, agent: &str) -> String {
         said_by(&self.space(agent).start(&[]), agent)
     }
 
-    /// What the doctor knows of an agent; nothing if it does not know it.
+    /// Returns the object of `wh doctor` for an agent. `None` if it is not listed.
     fn doctor(&self, agent: &str) -> Option<Value> {
         let said = self.run(&["doctor", "--json"]);
         assert_eq!(said.code, 0, "{said:?}");
@@ -128,7 +128,7 @@ fn said_by(wh: &Wh, agent: &str) -> String {
 const MINE: &str = "[agents.mine]\ntitle = \"Mine\"\ncommand = \"~/bin/fake\"\narguments = [\"serve\", \"$WORD\"]\n";
 
 #[test]
-fn a_login_without_a_terminal_fails_before_anything_is_run() {
+fn a_login_without_a_terminal_fails_before_it_starts_a_program() {
     let Some(home) = Home::new() else { return };
     let bin = home.folder.path().join("bin");
     fs::create_dir_all(&bin).unwrap();
@@ -145,17 +145,17 @@ fn a_login_without_a_terminal_fails_before_anything_is_run() {
         .stderr(fs::File::create(bin.join("said")).unwrap())
         .spawn()
         .unwrap();
-    let status = process::wait(&mut child, PATIENCE);
+    let status = process::wait(&mut child, CONDITION_TIMEOUT);
     child.kill().unwrap();
     child.wait().unwrap();
     let said = fs::read_to_string(bin.join("said")).unwrap();
     assert_eq!(status.and_then(|status| status.code()), Some(2), "{said}");
-    assert!(said.contains("logging in to Claude Code needs a terminal"), "{said}");
+    assert!(said.contains("logging in to Claude Code requires a terminal"), "{said}");
     assert!(!bin.join("claude.ran").exists(), "its login was not started");
 }
 
 #[test]
-fn an_agent_of_agents_toml_is_listed_and_takes_part_in_a_space() {
+fn an_agent_of_agents_toml_is_listed_and_joins_a_space() {
     let Some(home) = Home::new() else { return };
     home.own(&format!("{MINE}status = [\"in\"]\nenvironment = {{ WORD = \"in$WORD\", GONE = false }}\n"));
     let mine = home.doctor("mine").expect("it is listed");
@@ -186,7 +186,7 @@ fn known_agents_can_be_started_by_another_command() {
 }
 
 #[test]
-fn a_file_that_is_wrong_or_cannot_be_read_is_said_to_be_so() {
+fn an_invalid_or_unreadable_file_is_reported() {
     let Some(mut home) = Home::new() else { return };
     home.own("[agents.mine]\ncommand = \"x\"\ntitel = \"Mine\"\n");
     let path = home.at(".config/wheelhouse/agents.toml");
@@ -208,12 +208,12 @@ fn a_file_that_is_wrong_or_cannot_be_read_is_said_to_be_so() {
 }
 
 #[test]
-fn a_projects_file_is_used_only_as_it_was_when_it_was_trusted() {
+fn a_project_file_is_used_only_with_its_trusted_content() {
     let Some(home) = Home::new() else { return };
     home.project(MINE);
     let place = home.at("project/.wheelhouse/agents.toml").display().to_string();
     let project = home.at("project").display().to_string();
-    let unused = |why: &str| format!("wh: {place} is not used: {why}; look at it with `wh trust {project}`\n");
+    let unused = |why: &str| format!("wh: {place} is not used: {why}; review it with `wh trust {project}`\n");
     let untrusted = unused("you have not trusted it");
 
     assert!(home.doctor("mine").is_none(), "nobody has trusted it");
@@ -223,7 +223,7 @@ fn a_projects_file_is_used_only_as_it_was_when_it_was_trusted() {
     assert!(refused.err.contains(&format!("wh trust {project}")), "{refused:?}");
 
     let asked = home.run(&["trust"]);
-    assert!(asked.code == 2 && asked.err.contains("no terminal to ask on"), "{asked:?}");
+    assert!(asked.code == 2 && asked.err.contains("without a terminal"), "{asked:?}");
     let program = home.at("bin/fake").display().to_string();
     for part in ["adds the agent mine", "\"~/bin/fake\"", "\"serve\" \"$WORD\"", &program] {
         assert!(asked.out.contains(part), "{part}: {}", asked.out);
@@ -245,13 +245,13 @@ fn a_projects_file_is_used_only_as_it_was_when_it_was_trusted() {
     assert_eq!(home.answer("mine"), "changed outside WORD=outside GONE=1");
 
     let revoked = home.command(&home.at("bin"), &["trust", "--revoke", &project]);
-    assert_eq!((revoked.code, revoked.out), (0, format!("{place} is not trusted any more\n")));
+    assert_eq!((revoked.code, revoked.out), (0, format!("no longer trusted: {place}\n")));
     assert!(home.doctor("mine").is_none());
     assert_eq!(home.run(&["trust", "--revoke", &project]).code, 2, "nothing is left to revoke");
 }
 
 #[test]
-fn a_space_says_that_a_projects_file_is_not_used() {
+fn a_space_reports_an_unused_project_file() {
     let Some(home) = Home::new() else { return };
     home.project(MINE);
     let wh = home.space("demo").start(&["--", "--pace", "0"]);
@@ -260,7 +260,7 @@ fn a_space_says_that_a_projects_file_is_not_used() {
 }
 
 #[test]
-fn a_project_has_the_last_word_over_the_persons_own_file() {
+fn a_project_file_overrides_the_user_file() {
     let Some(home) = Home::new() else { return };
     home.own(&format!("{MINE}environment = {{ WORD = \"mine\", GONE = \"mine\" }}\n"));
     home.project("[agents.mine]\narguments = [\"project\"]\nenvironment = { WORD = \"project\" }\n");
@@ -271,7 +271,7 @@ fn a_project_has_the_last_word_over_the_persons_own_file() {
 }
 
 #[test]
-fn a_link_is_trusted_for_what_it_leads_to() {
+fn a_symbolic_link_is_trusted_by_its_target() {
     let Some(home) = Home::new() else { return };
     home.write("one.toml", MINE);
     home.write("other.toml", MINE);
@@ -280,7 +280,7 @@ fn a_link_is_trusted_for_what_it_leads_to() {
     symlink(home.at("one.toml"), &link).unwrap();
     assert!(home.doctor("mine").is_none());
     let trusted = home.run(&["trust", "--yes"]);
-    let really = format!("which is really {}", home.at("one.toml").display());
+    let really = format!("(real path {})", home.at("one.toml").display());
     assert!(trusted.code == 0 && trusted.out.contains(&really), "{trusted:?}");
     assert!(home.doctor("mine").is_some());
     fs::remove_file(&link).unwrap();
@@ -293,7 +293,7 @@ fn a_link_is_trusted_for_what_it_leads_to() {
 }
 
 #[test]
-fn a_strangers_file_that_is_wrong_or_cannot_be_read_keeps_nobody_from_working() {
+fn an_invalid_untrusted_file_does_not_stop_wh() {
     let Some(home) = Home::new() else { return };
     home.project("this is no TOML");
     let said = home.run(&["doctor"]);
@@ -303,14 +303,14 @@ fn a_strangers_file_that_is_wrong_or_cannot_be_read_keeps_nobody_from_working() 
     fs::remove_file(home.at("project/.wheelhouse/agents.toml")).unwrap();
     fs::create_dir(home.at("project/.wheelhouse/agents.toml")).unwrap();
     let said = home.run(&["doctor"]);
-    assert!(said.code == 0 && said.err.contains("it cannot be read: it is not a plain file"), "{said:?}");
+    assert!(said.code == 0 && said.err.contains("it cannot be read: it is not a regular file"), "{said:?}");
     assert_eq!(home.run(&["trust", "--yes"]).code, 125);
     let none = home.command(&home.at("bin"), &["trust"]);
-    assert!(none.code == 2 && none.err.contains("and none above it"), "{none:?}");
+    assert!(none.code == 2 && none.err.contains("nor in a parent directory"), "{none:?}");
 }
 
 #[test]
-fn on_a_terminal_a_person_is_asked_and_no_is_the_answer_of_who_says_nothing() {
+fn trust_asks_on_a_terminal_and_defaults_to_no() {
     let Some(home) = Home::new() else { return };
     home.project(MINE);
     let ask = |answer: &str| {
@@ -327,8 +327,8 @@ fn on_a_terminal_a_person_is_asked_and_no_is_the_answer_of_who_says_nothing() {
     assert!(ask("").contains("It is not trusted"));
     assert!(ask("no").contains("It is not trusted"));
     assert!(home.doctor("mine").is_none());
-    assert!(ask("y").contains("It is trusted from now on"));
+    assert!(ask("y").contains("It is trusted until"));
     assert!(home.doctor("mine").is_some());
     let again = home.run(&["trust"]);
-    assert!(again.code == 0 && again.out.contains("You trust it already"), "{again:?}");
+    assert!(again.code == 0 && again.out.contains("Already trusted"), "{again:?}");
 }

@@ -8,8 +8,8 @@ mod terminal;
 use std::time::Duration;
 
 use wh_api::wire::control::{EventBody, StreamBody};
-use wh_api::{Address, Client, Error, Follow, Frames, Routes, ScreenQuery, blocking};
-use wh_testkit::{PATIENCE, Wh};
+use wh_api::{Address, Client, Error, EventOptions, Frames, Routes, ScreenQuery, blocking};
+use wh_testkit::{CONDITION_TIMEOUT, Wh};
 
 use crate::WH;
 
@@ -28,8 +28,8 @@ fn the_example_that_drives_a_terminal_program_works() {
     let mut wh = Wh::start(WH, &["--", "sh"]);
     let (screen, code) = terminal::drive(&blocking_client(&wh)).unwrap();
     assert!(screen.lines().any(|line| line == "42"), "{screen}");
-    assert_eq!((code, wh.wait_exit(PATIENCE).code()), (3, Some(3)));
-    // Afterwards every call knows it.
+    assert_eq!((code, wh.wait_exit(CONDITION_TIMEOUT).code()), (3, Some(3)));
+    // Later calls fail in the same way.
     let error = blocking_client(&wh).send_text("more").unwrap_err();
     assert_eq!(error.exit().map(|exit| exit.code), Some(3), "{error}");
 }
@@ -47,13 +47,13 @@ fn the_example_that_prompts_an_agent_works() {
 fn a_stream_of_events_resumes_from_its_cursor_and_ends_with_the_run() {
     let mut wh = Wh::start(WH, &["--", "sh", "-c", "read line; exit 4"]);
     let client = blocking_client(&wh);
-    let mut events = client.events(Follow::new().frames(Frames::Plain));
+    let mut events = client.events(EventOptions::new().frames(Frames::Plain));
     assert!(matches!(events.next(), Some(Ok(StreamBody::Snapshot { .. }))));
     let cursor = events.cursor().unwrap().to_owned();
     drop(events);
     client.mark(&wh_wire::control::MarkBody { label: "here".to_owned(), request_id: None }).unwrap();
     client.send_key("enter").unwrap();
-    let events = client.events(Follow::new().after(cursor));
+    let events = client.events(EventOptions::new().after(cursor));
     let (mut seen, mut last) = (Vec::new(), None);
     for message in events {
         match message {
@@ -65,15 +65,15 @@ fn a_stream_of_events_resumes_from_its_cursor_and_ends_with_the_run() {
     assert!(seen.iter().any(|event| matches!(event, EventBody::Marked { label } if label == "here")), "{seen:?}");
     assert!(matches!(seen.last(), Some(EventBody::Exited { code: 4, .. })), "{seen:?}");
     assert!(matches!(&last, Some(Error::Ended(run)) if run.exit().is_some_and(|exit| exit.code == 4)), "{last:?}");
-    wh.wait_exit(PATIENCE);
+    wh.wait_exit(CONDITION_TIMEOUT);
 }
 
 #[test]
-fn answers_have_their_types() {
+fn responses_have_their_types() {
     let wh = Wh::start(WH, &["--", "sh", "-c", "printf ready; read line"]);
     let client = blocking_client(&wh);
     assert!(client.health().unwrap().ok);
-    assert!(client.wait("screen_contains 'ready'", Some(PATIENCE)).unwrap().matched);
+    assert!(client.wait("screen_contains 'ready'", Some(CONDITION_TIMEOUT)).unwrap().matched);
     assert!(!client.wait("screen_contains 'never'", Some(Duration::from_millis(10))).unwrap().matched);
     let screen = client.screen(ScreenQuery { history: true, cells: true, now: true }).unwrap();
     assert!(screen.plain.starts_with("ready") && screen.cells.is_some() && screen.scrollback.raw.is_some());
@@ -82,5 +82,5 @@ fn answers_have_their_types() {
     assert!(client.screenshot_png(1).unwrap().starts_with(b"\x89PNG"));
     assert!(client.openapi().unwrap()["paths"].is_object());
     let refused = client.send_key("entre").unwrap_err();
-    assert_eq!(refused.refusal().map(|refusal| refusal.status), Some(400), "{refused}");
+    assert_eq!(refused.error_response().map(|refusal| refusal.status), Some(400), "{refused}");
 }

@@ -1,24 +1,25 @@
-//! What wh records, in the hands of asciinema: both of its generations play it, convert it and see the same as wh.
+//! Compatibility of recordings with both major versions of asciinema: playing, converting, and the same screens as in
+//! wh.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::json;
-use wh_screen::cast::{Cast, What, screen_at};
+use wh_screen::cast::{Cast, EventContent, screen_at};
 use wh_screen::render;
-use wh_testkit::PATIENCE;
+use wh_testkit::CONDITION_TIMEOUT;
 use wh_testkit::tools::pinned;
 use wh_testkit::wh::Wh;
 
 use crate::WH;
 
-/// Draws a screen, and another one when the terminal has got its other size; ends with 3.
+/// Draws a screen, and another one after a resize; exits with 3.
 const PROGRAM: &str = r#"stty -echo
 printf '\033[1;32m日本 😀\033[0m\n┌─┐\n│x│\n└─┘\n'; read x
 printf '\033[2J\033[Hthe \033[7mlast\033[0m screen 日本 é \\ "quoted"\n'; seq 1 5; read x; exit 3"#;
 
-/// A recording with all that one can hold, and the last screen that was seen while it was made.
+/// Makes a recording with every event type, and returns it with the last screen.
 fn record(directory: &Path, format: &str) -> (PathBuf, String) {
     let path = directory.join(format!("{format}.cast"));
     let name = path.to_str().expect("a plain name");
@@ -32,18 +33,18 @@ fn record(directory: &Path, format: &str) -> (PathBuf, String) {
     assert_eq!(wh.post("/control/mark", json!({"label": "last"})).status, 200);
     let screen = wh.plain().trim_end().to_owned();
     wh.key("enter");
-    assert_eq!(wh.wait_exit(PATIENCE).code(), Some(3));
+    assert_eq!(wh.wait_exit(CONDITION_TIMEOUT).code(), Some(3));
     (path, screen)
 }
 
-/// asciinema with nothing of the user's own, since it keeps an id and a configuration.
+/// Returns an asciinema command with an empty home, because it stores an id and a configuration.
 fn command(asciinema: &Path, home: &Path) -> Command {
     let mut command = Command::new(asciinema);
     command.env("HOME", home).env("XDG_CONFIG_HOME", home).env("XDG_STATE_HOME", home);
     command
 }
 
-/// What asciinema makes of a recording.
+/// Returns asciinema's output for a recording.
 #[track_caller]
 fn converted(asciinema: &Path, format: &str, from: &Path) -> Vec<u8> {
     let directory = tempfile::tempdir().expect("a directory");
@@ -57,15 +58,15 @@ fn converted(asciinema: &Path, format: &str, from: &Path) -> Vec<u8> {
     fs::read(to).expect("it is written")
 }
 
-/// Everything that a recording holds but its times.
-fn contents(recording: &[u8]) -> (Vec<What>, String) {
+/// Returns the contents of a recording without times.
+fn contents(recording: &[u8]) -> (Vec<EventContent>, String) {
     let cast = Cast::parse(recording).expect("a recording");
-    let last = cast.events.iter().rfind(|event| matches!(event.what, What::Mark(_))).expect("a mark").at;
+    let last = cast.events.iter().rfind(|event| matches!(event.content, EventContent::Mark(_))).expect("a mark").at;
     let screen = render::plain(&screen_at(&cast, last, 0).frame()).trim_end().to_owned();
-    (cast.events.into_iter().map(|event| event.what).collect(), screen)
+    (cast.events.into_iter().map(|event| event.content).collect(), screen)
 }
 
-/// The screen and the exit code of asciinema as it plays a recording in a terminal.
+/// Plays a recording with asciinema in a terminal. Returns the screen and the exit code.
 fn played(asciinema: &Path, arguments: &[&str], recording: &Path) -> (String, Option<i64>) {
     let home = tempfile::tempdir().expect("a directory");
     let home = home.path().display();
@@ -119,7 +120,7 @@ fn asciinema_2_plays_and_prints_version_2() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let (ours, _) = contents(&fs::read(&path).unwrap());
     let written = ours.iter().filter_map(|what| match what {
-        What::Output(text) => Some(text.as_str()),
+        EventContent::Output(text) => Some(text.as_str()),
         _ => None,
     });
     assert_eq!(String::from_utf8_lossy(&output.stdout), written.collect::<String>());

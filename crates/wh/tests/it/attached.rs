@@ -1,22 +1,22 @@
-//! On a person's terminal: transparent while it runs, given back on every way out. The person is tmux.
+//! `wh run` on a real terminal (tmux): transparent while it runs, and restored on every exit path.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::json;
-use wh_testkit::http::Request;
+use wh_testkit::http::TestRequest;
 use wh_testkit::process::{descendants, running};
 use wh_testkit::{Tmux, eventually};
 
 use crate::WH;
 
-/// A person's shell in a terminal of 80x24, with `wh` on its path and a runtime directory of its own.
+/// Shell in an 80x24 terminal, with `wh` on its path and a separate runtime directory.
 struct Desk {
     tmux: Tmux,
     runtime: tempfile::TempDir,
 }
 
 impl Desk {
-    /// None, said loudly, where there is no tmux.
+    /// Starts the shell. `None`, with a notice, without tmux.
     fn new() -> Option<Self> {
         if !wh_testkit::tools::present(&["tmux"]) {
             return None;
@@ -44,7 +44,7 @@ impl Desk {
         self.tmux.capture().join("\n")
     }
 
-    /// The port that wh has printed.
+    /// Returns the port that wh has printed.
     fn port(&self) -> u16 {
         eventually("wh says its port", || {
             let screen = self.tmux.capture().join("");
@@ -53,7 +53,7 @@ impl Desk {
         })
     }
 
-    /// The wh that the shell has started.
+    /// Returns the wh process that the shell has started.
     fn wh(&self) -> Pid {
         let shell: i32 = self.tmux.format("#{pane_pid}").trim().parse().unwrap();
         eventually("wh runs", || {
@@ -63,7 +63,7 @@ impl Desk {
         })
     }
 
-    /// Checks that the terminal is a shell's again: line editing, echo, no mouse, main screen.
+    /// Checks that the terminal is restored: line editing, echo, no mouse, main screen.
     fn is_restored(&self) {
         let report = self.runtime.path().join("settings");
         let _ = std::fs::remove_file(&report);
@@ -80,12 +80,12 @@ impl Desk {
 }
 
 fn plain(port: u16) -> String {
-    let response = Request::get("/control/screen").send(port).expect("the door answers");
+    let response = TestRequest::get("/control/screen").send(port).expect("the door answers");
     response.json()["plain"].as_str().unwrap_or_default().to_owned()
 }
 
 #[test]
-fn the_program_has_the_persons_terminal_and_wh_its_exit_code() {
+fn the_program_uses_the_real_terminal_and_wh_returns_its_exit_code() {
     let Some(desk) = Desk::new() else { return };
     desk.line("wh run -- sh -c 'stty size; tty | cut -c1-8; exit 3'; echo code=$?");
     desk.sees("code=3");
@@ -119,7 +119,7 @@ fn without_a_control_port_nothing_listens() {
 }
 
 #[test]
-fn the_person_and_a_door_use_the_same_program() {
+fn the_terminal_and_the_api_share_the_program() {
     let Some(desk) = Desk::new() else { return };
     desk.line("wh run --control-port 0 -- bash --norc");
     let port = desk.port();
@@ -127,9 +127,9 @@ fn the_person_and_a_door_use_the_same_program() {
     desk.sees("by-2-person");
     eventually("the door sees it", || plain(port).contains("by-2-person").then_some(()));
     let body = json!({"text": "echo by-$((2+2))-door", "key": "enter"});
-    assert_eq!(Request::post_json("/control/send_input", &body).send(port).unwrap().status, 200);
+    assert_eq!(TestRequest::post_json("/control/send_input", &body).send(port).unwrap().status, 200);
     desk.sees("by-4-door");
-    let refused = Request::post_json("/control/resize", &json!({"width": 100, "height": 30})).send(port).unwrap();
+    let refused = TestRequest::post_json("/control/resize", &json!({"width": 100, "height": 30})).send(port).unwrap();
     assert_eq!((refused.status, refused.json()["error"].clone()), (409, json!("Terminal attached")));
     let wh = desk.wh();
     desk.line("exit");
@@ -140,13 +140,13 @@ fn the_person_and_a_door_use_the_same_program() {
 }
 
 #[test]
-fn a_new_window_size_reaches_the_program_and_the_door() {
+fn a_resize_reaches_the_program_and_the_api() {
     let Some(mut desk) = Desk::new() else { return };
     desk.line("wh run --control-port 0 -- bash --norc");
     let port = desk.port();
     desk.tmux.resize(100, 30);
     eventually("the door sees the size", || {
-        let screen = Request::get("/control/screen").send(port).ok()?.json();
+        let screen = TestRequest::get("/control/screen").send(port).ok()?.json();
         (screen["width"] == 100 && screen["height"] == 30).then_some(())
     });
     desk.line("stty size");
@@ -154,9 +154,9 @@ fn a_new_window_size_reaches_the_program_and_the_door() {
 }
 
 #[test]
-fn the_persons_own_terminal_answers_the_programs_questions() {
+fn the_real_terminal_answers_queries_of_the_program() {
     let Some(desk) = Desk::new() else { return };
-    // Device attributes: tmux says 1;2, we would say 6; what is asked once is answered once.
+    // Device attributes: tmux answers 1;2, wh would answer 6. One query gets one answer.
     desk.line("wh run --control-port 0 -- bash --norc -c 'stty raw -echo; printf \"\\033[c\"; IFS= read -r -d c answer; stty sane; printf %q \"$answer\"; read -t 0.2 more; echo \"[mo\"\"re:$more]\"'");
     desk.sees("[more:");
     let screen = desk.screen();
@@ -164,7 +164,7 @@ fn the_persons_own_terminal_answers_the_programs_questions() {
 }
 
 #[test]
-fn a_suspended_program_gives_the_shell_back_and_comes_again() {
+fn suspending_returns_to_the_shell_and_the_program_can_be_continued() {
     let Some(desk) = Desk::new() else { return };
     desk.line("wh run --control-port 0 -- cat");
     let port = desk.port();
@@ -173,7 +173,7 @@ fn a_suspended_program_gives_the_shell_back_and_comes_again() {
     desk.is_restored();
     desk.line("fg");
     eventually("it runs again", || {
-        let state = Request::get("/control/state").send(port).ok()?.json();
+        let state = TestRequest::get("/control/state").send(port).ok()?.json();
         (state["session"]["status"] == "running").then_some(())
     });
     desk.line("hello again");
@@ -186,7 +186,7 @@ fn a_suspended_program_gives_the_shell_back_and_comes_again() {
     desk.is_restored();
 }
 
-/// A program that switches on everything that it can.
+/// Program that enables every terminal mode.
 const GREEDY: &str = "printf '\\033[?1049h\\033[?1003h\\033[?1006h\\033[?2004h\\033[?1004h\\033[?25l\\033[?1h\\033[>1ugr\\145edy'; stty raw -echo; exec sleep 1000";
 
 fn greedy(flags: &str) -> Option<(Desk, Pid)> {
@@ -198,11 +198,11 @@ fn greedy(flags: &str) -> Option<(Desk, Pid)> {
 }
 
 #[test]
-fn the_terminal_is_given_back_when_the_program_is_killed() {
+fn the_terminal_is_restored_when_the_program_is_killed() {
     let Some((desk, wh)) = greedy("--control-port 0") else { return };
     let program = descendants(wh).pop().unwrap();
     kill(program, Signal::SIGKILL).unwrap();
-    // What is typed while wh still has the terminal would be the program's.
+    // Input typed while wh still has the terminal would go to the program.
     eventually("wh ends", || (!running(wh)).then_some(()));
     desk.line("echo code=$?");
     desk.sees("code=137");
@@ -210,7 +210,7 @@ fn the_terminal_is_given_back_when_the_program_is_killed() {
 }
 
 #[test]
-fn the_terminal_is_given_back_when_wh_is_asked_to_end() {
+fn the_terminal_is_restored_when_wh_is_terminated() {
     for flags in ["", "--control-port 0"] {
         let Some((desk, wh)) = greedy(flags) else { return };
         kill(wh, Signal::SIGTERM).unwrap();
@@ -220,7 +220,7 @@ fn the_terminal_is_given_back_when_wh_is_asked_to_end() {
 }
 
 #[test]
-fn the_terminal_is_given_back_when_wh_is_killed() {
+fn the_terminal_is_restored_when_wh_is_killed() {
     for flags in ["", "--control-port 0"] {
         let Some((desk, wh)) = greedy(flags) else { return };
         let family = descendants(wh);
@@ -231,7 +231,7 @@ fn the_terminal_is_given_back_when_wh_is_killed() {
 }
 
 #[test]
-fn the_demonstration_can_be_seen_and_used_by_the_person_and_by_a_door() {
+fn the_demo_is_usable_from_the_terminal_and_the_api() {
     let Some(desk) = Desk::new() else { return };
     desk.line("wh run --demo --control-port 0");
     desk.sees("Welcome aboard");
@@ -243,7 +243,7 @@ fn the_demonstration_can_be_seen_and_used_by_the_person_and_by_a_door() {
     desk.line("hello there");
     desk.sees("echo: hello there");
     let body = json!({"text": "and from here", "key": "enter"});
-    assert_eq!(Request::post_json("/control/send_input", &body).send(port).unwrap().status, 200);
+    assert_eq!(TestRequest::post_json("/control/send_input", &body).send(port).unwrap().status, 200);
     desk.sees("echo: and from here");
     let screen = plain(port);
     assert!(screen.contains("echo: hello there") && screen.contains("◆ you   and from here"), "{screen}");
@@ -254,10 +254,10 @@ fn the_demonstration_can_be_seen_and_used_by_the_person_and_by_a_door() {
 
 #[test]
 fn a_program_that_floods_the_terminal_can_be_suspended() {
-    // Several times: the stop must get through when the way to the terminal is full, and it is not always.
+    // Repeated, because the output to the terminal is not always blocked when the stop arrives.
     for _ in 0..4 {
         let Some(desk) = Desk::new() else { return };
-        // Written so that the line itself does not look like its output.
+        // Quoted so that the command line does not match its own output.
         desk.line("wh run --control-port 0 -- yes flo''oding");
         desk.sees("flooding");
         desk.tmux.send_keys(&["C-z"]);
@@ -267,12 +267,12 @@ fn a_program_that_floods_the_terminal_can_be_suspended() {
 }
 
 #[test]
-fn a_run_in_the_background_leaves_the_terminal_alone() {
+fn a_background_run_does_not_change_the_terminal() {
     let Some(desk) = Desk::new() else { return };
     desk.line("wh run --control-port 0 -- cat &");
     let port = desk.port();
     let body = json!({"text": "from the door"});
-    assert_eq!(Request::post_json("/control/send_input", &body).send(port).unwrap().status, 200);
+    assert_eq!(TestRequest::post_json("/control/send_input", &body).send(port).unwrap().status, 200);
     eventually("it echoes", || plain(port).contains("from the door").then_some(()));
     desk.line("echo still-$((1+1))-mine");
     desk.sees("still-2-mine");

@@ -1,4 +1,4 @@
-//! The small commands as scripts use them: in a shell, in pipes, by their exit codes.
+//! The client commands in scripts: in a shell, in pipes, and by their exit codes.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,11 +8,11 @@ use std::path::Path;
 use std::process::Command;
 
 use wh_testkit::wh::Wh;
-use wh_testkit::{PATIENCE, eventually, tools};
+use wh_testkit::{CONDITION_TIMEOUT, eventually, tools};
 
 use crate::WH;
 
-/// How a script ended and what it said.
+/// Exit code and output of a script.
 #[derive(Debug)]
 struct Said {
     code: i32,
@@ -20,8 +20,7 @@ struct Said {
     err: String,
 }
 
-/// Runs a script as a user would: wh is on the path, and finds the runs that are listed in `runtime`. `$?` of a pipe is that
-/// of its first part that failed.
+/// Runs a bash script with wh on the path and the runs of `runtime`. With pipefail.
 #[track_caller]
 fn script(runtime: &Path, text: &str) -> Said {
     let own = Path::new(WH).parent().expect("wh is in a directory").display();
@@ -38,7 +37,7 @@ fn script(runtime: &Path, text: &str) -> Said {
     Said { code, out: text(output.stdout), err: text(output.stderr) }
 }
 
-/// What a script that must succeed prints, without the last line break.
+/// Returns the output of a script that must succeed, without the last line feed.
 #[track_caller]
 fn done(runtime: &Path, text: &str) -> String {
     let said = script(runtime, text);
@@ -46,7 +45,7 @@ fn done(runtime: &Path, text: &str) -> String {
     said.out.trim_end().to_owned()
 }
 
-/// What a script that must fail with `code` says on standard error.
+/// Returns the standard error of a script that must fail with `code`.
 #[track_caller]
 fn fails(runtime: &Path, code: i32, text: &str) -> String {
     let said = script(runtime, text);
@@ -55,7 +54,7 @@ fn fails(runtime: &Path, code: i32, text: &str) -> String {
     said.err
 }
 
-/// A shell under control with a prompt that does not change; none where scripts cannot run.
+/// Starts a run of a shell with a fixed prompt. `None` if scripts cannot run.
 fn shell() -> Option<Wh> {
     if !tools::present(&["bash", "jq"]) {
         return None;
@@ -65,7 +64,7 @@ fn shell() -> Option<Wh> {
     Some(wh)
 }
 
-/// A door that gives everybody the same answer, whatever they ask.
+/// Starts an HTTP server that gives the same response to every request.
 fn parrot(status: &'static str, body: &'static str) -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
     let port = listener.local_addr().expect("it has an address").port();
@@ -91,7 +90,7 @@ fn parrot(status: &'static str, body: &'static str) -> u16 {
 }
 
 #[test]
-fn a_script_types_waits_and_looks() {
+fn a_script_types_waits_and_reads_the_screen() {
     let Some(wh) = shell() else { return };
     let runs = wh.runtime_dir();
     assert_eq!(done(runs, r#"wh send "echo hel''lo" --key enter"#), "sent");
@@ -115,11 +114,11 @@ fn a_script_types_waits_and_looks() {
     assert_eq!(done(runs, "wh interrupt"), "interrupted");
     done(runs, "wh send 'echo after $?' --key enter && wh wait 'screen_contains \"after 130\"' --timeout 60s");
     let said = fails(runs, 4, "wh answer - q1 yes");
-    assert!(said.contains("wh: this session is a plain terminal program"), "{said}");
+    assert!(said.contains("wh: this is a terminal program, not an agent"), "{said}");
 }
 
 #[test]
-fn text_comes_from_the_standard_input_is_pasted_and_is_sent_once() {
+fn text_is_read_from_stdin_pasted_and_sent_once() {
     let Some(wh) = shell() else { return };
     let runs = wh.runtime_dir();
     assert_eq!(
@@ -142,7 +141,7 @@ fn text_comes_from_the_standard_input_is_pasted_and_is_sent_once() {
 }
 
 #[test]
-fn a_script_resizes_signals_and_asks_for_the_state() {
+fn a_script_resizes_signals_and_reads_the_state() {
     let Some(wh) = shell() else { return };
     let runs = wh.runtime_dir();
     assert_eq!(done(runs, "wh resize 100x30"), "sent");
@@ -167,7 +166,7 @@ fn a_script_resizes_signals_and_asks_for_the_state() {
     assert_eq!(done(runs, "wh mark 'half way' --json | jq .ok"), "true");
     let said = script(runs, "wh messages");
     assert_eq!((said.code, said.out.as_str()), (0, ""));
-    assert!(said.err.contains("a plain terminal program never has any"), "{said:?}");
+    assert!(said.err.contains("terminal programs have none"), "{said:?}");
     assert_eq!(
         done(
             runs,
@@ -179,7 +178,7 @@ fn a_script_resizes_signals_and_asks_for_the_state() {
 }
 
 #[test]
-fn what_is_wrong_with_the_usage_is_said_and_ends_with_2() {
+fn usage_errors_are_reported_and_exit_with_2() {
     let Some(wh) = shell() else { return };
     let runs = wh.runtime_dir();
     assert!(fails(runs, 2, "wh key entr").contains("did you mean \"enter\"?"));
@@ -202,12 +201,12 @@ fn what_is_wrong_with_the_usage_is_said_and_ends_with_2() {
     for url in ["https://127.0.0.1:1", "127.0.0.1:1", "http://127.0.0.1:1/control"] {
         assert!(fails(runs, 2, &format!("wh screen --url {url}")).contains("http://HOST:PORT"));
     }
-    assert!(fails(runs, 2, "wh screen --url http://192.0.2.1:9090").contains("needs a token"));
+    assert!(fails(runs, 2, "wh screen --url http://192.0.2.1:9090").contains("requires a token"));
     assert!(fails(runs, 2, "WH_CONTROL_PORT=x wh screen").contains("WH_CONTROL_PORT is \"x\""));
 }
 
 #[test]
-fn a_wait_in_vain_ends_with_3_and_shows_the_screen_instead() {
+fn a_wait_that_times_out_exits_with_3_and_prints_the_screen() {
     let Some(wh) = shell() else { return };
     let runs = wh.runtime_dir();
     wh.text("here we are");
@@ -221,7 +220,7 @@ fn a_wait_in_vain_ends_with_3_and_shows_the_screen_instead() {
 }
 
 #[test]
-fn what_the_run_refuses_ends_with_4() {
+fn refusals_exit_with_4() {
     if !tools::present(&["bash", "jq"]) {
         return;
     }
@@ -250,7 +249,7 @@ fn what_the_run_refuses_ends_with_4() {
 }
 
 #[test]
-fn who_does_not_know_the_token_ends_with_5() {
+fn a_wrong_token_exits_with_5() {
     if !tools::present(&["bash", "jq"]) {
         return;
     }
@@ -291,19 +290,19 @@ fn who_does_not_know_the_token_ends_with_5() {
 }
 
 #[test]
-fn the_run_is_the_one_that_is_named_or_the_only_one() {
+fn the_selected_run_or_the_only_run_is_used() {
     if !tools::present(&["bash", "jq"]) {
         return;
     }
     let empty = tempfile::tempdir().unwrap();
     let said = fails(empty.path(), 6, "wh screen");
     assert!(
-        said.contains("no run has a control plane now") && said.contains("wh run --control-port 0 -- PROGRAM"),
+        said.contains("no run with an HTTP API found") && said.contains("wh run --control-port 0 -- PROGRAM"),
         "{said}"
     );
     let said = script(empty.path(), "wh ls; wh ls --json");
     assert_eq!((said.code, said.out.as_str()), (0, ""));
-    assert!(said.err.contains("nothing runs now") && said.err.contains("wh new --agent demo"), "{said:?}");
+    assert!(said.err.contains("no sessions and no runs") && said.err.contains("wh new --agent demo"), "{said:?}");
 
     let one = Wh::start(WH, &["--", "sh", "-c", "echo number-one; exec cat"]);
     one.wait(r#"screen_contains "number-one""#);
@@ -315,7 +314,7 @@ fn the_run_is_the_one_that_is_named_or_the_only_one() {
     two.wait(r#"screen_contains "number-two""#);
     let (first, second) = (one.port(), two.port());
     let said = fails(runs, 6, "wh screen");
-    assert!(said.contains("2 runs have a control plane; choose one with --port"), "{said}");
+    assert!(said.contains("2 runs have an HTTP API; choose one with --port"), "{said}");
     for expected in
         [one.pid().to_string(), format!("http://127.0.0.1:{second}"), "echo number-two; exec cat".to_owned()]
     {
@@ -340,7 +339,7 @@ fn the_run_is_the_one_that_is_named_or_the_only_one() {
 }
 
 #[test]
-fn where_nobody_answers_it_ends_with_6_and_where_somebody_else_does_with_125() {
+fn no_answer_exits_with_6_and_a_foreign_server_with_125() {
     let Some(mut wh) = shell() else { return };
     let runs = wh.runtime_dir().to_owned();
     let free = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
@@ -360,19 +359,19 @@ fn where_nobody_answers_it_ends_with_6_and_where_somebody_else_does_with_125() {
         assert!(said.contains(&format!("http://127.0.0.1:{free} does not answer")) && said.contains("wh ls"), "{said}");
     }
     let html = parrot("200 OK", "<html>");
-    assert!(fails(&runs, 125, &format!("wh screen --port {html}")).contains("does not say JSON"));
+    assert!(fails(&runs, 125, &format!("wh screen --port {html}")).contains("did not send JSON"));
     let other = parrot("404 Not Found", r#"{"message":"what?"}"#);
     assert!(fails(&runs, 125, &format!("wh screen --port {other}")).contains("status 404"));
     let old = parrot("200 OK", "{}");
-    assert!(fails(&runs, 125, &format!("wh screen --port {old}")).contains("not understood"));
+    assert!(fails(&runs, 125, &format!("wh screen --port {old}")).contains("unexpected response"));
     fails(&runs, 125, "wh screen > /dev/full");
     wh.signal(nix::sys::signal::Signal::SIGKILL);
-    wh.wait_exit(PATIENCE);
-    assert!(fails(&runs, 6, "wh screen").contains("no run has"), "what was killed is no run any more");
+    wh.wait_exit(CONDITION_TIMEOUT);
+    assert!(fails(&runs, 6, "wh screen").contains("no run with"), "a killed run is not listed");
 }
 
 #[test]
-fn nothing_that_others_say_is_obeyed_by_the_terminal() {
+fn foreign_text_cannot_control_the_terminal() {
     if !tools::present(&["bash", "jq"]) {
         return;
     }
@@ -400,55 +399,50 @@ fn nothing_that_others_say_is_obeyed_by_the_terminal() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_trouble() {
+fn a_closed_output_pipe_is_no_error() {
     let Some(wh) = shell() else { return };
     for command in ["screen --cells", "screen --json", "completions bash", "man", "ls"] {
         let said = script(wh.runtime_dir(), &format!("wh {command} | head -c 1 > /dev/null"));
         assert_eq!((said.code, said.err.as_str()), (0, ""), "{command}");
-        // Nobody reads at all: the pipe is closed before wh writes.
+        // The reader closes the pipe before wh writes.
         let said = script(wh.runtime_dir(), &format!("wh {command} | :"));
         assert_eq!((said.code, said.err.as_str()), (0, ""), "{command}");
     }
 }
 
 #[test]
-fn every_help_states_the_exit_codes() {
+fn every_help_text_lists_the_exit_codes() {
     if !tools::present(&["bash"]) {
         return;
     }
     let empty = tempfile::tempdir().unwrap();
-    for command in [
-        "ls",
-        "screen",
-        "send",
-        "key",
-        "wait",
-        "resize",
-        "signal",
-        "state",
-        "messages",
-        "mark",
-        "shot",
-        "completions",
-        "man",
-    ] {
-        let help = done(empty.path(), &format!("NO_COLOR=1 wh {command} --help")).replace('\n', " ");
-        for code in [
-            "0 done or matched",
-            "2 wrong usage",
-            "3 timeout",
-            "4 refused",
-            "5 not authorised",
-            "6 unreachable",
-            "125 any",
-        ] {
+    let asks_a_run = ["4 refused", "5 not authorised", "6 no run or session found"];
+    let commands: [(&str, &[&str]); 13] = [
+        ("ls", &asks_a_run),
+        ("screen", &asks_a_run),
+        ("send", &asks_a_run),
+        ("key", &asks_a_run),
+        ("wait", &["3 timed out", "4 refused", "5 not authorised", "6 no run or session found"]),
+        ("resize", &asks_a_run),
+        ("signal", &asks_a_run),
+        ("state", &asks_a_run),
+        ("messages", &asks_a_run),
+        ("mark", &asks_a_run),
+        ("shot", &["1 the screen differs", "4 refused", "5 not authorised", "6 no run or session found"]),
+        ("completions", &[]),
+        ("man", &[]),
+    ];
+    for (command, own) in commands {
+        let help = done(empty.path(), &format!("NO_COLOR=1 wh {command} --help"));
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        for code in ["0 success", "2 usage error", "125 any other failure"].iter().chain(own) {
             assert!(help.contains(code), "{command}: {help}");
         }
     }
 }
 
 #[test]
-fn shells_complete_wh_and_man_shows_its_pages() {
+fn shell_completion_and_man_pages_work() {
     if !tools::present(&["bash"]) {
         return;
     }
@@ -476,7 +470,7 @@ fn shells_complete_wh_and_man_shows_its_pages() {
 }
 
 #[test]
-fn hidden_characters_of_others_are_printed_as_escapes() {
+fn hidden_characters_in_foreign_text_are_printed_as_escapes() {
     if !tools::present(&["bash"]) {
         return;
     }

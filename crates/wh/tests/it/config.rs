@@ -1,4 +1,4 @@
-//! Settings: `config.toml` of a person and of a project, as a person meets them.
+//! Settings: `config.toml` of the user and of a project, end to end.
 
 use std::fs::{self, Permissions};
 use std::net::TcpListener;
@@ -8,11 +8,11 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use wh_testkit::wh::{Options, Wh};
+use wh_testkit::wh::{Wh, WhOptions};
 
 use crate::WH;
 
-/// A person's home, with a project in it. Its drop ends a daemon that was started there.
+/// Home directory with a project. Stops a daemon that was started there when dropped.
 struct Home {
     folder: TempDir,
     variables: Vec<(&'static str, &'static str)>,
@@ -65,7 +65,7 @@ impl Home {
         all
     }
 
-    /// Runs wh in the project, and nobody is at a terminal.
+    /// Runs wh in the project without a terminal.
     fn run(&self, arguments: &[&str]) -> Said {
         let mut command = Command::new(WH);
         command.args(arguments).current_dir(self.at("project/deep")).env_clear().envs(self.environment());
@@ -81,11 +81,11 @@ impl Home {
         said.out
     }
 
-    fn space(&self) -> Options {
+    fn space(&self) -> WhOptions {
         Wh::options(WH).space().environment(self.environment()).directory(self.at("project/deep"))
     }
 
-    /// A setting, as `wh config --json` has it.
+    /// Returns a setting from `wh config --json`.
     #[track_caller]
     fn setting(&self, key: &str) -> Value {
         let lines = self.ok(&["config", "--json"]);
@@ -101,7 +101,7 @@ impl Drop for Home {
     }
 }
 
-/// The colours of the screen of a space: those of the dark theme, of the light one, or none.
+/// Returns the theme of a space's screen: dark, light or none.
 fn colours(wh: &Wh) -> &'static str {
     wh.wait("idle");
     let ansi = wh.screen()["raw"].as_str().unwrap().to_owned();
@@ -127,7 +127,7 @@ fn the_theme_comes_from_the_flag_the_environment_the_project_the_user_or_the_def
 }
 
 #[test]
-fn an_agent_of_a_file_is_the_default_below_the_environment_and_the_flag() {
+fn flag_and_environment_override_the_agent_of_a_file() {
     let mut home = Home::new();
     let asked = |home: &Home, flags: &[&str]| {
         let said = home.run(&[&["--headless", "--control-port", "0"], flags].concat());
@@ -149,7 +149,7 @@ fn an_agent_of_a_file_is_the_default_below_the_environment_and_the_flag() {
 #[test]
 fn a_timeout_of_a_file_is_used() {
     let mut home = Home::new();
-    // It accepts and never answers.
+    // The server accepts connections and never answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port().to_string();
     let waited = |home: &Home, flags: &[&str]| {
@@ -181,14 +181,14 @@ fn the_daemon_and_new_sessions_follow_the_file() {
         then.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
     };
     let neither = home.run(&["new"]);
-    assert!(neither.code == 2 && neither.err.contains("neither an agent nor a program"), "{neither:?}");
+    assert!(neither.code == 2 && neither.err.contains("no agent and no program"), "{neither:?}");
     home.user("agent = \"demo\"\n[control]\nmax_age = 60\n");
     let made: Value = serde_json::from_str(&home.ok(&["new", "--name", "a", "--json"])).unwrap();
     assert_eq!(made["agent"], "demo");
     let send = |id: &str| home.run(&["control", "send", "a", "hi", "--request-id", id, "--sent-at", &before(120)]);
     let old = send("r1");
     assert!(old.code != 0 && old.out.contains("at most 60 s are allowed"), "the daemon follows max_age: {old:?}");
-    // A program that is named is run, whatever agent the file names.
+    // A program on the command line overrides the agent in the file.
     let made: Value = serde_json::from_str(&home.ok(&["new", "--json", "--", "cat"])).unwrap();
     assert_eq!(made["agent"], "cat");
     assert_eq!(home.run(&["new", "--model", "x", "--person", "--", "cat"]).code, 2);
@@ -204,11 +204,11 @@ fn the_daemon_and_new_sessions_follow_the_file() {
         old.code != 0 && old.out.contains("at most 60 s are allowed"),
         "the flag counts before the variable: {old:?}"
     );
-    // A file that the daemon could not start with does not end the one that runs.
+    // Invalid settings do not stop the running daemon.
     home.variables.clear();
     home.user("[control]\ndedupe_ttl = 60\n");
     let refused = home.run(&["daemon", "restart"]);
-    assert!(refused.code == 2 && refused.err.contains("at least the largest age"), "{refused:?}");
+    assert!(refused.code == 2 && refused.err.contains("at least the maximum age"), "{refused:?}");
     assert_eq!(home.run(&["daemon", "status"]).code, 0);
 }
 
@@ -230,7 +230,7 @@ fn keys_and_the_bell_follow_the_file() {
 }
 
 #[test]
-fn a_target_of_a_file_that_is_not_in_the_space_is_not_used() {
+fn a_target_of_a_file_that_is_absent_from_the_space_is_ignored() {
     let home = Home::new();
     home.user("target = \"claude\"\n");
     let wh = home.space().start(&["--", "--pace", "0"]);
@@ -238,7 +238,7 @@ fn a_target_of_a_file_that_is_not_in_the_space_is_not_used() {
 }
 
 #[test]
-fn a_mistake_is_shown_with_its_place_and_keeps_only_what_needs_the_file_from_working() {
+fn an_error_has_its_position_and_affects_only_commands_that_use_the_file() {
     let mut home = Home::new();
     let path = home.at("config/wheelhouse/config.toml").display().to_string();
     home.user("# mine\n\nthem = \"dark\"\n");
@@ -268,7 +268,10 @@ fn a_mistake_is_shown_with_its_place_and_keeps_only_what_needs_the_file_from_wor
             "1:9: theme is \"drak\"; it must be one of auto, dark, light, none; did you mean \"dark\"?",
         ),
         ("[control]\nmax_age = \"1\"", "2:11: control.max_age is a string; it must be a number from 1 to 43200"),
-        ("[timeouts]\n answer = true", "2:11: timeouts.answer is a boolean; it must be a time, as 500ms, 10s or 2m"),
+        (
+            "[timeouts]\n answer = true",
+            "2:11: timeouts.answer is a boolean; it must be a duration such as 500ms, 10s or 2m",
+        ),
         ("agent = 1", "1:9: agent is an integer; it must be a name, or a list of names"),
         ("[keys]\nundo = \"f3\"\ntools = \"f3\"", "2:1: f3 is bound to both tools and undo"),
     ] {
@@ -298,7 +301,7 @@ fn a_project_file_is_trusted_by_its_content() {
     assert_eq!(home.setting("theme")["source"], "project");
     assert_eq!(home.setting("agent")["source"], "default");
     let said = home.run(&["config"]);
-    assert!(said.err.contains(&format!("agent is not used: you have not trusted {place}; look at it with `wh trust ")));
+    assert!(said.err.contains(&format!("agent is not used: you have not trusted {place}; review it with `wh trust ")));
     let wh = home.space().start(&["--", "--pace", "0"]);
     wh.wait(r#"screen_contains "agent is not used""#);
     assert_eq!(wh.stderr().matches("agent is not used").count(), 1, "{}", wh.stderr());
@@ -314,18 +317,18 @@ fn a_project_file_is_trusted_by_its_content() {
     assert_eq!(home.ok(&["config", "get", "agent"]), "codex\n");
     home.ok(&["trust", "--revoke", &home.at("project").display().to_string()]);
     assert_eq!(home.ok(&["config", "get", "agent"]), "demo\n");
-    // A stranger's file that is wrong keeps nobody from working; one that was trusted does.
+    // An error in an untrusted file is only a notice; in a trusted file it is fatal.
     home.project("them = 1\n");
     let said = home.run(&["config", "get", "theme"]);
     assert_eq!((said.code, said.out.as_str()), (0, "auto\n"));
     assert!(home.run(&["config"]).err.contains(&format!("{place} is not used: {place}:1:1: unknown key \"them\"")));
     assert_eq!(home.run(&["trust", "--yes"]).code, 2);
     home.project("[control]\nmax_age = 1\n");
-    assert!(home.run(&["config"]).err.contains("control.max_age is for your own config.toml"));
+    assert!(home.run(&["config"]).err.contains("control.max_age is only allowed in your own config.toml"));
 }
 
 #[test]
-fn a_change_keeps_comments_and_the_file_private() {
+fn a_change_keeps_comments_and_file_permissions() {
     let home = Home::new();
     let path = home.at("config/wheelhouse/config.toml");
     assert_eq!(home.ok(&["config", "path"]), format!("{}\n", path.display()));
@@ -348,7 +351,7 @@ fn a_change_keeps_comments_and_the_file_private() {
         let said = home.run(&["config", "set", key, value]);
         assert!(said.code == 2 && said.err.contains(words), "{said:?}");
     }
-    // A link stays one.
+    // A symbolic link is preserved.
     let real = home.at("dotfiles.toml");
     fs::rename(&path, &real).unwrap();
     symlink(&real, &path).unwrap();
@@ -358,7 +361,7 @@ fn a_change_keeps_comments_and_the_file_private() {
     assert_eq!(home.ok(&["config", "get", "agent"]), "demo, claude\n");
     home.ok(&["config", "unset", "agent"]);
     assert_eq!(home.run(&["config", "unset", "agent"]).code, 2);
-    // The project's.
+    // The same in the project's file.
     fs::create_dir_all(home.at("project/.git")).unwrap();
     home.write("project/.git/HEAD", "ref: refs/heads/main\n");
     let own = home.at("project/.wheelhouse/config.toml");

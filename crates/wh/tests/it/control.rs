@@ -1,4 +1,4 @@
-//! The door's other answers: the screen, the state, sizes, signals, the end.
+//! Further responses of the HTTP API: screen, state, resize, signals and exit.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,9 +6,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use wh_testkit::http::Request;
+use wh_testkit::http::TestRequest;
 use wh_testkit::wh::Wh;
-use wh_testkit::{PATIENCE, eventually};
+use wh_testkit::{CONDITION_TIMEOUT, eventually};
 
 use crate::WH;
 
@@ -40,7 +40,7 @@ fn the_screen_has_every_field_of_the_contract() {
 }
 
 #[test]
-fn the_time_of_the_last_frame_is_given_before_the_first_too() {
+fn the_time_of_the_last_frame_is_present_before_the_first_frame() {
     let wh = Wh::start(WH, &["--", "cat"]);
     let screen = wh.screen();
     assert_eq!(screen["frames_rendered"], 0);
@@ -48,7 +48,7 @@ fn the_time_of_the_last_frame_is_given_before_the_first_too() {
 }
 
 #[test]
-fn cells_have_their_text_width_and_looks() {
+fn cells_have_text_width_and_attributes() {
     let stream =
         r"printf '\033[1;4:3;38;2;1;2;3;48;5;20mA\033[0m日\033]8;;https://x.test\033\\L\033]8;;\033\\'; exec cat";
     let wh = Wh::options(WH).flags(&["--size", "10x2"]).start(&["--", "sh", "-c", stream]);
@@ -66,15 +66,15 @@ fn cells_have_their_text_width_and_looks() {
 }
 
 #[test]
-fn a_screen_that_has_not_changed_is_not_sent_again() {
+fn an_unchanged_screen_is_not_sent_again() {
     let wh = Wh::start(WH, &["--", "cat"]);
     let first = wh.get("/control/screen");
     let tag = first.header("etag").unwrap().to_owned();
-    let again = wh.send(&Request::get("/control/screen").header("If-None-Match", &tag));
+    let again = wh.send(&TestRequest::get("/control/screen").header("If-None-Match", &tag));
     assert_eq!((again.status, again.body.len()), (304, 0));
     wh.text("x");
     wh.wait(r#"screen_contains "x""#);
-    let changed = wh.send(&Request::get("/control/screen").header("If-None-Match", &tag));
+    let changed = wh.send(&TestRequest::get("/control/screen").header("If-None-Match", &tag));
     assert_eq!(changed.status, 200);
     assert_ne!(changed.header("etag"), Some(tag.as_str()));
 }
@@ -106,7 +106,7 @@ fn the_state_of_a_terminal_program_has_its_process_and_its_terminal() {
 }
 
 #[test]
-fn a_wrong_query_is_told_so() {
+fn an_invalid_query_is_refused() {
     let wh = Wh::start(WH, &["--", "cat"]);
     for path in [
         "/control/messages?limit=x",
@@ -144,7 +144,7 @@ fn a_resize_reaches_the_program() {
 }
 
 #[test]
-fn a_signal_reaches_the_program_or_the_job_in_front() {
+fn a_signal_reaches_the_program_or_the_foreground_job() {
     let wh = Wh::start(
         WH,
         &["--", "bash", "--norc", "-c", "trap 'echo got-usr1' USR1; echo ready; while :; do sleep 0.1; done"],
@@ -170,7 +170,7 @@ fn a_signal_reaches_the_program_or_the_job_in_front() {
 }
 
 #[test]
-fn a_stopped_program_is_said_to_be_stopped() {
+fn a_stopped_program_is_reported() {
     let wh = Wh::start(WH, &["--", "sleep", "1000"]);
     let status = || wh.get("/control/state").json()["session"]["status"].clone();
     wh.key("ctrl+z");
@@ -180,7 +180,7 @@ fn a_stopped_program_is_said_to_be_stopped() {
 }
 
 #[test]
-fn the_door_lingers_with_the_last_screen() {
+fn the_api_lingers_with_the_last_screen() {
     let mut wh = Wh::options(WH).flags(&["--linger", "600"]).start(&["--", "sh", "-c", "echo last words; exit 7"]);
     wh.wait("exited");
     assert!(wh.plain().starts_with("last words"), "{}", wh.plain());
@@ -189,11 +189,11 @@ fn the_door_lingers_with_the_last_screen() {
     let state = wh.get("/control/state").json();
     assert_eq!((&state["session"]["status"], &state["session"]["exit"]["code"]), (&json!("exited"), &json!(7)));
     wh.signal(nix::sys::signal::Signal::SIGTERM);
-    assert_eq!(wh.wait_exit(PATIENCE).code(), Some(7));
+    assert_eq!(wh.wait_exit(CONDITION_TIMEOUT).code(), Some(7));
 }
 
 #[test]
-fn wh_exits_as_the_program_does() {
+fn wh_exits_with_the_exit_code_of_the_program() {
     let code = |command: &[&str]| {
         let status =
             Command::new(WH).args(["run", "--headless", "--"]).args(command).output().expect("wh is there").status;
@@ -207,7 +207,7 @@ fn wh_exits_as_the_program_does() {
 }
 
 #[test]
-fn a_port_in_use_is_told_before_the_program_starts() {
+fn a_port_in_use_is_reported_before_the_program_starts() {
     let first = Wh::start(WH, &["--", "cat"]);
     let directory = tempfile::tempdir().unwrap();
     let mark = directory.path().join("started");
@@ -224,7 +224,7 @@ fn a_port_in_use_is_told_before_the_program_starts() {
 }
 
 #[test]
-fn a_run_can_be_found_while_it_lives() {
+fn a_live_run_is_listed() {
     let mut wh = Wh::start(WH, &["--", "cat"]);
     let directory = wh.runtime_dir().join("wheelhouse");
     assert_eq!(fs::metadata(&directory).unwrap().permissions().mode() & 0o777, 0o700);
@@ -247,7 +247,7 @@ fn a_run_can_be_found_while_it_lives() {
 }
 
 #[test]
-fn the_environment_and_the_directory_are_the_programs() {
+fn the_program_gets_its_environment_and_directory() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().to_str().unwrap().to_owned();
     let wh = Wh::options(WH)
@@ -256,7 +256,7 @@ fn the_environment_and_the_directory_are_the_programs() {
         .flags(&["--cwd", &path, "--env", "GREETING=hello there"])
         .start(&["--", "sh", "-c", "echo \"$GREETING|$TERM|$COLORTERM|$TMUX|$WH_CONTROL_TOKEN|\"; pwd; exec cat"]);
     let screen = eventually("the program has spoken", || {
-        let response = wh.send(&Request::get("/control/screen").header("Authorization", "Bearer s3cret"));
+        let response = wh.send(&TestRequest::get("/control/screen").header("Authorization", "Bearer s3cret"));
         let plain = response.json()["plain"].as_str()?.to_owned();
         plain.contains('/').then_some(plain)
     });
@@ -274,7 +274,7 @@ fn the_program_inherits_its_terminal_and_nothing_else() {
     wh.wait(r#"screen_contains "SigIgn""#);
     let screen = wh.plain();
     assert!(!screen.contains("ptmx") && !screen.contains("socket:"), "{screen}");
-    // A shell ignores QUIT for what it starts in the background; a program of ours starts afresh.
+    // A shell ignores QUIT in background jobs. wh resets signal dispositions for its program.
     let output = Command::new("bash")
         .args([
             "-c",
@@ -286,7 +286,7 @@ fn the_program_inherits_its_terminal_and_nothing_else() {
 }
 
 #[test]
-fn questions_are_answered_also_when_nobody_watches() {
+fn terminal_queries_are_answered_without_an_attached_terminal() {
     let ask = r"stty raw -echo; printf '\033[c'; IFS= read -r -t 30 -d c answer; [ ${#answer} -gt 2 ]";
     let status =
         Command::new(WH).args(["run", "--headless", "--", "bash", "--norc", "-c", ask]).status().expect("wh is there");
@@ -314,7 +314,7 @@ fn metrics_count_what_happens() {
 }
 
 #[test]
-fn the_door_describes_itself() {
+fn the_api_serves_its_description() {
     let wh = Wh::start(WH, &["--", "cat"]);
     let description = wh.get("/openapi.json").json();
     assert_eq!(description["openapi"], "3.1.0");
@@ -332,7 +332,7 @@ fn the_door_describes_itself() {
 }
 
 #[test]
-fn the_screen_can_be_had_as_a_picture() {
+fn the_screen_is_served_as_an_image() {
     let wh = Wh::options(WH).flags(&["--size", "20x3"]).start(&[
         "--",
         "sh",

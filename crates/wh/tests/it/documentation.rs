@@ -1,4 +1,4 @@
-//! The documentation's commands, run as they stand.
+//! Runs the shell examples of the documentation unchanged.
 
 use std::fs;
 use std::net::TcpListener;
@@ -9,7 +9,7 @@ use wh_testkit::tools::present;
 
 use crate::WH;
 
-/// The fenced `sh` blocks of a page, in order.
+/// Returns the fenced `sh` blocks of a page, in order.
 fn blocks(page: &str) -> Vec<String> {
     let text =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(page)).expect("the page is there");
@@ -17,9 +17,9 @@ fn blocks(page: &str) -> Vec<String> {
     fenced.map(|rest| rest.split("\n```").next().unwrap_or_default().to_owned()).collect()
 }
 
-/// Puts free ports in the place of those that the pages name.
+/// Replaces the ports of the examples with free ones.
 fn with_free_ports(mut script: String) -> String {
-    // All are held until all are known, so that no two are the same.
+    // All listeners stay open until all ports are known, so that the ports differ.
     let listeners: Vec<TcpListener> = (0..10).map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port")).collect();
     for (number, listener) in listeners.iter().enumerate() {
         let port = listener.local_addr().expect("an address").port();
@@ -71,7 +71,7 @@ fn the_examples_of_the_reference_work() {
 }
 
 #[test]
-fn the_readme_says_what_ci_runs_and_its_calls_work() {
+fn the_readme_matches_ci_and_its_calls_work() {
     let blocks = blocks("README.md");
     let ci = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.ci/run")).expect("CI is there");
     assert_eq!(blocks[0], "cargo run -- --control-port 9090");
@@ -82,5 +82,8 @@ fn the_readme_says_what_ci_runs_and_its_calls_work() {
     if present(&["bash", "curl", "jq"]) {
         let ready = "until curl -s localhost:9090/control/health > /dev/null; do :; done";
         run(&format!("wh --headless --control-port 9090 2> /dev/null &\n{ready}\n{}", blocks[1]));
+        let use_cases = blocks.get(3..).unwrap_or_default();
+        assert_eq!(use_cases.len(), 3, "the README has three use cases");
+        run(&format!("trap 'wh daemon stop' EXIT\n{}", use_cases.join("\n")));
     }
 }

@@ -1,4 +1,4 @@
-//! Reading the end of a run: its API stays open for a moment for a client that has used it, and a record stays for a minute.
+//! Reading the exit of a run: the API stays open briefly for an active client, and a record stays for a minute.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,19 +7,19 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use wh_testkit::PATIENCE;
+use wh_testkit::CONDITION_TIMEOUT;
 use wh_testkit::wh::Wh;
 
 use crate::WH;
 
-/// Ends with code 3 at the first key.
+/// Exits with code 3 at the first key.
 const ENDS_AT_A_KEY: &str = "stty raw -echo; head -c 1 > /dev/null; echo last words; exit 3";
 
 fn start(flags: &[&str]) -> Wh {
     Wh::options(WH).waits_for_readers().flags(flags).start(&["--", "sh", "-c", ENDS_AT_A_KEY])
 }
 
-/// Runs a command of wh that finds the runs of `wh`: its exit code, and what it printed.
+/// Runs a command that finds the runs of `wh`. Returns its exit code and output.
 fn command(wh: &Wh, arguments: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(WH);
     command.args(arguments).env("XDG_RUNTIME_DIR", wh.runtime_dir());
@@ -41,29 +41,29 @@ fn record(wh: &Wh) -> Value {
 }
 
 #[test]
-fn the_end_of_a_program_that_was_just_typed_to_can_be_waited_for() {
+fn a_client_can_wait_for_the_exit_right_after_its_input() {
     for round in 0..20 {
         let mut wh = start(&[]);
         let (code, _, said) = command(&wh, &["send", "q"]);
         assert_eq!(code, 0, "{round}: {said}");
         let (code, _, said) = command(&wh, &["wait", "exited", "--timeout", "60s"]);
         assert_eq!(code, 0, "{round}: {said}");
-        assert_eq!(wh.wait_exit(PATIENCE).code(), Some(3));
+        assert_eq!(wh.wait_exit(CONDITION_TIMEOUT).code(), Some(3));
     }
     for _ in 0..5 {
         let mut wh = start(&[]);
         wh.key("q");
         wh.wait("exited");
-        assert_eq!(wh.wait_exit(PATIENCE).code(), Some(3));
+        assert_eq!(wh.wait_exit(CONDITION_TIMEOUT).code(), Some(3));
     }
 }
 
 #[test]
-fn a_run_that_has_ended_is_read_from_its_record() {
+fn an_ended_run_is_read_from_its_record() {
     let mut wh = start(&["--linger", "0"]);
     let port = wh.port().to_string();
     wh.key("q");
-    assert_eq!(wh.wait_exit(PATIENCE).code(), Some(3));
+    assert_eq!(wh.wait_exit(CONDITION_TIMEOUT).code(), Some(3));
     let files = records(&wh);
     assert_eq!(files.len(), 1);
     assert_eq!(fs::metadata(&files[0]).unwrap().permissions().mode() & 0o777, 0o600);
@@ -80,7 +80,7 @@ fn a_run_that_has_ended_is_read_from_its_record() {
         let (code, out, _) = asked(&["state", "--json"]);
         let state: Value = serde_json::from_str(&out).unwrap();
         assert_eq!((code, &state["session"]["exit"]["code"]), (0, &json!(3)));
-        // Nothing can be done to it any more.
+        // Commands to the ended run fail.
         assert_eq!(asked(&["key", "enter"]).0, 6);
         assert_eq!(asked(&["screen", "--history"]).0, 6);
     }
@@ -88,7 +88,7 @@ fn a_run_that_has_ended_is_read_from_its_record() {
 }
 
 #[test]
-fn a_run_with_a_token_leaves_its_exit_code_and_not_its_screen() {
+fn the_record_of_a_run_with_a_token_has_no_screen() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("token");
     fs::write(&file, "s3cret").unwrap();
@@ -97,7 +97,7 @@ fn a_run_with_a_token_leaves_its_exit_code_and_not_its_screen() {
     let mut wh = start(&["--control-token-file", file]);
     assert_eq!(command(&wh, &["send", "q", "--token-file", file]).0, 0);
     assert_eq!(command(&wh, &["wait", "exited", "--token-file", file, "--timeout", "60s"]).0, 0);
-    wh.wait_exit(PATIENCE);
+    wh.wait_exit(CONDITION_TIMEOUT);
     let left = record(&wh);
     assert_eq!((&left["screen"], &left["state"]["terminal"]), (&Value::Null, &Value::Null));
     assert_eq!(command(&wh, &["wait", "exited"]).0, 0);
@@ -106,11 +106,11 @@ fn a_run_with_a_token_leaves_its_exit_code_and_not_its_screen() {
 }
 
 #[test]
-fn a_run_that_nobody_asks_ends_at_once() {
-    // One of three: a busy machine may take its time, but not each time.
+fn a_run_without_clients_exits_at_once() {
+    // One of three attempts must be quick, because the machine may be busy.
     let quick = (0..3).any(|_| {
         let mut wh = Wh::options(WH).waits_for_readers().start(&["--", "true"]);
-        assert_eq!(wh.wait_exit(PATIENCE).code(), Some(0));
+        assert_eq!(wh.wait_exit(CONDITION_TIMEOUT).code(), Some(0));
         let ended: jiff::Timestamp = record(&wh)["ended_at"].as_str().unwrap().parse().unwrap();
         Duration::try_from(jiff::Timestamp::now().duration_since(ended)).unwrap() < Duration::from_millis(1900)
     });

@@ -1,17 +1,17 @@
-//! What is sent is what the program gets, once.
+//! Input reaches the program unchanged and exactly once.
 
 use std::thread;
 
 use serde_json::{Value, json};
-use wh_testkit::http::Request;
+use wh_testkit::http::TestRequest;
 use wh_testkit::wh::Wh;
 
 use crate::WH;
 
-/// A program that shows every byte that it gets, in the modes that `switch` turns on.
+/// Starts a program that prints every input byte, in the modes that `switch` enables.
 fn bytes(switch: &str) -> Wh {
     let script = format!("stty raw -echo opost onlcr; printf '{switch}ready\\n'; exec od -An -v -tx1 -w1");
-    // od fills a buffer before it writes; stdbuf makes it write each line at once.
+    // od buffers its output; stdbuf makes it write each line at once.
     let wh = Wh::options(WH).flags(&["--size", "20x400"]).start(&[
         "--",
         "sh",
@@ -22,7 +22,7 @@ fn bytes(switch: &str) -> Wh {
     wh
 }
 
-/// The bytes that arrived, as text of two digits each, once there are `count` of them.
+/// Returns the received bytes in hexadecimal, once there are `count` of them.
 fn arrived(wh: &Wh, count: usize) -> String {
     wh.wait(&format!(r"screen_matches /ready(\s+[0-9a-f][0-9a-f]){{{count}}}/"));
     wh.plain().split_whitespace().skip(1).collect::<Vec<_>>().join(" ")
@@ -35,7 +35,7 @@ fn send(wh: &Wh, body: Value) -> Value {
 }
 
 #[test]
-fn text_then_key_is_one_command_in_that_order() {
+fn text_and_key_are_one_command_in_this_order() {
     let wh = bytes("");
     let answer = send(&wh, json!({"text": "hi é", "key": "enter"}));
     assert_eq!(answer, json!({"ok": true, "injected": "hi é", "delivered": true, "duplicate": false}));
@@ -57,7 +57,7 @@ fn keys_follow_the_modes_of_the_program() {
 }
 
 #[test]
-fn a_paste_is_bracketed_when_the_program_asked_for_that() {
+fn a_paste_is_bracketed_if_the_program_enabled_it() {
     let wh = bytes(r"\033[?2004h");
     send(&wh, json!({"paste": "a\nb"}));
     assert_eq!(arrived(&wh, 15), "1b 5b 32 30 30 7e 61 0a 62 1b 5b 32 30 31 7e");
@@ -67,7 +67,7 @@ fn a_paste_is_bracketed_when_the_program_asked_for_that() {
 }
 
 #[test]
-fn the_mouse_speaks_as_the_program_asked() {
+fn mouse_events_use_the_encoding_of_the_program() {
     let wh = bytes(r"\033[?1000h\033[?1006h");
     send(&wh, json!({"mouse": {"action": "press", "x": 4, "y": 2}}));
     assert_eq!(arrived(&wh, 9), "1b 5b 3c 30 3b 35 3b 33 4d");
@@ -80,7 +80,7 @@ fn the_mouse_speaks_as_the_program_asked() {
 }
 
 #[test]
-fn input_that_cannot_be_sent_is_told_why() {
+fn invalid_input_is_refused_with_a_reason() {
     let wh = Wh::start(WH, &["--", "cat"]);
     let refused = |body: Value| {
         let response = wh.post("/control/send_input", body);
@@ -96,13 +96,13 @@ fn input_that_cannot_be_sent_is_told_why() {
     assert_eq!(refused(json!({"key": 42})).0, 400);
     assert_eq!(refused(json!({"txt": "x"})).0, 400);
     assert_eq!(refused(json!({"text": "x", "request_id": "a b"})).0, 400);
-    assert_eq!(wh.send(&Request::post("/control/send_input", "not json")).status, 400);
-    assert_eq!(wh.send(&Request::post("/control/send_input", r#"["x"]"#)).status, 400);
+    assert_eq!(wh.send(&TestRequest::post("/control/send_input", "not json")).status, 400);
+    assert_eq!(wh.send(&TestRequest::post("/control/send_input", r#"["x"]"#)).status, 400);
     assert_eq!(wh.screen()["plain"].as_str().unwrap().trim(), "", "nothing was sent");
 }
 
 #[test]
-fn a_retried_request_is_delivered_once_also_when_ten_arrive_together() {
+fn a_request_is_delivered_once_even_if_ten_arrive_concurrently() {
     let wh = bytes("");
     let answers: Vec<Value> = thread::scope(|scope| {
         let calls: Vec<_> =
@@ -120,7 +120,7 @@ fn a_retried_request_is_delivered_once_also_when_ten_arrive_together() {
 }
 
 #[test]
-fn a_program_that_does_not_read_is_not_flooded() {
+fn queued_input_is_limited_if_the_program_does_not_read() {
     let wh = Wh::start(WH, &["--", "sh", "-c", "stty raw -echo; echo ready; sleep 1000"]);
     wh.wait(r#"screen_contains "ready""#);
     let piece = "x".repeat(200_000);

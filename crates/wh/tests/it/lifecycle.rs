@@ -1,4 +1,4 @@
-//! Life and death: of the program, of wh, of everything that the program started.
+//! Exit and cleanup of the program, of wh, and of all processes that the program started.
 
 use std::fs;
 use std::time::Duration;
@@ -9,11 +9,11 @@ use serde_json::json;
 use wh_pipe::{Exit, Launch, Line, Lines, lines};
 use wh_testkit::process::{descendants, running};
 use wh_testkit::wh::Wh;
-use wh_testkit::{PATIENCE, eventually};
+use wh_testkit::{CONDITION_TIMEOUT, eventually};
 
 use crate::WH;
 
-/// A program that will not hear of its end, and whose child has left its session.
+/// Program that ignores signals and has a child in another session.
 const STUBBORN: &str = "trap '' HUP TERM INT; setsid sh -c \"trap '' HUP TERM INT; echo grandchild; while :; do sleep 1; done\" & echo ready; while :; do sleep 1; done";
 
 fn program_of(wh: &Wh) -> Pid {
@@ -34,68 +34,78 @@ fn stubborn() -> (Wh, Vec<Pid>) {
 }
 
 #[test]
-fn when_the_program_is_killed_wh_says_so_and_ends() {
+fn wh_reports_a_killed_program_and_exits() {
     let mut wh = Wh::start(WH, &["--", "cat"]);
     kill(program_of(&wh), Signal::SIGKILL).unwrap();
-    assert_eq!(wh.wait_exit(PATIENCE).code(), Some(137));
+    assert_eq!(wh.wait_exit(CONDITION_TIMEOUT).code(), Some(137));
 }
 
 #[test]
-fn when_wh_is_killed_nothing_is_left() {
+fn no_process_remains_when_wh_is_killed() {
     let (wh, family) = stubborn();
     wh.signal(Signal::SIGKILL);
     all_gone("the program and its child end", &family);
 }
 
 #[test]
-fn when_the_supervisor_is_killed_the_program_does_not_live_on_and_wh_says_so() {
+fn wh_reports_a_killed_supervisor_and_the_program_ends() {
     let mut wh = Wh::start(WH, &["--", "cat"]);
     let program = program_of(&wh);
     let supervisor = descendants(wh.pid()).into_iter().find(|pid| *pid != program).unwrap();
     kill(supervisor, Signal::SIGKILL).unwrap();
-    assert_eq!(wh.wait_exit(PATIENCE).code(), Some(125));
+    assert_eq!(wh.wait_exit(CONDITION_TIMEOUT).code(), Some(125));
     all_gone("the program ends", &[program]);
 }
 
 #[test]
-fn each_signal_that_asks_wh_to_end_ends_everything_in_steps() {
+fn each_termination_signal_ends_all_processes_in_steps() {
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         let (mut wh, family) = stubborn();
         wh.signal(signal);
-        assert_eq!(wh.wait_exit(PATIENCE).code(), Some(137), "{signal}: a program that heeds nothing is killed");
+        assert_eq!(
+            wh.wait_exit(CONDITION_TIMEOUT).code(),
+            Some(137),
+            "{signal}: a program that heeds nothing is killed"
+        );
         all_gone("everything ends", &family);
     }
     let mut polite =
         Wh::start(WH, &["--", "sh", "-c", "trap 'echo bye; exit 5' HUP; echo ready; while :; do sleep 0.1; done"]);
     polite.wait(r#"screen_contains "ready""#);
     polite.signal(Signal::SIGTERM);
-    assert_eq!(polite.wait_exit(PATIENCE).code(), Some(5), "a program that heeds the hangup ends as it wants to");
+    assert_eq!(
+        polite.wait_exit(CONDITION_TIMEOUT).code(),
+        Some(5),
+        "a program that heeds the hangup ends as it wants to"
+    );
 }
 
 #[test]
-fn what_the_program_leaves_behind_ends_with_it() {
+fn leftover_processes_end_with_the_program() {
     let mut wh = Wh::start(WH, &["--", "sh", "-c", "setsid sleep 1000 & echo ready; read line; exit 3"]);
     wh.wait(r#"screen_contains "ready""#);
     let family = descendants(wh.pid());
     wh.key("enter");
-    assert_eq!(wh.wait_exit(PATIENCE).code(), Some(3));
+    assert_eq!(wh.wait_exit(CONDITION_TIMEOUT).code(), Some(3));
     all_gone("the child ends", &family);
 }
 
 #[tokio::test]
-async fn wh_keeps_a_program_behind_pipes_and_what_it_leaves_behind() {
+async fn the_supervisor_ends_leftover_processes_of_a_program_with_pipes() {
     let mut launch = Launch::new("sh");
     launch.arguments = vec!["-c".into(), "setsid sleep 1000 & echo $!; read line; exit 3".into()];
     launch.supervisor = Some(vec![WH.into(), "__keep".into()]);
     let mut child = launch.start().await.unwrap();
-    let mut lines = Lines::new(child.stdout.take().unwrap(), lines::MAX);
-    let Some(Line::Whole(left)) = lines.next().await.unwrap() else { panic!("the program says whom it leaves behind") };
+    let mut lines = Lines::new(child.stdout.take().unwrap(), lines::MAX_LINE_BYTES);
+    let Some(Line::Complete(left)) = lines.next().await.unwrap() else {
+        panic!("the program says whom it leaves behind")
+    };
     let left = Pid::from_raw(std::str::from_utf8(left).unwrap().parse().unwrap());
-    assert_eq!(child.end(PATIENCE).await, Exit::Code(3));
+    assert_eq!(child.end(CONDITION_TIMEOUT).await, Exit::Code(3));
     assert!(!running(left));
 }
 
-/// Resident memory in KiB.
+/// Returns the resident memory in KiB.
 fn memory(pid: Pid) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
@@ -103,14 +113,14 @@ fn memory(pid: Pid) -> u64 {
 }
 
 #[test]
-fn a_program_that_prints_300_mb_without_pause_neither_blocks_nor_fills_wh() {
+fn three_hundred_mb_of_output_neither_block_wh_nor_fill_its_memory() {
     let flood = "read go; yes 'a line of text that is neither short nor long, with some \x1b[31mcolour\x1b[0m in it' | head -c 300000000; echo; echo the-end; exec cat";
     let wh = Wh::start(WH, &["--", "sh", "-c", flood]);
     let idle = memory(wh.pid());
     wh.key("enter");
     let mut answers = 0;
     let mut most = 0;
-    // Asks all the while; each answer must come, whatever the program does.
+    // Requests must be answered during the flood.
     eventually_through(&wh, || {
         assert_eq!(wh.get("/control/health").status, 200);
         assert_eq!(wh.post("/control/wait", json!({"condition": "exited", "timeout": 1})).status, 408);
@@ -123,7 +133,7 @@ fn a_program_that_prints_300_mb_without_pause_neither_blocks_nor_fills_wh() {
     assert!(state["terminal"]["outputBytes"].as_u64().unwrap() >= 300_000_000);
 }
 
-/// Repeats `ask` until the flood's end is on the screen.
+/// Repeats `ask` until the end of the flood is on the screen.
 fn eventually_through(wh: &Wh, mut ask: impl FnMut()) {
     wh_testkit::eventually_within(Duration::from_secs(300), "the flood ends", || {
         ask();
@@ -132,7 +142,7 @@ fn eventually_through(wh: &Wh, mut ask: impl FnMut()) {
 }
 
 #[test]
-fn questions_that_nobody_reads_the_answers_to_do_not_fill_wh() {
+fn unread_replies_to_terminal_queries_use_bounded_memory() {
     let flood =
         "stty raw -echo; yes $(printf '\\033[c\\033[6n') | head -c 20000000; stty sane; echo; echo the-end; sleep 1000";
     let wh = Wh::start(WH, &["--", "sh", "-c", flood]);
@@ -143,12 +153,12 @@ fn questions_that_nobody_reads_the_answers_to_do_not_fill_wh() {
 }
 
 #[test]
-fn who_asks_wh_to_end_while_it_clears_up_behind_the_program_is_not_made_to_wait() {
+fn a_signal_during_cleanup_ends_wh_at_once() {
     let stubborn = "(trap '' HUP TERM; echo ready; while :; do sleep 1; done) & read x; exit 3";
     let mut wh = Wh::options(WH).flags(&["--linger", "600"]).start(&["--", "sh", "-c", stubborn]);
     wh.wait(r#"screen_contains "ready""#);
     wh.key("enter");
     wh.wait("exited");
     wh.signal(Signal::SIGTERM);
-    assert_eq!(wh.wait_exit(PATIENCE).code(), Some(3));
+    assert_eq!(wh.wait_exit(CONDITION_TIMEOUT).code(), Some(3));
 }

@@ -1,5 +1,5 @@
-//! The whole of wh, run as its users run it: real programs, real terminals, a real socket.
-#![allow(clippy::disallowed_methods, reason = "it is no child subreaper, and ends what it starts")]
+//! End-to-end tests of the binary with real programs, terminals and sockets.
+#![allow(clippy::disallowed_methods, reason = "it is not a child subreaper and ends its own children")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "in a test a panic is a verdict")]
 
 mod agents;
@@ -28,7 +28,7 @@ mod stream;
 mod typescript;
 mod waits;
 
-/// The binary under test: the one that cargo has just built, or with `WH_BIN` another, an older one say.
+/// Binary under test: the one that cargo has built, or the one of `WH_BIN`, for example an older version.
 const WH: &str = match option_env!("WH_BIN") {
     Some(bin) => bin,
     None => env!("CARGO_BIN_EXE_wh"),

@@ -1,5 +1,4 @@
-//! The description of the door, held against the door by somebody who believes every word of it. Streams are left out:
-//! they have no end.
+//! Checks the API against its OpenAPI description with schemathesis. Streams are excluded because they have no end.
 
 use std::process::Command;
 
@@ -8,24 +7,24 @@ use wh_testkit::wh::Wh;
 
 use crate::WH;
 
-/// Takes what it is sent and survives every signal but KILL, after which the door goes on without it.
+/// Program that accepts all input and survives every signal except KILL. The API works without it after that.
 const SURVIVOR: &str =
     r"trap '' HUP INT QUIT USR1 USR2 TERM TSTP; stty -echo; echo ready; while :; do cat > /dev/null; done";
 
-/// A text that the description cannot tell from one that is understood: key names and conditions are languages.
+/// Excluded check: a schema cannot describe valid key names and conditions.
 const CANNOT_HOLD: &str = "positive_data_acceptance";
 
-/// The paths of a conversation; a plain program has none.
+/// Paths of a conversation, which a terminal program does not have.
 const CONVERSATION: &str =
     r"/control/(questions|answer|interrupt|command|receipts/.*|items/.*)|/agents|/agents/.*|/message|/history";
 
-/// Holds some of the paths of a plain program against their description.
+/// Checks some paths of a terminal program against their description.
 #[track_caller]
 fn hold(paths: &[&str]) {
     hold_of(&|| Wh::options(WH).flags(&["--linger", "600"]).start(&["--", "sh", "-c", SURVIVOR]), paths);
 }
 
-/// The seed is fixed: the same is asked every time.
+/// Runs the check with a fixed seed, so that the requests are reproducible.
 #[track_caller]
 fn hold_of(start: &dyn Fn() -> Wh, paths: &[&str]) {
     let Some(schemathesis) = pinned("schemathesis", 4) else { return };
@@ -47,18 +46,18 @@ fn hold_of(start: &dyn Fn() -> Wh, paths: &[&str]) {
 }
 
 #[test]
-fn the_door_does_what_its_description_says() {
+fn the_api_matches_its_description() {
     hold(&["--exclude-path-regex", &format!("^(/control/(events|stream|signal)|{CONVERSATION})$")]);
 }
 
-/// Apart from the others, since the program does not survive it.
+/// Separate, because the program does not survive it.
 #[test]
-fn signals_are_sent_as_the_description_says() {
+fn the_signal_path_matches_its_description() {
     hold(&["--include-path", "/control/signal"]);
 }
 
 #[test]
-fn a_space_does_what_its_description_says() {
+fn the_api_of_a_space_matches_its_description() {
     let space = || Wh::options(WH).space().start(&["--", "--pace", "0"]);
     hold_of(&space, &["--include-path-regex", &format!("^({CONVERSATION})$")]);
 }

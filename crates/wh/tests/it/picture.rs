@@ -1,4 +1,4 @@
-//! Pictures of the screen: taken, and compared with one that was taken before.
+//! Screenshots: taking them and comparing them with earlier ones.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use wh_testkit::wh::Wh;
 use crate::WH;
 
 #[test]
-fn a_picture_that_was_taken_before_is_compared_with_the_screen() {
+fn the_screen_is_compared_with_an_earlier_screenshot() {
     let directory = tempfile::tempdir().unwrap();
     let program = r"stty -echo; printf 'one cell'; read x; printf '\0337\033[1;1H0\0338'; exec cat";
     let wh = Wh::options(WH).flags(&["--size", "40x10"]).start(&["--", "sh", "-c", program]);
@@ -27,7 +27,7 @@ fn a_picture_that_was_taken_before_is_compared_with_the_screen() {
     wh.wait(r#"screen_contains "0ne cell""#);
     let (code, said) = shot(&["--compare", "golden.png"]);
     assert_eq!(code, 1, "{said}");
-    assert!(said.contains("pixels differ") && directory.path().join("golden.diff.png").exists(), "{said}");
+    assert!(said.contains("screen differs from") && directory.path().join("golden.diff.png").exists(), "{said}");
     assert_eq!(shot(&["--compare", "golden.png", "--threshold", "0.5"]).0, 0);
     assert_eq!(shot(&["golden.txt"]).0, 2);
     assert_eq!(shot(&["--compare", "nowhere.png"]).0, 125);

@@ -1,4 +1,4 @@
-//! Recordings: what they hold, and that they show what was shown.
+//! Recordings: their contents, and that they reproduce the screen.
 
 use std::fs;
 use std::io::Read;
@@ -7,10 +7,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use wh_screen::cast::{Cast, What, screen_at};
+use wh_screen::cast::{Cast, EventContent, screen_at};
 use wh_screen::render;
 use wh_testkit::wh::Wh;
-use wh_testkit::{PATIENCE, process};
+use wh_testkit::{CONDITION_TIMEOUT, process};
 
 use crate::WH;
 
@@ -19,7 +19,7 @@ fn lines(text: &str) -> Vec<Value> {
 }
 
 #[test]
-fn the_recording_shows_at_every_mark_what_was_on_the_screen() {
+fn the_recording_reproduces_the_screen_at_every_marker() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("run.cast");
     let flags = ["--record", path.to_str().unwrap(), "--size", "60x12"];
@@ -48,15 +48,15 @@ fn the_recording_shows_at_every_mark_what_was_on_the_screen() {
     wh.post("/control/send_input", json!({"text": ":q!", "key": "enter"}));
     wh.wait(&format!("{prompt} and not screen_matches /^~$/m"));
     wh.post("/control/send_input", json!({"text": "exit 3", "key": "enter"}));
-    assert_eq!(wh.wait_exit(PATIENCE).code(), Some(3));
+    assert_eq!(wh.wait_exit(CONDITION_TIMEOUT).code(), Some(3));
 
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     let cast = Cast::parse(fs::read(&path).unwrap().as_slice()).unwrap();
     let marks: Vec<(Duration, String)> = cast
         .events
         .iter()
-        .filter_map(|event| match &event.what {
-            What::Mark(label) => Some((event.at, label.clone())),
+        .filter_map(|event| match &event.content {
+            EventContent::Mark(label) => Some((event.at, label.clone())),
             _ => None,
         })
         .collect();
@@ -72,11 +72,11 @@ fn the_recording_shows_at_every_mark_what_was_on_the_screen() {
         assert_eq!(render::plain(&frame), live["plain"].as_str().unwrap(), "{label}");
         assert_eq!(format!("{:016x}", render::fingerprint(&frame)), live["hash"].as_str().unwrap(), "{label}");
     }
-    assert!(matches!(cast.events.last().unwrap().what, What::Exit(3)), "{:?}", cast.events.last());
+    assert!(matches!(cast.events.last().unwrap().content, EventContent::Exit(3)), "{:?}", cast.events.last());
 }
 
 #[test]
-fn a_file_that_is_there_is_not_written_over() {
+fn an_existing_file_is_not_overwritten() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("letters.txt");
     fs::write(&path, "dear").unwrap();
@@ -90,7 +90,7 @@ fn a_file_that_is_there_is_not_written_over() {
 }
 
 #[test]
-fn what_is_typed_is_written_down_only_on_request() {
+fn input_is_recorded_only_on_request() {
     let directory = tempfile::tempdir().unwrap();
     let record = |flags: &[&str], name: &str| {
         let path = directory.path().join(name);
@@ -99,7 +99,7 @@ fn what_is_typed_is_written_down_only_on_request() {
             Wh::options(WH).flags(&flags).start(&["--", "sh", "-c", "stty -echo; echo ready; read x; echo done"]);
         wh.wait(r#"screen_contains "ready""#);
         wh.post("/control/send_input", json!({"text": "s3cret", "key": "enter"}));
-        assert_eq!(wh.wait_exit(PATIENCE).code(), Some(0));
+        assert_eq!(wh.wait_exit(CONDITION_TIMEOUT).code(), Some(0));
         fs::read_to_string(path).unwrap()
     };
     assert!(!record(&[], "a.cast").contains("s3cret"));
@@ -110,7 +110,7 @@ fn what_is_typed_is_written_down_only_on_request() {
 }
 
 #[test]
-fn a_killed_wh_leaves_a_recording_that_can_be_played() {
+fn a_killed_wh_leaves_a_playable_recording() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("cut.cast");
     let wh = Wh::options(WH).flags(&["--record", path.to_str().unwrap()]).start(&[
@@ -126,7 +126,7 @@ fn a_killed_wh_leaves_a_recording_that_can_be_played() {
     assert_eq!(play.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&play.stdout).contains("before the crash"));
     fs::write(&path, "").unwrap();
-    for (file, words) in [(path.to_str().unwrap(), "no recording"), ("/dev/null", "not a regular file")] {
+    for (file, words) in [(path.to_str().unwrap(), "is not a recording"), ("/dev/null", "not a regular file")] {
         let none = Command::new(WH).args(["play", file]).output().unwrap();
         assert_eq!(none.status.code(), Some(125));
         assert!(String::from_utf8_lossy(&none.stderr).contains(words), "{file}");
@@ -134,7 +134,7 @@ fn a_killed_wh_leaves_a_recording_that_can_be_played() {
 }
 
 #[test]
-fn a_killed_wh_loses_no_more_than_the_last_second() {
+fn a_killed_wh_loses_at_most_the_last_second() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("cut.cast");
     let count = "i=0; while :; do echo n$i; i=$((i+1)); sleep 0.05; done";
@@ -150,7 +150,7 @@ fn a_killed_wh_loses_no_more_than_the_last_second() {
 }
 
 #[test]
-fn a_named_pipe_in_the_place_of_a_file_fails_at_once() {
+fn a_named_pipe_instead_of_a_file_fails_at_once() {
     let directory = tempfile::tempdir().unwrap();
     let pipe = directory.path().join("pipe");
     nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
@@ -162,7 +162,7 @@ fn a_named_pipe_in_the_place_of_a_file_fails_at_once() {
         &["screen", "--token-file", pipe, "--port", "1"],
     ] {
         let mut child = Command::new(WH).args(arguments).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-        let status = process::wait(&mut child, PATIENCE);
+        let status = process::wait(&mut child, CONDITION_TIMEOUT);
         child.kill().unwrap();
         let output = child.wait_with_output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
@@ -174,7 +174,7 @@ fn a_named_pipe_in_the_place_of_a_file_fails_at_once() {
     }
 }
 
-/// A recording that tries to reach what is not the screen, and then waits.
+/// Recording with sequences beyond drawing, followed by a pause.
 const HOSTILE: &str = concat!(
     "{\"version\":2,\"width\":80,\"height\":24}\n",
     r#"[0.0,"o","before \u001b]52;c;aGk=\u0007\u001b]0;title\u001b\\\u001bP+q544e\u001b\\\u001b[6n\u001b[?1003h\u001b]52;c;"]"#,
@@ -184,7 +184,7 @@ const HOSTILE: &str = concat!(
 );
 
 #[test]
-fn a_strangers_recording_reaches_the_screen_and_nothing_else() {
+fn an_untrusted_recording_can_only_draw() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("hostile.cast");
     fs::write(&path, HOSTILE).unwrap();
@@ -200,7 +200,7 @@ fn a_strangers_recording_reaches_the_screen_and_nothing_else() {
 }
 
 #[test]
-fn an_interrupted_play_leaves_the_terminal_as_it_was() {
+fn interrupted_playback_restores_the_terminal() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("long.cast");
     fs::write(&path, format!("{HOSTILE}[3600.0,\"o\",\"never\"]\n")).unwrap();

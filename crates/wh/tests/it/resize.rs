@@ -1,20 +1,20 @@
-//! Full-screen programs run live under wh and in tmux, given the same keys and the same sizes: they look the same.
+//! Full-screen programs look the same under wh and in tmux with the same keys and sizes.
 
 use std::fs;
 
 use serde_json::json;
 use tempfile::TempDir;
-use wh_testkit::tmux::Sight;
-use wh_testkit::{PATIENCE, Tmux, Wh, deadline, tools};
+use wh_testkit::tmux::VisibleScreen;
+use wh_testkit::{CONDITION_TIMEOUT, Tmux, Wh, deadline, tools};
 
 use crate::WH;
 
-/// The same program twice, in terminals of the same size.
+/// The same program under wh and in tmux, in terminals of the same size.
 struct Twins {
     wh: Wh,
     tmux: Tmux,
     size: (u16, u16),
-    /// Whether the rows are those of a program that knows the size.
+    /// True if the rows are drawn for this size.
     drawn_for: fn(&[String], (u16, u16)) -> bool,
     _directory: TempDir,
 }
@@ -24,7 +24,7 @@ impl Twins {
         let directory = tempfile::tempdir().expect("a directory for the program");
         let lines: String = (1..=200).map(|line| format!("{line} the wheel turns at {}\n", line * 7 % 12)).collect();
         fs::write(directory.path().join("turns.txt"), lines).expect("a file for the program");
-        // What a program writes depends on the name of its terminal.
+        // The output of a program depends on TERM.
         let env = ["env", "TERM=xterm-256color", "LANG=C.UTF-8", "LESS=", "LESSHISTFILE=-"];
         let command = [&env, program].concat();
         let twins = Self {
@@ -46,8 +46,8 @@ impl Twins {
         self.tmux.send_text(text);
     }
 
-    /// Presses a key by its name here and its name in tmux. Not home and end, for which tmux sends what its own kind of
-    /// terminal would.
+    /// Presses a key, given its wh name and its tmux name. Not for home and end, which tmux encodes for its own
+    /// terminal type.
     fn key(&self, ours: &str, theirs: &str) {
         self.wh.key(ours);
         self.tmux.send_keys(&[theirs]);
@@ -65,9 +65,9 @@ impl Twins {
     fn look_the_same(&self, when: &str) {
         self.wh.wait("screen_stable 100");
         let mut differences = String::new();
-        let same = deadline::before(PATIENCE, || {
+        let same = deadline::wait_until(CONDITION_TIMEOUT, || {
             let ours = self.sight();
-            differences = ours.differences(&self.tmux.sight());
+            differences = ours.differences(&self.tmux.visible());
             if !(self.drawn_for)(&ours.rows, self.size) {
                 differences = format!("not drawn for {:?}:\n{}\n{differences}", self.size, ours.rows.join("\n"));
             }
@@ -76,11 +76,11 @@ impl Twins {
         assert!(same.is_some(), "{when} they do not look the same\n{differences}");
     }
 
-    fn sight(&self) -> Sight {
+    fn sight(&self) -> VisibleScreen {
         let screen = self.wh.screen();
         let rows = screen["lines"].as_array().expect("lines");
         let number = |value: &serde_json::Value| value.as_u64().and_then(|n| n.try_into().ok()).expect("a number");
-        Sight {
+        VisibleScreen {
             rows: rows.iter().map(|row| row.as_str().expect("a line").to_owned()).collect(),
             cursor: (number(&screen["cursor"]["x"]), number(&screen["cursor"]["y"])),
             cursor_visible: screen["cursor"]["visible"].as_bool().expect("a truth value"),
@@ -89,7 +89,7 @@ impl Twins {
 }
 
 #[test]
-fn vim_looks_as_in_tmux_after_each_resize() {
+fn vim_looks_the_same_in_tmux_after_each_resize() {
     if !tools::present(&["tmux", "vim"]) {
         return;
     }
@@ -108,7 +108,7 @@ fn vim_looks_as_in_tmux_after_each_resize() {
 }
 
 #[test]
-fn less_looks_as_in_tmux_after_each_resize() {
+fn less_looks_the_same_in_tmux_after_each_resize() {
     if !tools::present(&["tmux", "less"]) {
         return;
     }
@@ -126,11 +126,11 @@ fn less_looks_as_in_tmux_after_each_resize() {
 }
 
 #[test]
-fn dialog_looks_as_in_tmux_after_each_resize() {
+fn dialog_looks_the_same_in_tmux_after_each_resize() {
     if !tools::present(&["tmux", "dialog"]) {
         return;
     }
-    // Unlike the others it draws on the primary screen, where what is there is wrapped anew before it redraws.
+    // Unlike the others it draws on the primary screen, whose contents are rewrapped before it redraws.
     let form = ["--backtitle", "Wheelhouse", "--form", "What wheel?", "12", "50", "4"];
     let fields = ["Name", "1", "2", "fore", "1", "12", "20", "40", "Rim", "3", "2", "ash 漢字", "3", "12", "20", "40"];
     let ruled = |rows: &[String], (width, _)| rows[1].chars().filter(|&c| c == '─').count() == usize::from(width - 2);

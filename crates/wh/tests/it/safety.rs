@@ -1,4 +1,4 @@
-//! Who is kept out, and what cannot be broken from outside.
+//! Access control and robustness against malformed requests.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,24 +7,24 @@ use std::process::Command;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
-use wh_testkit::http::{Connection, Request};
+use wh_testkit::http::{RawConnection, TestRequest};
 use wh_testkit::wh::Wh;
 
 use crate::WH;
 
-/// Every path of the door, by its method.
-fn requests() -> Vec<Request> {
+/// Returns a request for every path and method of the API.
+fn requests() -> Vec<TestRequest> {
     let gets = ["/control/health", "/control/screen", "/control/state", "/control/messages", "/nowhere"];
     let posts = ["/control/send_input", "/control/wait", "/control/resize", "/control/signal", "/control/mark"];
-    let gets = gets.into_iter().map(Request::get);
-    gets.chain(posts.into_iter().map(|path| Request::post(path, r#"{"text":"x"}"#))).collect()
+    let gets = gets.into_iter().map(TestRequest::get);
+    gets.chain(posts.into_iter().map(|path| TestRequest::post(path, r#"{"text":"x"}"#))).collect()
 }
 
 #[test]
-fn a_foreign_page_a_forged_host_and_a_null_origin_are_kept_out_everywhere() {
+fn foreign_origins_and_forged_hosts_are_refused_on_every_path() {
     let wh = Wh::start(WH, &["--", "cat"]);
     for request in requests() {
-        let forged: [Request; 6] = [
+        let forged: [TestRequest; 6] = [
             request.clone().header("Origin", "https://evil.test"),
             request.clone().header("Origin", "null"),
             request.clone().header("Sec-Fetch-Site", "cross-site"),
@@ -34,7 +34,7 @@ fn a_foreign_page_a_forged_host_and_a_null_origin_are_kept_out_everywhere() {
         ];
         for request in forged {
             let response = wh.send(&request);
-            // A request without any Host is not even HTTP/1.1, and may be turned away before it is looked at.
+            // A request without a Host header is invalid HTTP/1.1 and may be refused early.
             assert!(matches!(response.status, 403 | 400), "{request:?}: {}", response.status);
             if response.status == 403 {
                 assert_eq!(response.json()["error"], "Forbidden");
@@ -46,7 +46,7 @@ fn a_foreign_page_a_forged_host_and_a_null_origin_are_kept_out_everywhere() {
 }
 
 #[test]
-fn without_the_token_nobody_comes_in() {
+fn requests_without_the_token_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("token");
     fs::write(&file, "s3cret\n").unwrap();
@@ -65,7 +65,7 @@ fn without_the_token_nobody_comes_in() {
 }
 
 #[test]
-fn a_door_to_the_network_needs_a_token_and_a_token_file_must_be_private() {
+fn a_non_loopback_address_requires_a_token_and_the_token_file_must_be_private() {
     let refused = |arguments: &[&str]| {
         let output =
             Command::new(WH).args(["run", "--headless"]).args(arguments).args(["--", "true"]).output().unwrap();
@@ -73,7 +73,7 @@ fn a_door_to_the_network_needs_a_token_and_a_token_file_must_be_private() {
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
     let said = refused(&["--control-port", "0", "--control-bind", "0.0.0.0"]);
-    assert!(said.contains("needs a token"), "{said}");
+    assert!(said.contains("requires a token"), "{said}");
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("token");
     fs::write(&file, "s3cret").unwrap();
@@ -87,17 +87,17 @@ fn a_door_to_the_network_needs_a_token_and_a_token_file_must_be_private() {
 }
 
 #[test]
-fn a_body_that_is_too_large_is_not_taken() {
+fn an_oversized_body_is_refused() {
     let wh = Wh::start(WH, &["--", "cat"]);
     for path in ["/control/send_input", "/control/wait", "/control/resize", "/control/signal", "/control/mark"] {
-        let large = Request::post(path, vec![b'x'; 1 << 20]);
+        let large = TestRequest::post(path, vec![b'x'; 1 << 20]);
         assert_eq!(wh.send(&large).status, 413, "{path}");
         assert_eq!(wh.send(&large.chunked()).status, 413, "{path} in chunks");
     }
     assert_eq!(wh.get("/control/health").status, 200);
 }
 
-/// Bodies that are nearly right: the names that the door knows, with values that it may not.
+/// Generates nearly valid bodies: known field names with possibly invalid values.
 fn bodies() -> impl Strategy<Value = Vec<u8>> {
     let word = prop_oneof![
         Just("enter".to_owned()),
@@ -159,11 +159,11 @@ fn survives_any_body(path: &str) {
     let connection = std::cell::RefCell::new(None);
     let mut runner = TestRunner::new(Config { cases: 10_000, failure_persistence: None, ..Config::default() });
     let outcome = runner.run(&bodies(), |body| {
-        let request = Request::post(path, body).keep_alive();
+        let request = TestRequest::post(path, body).keep_alive();
         let mut slot = connection.borrow_mut();
         let mut open = match slot.take() {
             Some(open) => open,
-            None => Connection::open(wh.port()).map_err(|error| TestCaseError::fail(error.to_string()))?,
+            None => RawConnection::open(wh.port()).map_err(|error| TestCaseError::fail(error.to_string()))?,
         };
         let response = open.send(&request).map_err(|error| TestCaseError::fail(error.to_string()))?;
         prop_assert!(response.status < 500 || response.status == 503, "{} {}", response.status, response.text());

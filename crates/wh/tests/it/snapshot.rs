@@ -7,21 +7,21 @@ use crate::WH;
 
 const SCHEMA: &str = include_str!("data/cli-state-snapshot.schema.json");
 
-/// What of the state is not as the contract has it, and where.
+/// Lists violations of the contract's schema with their positions.
 pub fn faults(state: &Value) -> Vec<String> {
     let schema: Value = serde_json::from_str(SCHEMA).expect("the schema is JSON");
     let validator = jsonschema::draft202012::new(&schema).expect("the schema is one");
     validator.iter_errors(state).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
-/// Panics with every fault of the state.
+/// Panics with all violations of the state.
 #[track_caller]
 pub fn assert_valid(state: &Value) {
     let faults = faults(state);
     assert!(faults.is_empty(), "{}\n--- in\n{state:#}", faults.join("\n"));
 }
 
-/// A state in which something of everything is there.
+/// Returns a state with every kind of field set.
 fn full() -> Value {
     let time = "2025-01-06T10:00:00.123Z";
     json!({
@@ -55,7 +55,7 @@ fn full() -> Value {
     })
 }
 
-/// Every object within, by its JSON pointer. What is inside of a payload or an input schema is the caller's own.
+/// Collects every object with its JSON pointer. Payloads and input schemas are skipped.
 fn objects(value: &Value, pointer: &str, found: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
@@ -76,7 +76,7 @@ fn objects(value: &Value, pointer: &str, found: &mut Vec<String>) {
 }
 
 #[test]
-fn the_state_of_a_terminal_program_is_the_contracts() {
+fn the_state_of_a_terminal_program_matches_the_contract() {
     let wh = Wh::start(WH, &["--", "sh", "-c", "printf ready; exec cat"]);
     wh.wait(r#"screen_contains "ready""#);
     let state = wh.get("/control/state").json();
@@ -85,12 +85,12 @@ fn the_state_of_a_terminal_program_is_the_contracts() {
 }
 
 #[test]
-fn the_schema_takes_what_the_contract_allows() {
+fn the_schema_accepts_what_the_contract_allows() {
     assert_valid(&full());
 }
 
 #[test]
-fn the_schema_misses_every_field_that_is_taken_away() {
+fn the_schema_reports_every_removed_field() {
     let mut found = Vec::new();
     objects(&full(), "", &mut found);
     let mut taken = 0;
@@ -108,7 +108,7 @@ fn the_schema_misses_every_field_that_is_taken_away() {
 }
 
 #[test]
-fn the_schema_refuses_what_is_added_but_at_the_top() {
+fn the_schema_refuses_additional_fields_except_at_the_top_level() {
     let mut found = Vec::new();
     objects(&full(), "", &mut found);
     for pointer in found {

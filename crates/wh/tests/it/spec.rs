@@ -1,15 +1,15 @@
-//! The control plane's own examples, word for word, with curl.
+//! The examples of the control plane specification, unchanged, with curl.
 
 use std::process::Command;
 
 use nix::sys::signal::Signal;
 use wh_testkit::eventually;
-use wh_testkit::http::Request;
+use wh_testkit::http::TestRequest;
 use wh_testkit::wh::Wh;
 
 use crate::WH;
 
-/// A shell with a prompt that does not change, ready for input; none where the examples cannot run.
+/// Starts a run of a shell with a fixed prompt. `None` if the examples cannot run.
 fn shell() -> Option<Wh> {
     if !wh_testkit::tools::present(&["bash", "curl", "jq"]) {
         return None;
@@ -19,7 +19,7 @@ fn shell() -> Option<Wh> {
     Some(wh)
 }
 
-/// Runs a script as a user would, with the port put in the place of the example's.
+/// Runs a script with the port of the example replaced.
 fn script(wh: &Wh, text: &str) -> (bool, String) {
     let text = text.replace("localhost:9090", &wh.address());
     let output = Command::new("bash").args(["-c", &text]).envs(wh.curl_environment()).output().expect("bash is there");
@@ -49,8 +49,8 @@ curl -s http://localhost:9090/control/screen | jq '{plain, frames_rendered, last
     assert!(output.contains(r#""last_frame": "20"#), "{output}");
 }
 
-/// The integration script as it stands, but for two lines: the program is started by the test, and the first sample of
-/// the frames is taken before the send.
+/// The integration script with two changes: the test starts the program, and the frames are first sampled before the
+/// send.
 #[test]
 fn the_integration_script_passes() {
     let Some(wh) = shell() else { return };
@@ -86,7 +86,7 @@ fi
 }
 
 #[test]
-fn a_background_start_is_ready_when_health_answers_and_ends_by_a_signal() {
+fn a_background_run_is_ready_when_health_answers_and_ends_on_a_signal() {
     let Some(mut wh) = shell() else { return };
     let (success, output) = script(
         &wh,
@@ -94,7 +94,7 @@ fn a_background_start_is_ready_when_health_answers_and_ends_by_a_signal() {
     );
     assert!(success, "{output}");
     wh.signal(Signal::SIGTERM);
-    assert_eq!(wh.wait_exit(wh_testkit::PATIENCE).code(), Some(129), "the shell was hung up");
+    assert_eq!(wh.wait_exit(wh_testkit::CONDITION_TIMEOUT).code(), Some(129), "the shell was hung up");
     let port = wh.port();
-    eventually("the door is closed", || Request::get("/control/health").send(port).is_err().then_some(()));
+    eventually("the door is closed", || TestRequest::get("/control/health").send(port).is_err().then_some(()));
 }

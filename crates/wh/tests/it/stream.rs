@@ -1,4 +1,4 @@
-//! Watching: every event once and in order, however often the watcher is cut off; frames as they come; nobody held up.
+//! Event streams: each event once and in order across disconnects, frames, and independence of slow clients.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tungstenite::Message;
-use wh_testkit::PATIENCE;
+use wh_testkit::CONDITION_TIMEOUT;
 use wh_testkit::wh::Wh;
 
 use crate::WH;
 
-/// A watcher by either transport.
+/// Stream client over either transport.
 pub(crate) trait Watcher: Sized {
     fn open(port: u16, query: &str) -> Self;
     fn next(&mut self) -> Value;
 
-    /// The next message of this type; others are passed over.
+    /// Returns the next message of this type and skips others.
     fn until(&mut self, kind: &str) -> Value {
         let start = Instant::now();
         loop {
@@ -25,13 +25,13 @@ pub(crate) trait Watcher: Sized {
             if message["type"] == kind {
                 return message;
             }
-            // Heartbeats come for ever.
-            assert!(start.elapsed() < PATIENCE, "no {kind}; the last was {message}");
+            // Heartbeats never end.
+            assert!(start.elapsed() < CONDITION_TIMEOUT, "no {kind}; the last was {message}");
         }
     }
 }
 
-/// Server-sent events.
+/// Client of server-sent events.
 struct Sse {
     body: BufReader<TcpStream>,
     ready: VecDeque<Value>,
@@ -40,7 +40,7 @@ struct Sse {
 impl Watcher for Sse {
     fn open(port: u16, query: &str) -> Self {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(CONDITION_TIMEOUT)).unwrap();
         write!(stream, "GET /control/events?{query} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
         let mut body = BufReader::new(stream);
         let mut line = String::new();
@@ -74,7 +74,7 @@ pub(crate) struct WebSocket(tungstenite::WebSocket<TcpStream>);
 impl Watcher for WebSocket {
     fn open(port: u16, query: &str) -> Self {
         let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(CONDITION_TIMEOUT)).unwrap();
         Self(tungstenite::client(format!("ws://localhost:{port}/control/stream?{query}"), stream).unwrap().0)
     }
 
@@ -87,13 +87,13 @@ impl Watcher for WebSocket {
     }
 }
 
-/// A program that sets a hundred titles, each one higher, for every line that it reads.
+/// Program that sets a hundred numbered titles for every line that it reads.
 const COUNTER: &str =
     r"n=0; while read -r _; do for i in {1..100}; do printf '\033]0;t%d\007' $n; n=$((n+1)); done; done";
 
 fn every_event_once_in_order<W: Watcher>() {
     let wh = Wh::start(WH, &["--", "bash", "--norc", "-c", COUNTER]);
-    // Somebody who never reads, and is shown everything, must not hold up the rest.
+    // A client that never reads must not slow down the others.
     let stalled = TcpStream::connect(("127.0.0.1", wh.port())).unwrap();
     write!(&stalled, "GET /control/events?frames=raw HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
 
@@ -110,7 +110,7 @@ fn every_event_once_in_order<W: Watcher>() {
             }
         });
         while titles.len() < 10_000 {
-            // Some are read in one go, some need several connections; each cut comes at another place.
+            // The number of messages per connection varies.
             for _ in 0..(37 + cuts % 61) {
                 if titles.len() == 10_000 {
                     break;
@@ -134,12 +134,12 @@ fn every_event_once_in_order<W: Watcher>() {
 }
 
 #[test]
-fn server_sent_events_bring_every_event_once_in_order_through_a_hundred_cuts() {
+fn server_sent_events_deliver_each_event_once_in_order_across_100_disconnects() {
     every_event_once_in_order::<Sse>();
 }
 
 #[test]
-fn the_websocket_brings_every_event_once_in_order_through_a_hundred_cuts() {
+fn the_websocket_delivers_each_event_once_in_order_across_100_disconnects() {
     every_event_once_in_order::<WebSocket>();
 }
 
@@ -148,7 +148,7 @@ fn a_cursor_of_no_use_gets_a_reset<W: Watcher>() {
     let mut watcher = W::open(wh.port(), "after=0123abc.5");
     assert_eq!(watcher.next()["type"], "reset");
     assert_eq!(watcher.next()["type"], "snapshot");
-    // More events than are kept: the oldest cursor no longer holds.
+    // More events than are buffered: the oldest cursor is no longer valid.
     let flood = Wh::start(WH, &["--", "bash", "--norc", "-c", COUNTER]);
     let start = W::open(flood.port(), "").next();
     for round in 1..=90 {
@@ -161,7 +161,7 @@ fn a_cursor_of_no_use_gets_a_reset<W: Watcher>() {
 }
 
 #[test]
-fn a_cursor_that_fell_out_gets_a_reset_and_a_new_snapshot() {
+fn an_expired_cursor_gets_a_reset_and_a_new_snapshot() {
     a_cursor_of_no_use_gets_a_reset::<Sse>();
     a_cursor_of_no_use_gets_a_reset::<WebSocket>();
 }
@@ -188,21 +188,21 @@ fn what_happens_is_told<W: Watcher>() {
     let exited = watcher.until("event");
     assert_eq!((&exited["event"], &exited["code"]), (&json!("exited"), &json!(3)));
     wh.signal(nix::sys::signal::Signal::SIGTERM);
-    assert_eq!(watcher.until("dropped")["reason"], "wh is leaving");
-    assert_eq!(wh.wait_exit(PATIENCE).code(), Some(3));
+    assert_eq!(watcher.until("dropped")["reason"], "wh is shutting down");
+    assert_eq!(wh.wait_exit(CONDITION_TIMEOUT).code(), Some(3));
 }
 
 #[test]
-fn what_happens_is_told_as_it_happens() {
+fn events_are_streamed_as_they_happen() {
     what_happens_is_told::<Sse>();
     what_happens_is_told::<WebSocket>();
 }
 
 #[test]
-fn a_page_from_elsewhere_may_not_watch() {
+fn a_foreign_page_cannot_subscribe() {
     let wh = Wh::start(WH, &["--", "cat"]);
     for path in ["/control/events", "/control/stream"] {
-        let request = wh_testkit::http::Request::get(path)
+        let request = wh_testkit::http::TestRequest::get(path)
             .header("Origin", "https://evil.test")
             .header("Connection", "Upgrade")
             .header("Upgrade", "websocket")
@@ -217,7 +217,7 @@ fn a_page_from_elsewhere_may_not_watch() {
 }
 
 #[test]
-fn frames_come_no_faster_than_asked() {
+fn frames_do_not_exceed_the_requested_rate() {
     let wh = Wh::start(WH, &["--", "bash", "--norc", "-c", "i=0; while :; do echo $i; i=$((i+1)); done"]);
     let mut watcher = Sse::open(wh.port(), "frames=plain&rate=5");
     watcher.until("snapshot");
@@ -229,12 +229,12 @@ fn frames_come_no_faster_than_asked() {
     assert!(start.elapsed() >= Duration::from_millis(550), "three frames in {:?}", start.elapsed());
 }
 
-/// A large screen in many colours, of which something is new in every frame.
+/// Large colourful screen that changes in every frame.
 const COLOURFUL: &str = r"for i in {1..40000}; do printf '\033[48;5;%dm#' $((i % 256)); done
 i=0; while :; do printf '\033[H%d' $i; i=$((i+1)); read -rt 0.01; done";
 
 #[test]
-fn who_has_long_stopped_reading_slows_nobody() {
+fn a_stalled_reader_does_not_slow_others() {
     let wh = Wh::options(WH).flags(&["--size", "400x100"]).start(&["--", "bash", "--norc", "-c", COLOURFUL]);
     wh.wait("screen_stable 0 and frames > 5");
     let request = "GET /control/events?frames=raw&rate=60 HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -243,7 +243,7 @@ fn who_has_long_stopped_reading_slows_nobody() {
     let _silent = WebSocket::open(wh.port(), "frames=raw&rate=60");
     let mut watcher = WebSocket::open(wh.port(), "frames=raw&rate=60");
     let mut taken = 0;
-    // The others are sent as much, and the system does not keep it all for them.
+    // The other clients receive the same amount, which exceeds their socket buffers.
     while taken < 16 << 20 {
         taken += watcher.until("frame")["raw"].as_str().unwrap().len();
     }

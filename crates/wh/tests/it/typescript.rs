@@ -1,4 +1,4 @@
-//! The TypeScript client: its types are those that wh serves, and its own tests pass against this wh.
+//! The TypeScript client: its types match the OpenAPI description, and its own tests pass against this wh.
 
 use std::fs;
 use std::io::Write;
@@ -13,14 +13,14 @@ use wh_testkit::wh::Wh;
 
 use crate::WH;
 
-/// For one step. npm may have to fetch the compiler.
-const LONGEST: Duration = Duration::from_secs(300);
+/// Time for one step. npm may have to download the compiler.
+const STEP_TIMEOUT: Duration = Duration::from_secs(300);
 
 fn package() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients/typescript")
 }
 
-/// Runs to the end and gives back what was said. Panics with that when it failed or took too long.
+/// Runs a command and returns its output. Panics with the output if it fails or times out.
 #[track_caller]
 fn run(command: &mut Command) -> String {
     let said = tempfile::NamedTempFile::new().expect("a file");
@@ -31,19 +31,19 @@ fn run(command: &mut Command) -> String {
         .stderr(output())
         .spawn()
         .unwrap_or_else(|error| panic!("cannot run {command:?}: {error}"));
-    let status = process::wait(&mut child, LONGEST);
+    let status = process::wait(&mut child, STEP_TIMEOUT);
     if status.is_none() {
-        let _ = process::end(&mut child, Duration::ZERO);
+        let _ = process::terminate(&mut child, Duration::ZERO);
     }
     let said = fs::read_to_string(said.path()).expect("what was said is text");
     match status {
         Some(status) if status.success() => said,
         Some(status) => panic!("{command:?} gave {status}:\n{said}"),
-        None => panic!("{command:?} had not ended after {LONGEST:?}:\n{said}"),
+        None => panic!("{command:?} had not ended after {STEP_TIMEOUT:?}:\n{said}"),
     }
 }
 
-/// The package without what a build left in it.
+/// Copies the package without build artefacts.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a directory");
     for entry in fs::read_dir(from).expect("a directory").flatten() {
@@ -60,7 +60,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 #[test]
-fn the_types_of_the_client_are_those_that_wh_serves() {
+fn the_types_of_the_client_match_the_served_description() {
     if !present(&["node"]) {
         return;
     }
@@ -98,7 +98,7 @@ fn the_client_passes_its_own_tests() {
     npm(&["run", "build"]);
     let said = npm(&["test"]);
     for skipped in said.lines().filter(|line| line.contains("SKIPPED")) {
-        // Not eprintln, which the test harness captures.
+        // The test harness captures eprintln.
         let _ = writeln!(std::io::stderr(), "{skipped}");
     }
 }

@@ -1,10 +1,10 @@
-//! Waiting: for what, how long, and what is said when it does not come.
+//! Waits: conditions, timeouts and errors.
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use wh_testkit::wh::Wh;
-use wh_testkit::{PATIENCE, eventually};
+use wh_testkit::{CONDITION_TIMEOUT, eventually};
 
 use crate::WH;
 
@@ -14,7 +14,7 @@ fn wait(wh: &Wh, condition: &str, timeout: u64) -> (u16, Value) {
 }
 
 #[test]
-fn each_condition_is_seen_when_it_holds() {
+fn each_condition_matches_when_it_holds() {
     let wh = Wh::start(WH, &["--", "sh", "-c", r"printf '\033]0;the title\007one two\n'; exec cat"]);
     for condition in [
         r#"screen_contains "one two""#,
@@ -33,7 +33,7 @@ fn each_condition_is_seen_when_it_holds() {
 }
 
 #[test]
-fn what_only_a_conversation_can_decide_is_refused_at_once_for_a_program() {
+fn conversation_conditions_are_refused_for_a_program() {
     let wh = Wh::start(WH, &["--", "cat"]);
     for condition in ["idle", "no_pending_operations", "question", "exited or not (screen_stable 10 and idle)"] {
         let (status, body) = wait(&wh, condition, 600_000);
@@ -43,7 +43,7 @@ fn what_only_a_conversation_can_decide_is_refused_at_once_for_a_program() {
 }
 
 #[test]
-fn a_wait_that_is_not_met_says_what_was_there_instead() {
+fn a_failed_wait_returns_the_screen() {
     let wh = Wh::start(WH, &["--", "sh", "-c", "echo what is there; exec cat"]);
     wh.wait(r#"screen_contains "there""#);
     let (status, body) = wait(&wh, r#"screen_contains "what is not""#, 100);
@@ -54,7 +54,7 @@ fn a_wait_that_is_not_met_says_what_was_there_instead() {
 }
 
 #[test]
-fn a_condition_that_makes_no_sense_is_told_where() {
+fn an_invalid_condition_reports_its_position() {
     let wh = Wh::start(WH, &["--", "cat"]);
     for (condition, position) in
         [("", 0), ("screen_contains", 15), ("exited and", 10), ("screen_matches /(/", 15), ("nonsense", 0)]
@@ -67,13 +67,14 @@ fn a_condition_that_makes_no_sense_is_told_where() {
 }
 
 #[test]
-fn the_end_of_the_program_answers_open_waits_before_wh_goes() {
+fn open_waits_are_answered_at_program_exit_before_wh_exits() {
     let mut wh = Wh::start(WH, &["--", "cat"]);
     let port = wh.port();
     let ask = move |condition: &'static str| {
         std::thread::spawn(move || {
             let body = json!({"condition": condition, "timeout": 60_000});
-            let response = wh_testkit::http::Request::post_json("/control/wait", &body).send(port).expect("an answer");
+            let response =
+                wh_testkit::http::TestRequest::post_json("/control/wait", &body).send(port).expect("an answer");
             (response.status, response.json()["error"].clone())
         })
     };
@@ -82,11 +83,11 @@ fn the_end_of_the_program_answers_open_waits_before_wh_goes() {
     wh.key("ctrl+d");
     assert_eq!(ends.join().unwrap(), (200, Value::Null));
     assert_eq!(never.join().unwrap(), (409, json!("exited")));
-    assert_eq!(wh.wait_exit(PATIENCE).code(), Some(0));
+    assert_eq!(wh.wait_exit(CONDITION_TIMEOUT).code(), Some(0));
 }
 
 #[test]
-fn a_screen_that_keeps_moving_is_not_stable_and_one_that_rests_is() {
+fn a_changing_screen_is_not_stable_and_an_unchanging_screen_is() {
     let wh =
         Wh::start(WH, &["--", "bash", "-c", "for i in {1..40}; do echo $i; read -t 0.02 x; done; read x; exec cat"]);
     let start = Instant::now();
@@ -96,7 +97,7 @@ fn a_screen_that_keeps_moving_is_not_stable_and_one_that_rests_is() {
 }
 
 #[test]
-fn a_client_that_is_killed_while_it_waits_leaves_nothing_behind() {
+fn the_wait_of_a_killed_client_is_removed() {
     if !wh_testkit::tools::present(&["curl"]) {
         return;
     }
@@ -120,7 +121,7 @@ fn a_client_that_is_killed_while_it_waits_leaves_nothing_behind() {
 }
 
 #[test]
-fn more_waits_than_can_be_open_are_refused() {
+fn waits_beyond_the_limit_are_refused() {
     if !wh_testkit::tools::present(&["curl"]) {
         return;
     }

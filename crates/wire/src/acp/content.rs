@@ -1,32 +1,32 @@
-//! A block of a message.
+//! Content blocks of messages and tool results.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// A block of a message or of what a tool gave.
+/// Content block of a message or tool result.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ContentBlock {
-    /// Words.
+    /// Text for the user.
     Text(String),
-    /// A picture.
+    /// Image without its data.
     Image,
-    /// A sound.
+    /// Audio without its data.
     Audio,
-    /// A link to something.
+    /// Link to a resource.
     Link {
-        /// Where.
+        /// URI of the resource.
         uri: String,
-        /// What it is called.
+        /// Name of the resource.
         name: Option<String>,
     },
-    /// Something whole, with its words if it has some.
+    /// Embedded resource, with its text if it has one.
     Resource {
-        /// Where it is from.
+        /// URI of the resource.
         uri: String,
-        /// Its words.
+        /// Text content of the resource.
         text: Option<String>,
     },
-    /// Something else, as it came.
+    /// Block of an unknown kind, as received.
     Unknown(Value),
 }
 
@@ -37,8 +37,8 @@ impl Default for ContentBlock {
 }
 
 impl ContentBlock {
-    /// What can be shown of it as words.
-    pub fn words(&self) -> String {
+    /// Returns the block as displayable text. Blocks without text are shown as a placeholder in brackets.
+    pub fn display_text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
             Self::Image => "[image]".to_owned(),

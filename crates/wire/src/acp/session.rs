@@ -1,185 +1,185 @@
-//! What an agent says of itself, and of a session that begins or goes on.
+//! Replies about the agent and its sessions.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::soft;
+use super::lenient;
 
-/// The answer to `initialize`.
+/// Reply to `initialize`.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct InitializeReply {
-    /// The version that the agent speaks.
-    #[serde(deserialize_with = "soft::field")]
+    /// Protocol version of the agent.
+    #[serde(deserialize_with = "lenient::field")]
     pub protocol_version: Option<u64>,
-    /// Who it is.
-    #[serde(deserialize_with = "soft::field")]
+    /// Name and version of the agent.
+    #[serde(deserialize_with = "lenient::field")]
     pub agent_info: Option<Implementation>,
-    /// What it can do.
-    #[serde(deserialize_with = "soft::field")]
+    /// Capabilities of the agent.
+    #[serde(deserialize_with = "lenient::field")]
     pub agent_capabilities: AgentCapabilities,
-    /// How somebody can log in.
-    #[serde(deserialize_with = "soft::list")]
+    /// Supported login methods.
+    #[serde(deserialize_with = "lenient::list")]
     pub auth_methods: Vec<AuthMethod>,
 }
 
-/// A program by name.
+/// Name and version of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
 pub struct Implementation {
-    /// Its name for programs.
-    #[serde(deserialize_with = "soft::field")]
+    /// Machine-readable name of the program.
+    #[serde(deserialize_with = "lenient::field")]
     pub name: Option<String>,
-    /// Its name for people.
-    #[serde(deserialize_with = "soft::field")]
+    /// Display name of the program.
+    #[serde(deserialize_with = "lenient::field")]
     pub title: Option<String>,
-    /// Its version.
-    #[serde(deserialize_with = "soft::field")]
+    /// Version of the program.
+    #[serde(deserialize_with = "lenient::field")]
     pub version: Option<String>,
 }
 
-/// What an agent can do.
+/// Capabilities of an agent.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentCapabilities {
-    /// `session/load`: go on with a session, and tell again what was said in it.
-    #[serde(deserialize_with = "soft::field")]
+    /// True if the agent supports `session/load`, which resumes a session and replays its messages.
+    #[serde(deserialize_with = "lenient::field")]
     pub load_session: bool,
-    /// What else can be done with sessions, by name: `resume`, `list`, ….
-    #[serde(deserialize_with = "soft::field")]
+    /// Other session methods by name: `resume`, `list`, ….
+    #[serde(deserialize_with = "lenient::field")]
     pub session_capabilities: Map<String, Value>,
 }
 
 impl AgentCapabilities {
-    /// Whether `session/WHAT` is there.
-    pub fn session(&self, what: &str) -> bool {
-        self.session_capabilities.get(what).is_some_and(|value| !value.is_null() && value != &Value::Bool(false))
+    /// Returns true if the agent supports the method `session/{name}`.
+    pub fn session(&self, name: &str) -> bool {
+        self.session_capabilities.get(name).is_some_and(|value| !value.is_null() && value != &Value::Bool(false))
     }
 }
 
-/// A way to log in.
+/// Login method of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
 pub struct AuthMethod {
-    /// What it is chosen by.
-    #[serde(deserialize_with = "soft::field")]
+    /// Id that selects the method.
+    #[serde(deserialize_with = "lenient::field")]
     pub id: String,
-    /// Its name for people.
-    #[serde(deserialize_with = "soft::field")]
+    /// Display name of the method.
+    #[serde(deserialize_with = "lenient::field")]
     pub name: Option<String>,
 }
 
-/// The answer to `session/new`, `session/load`, `session/resume` and `session/set_config_option`.
+/// Reply to `session/new`, `session/load`, `session/resume` and `session/set_config_option`.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SessionReply {
-    /// What the agent calls the session; only a new one says.
-    #[serde(deserialize_with = "soft::field")]
+    /// Session id assigned by the agent. Present only for a new session.
+    #[serde(deserialize_with = "lenient::field")]
     pub session_id: Option<String>,
-    /// The modes that it can work in.
-    #[serde(deserialize_with = "soft::field")]
+    /// Modes of the session.
+    #[serde(deserialize_with = "lenient::field")]
     pub modes: Option<Modes>,
-    /// The models that it can use, as agents told before there were options.
-    #[serde(deserialize_with = "soft::field")]
+    /// Models of the session, as reported by agents without config options.
+    #[serde(deserialize_with = "lenient::field")]
     pub models: Option<Models>,
-    /// What can be chosen, modes and models among it.
-    #[serde(deserialize_with = "soft::list")]
+    /// Config options of the session, including mode and model.
+    #[serde(deserialize_with = "lenient::list")]
     pub config_options: Vec<ConfigOption>,
 }
 
 impl SessionReply {
-    /// The option of this category.
+    /// Returns the config option of a category.
     pub fn option(&self, category: &str) -> Option<&ConfigOption> {
         self.config_options.iter().find(|option| option.category.as_deref() == Some(category))
     }
 }
 
-/// The modes of a session.
+/// Modes of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Modes {
-    /// The one in use.
-    #[serde(deserialize_with = "soft::field")]
+    /// Id of the current mode.
+    #[serde(deserialize_with = "lenient::field")]
     pub current_mode_id: Option<String>,
-    /// All of them.
-    #[serde(deserialize_with = "soft::list")]
+    /// All available modes.
+    #[serde(deserialize_with = "lenient::list")]
     pub available_modes: Vec<Mode>,
 }
 
-/// A mode of work.
+/// Mode of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Mode {
-    /// What it is chosen by.
+    /// Id that selects the mode.
     pub id: String,
-    /// Its name for people.
-    #[serde(default, deserialize_with = "soft::field")]
+    /// Display name of the mode.
+    #[serde(default, deserialize_with = "lenient::field")]
     pub name: Option<String>,
-    /// What it is like.
-    #[serde(default, deserialize_with = "soft::field")]
+    /// Description of the mode.
+    #[serde(default, deserialize_with = "lenient::field")]
     pub description: Option<String>,
 }
 
-/// The models of a session.
+/// Models of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Models {
-    /// The one in use.
-    #[serde(deserialize_with = "soft::field")]
+    /// Id of the current model.
+    #[serde(deserialize_with = "lenient::field")]
     pub current_model_id: Option<String>,
-    /// All of them.
-    #[serde(deserialize_with = "soft::list")]
-    pub available_models: Vec<Model>,
+    /// All available models.
+    #[serde(deserialize_with = "lenient::list")]
+    pub available_models: Vec<AcpModel>,
 }
 
-/// A model.
+/// Model of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Model {
-    /// What it is chosen by.
+pub struct AcpModel {
+    /// Id that selects the model.
     pub model_id: String,
-    /// Its name for people.
-    #[serde(default, deserialize_with = "soft::field")]
+    /// Display name of the model.
+    #[serde(default, deserialize_with = "lenient::field")]
     pub name: Option<String>,
-    /// What it is like.
-    #[serde(default, deserialize_with = "soft::field")]
+    /// Description of the model.
+    #[serde(default, deserialize_with = "lenient::field")]
     pub description: Option<String>,
 }
 
-/// Something that can be chosen in a session.
+/// Config option of a session.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigOption {
-    /// What it is chosen by.
+    /// Id of the option.
     pub id: String,
-    /// Its name for people.
-    #[serde(default, deserialize_with = "soft::field")]
+    /// Display name of the option.
+    #[serde(default, deserialize_with = "lenient::field")]
     pub name: Option<String>,
-    /// What it is about: `mode`, `model`, `thought_level`, ….
-    #[serde(default, deserialize_with = "soft::field")]
+    /// Category of the option: `mode`, `model`, `thought_level`, ….
+    #[serde(default, deserialize_with = "lenient::field")]
     pub category: Option<String>,
-    /// The value in use.
+    /// Current value of the option.
     #[serde(default)]
     pub current_value: Value,
-    /// The values that there are, or groups of them.
+    /// Possible values, or groups of values.
     #[serde(default)]
     pub options: Value,
 }
 
-/// A value of an option.
+/// Possible value of a config option.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Choice {
-    /// What it is chosen by.
+    /// Value that is sent to select it.
     pub value: String,
-    /// Its name for people.
-    #[serde(default, deserialize_with = "soft::field")]
+    /// Display name of the value.
+    #[serde(default, deserialize_with = "lenient::field")]
     pub name: Option<String>,
-    /// What it is like.
-    #[serde(default, deserialize_with = "soft::field")]
+    /// Description of the value.
+    #[serde(default, deserialize_with = "lenient::field")]
     pub description: Option<String>,
 }
 
 impl ConfigOption {
-    /// Its values, also those in groups.
+    /// Returns all possible values, including those in groups.
     pub fn choices(&self) -> Vec<Choice> {
         let entries = |value: &Value| value.as_array().cloned().unwrap_or_default();
         let all = entries(&self.options).into_iter().flat_map(|entry| match &entry["options"] {
@@ -190,25 +190,25 @@ impl ConfigOption {
     }
 }
 
-/// The answer to `session/list`.
+/// Reply to `session/list`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
 pub struct SessionList {
-    /// Sessions that there are.
-    #[serde(deserialize_with = "soft::list")]
+    /// Sessions saved by the agent.
+    #[serde(deserialize_with = "lenient::list")]
     pub sessions: Vec<ListedSession>,
 }
 
-/// A session that there is.
+/// Session saved by the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedSession {
-    /// What the agent calls it.
+    /// Session id assigned by the agent.
     pub session_id: String,
-    /// Where it works.
-    #[serde(default, deserialize_with = "soft::field")]
+    /// Working directory of the session.
+    #[serde(default, deserialize_with = "lenient::field")]
     pub cwd: Option<String>,
-    /// When it was last used, as ISO 8601.
-    #[serde(default, deserialize_with = "soft::field")]
+    /// Time of last use in ISO 8601 format.
+    #[serde(default, deserialize_with = "lenient::field")]
     pub updated_at: Option<String>,
 }

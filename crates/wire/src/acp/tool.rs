@@ -1,123 +1,123 @@
-//! A tool call, and the permission for one.
+//! Tool calls and permission requests.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::content::ContentBlock;
-use super::soft::{self, words};
+use super::lenient::{self, string_enum};
 
-words! {
-    /// What a tool does.
+string_enum! {
+    /// Kind of a tool.
     ToolKind {
-        /// Reads files.
+        /// Reads files or data.
         Read = "read",
-        /// Changes files.
+        /// Modifies existing files.
         Edit = "edit",
-        /// Takes files away.
+        /// Deletes existing files.
         Delete = "delete",
-        /// Moves files.
+        /// Moves or renames files.
         Move = "move",
-        /// Searches.
+        /// Searches for information.
         Search = "search",
         /// Runs a command.
         Execute = "execute",
-        /// Thinks.
+        /// Reasons without external effects.
         Think = "think",
-        /// Fetches from elsewhere.
+        /// Fetches external data.
         Fetch = "fetch",
-        /// Changes the mode.
+        /// Changes the mode of the session.
         SwitchMode = "switch_mode",
     }
 }
 
-words! {
-    /// How far a call is.
+string_enum! {
+    /// Progress of a tool call.
     ToolStatus {
-        /// It has not begun.
+        /// Not started yet.
         Pending = "pending",
-        /// It runs.
+        /// Running at the moment.
         InProgress = "in_progress",
-        /// It is over.
+        /// Ended with success.
         Completed = "completed",
-        /// It came to nothing.
+        /// Ended with an error.
         Failed = "failed",
     }
 }
 
-words! {
-    /// What an option of a permission means.
+string_enum! {
+    /// Effect of a permission option.
     PermissionKind {
-        /// Yes, this time.
+        /// Allows this call only.
         AllowOnce = "allow_once",
-        /// Yes, and from now on.
+        /// Allows this and future calls.
         AllowAlways = "allow_always",
-        /// No, this time.
+        /// Rejects this call only.
         RejectOnce = "reject_once",
-        /// No, and never.
+        /// Rejects this and future calls.
         RejectAlways = "reject_always",
     }
 }
 
-/// A call, or what has changed of one: what is absent is as it was.
+/// Tool call, or an update of one. Absent fields of an update are unchanged.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ToolCall {
-    /// Which.
-    #[serde(deserialize_with = "soft::field")]
+    /// Id of the call.
+    #[serde(deserialize_with = "lenient::field")]
     pub tool_call_id: String,
-    /// What it does, for people.
-    #[serde(deserialize_with = "soft::field")]
+    /// Title for display.
+    #[serde(deserialize_with = "lenient::field")]
     pub title: Option<String>,
-    /// The tool, where the agent says.
-    #[serde(deserialize_with = "soft::field")]
+    /// Name of the tool, if the agent reports it.
+    #[serde(deserialize_with = "lenient::field")]
     pub name: Option<String>,
-    /// What kind of tool.
-    #[serde(deserialize_with = "soft::field")]
+    /// Kind of the tool.
+    #[serde(deserialize_with = "lenient::field")]
     pub kind: Option<ToolKind>,
-    /// How far it is.
-    #[serde(deserialize_with = "soft::field")]
+    /// Progress of the call.
+    #[serde(deserialize_with = "lenient::field")]
     pub status: Option<ToolStatus>,
-    /// What came of it so far, all of it.
-    #[serde(deserialize_with = "soft::maybe_list")]
+    /// All content produced so far.
+    #[serde(deserialize_with = "lenient::maybe_list")]
     pub content: Option<Vec<ToolContent>>,
-    /// The files that it is about.
-    #[serde(deserialize_with = "soft::maybe_list")]
+    /// Files that the call affects.
+    #[serde(deserialize_with = "lenient::maybe_list")]
     pub locations: Option<Vec<Location>>,
-    /// Its input.
-    #[serde(deserialize_with = "soft::field")]
+    /// Input of the call.
+    #[serde(deserialize_with = "lenient::field")]
     pub raw_input: Option<Value>,
-    /// Its output.
-    #[serde(deserialize_with = "soft::field")]
+    /// Output of the call.
+    #[serde(deserialize_with = "lenient::field")]
     pub raw_output: Option<Value>,
 }
 
-/// A place in a file.
+/// Position in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Location {
-    /// The file.
+    /// Path of the file.
     pub path: String,
-    /// The line.
-    #[serde(default, deserialize_with = "soft::field")]
+    /// Line number, if known.
+    #[serde(default, deserialize_with = "lenient::field")]
     pub line: Option<u64>,
 }
 
-/// Something that came of a call.
+/// Content produced by a tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ToolContent {
-    /// A block.
+    /// Content block of the result.
     Content(ContentBlock),
-    /// A change to a file.
+    /// Change of a file.
     Diff {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Before; absent for a new one.
+        /// Previous content; `None` for a new file.
         old: Option<String>,
-        /// After.
+        /// New content of the file.
         new: String,
     },
-    /// A terminal of the client's.
+    /// Id of a terminal of the client.
     Terminal(String),
-    /// Something else, as it came.
+    /// Content of an unknown kind, as received.
     Unknown(Value),
 }
 
@@ -144,31 +144,31 @@ impl<'de> Deserialize<'de> for ToolContent {
     }
 }
 
-/// `session/request_permission`.
+/// Parameters of `session/request_permission`.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PermissionRequest {
-    /// In which session.
-    #[serde(deserialize_with = "soft::field")]
+    /// Id of the session.
+    #[serde(deserialize_with = "lenient::field")]
     pub session_id: Option<String>,
-    /// The call, which may not have been told of before.
-    #[serde(deserialize_with = "soft::field")]
+    /// Call that needs permission. It may not have been announced before.
+    #[serde(deserialize_with = "lenient::field")]
     pub tool_call: ToolCall,
-    /// The answers that there are.
-    #[serde(deserialize_with = "soft::list")]
+    /// Answers to choose from.
+    #[serde(deserialize_with = "lenient::list")]
     pub options: Vec<PermissionOption>,
 }
 
-/// An answer to a permission.
+/// Answer to a permission request.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionOption {
-    /// What it is chosen by.
+    /// Id that selects the answer.
     pub option_id: String,
-    /// In words.
-    #[serde(default, deserialize_with = "soft::field")]
+    /// Display text of the answer.
+    #[serde(default, deserialize_with = "lenient::field")]
     pub name: Option<String>,
-    /// What it means.
-    #[serde(default, deserialize_with = "soft::field")]
+    /// Effect of the answer.
+    #[serde(default, deserialize_with = "lenient::field")]
     pub kind: PermissionKind,
 }

@@ -1,51 +1,51 @@
-//! How a turn ends.
+//! End of a turn.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::soft::{self, words};
+use super::lenient::{self, string_enum};
 
-words! {
-    /// Why an agent stopped.
+string_enum! {
+    /// Reason for the end of a turn.
     StopReason {
-        /// It was done.
+        /// The agent completed the turn.
         EndTurn = "end_turn",
-        /// The model may not write more.
+        /// The token limit was reached.
         MaxTokens = "max_tokens",
-        /// The model may not be asked more.
+        /// The limit of model requests was reached.
         MaxTurnRequests = "max_turn_requests",
-        /// It does not want to.
+        /// The agent refused to continue.
         Refusal = "refusal",
-        /// It was told to stop.
+        /// The client cancelled the turn.
         Cancelled = "cancelled",
     }
 }
 
-/// The answer to `session/prompt`, which comes when the turn is over.
+/// Reply to `session/prompt`, sent at the end of the turn.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PromptReply {
-    /// Why it is over.
-    #[serde(deserialize_with = "soft::field")]
+    /// Reason for the end of the turn.
+    #[serde(deserialize_with = "lenient::field")]
     pub stop_reason: StopReason,
-    /// What it took, where the agent says it here.
+    /// Token usage, if the agent reports it in this field.
     pub usage: Value,
-    /// What the agent adds of its own.
+    /// Metadata specific to the agent.
     #[serde(rename = "_meta")]
     pub meta: Value,
 }
 
-/// What a turn took.
+/// Token usage of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tokens {
-    /// Tokens read.
+    /// Input tokens in total.
     pub input: u64,
-    /// Tokens written.
+    /// Output tokens in total.
     pub output: u64,
 }
 
 impl PromptReply {
-    /// What the turn took, wherever the agent says it.
+    /// Returns the token usage from `usage` or from agent-specific metadata.
     pub fn tokens(&self) -> Option<Tokens> {
         [&self.usage, &self.meta["quota"]["token_count"]].into_iter().find_map(|count| {
             let number = |names: [&str; 2]| names.iter().find_map(|name| count[*name].as_u64());

@@ -1,62 +1,62 @@
-//! `session/update`: what happens in a session.
+//! Notifications of the method `session/update`.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::content::ContentBlock;
+use super::lenient::{self, string_enum};
 use super::read;
 use super::session::SessionReply;
-use super::soft::{self, words};
 use super::tool::ToolCall;
 
-/// The parameters of `session/update`.
+/// Parameters of `session/update`.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SessionUpdate {
-    /// In which session.
-    #[serde(deserialize_with = "soft::field")]
+    /// Id of the session.
+    #[serde(deserialize_with = "lenient::field")]
     pub session_id: Option<String>,
-    /// What.
+    /// The update itself.
     pub update: Update,
 }
 
-/// Something that happened.
+/// Update of a session.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Update {
-    /// The user said more; only where an old session is told again.
+    /// Part of a user message. Only sent when a loaded session is replayed.
     UserMessage(Chunk),
-    /// The agent said more.
+    /// Part of an agent message.
     AgentMessage(Chunk),
-    /// The agent thought more.
+    /// Part of the agent's reasoning.
     AgentThought(Chunk),
-    /// A call begins.
+    /// Start of a tool call.
     ToolCall(Box<ToolCall>),
-    /// A call has changed.
+    /// Change of a tool call.
     ToolCallUpdate(Box<ToolCall>),
-    /// What the agent means to do, all of it.
+    /// Complete plan of the agent.
     Plan(Vec<PlanEntry>),
-    /// The commands that there are now.
-    AvailableCommands(Vec<Command>),
-    /// The mode is another.
+    /// Complete list of available commands.
+    AvailableCommands(Vec<AcpCommand>),
+    /// Id of the new mode.
     CurrentMode(String),
-    /// What can be chosen is another; all of it.
+    /// Complete list of config options.
     ConfigOptions(SessionReply),
-    /// The session has another title.
+    /// Change of session metadata.
     SessionInfo {
-        /// The title, if that is what has changed.
+        /// New title, if it changed.
         title: Option<String>,
     },
-    /// What the session takes.
+    /// Token usage and cost of the session.
     Usage(UsageUpdate),
-    /// The agent has something to say beside the conversation.
+    /// Message of the agent outside the conversation.
     Notice(Notice),
-    /// The conversation is made shorter.
+    /// Compaction of the conversation.
     Compaction(Value),
-    /// Something else, as it came.
+    /// Update of an unknown kind.
     Unknown {
-        /// What the agent calls it.
+        /// Name of the update.
         kind: String,
-        /// All of it.
+        /// The complete update as received.
         raw: Value,
     },
 }
@@ -98,100 +98,100 @@ impl<'de> Deserialize<'de> for Update {
     }
 }
 
-/// More of a message.
+/// Part of a message.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Chunk {
-    /// What was added.
+    /// Content to append.
     pub content: ContentBlock,
-    /// Of which message, where the agent says.
-    #[serde(deserialize_with = "soft::field")]
+    /// Id of the message, if the agent reports it.
+    #[serde(deserialize_with = "lenient::field")]
     pub message_id: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Entries {
-    #[serde(deserialize_with = "soft::list")]
+    #[serde(deserialize_with = "lenient::list")]
     entries: Vec<PlanEntry>,
 }
 
-/// A step of a plan.
+/// Entry of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
 pub struct PlanEntry {
-    /// What is to be done.
-    #[serde(deserialize_with = "soft::field")]
+    /// Description of the task.
+    #[serde(deserialize_with = "lenient::field")]
     pub content: String,
-    /// `pending`, `in_progress` or `completed`.
-    #[serde(deserialize_with = "soft::field")]
+    /// Status: `pending`, `in_progress` or `completed`.
+    #[serde(deserialize_with = "lenient::field")]
     pub status: String,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Commands {
-    #[serde(deserialize_with = "soft::list")]
-    available_commands: Vec<Command>,
+    #[serde(deserialize_with = "lenient::list")]
+    available_commands: Vec<AcpCommand>,
 }
 
-/// A command of the agent's own.
+/// Slash command of the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Command {
-    /// Its name, without a slash.
+pub struct AcpCommand {
+    /// Name without the slash.
     pub name: String,
-    /// What it does.
-    #[serde(default, deserialize_with = "soft::field")]
+    /// Description of the command.
+    #[serde(default, deserialize_with = "lenient::field")]
     pub description: String,
 }
 
-/// What a session takes.
+/// Token usage and cost of a session.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default)]
 pub struct UsageUpdate {
-    /// Tokens in context.
-    #[serde(deserialize_with = "soft::field")]
+    /// Tokens in the context.
+    #[serde(deserialize_with = "lenient::field")]
     pub used: Option<u64>,
-    /// How many fit.
-    #[serde(deserialize_with = "soft::field")]
+    /// Size of the context window in tokens.
+    #[serde(deserialize_with = "lenient::field")]
     pub size: Option<u64>,
-    /// What it has cost.
-    #[serde(deserialize_with = "soft::field")]
+    /// Cost of the session so far.
+    #[serde(deserialize_with = "lenient::field")]
     pub cost: Option<Cost>,
 }
 
-/// An amount of money.
+/// Amount of money.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default)]
 pub struct Cost {
-    /// How much.
-    #[serde(deserialize_with = "soft::field")]
+    /// Amount in units of the currency.
+    #[serde(deserialize_with = "lenient::field")]
     pub amount: f64,
-    /// Of what, as ISO 4217.
-    #[serde(deserialize_with = "soft::field")]
+    /// Currency code as of ISO 4217.
+    #[serde(deserialize_with = "lenient::field")]
     pub currency: String,
 }
 
-words! {
-    /// How much something matters.
+string_enum! {
+    /// Severity of a notice.
     Level {
-        /// Good to know.
+        /// Information without need for action.
         Info = "info",
-        /// Something is not as it should be.
+        /// Warning about a potential problem.
         Warning = "warning",
-        /// Something does not work.
+        /// Failure of an operation.
         Error = "error",
     }
 }
 
-/// Something said beside the conversation.
+/// Message of the agent outside the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
 pub struct Notice {
-    /// What.
-    #[serde(deserialize_with = "soft::field", alias = "text")]
+    /// Text of the message.
+    #[serde(deserialize_with = "lenient::field", alias = "text")]
     pub message: String,
-    /// How much it matters.
-    #[serde(deserialize_with = "soft::field", alias = "severity")]
+    /// Severity of the message.
+    #[serde(deserialize_with = "lenient::field", alias = "severity")]
     pub level: Level,
 }

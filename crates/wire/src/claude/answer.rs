@@ -1,66 +1,66 @@
-//! What we answer to the agent's questions.
+//! Responses to the agent's control requests.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::permission::PermissionUpdate;
 
-/// An answer to a question of the agent's.
+/// Response to a control request of the agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Answer {
-    /// To [`CanUseTool`](super::CanUseTool).
+    /// Response to [`CanUseTool`](super::CanUseTool).
     Permission(PermissionResult),
-    /// To [`UserDialog`](super::UserDialog).
+    /// Response to [`UserDialog`](super::UserDialog).
     UserDialog(UserDialogResult),
-    /// To [`Elicitation`](super::Elicitation).
+    /// Response to [`Elicitation`](super::Elicitation).
     Elicitation(ElicitationResult),
-    /// To [`McpMessage`](super::McpMessage).
+    /// Response to [`McpMessage`](super::McpMessage).
     Mcp(McpReply),
-    /// To [`HookCallback`](super::HookCallback).
+    /// Response to [`HookCallback`](super::HookCallback).
     Hook(HookOutput),
-    /// To anything else.
+    /// Response to any other request.
     Other(Value),
 }
 
-/// Whether a tool may run.
+/// Decision on a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "behavior", rename_all = "lowercase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum PermissionResult {
-    /// It may.
+    /// The tool may run.
     Allow {
-        /// What it is to be called with. To a question of the agent's: its input with `answers`. Older agents want it
-        /// always.
+        /// Input to call the tool with. For a question of the agent: its input with `answers` added. Older agents
+        /// require it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         updated_input: Option<Value>,
-        /// Changes to the rules: what "always" means.
+        /// Changes to the permission rules, as chosen by "always".
         #[serde(default, skip_serializing_if = "Option::is_none")]
         updated_permissions: Option<Vec<PermissionUpdate>>,
-        /// The call.
+        /// Id of the tool call.
         #[serde(default, rename = "toolUseID", skip_serializing_if = "Option::is_none")]
         tool_use_id: Option<String>,
-        /// `user_temporary` or `user_permanent`.
+        /// Scope of the decision: `user_temporary` or `user_permanent`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         decision_classification: Option<String>,
     },
-    /// It may not.
+    /// The tool must not run.
     Deny {
-        /// What the model is told.
+        /// Reason, passed to the model.
         message: String,
-        /// Ends the turn, too.
+        /// Also ends the turn if true.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         interrupt: Option<bool>,
-        /// The call.
+        /// Id of the tool call.
         #[serde(default, rename = "toolUseID", skip_serializing_if = "Option::is_none")]
         tool_use_id: Option<String>,
-        /// `user_reject`.
+        /// Kind of the decision: `user_reject`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         decision_classification: Option<String>,
     },
 }
 
 impl PermissionResult {
-    /// It may run as it is called.
+    /// Allows the call with unchanged input.
     pub fn allow(input: Value) -> Self {
         Self::Allow {
             updated_input: Some(input),
@@ -70,63 +70,63 @@ impl PermissionResult {
         }
     }
 
-    /// It may not, for this reason.
+    /// Denies the call with a reason for the model.
     pub fn deny(message: impl Into<String>) -> Self {
         Self::Deny { message: message.into(), interrupt: None, tool_use_id: None, decision_classification: None }
     }
 }
 
-/// What a hook of ours says. The default lets the agent go on.
+/// Response of a hook registered by the client. The default lets the agent continue.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct HookOutput {
-    /// False: the turn ends.
+    /// Ends the turn if false.
     #[serde(rename = "continue", skip_serializing_if = "Option::is_none")]
     pub proceed: Option<bool>,
-    /// What the person is told of the end.
+    /// Message for the user about the end of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<String>,
-    /// `approve` or `block`.
+    /// Decision of the hook: `approve` or `block`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<String>,
-    /// Why.
+    /// Reason for the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// A note for the person.
+    /// Message for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_message: Option<String>,
-    /// Nothing of it in the transcript.
+    /// Omits the output from the transcript if true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suppress_output: Option<bool>,
-    /// What the event has beside; `hookEventName` says of which event.
+    /// Additional fields of the event. `hookEventName` names the event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hook_specific_output: Option<Value>,
 }
 
-/// What the person says to an MCP server.
+/// The user's response to an MCP server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ElicitationResult {
-    /// Whether.
+    /// Action chosen by the user.
     pub action: ElicitationAction,
-    /// The form, filled in.
+    /// Completed form fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Map<String, Value>>,
 }
 
-/// Whether the person gives an MCP server what it wants.
+/// Action of the user on an elicitation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ElicitationAction {
-    /// Yes.
+    /// The user accepted.
     Accept,
-    /// No.
+    /// The user declined.
     Decline,
-    /// Neither.
+    /// The user dismissed the request.
     Cancel,
 }
 
-/// What an MCP server of ours says.
+/// Response of an MCP server hosted by the client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct McpReply {
@@ -134,16 +134,16 @@ pub struct McpReply {
     pub mcp_response: Value,
 }
 
-/// How a dialog ended.
+/// Result of a dialog.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "behavior", rename_all = "lowercase", deny_unknown_fields)]
 pub enum UserDialogResult {
-    /// The person was done with it.
+    /// The user completed the dialog.
     Completed {
-        /// What came of it, by its kind.
+        /// Result, depending on the kind of dialog.
         result: Value,
     },
-    /// The person left it.
+    /// The user cancelled the dialog.
     Cancelled {},
 }
 

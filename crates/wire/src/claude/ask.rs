@@ -1,4 +1,4 @@
-//! What the agent asks: its control requests. Each wants an answer by its id; it can be withdrawn by
+//! Control requests of the agent. Each expects a response with its id, unless it is withdrawn by
 //! [`Incoming::Cancel`](super::Incoming::Cancel).
 
 use serde::{
@@ -11,143 +11,143 @@ use super::{
     decode::Head,
     json::{Json, lax, or_default, read},
     permission::PermissionUpdate,
-    tagged::{Fields, Tagged, tagged},
+    tagged::{Tagged, TaggedFields, tagged},
 };
 
-/// The agent asks something and waits.
+/// Control request of the agent.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Ask {
-    /// What an answer must name.
+    /// Id that the response must contain.
     pub request_id: String,
-    /// What it asks.
+    /// Content of the request.
     #[serde(rename = "request", default = "nothing", deserialize_with = "kind")]
     pub kind: AskKind,
 }
 
-/// What the agent asks.
+/// Content of a control request of the agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AskKind {
-    /// May a tool run? Also how the agent puts questions to the person. Answered by
+    /// Asks for permission to run a tool. Also used by the agent to put questions to the user. Response:
     /// [`PermissionResult`](super::PermissionResult).
     CanUseTool(Box<CanUseTool>),
-    /// A hook of ours fires. Answered by [`HookOutput`](super::HookOutput).
+    /// Calls a hook registered by the client. Response: [`HookOutput`](super::HookOutput).
     HookCallback(HookCallback),
-    /// A message for an MCP server of ours. Answered by [`McpReply`](super::McpReply).
+    /// Sends a message to an MCP server hosted by the client. Response: [`McpReply`](super::McpReply).
     McpMessage(McpMessage),
-    /// An MCP server wants something from the person. Answered by [`ElicitationResult`](super::ElicitationResult).
+    /// Forwards a request of an MCP server to the user. Response: [`ElicitationResult`](super::ElicitationResult).
     Elicitation(Box<Elicitation>),
-    /// A dialog for the person. Answered by [`UserDialogResult`](super::UserDialogResult); one of a kind that was not
-    /// declared is to be left unanswered.
+    /// Shows a dialog to the user. Response: [`UserDialogResult`](super::UserDialogResult). A dialog of an undeclared
+    /// kind must be left unanswered.
     UserDialog(UserDialog),
-    /// Something else, to be answered with the error `unsupported_request`.
+    /// Unknown request. Answer it with the error `unsupported_request`.
     Unknown {
-        /// Its `subtype`, if it has one.
+        /// Value of `subtype`, if present.
         subtype: Option<String>,
-        /// All of it.
+        /// The complete request as received.
         raw: Json,
     },
 }
 
-/// May a tool run?
+/// Request for permission to run a tool.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct CanUseTool {
-    /// The tool.
+    /// Name of the tool.
     pub tool_name: String,
-    /// What it is called with.
+    /// Input of the call.
     #[serde(default)]
     pub input: Value,
-    /// The call.
+    /// Id of the call.
     pub tool_use_id: Option<String>,
-    /// The subagent that calls; none for the main conversation.
+    /// Subagent that makes the call; `None` for the main conversation.
     pub agent_id: Option<String>,
-    /// The question in words.
+    /// Question text for the user.
     pub title: Option<String>,
-    /// The tool's name for people.
+    /// Display name of the tool.
     pub display_name: Option<String>,
-    /// What the call does, in a line.
+    /// One-line description of the call.
     pub description: Option<String>,
-    /// What "always" could mean, to be sent back with the answer.
+    /// Rule changes to offer as "always". The chosen ones are returned in the response.
     #[serde(default, deserialize_with = "or_default")]
     pub permission_suggestions: Vec<PermissionUpdate>,
-    /// The path for which it has to ask.
+    /// Path that requires permission.
     pub blocked_path: Option<String>,
-    /// Why it asks; may have escape sequences.
+    /// Reason for the request; may contain escape sequences.
     pub decision_reason: Option<String>,
-    /// The kind of the reason: `rule`, `mode`, `hook`, `safetyCheck`, …
+    /// Kind of the reason: `rule`, `mode`, `hook`, `safetyCheck`, …
     pub decision_reason_type: Option<String>,
-    /// The rule by which it asks.
+    /// Rule that requires the permission.
     #[serde(default, deserialize_with = "lax")]
     pub matched_ask_rule: Option<Value>,
-    /// The MCP server that the tool is of.
+    /// MCP server that provides the tool.
     #[serde(default, deserialize_with = "lax")]
     pub mcp_server: Option<Value>,
-    /// "Always" must not be offered.
+    /// True if "always" must not be offered.
     #[serde(default, deserialize_with = "or_default")]
     pub suppress_always_allow_rule: bool,
-    /// Approval must not be preselected.
+    /// True if approval must not be preselected.
     #[serde(default, deserialize_with = "or_default")]
     pub default_to_no: bool,
-    /// It is a question for the person: approving alone is no answer.
+    /// True if the request is a question for the user. Approval alone is then not a valid response.
     #[serde(default, deserialize_with = "or_default")]
     pub requires_user_interaction: bool,
 }
 
-/// A hook of ours fires.
+/// Call of a hook registered by the client.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct HookCallback {
-    /// The id that it was registered by.
+    /// Id under which the hook was registered.
     pub callback_id: String,
-    /// What it is told; `hook_event_name` says of which event.
+    /// Input of the hook. `hook_event_name` names the event.
     #[serde(default)]
     pub input: Value,
-    /// The call that it is about.
+    /// Tool call that triggered the hook.
     pub tool_use_id: Option<String>,
 }
 
-/// A message for an MCP server of ours.
+/// Message for an MCP server hosted by the client.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct McpMessage {
-    /// The server.
+    /// Name of the server.
     pub server_name: String,
     /// The JSON-RPC message.
     pub message: Value,
 }
 
-/// An MCP server wants something from the person.
+/// Request of an MCP server for input from the user.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Elicitation {
-    /// The server.
+    /// Name of the server.
     pub mcp_server_name: String,
-    /// What it says.
+    /// Message for the user.
     pub message: String,
-    /// `form`, also when absent, or `url`.
+    /// Input mode: `form` (also if absent) or `url`.
     pub mode: Option<String>,
-    /// The page to open.
+    /// URL to open.
     pub url: Option<String>,
-    /// The question's id, for the end of one by `url`.
+    /// Id used to report the completion of a `url` request.
     pub elicitation_id: Option<String>,
-    /// The fields of the form, as a JSON Schema.
+    /// JSON Schema of the form fields.
     pub requested_schema: Option<Value>,
-    /// The order of the fields.
+    /// Display order of the fields.
     #[serde(default, deserialize_with = "lax")]
     pub property_order: Vec<String>,
-    /// The question in words.
+    /// Question text for the user.
     pub title: Option<String>,
-    /// The server's name for people.
+    /// Display name of the server.
     pub display_name: Option<String>,
-    /// More about it.
+    /// Longer description of the request.
     pub description: Option<String>,
 }
 
-/// A dialog for the person.
+/// Dialog to show to the user.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct UserDialog {
-    /// Its kind.
+    /// Kind of dialog.
     pub dialog_kind: String,
-    /// What it is about, by its kind.
+    /// Content, depending on the kind.
     #[serde(default)]
     pub payload: Value,
-    /// The call that it is about.
+    /// Tool call that the dialog belongs to.
     pub tool_use_id: Option<String>,
 }
 
@@ -155,7 +155,8 @@ fn nothing() -> AskKind {
     AskKind::Unknown { subtype: None, raw: Json::from(Value::Null) }
 }
 
-/// A request that cannot be read is kept and not refused, because the agent waits for an answer by its id.
+/// Decodes the request. A malformed one becomes `Unknown` instead of an error, because the agent waits for a response
+/// with its id.
 fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<AskKind, D::Error> {
     let raw = Json::deserialize(deserializer)?;
     Ok(read(raw.text()).unwrap_or_else(|_| {
@@ -173,7 +174,7 @@ impl<'de> Deserialize<'de> for AskKind {
 impl Tagged for AskKind {
     const TAG: &'static str = "subtype";
 
-    fn read<'de, A: MapAccess<'de>>(subtype: &str, fields: Fields<A>) -> Result<Self, A::Error> {
+    fn read<'de, A: MapAccess<'de>>(subtype: &str, fields: TaggedFields<A>) -> Result<Self, A::Error> {
         Ok(match subtype {
             "can_use_tool" => Self::CanUseTool(fields.typed()?),
             "hook_callback" => Self::HookCallback(fields.typed()?),

@@ -1,4 +1,4 @@
-//! The blocks that a message is made of.
+//! Content blocks of a message.
 
 use std::fmt;
 
@@ -10,54 +10,54 @@ use serde_json::Value;
 
 use super::{
     json::{Json, or_default},
-    tagged::{Fields, Tagged, tagged},
+    tagged::{Tagged, TaggedFields, tagged},
 };
 
-/// One block of a message.
+/// Content block of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ContentBlock {
-    /// Words.
+    /// Text for the user.
     Text(String),
-    /// The model's reasoning. May be empty: it can be kept from us.
+    /// Reasoning of the model. Empty if it is withheld.
     Thinking(String),
-    /// Reasoning that only the model can read.
+    /// Encrypted reasoning that only the model can read.
     RedactedThinking,
-    /// The model calls a tool.
+    /// Call of a tool.
     ToolUse(ToolUse),
-    /// What a tool answered.
+    /// Result of a tool call.
     ToolResult(ToolResult),
-    /// A picture: where it comes from, as the Messages API has it.
+    /// Image source, as defined by the Messages API.
     Image(Value),
-    /// A block of another kind, such as those of the server's own tools.
+    /// Block of an unknown kind, for example of a server-side tool.
     Unknown {
-        /// Its `type`.
+        /// Value of `type`.
         kind: String,
-        /// All of it.
+        /// The complete block as received.
         raw: Json,
     },
 }
 
-/// The model calls a tool.
+/// Call of a tool by the model.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ToolUse {
-    /// The call's id.
+    /// Id of the call.
     pub id: String,
-    /// The tool.
+    /// Name of the tool.
     pub name: String,
-    /// What it is called with. Empty at a block's start: then it comes in deltas.
+    /// Input of the call. Empty in a block start event, where it follows in deltas.
     #[serde(default)]
     pub input: Value,
 }
 
-/// What a tool answered.
+/// Result of a tool call.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ToolResult {
-    /// The call's id.
+    /// Id of the call.
     pub tool_use_id: String,
-    /// The answer; a mere string is one block of text.
+    /// Content of the result. A plain string is read as one text block.
     #[serde(default, deserialize_with = "blocks")]
     pub content: Vec<ContentBlock>,
-    /// Whether the tool failed or was not allowed.
+    /// True if the tool failed or was denied.
     #[serde(default, deserialize_with = "or_default")]
     pub is_error: bool,
 }
@@ -71,7 +71,7 @@ impl<'de> Deserialize<'de> for ContentBlock {
 impl Tagged for ContentBlock {
     const TAG: &'static str = "type";
 
-    fn read<'de, A: MapAccess<'de>>(kind: &str, fields: Fields<A>) -> Result<Self, A::Error> {
+    fn read<'de, A: MapAccess<'de>>(kind: &str, fields: TaggedFields<A>) -> Result<Self, A::Error> {
         Ok(match kind {
             "text" => {
                 let Text { text } = fields.typed()?;
@@ -112,7 +112,7 @@ struct Image {
     source: Value,
 }
 
-/// A list of blocks, or a string for one block of text, or null for none.
+/// Deserializes a list of blocks. A string is read as one text block, null as an empty list.
 pub(super) fn blocks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ContentBlock>, D::Error> {
     struct BlocksVisitor;
 

@@ -1,4 +1,4 @@
-//! One line from the agent, sorted by who must act on it.
+//! Decodes one line from the agent and classifies it by the required handling.
 
 use std::{borrow::Cow, error, fmt};
 
@@ -10,50 +10,51 @@ use serde::{
 use super::{
     ask::Ask,
     json::{Json, read},
-    mend::mend,
-    message::Message,
+    message::ClaudeMessage,
     reply::Reply,
-    tagged::{Fields, Tagged, Word, tagged, tagged_as},
+    surrogates::replace_unpaired,
+    tagged::{TagStr, Tagged, TaggedFields, tagged, tagged_as},
 };
 
-/// What a line from the agent is.
+/// Decoded line from the agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Incoming {
-    /// No frame: an empty line, or words of something that writes to the same pipe. To be skipped.
+    /// Not a frame: an empty line, or output of another program on the same pipe. Skip it.
     Noise,
-    /// The agent asks something and waits for a [`Response`](super::Response).
+    /// Request of the agent that waits for a [`ClientResponse`](super::ClientResponse).
     Ask(Ask),
-    /// Answers a request of ours. With replayed messages also our own answers come back so: an id that nobody waits for
-    /// is to be ignored.
+    /// Reply to a control request of the client. With replayed messages the client's own responses appear here too;
+    /// ignore unknown ids.
     Reply(Reply),
-    /// The agent withdraws a question: it is to be taken away, and not answered.
+    /// The agent withdraws a request. Dismiss it without a response.
     Cancel {
-        /// The question's id.
+        /// Id of the withdrawn request.
         request_id: String,
     },
-    /// The agent is alive.
+    /// Keep-alive frame without content.
     KeepAlive,
-    /// Part of the conversation, or about it; or of a kind that is not known.
-    Message(Message),
+    /// Message of the conversation, or a frame of an unknown kind.
+    Message(ClaudeMessage),
 }
 
-/// A frame of a kind or of a shape that is not known.
+/// Frame of an unknown kind or with an unexpected shape.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unknown {
-    /// Its `type`, if it has one.
+    /// Value of `type`, if present.
     pub kind: Option<String>,
-    /// Its `subtype`, if it has one.
+    /// Value of `subtype`, if present.
     pub subtype: Option<String>,
-    /// All of it.
+    /// The complete frame as received.
     pub raw: Json,
 }
 
-/// A line that begins as a frame and is no JSON: it was cut, or something wrote into the middle of it.
+/// Error for a line that starts like a frame but is not valid JSON. The line was truncated or another program wrote
+/// into it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodeError {
-    /// Where, in bytes from 1.
+    /// Position of the error in bytes, from 1.
     pub column: usize,
-    /// What is wrong there.
+    /// Description of the error.
     pub reason: String,
 }
 
@@ -71,32 +72,32 @@ impl From<serde_json::Error> for DecodeError {
     }
 }
 
-/// Reads one line, with or without its end.
+/// Decodes one line, with or without its line terminator.
 ///
 /// # Errors
 ///
-/// If it begins with `{` and is no JSON object. The next line may well be good.
+/// Fails if the line begins with `{` but is not a JSON object. Decoding can continue with the next line.
 pub fn decode(line: &[u8]) -> Result<Incoming, DecodeError> {
     let line = line.trim_ascii();
     if !line.starts_with(b"{") {
         return Ok(Incoming::Noise);
     }
-    // Not at once `from_utf8_lossy`: that looks at every byte by itself.
+    // `from_utf8_lossy` alone would check every byte individually, which is slower for valid input.
     let text = str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
-    if let Ok(incoming) = sort(&text) {
+    if let Ok(incoming) = classify(&text) {
         return Ok(incoming);
     }
-    if let Some(incoming) = mend(&text).and_then(|mended| sort(&mended).ok()) {
+    if let Some(incoming) = replace_unpaired(&text).and_then(|mended| classify(&mended).ok()) {
         return Ok(incoming);
     }
     let raw: Json = serde_json::from_str(&text)?;
     let Head { kind, subtype } = read(&text).unwrap_or_default();
-    Ok(Incoming::Message(Message::Unknown(Box::new(Unknown { kind, subtype, raw }))))
+    Ok(Incoming::Message(ClaudeMessage::Unknown(Box::new(Unknown { kind, subtype, raw }))))
 }
 
-/// Most frames begin with their type and are read in one pass. For the others it is looked for first: that is faster than to
-/// keep what stands before it.
-fn sort(text: &str) -> Result<Incoming, serde_json::Error> {
+/// Decodes a frame by its type. Most frames begin with the type and are decoded in one pass. Otherwise the type is found
+/// in a separate pass, which is faster than buffering the fields before it.
+fn classify(text: &str) -> Result<Incoming, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let incoming = if text.starts_with("{\"type\"") {
         tagged(&mut deserializer)?
@@ -111,7 +112,7 @@ fn sort(text: &str) -> Result<Incoming, serde_json::Error> {
 impl Tagged for Incoming {
     const TAG: &'static str = "type";
 
-    fn read<'de, A: MapAccess<'de>>(kind: &str, fields: Fields<A>) -> Result<Self, A::Error> {
+    fn read<'de, A: MapAccess<'de>>(kind: &str, fields: TaggedFields<A>) -> Result<Self, A::Error> {
         Ok(match kind {
             "control_request" => Self::Ask(fields.typed()?),
             "control_response" => Self::Reply(fields.typed()?),
@@ -123,18 +124,18 @@ impl Tagged for Incoming {
                 let IgnoredAny = fields.typed()?;
                 Self::KeepAlive
             }
-            "assistant" => Self::Message(Message::Assistant(fields.typed()?)),
-            "user" => Self::Message(Message::User(fields.typed()?)),
-            "stream_event" => Self::Message(Message::Stream(fields.typed()?)),
-            "result" => Self::Message(Message::Result(fields.typed()?)),
-            "system" => Self::Message(Message::System(fields.sort()?)),
-            "tool_progress" => Self::Message(Message::ToolProgress(fields.typed()?)),
-            "tool_use_summary" => Self::Message(Message::ToolUseSummary(fields.typed()?)),
-            "rate_limit_event" => Self::Message(Message::RateLimit(fields.typed()?)),
-            "auth_status" => Self::Message(Message::AuthStatus(fields.typed()?)),
-            "conversation_reset" => Self::Message(Message::ConversationReset(fields.typed()?)),
-            "command_lifecycle" => Self::Message(Message::CommandLifecycle(fields.typed()?)),
-            "prompt_suggestion" => Self::Message(Message::PromptSuggestion(fields.typed()?)),
+            "assistant" => Self::Message(ClaudeMessage::Assistant(fields.typed()?)),
+            "user" => Self::Message(ClaudeMessage::User(fields.typed()?)),
+            "stream_event" => Self::Message(ClaudeMessage::Stream(fields.typed()?)),
+            "result" => Self::Message(ClaudeMessage::Result(fields.typed()?)),
+            "system" => Self::Message(ClaudeMessage::System(fields.dispatch()?)),
+            "tool_progress" => Self::Message(ClaudeMessage::ToolProgress(fields.typed()?)),
+            "tool_use_summary" => Self::Message(ClaudeMessage::ToolUseSummary(fields.typed()?)),
+            "rate_limit_event" => Self::Message(ClaudeMessage::RateLimit(fields.typed()?)),
+            "auth_status" => Self::Message(ClaudeMessage::AuthStatus(fields.typed()?)),
+            "conversation_reset" => Self::Message(ClaudeMessage::ConversationReset(fields.typed()?)),
+            "command_lifecycle" => Self::Message(ClaudeMessage::CommandLifecycle(fields.typed()?)),
+            "prompt_suggestion" => Self::Message(ClaudeMessage::PromptSuggestion(fields.typed()?)),
             _ => return Err(A::Error::custom("an unknown type")),
         })
     }
@@ -145,7 +146,7 @@ struct Cancel {
     request_id: String,
 }
 
-/// What can be said of any object: its `type` and its `subtype`. Of two of a name the first counts.
+/// The `type` and `subtype` of any object. If a key is repeated, the first value is used.
 #[derive(Default)]
 pub(super) struct Head {
     pub(super) kind: Option<String>,
@@ -165,7 +166,7 @@ impl<'de> Deserialize<'de> for Head {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Head, A::Error> {
                 let mut head = Head::default();
-                while let Some(key) = map.next_key::<Word>()? {
+                while let Some(key) = map.next_key::<TagStr>()? {
                     let name = match &*key.0 {
                         "type" => &mut head.kind,
                         "subtype" => &mut head.subtype,

@@ -1,21 +1,21 @@
-//! JSON that is passed on unread, and how strictly fields are taken.
+//! Raw JSON values and lenient field deserializers.
 
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
 
-use super::mend::mend;
+use super::surrogates::replace_unpaired;
 
-/// A JSON value as the agent wrote it, checked but not read.
+/// JSON value in the agent's own text form. Validated, but not parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Json(Box<str>);
 
 impl Json {
-    /// The text.
+    /// Returns the JSON text.
     pub fn text(&self) -> &str {
         &self.0
     }
 
-    /// The value, unless it is nested deeper than 127 levels.
+    /// Parses the value; `None` if it is nested deeper than 127 levels.
     pub fn value(&self) -> Option<Value> {
         read(&self.0).ok()
     }
@@ -33,15 +33,15 @@ impl<'de> Deserialize<'de> for Json {
     }
 }
 
-/// Reads a type from a text of its own; halves of characters in it do not matter.
+/// Parses a type from JSON text. Unpaired surrogate escapes are replaced.
 pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
-    serde_json::from_str(text).or_else(|error| match mend(text) {
+    serde_json::from_str(text).or_else(|error| match replace_unpaired(text) {
         Some(mended) => serde_json::from_str(&mended),
         None => Err(error),
     })
 }
 
-/// A field that may be null where it could as well be absent.
+/// Deserializes a field that may be null as its default.
 pub(super) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -50,7 +50,8 @@ where
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// A figure or an ornament: of another shape than expected it is left out, and does not cost the whole frame.
+/// Deserializes an unimportant field. A value of an unexpected shape becomes the default instead of failing the whole
+/// frame.
 pub(super) fn lax<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,4 +1,4 @@
-//! The frames of the conversation, and those about it that need no answer.
+//! Messages of the conversation and notifications that need no response.
 
 use serde::{Deserialize, Deserializer};
 
@@ -11,116 +11,116 @@ use super::{
     system::System,
 };
 
-/// A frame of the conversation, or about it.
+/// Message of the conversation, or a notification about it.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Message {
-    /// The model spoke: one frame for each block.
+pub enum ClaudeMessage {
+    /// Output of the model, one frame per content block.
     Assistant(Box<AssistantMessage>),
-    /// What tools answered, notes of the agent's, and with replay what was sent.
+    /// Tool results, synthetic notes of the agent and, with replay, the client's own messages.
     User(Box<UserMessage>),
-    /// A message grows.
+    /// Incremental update of a message.
     Stream(StreamMessage),
-    /// A turn is over.
+    /// End of a turn.
     Result(Box<TurnResult>),
-    /// The agent about itself.
+    /// Notification about the agent itself.
     System(System),
-    /// A tool is still at work.
+    /// Notification that a tool is still running.
     ToolProgress(ToolProgress),
-    /// What a few calls did, in a line.
+    /// One-line summary of several tool calls.
     ToolUseSummary(ToolUseSummary),
-    /// How much of the plan is used.
+    /// Usage of the subscription plan.
     RateLimit(RateLimit),
-    /// The agent signs in.
+    /// Progress of a login.
     AuthStatus(AuthStatus),
-    /// The conversation begins anew.
+    /// Start of a new conversation in the same process.
     ConversationReset(ConversationReset),
-    /// How far a message of ours has come.
+    /// Progress of a message sent by the client.
     CommandLifecycle(CommandLifecycle),
-    /// What the person might say next.
+    /// Suggestion for the user's next message.
     PromptSuggestion(PromptSuggestion),
-    /// A frame of a kind or of a shape that is not known, whole.
+    /// Complete frame of an unknown kind or with an unexpected shape.
     Unknown(Box<Unknown>),
 }
 
-/// What the model said. Frames with the same `message.id` are one message.
+/// Output of the model. Frames with the same `message.id` belong to one message.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct AssistantMessage {
     /// The message, or a part of it.
     pub message: ApiMessage,
-    /// The frame's id.
+    /// Id of the frame.
     pub uuid: Option<String>,
-    /// The session.
+    /// Id of the session.
     pub session_id: Option<String>,
-    /// The call of the subagent that speaks; none for the main conversation.
+    /// Tool call that started the subagent that wrote the message; `None` for the main conversation.
     pub parent_tool_use_id: Option<String>,
-    /// Frames to be taken away, because this one stands for them.
+    /// Ids of frames that this one replaces.
     #[serde(default, deserialize_with = "or_default")]
     pub supersedes: Vec<String>,
-    /// Cut by an interrupt: it may end within a word.
+    /// True if an interrupt cut off the message, possibly in the middle of a word.
     #[serde(default, deserialize_with = "or_default")]
     pub aborted: bool,
-    /// The agent speaks in the model's place because the request failed: `rate_limit`, `overloaded`, …
+    /// Error code if the agent wrote the message because the model request failed: `rate_limit`, `overloaded`, …
     pub error: Option<String>,
-    /// When, by the agent's clock.
+    /// Time by the agent's clock.
     pub timestamp: Option<String>,
 }
 
-/// A message of the Messages API.
+/// Message of the Messages API.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ApiMessage {
-    /// Its id; Claude Code has always sent one.
+    /// Id of the message. All known versions of Claude Code send one.
     pub id: Option<String>,
-    /// The model.
+    /// Model that wrote the message.
     pub model: Option<String>,
-    /// Its blocks.
+    /// Content blocks of the message.
     #[serde(default, deserialize_with = "blocks")]
     pub content: Vec<ContentBlock>,
-    /// Why it ended; none while it grows.
+    /// Reason for the end; `None` while the message is incomplete.
     pub stop_reason: Option<String>,
-    /// What it cost so far.
+    /// Token usage so far.
     #[serde(default, deserialize_with = "lax")]
     pub usage: Option<Usage>,
 }
 
-/// Tokens of a message or of a turn.
+/// Token usage of a message or a turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Usage {
-    /// Read, and not from the cache.
+    /// Input tokens that were not read from the cache.
     #[serde(deserialize_with = "or_default")]
     pub input_tokens: u64,
-    /// Written.
+    /// Output tokens in total.
     #[serde(deserialize_with = "or_default")]
     pub output_tokens: u64,
-    /// Read and put into the cache.
+    /// Input tokens written to the cache.
     #[serde(deserialize_with = "or_default")]
     pub cache_creation_input_tokens: u64,
-    /// Read from the cache.
+    /// Input tokens read from the cache.
     #[serde(deserialize_with = "or_default")]
     pub cache_read_input_tokens: u64,
 }
 
-/// A message in the user's role.
+/// Message in the user role.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct UserMessage {
-    /// Its blocks; a mere string is one block of text.
+    /// Content blocks. A plain string is read as one text block.
     #[serde(rename = "message", deserialize_with = "content")]
     pub content: Vec<ContentBlock>,
-    /// The frame's id; in a replay the one that we gave.
+    /// Id of the frame. In a replay, the id assigned by the client.
     pub uuid: Option<String>,
-    /// The session.
+    /// Id of the session.
     pub session_id: Option<String>,
-    /// The call of the subagent that it is for; none for the main conversation.
+    /// Tool call that started the subagent that receives the message; `None` for the main conversation.
     pub parent_tool_use_id: Option<String>,
-    /// It is what we sent.
+    /// True if this is a replay of a message of the client.
     #[serde(default, rename = "isReplay", deserialize_with = "or_default")]
     pub is_replay: bool,
-    /// The agent wrote it, and nobody has to see it.
+    /// True if the agent wrote the message and it need not be displayed.
     #[serde(default, rename = "isSynthetic", deserialize_with = "or_default")]
     pub is_synthetic: bool,
-    /// What the tool gave to the agent, by its own shape.
+    /// Structured result of the tool; its shape depends on the tool.
     pub tool_use_result: Option<Json>,
-    /// When, by the agent's clock.
+    /// Time by the agent's clock.
     pub timestamp: Option<String>,
 }
 
@@ -134,103 +134,103 @@ fn content<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ContentBloc
     Inner::deserialize(deserializer).map(|inner| inner.content)
 }
 
-/// A tool is still at work.
+/// Notification that a tool is still running.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ToolProgress {
-    /// The call.
+    /// Id of the call.
     pub tool_use_id: String,
-    /// The tool.
+    /// Name of the tool.
     pub tool_name: String,
-    /// The call of the subagent that called it.
+    /// Tool call that started the subagent that made this call.
     pub parent_tool_use_id: Option<String>,
-    /// For how long.
+    /// Elapsed time in seconds.
     #[serde(default, deserialize_with = "lax")]
     pub elapsed_time_seconds: f64,
-    /// The task that it runs as.
+    /// Background task of the call, if any.
     pub task_id: Option<String>,
 }
 
-/// What a few calls did, in a line.
+/// One-line summary of several tool calls.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ToolUseSummary {
-    /// The line.
+    /// Text of the summary.
     pub summary: String,
-    /// The calls.
+    /// Ids of the summarized calls.
     #[serde(default, deserialize_with = "or_default")]
     pub preceding_tool_use_ids: Vec<String>,
 }
 
-/// How much of the plan is used.
+/// Usage of the subscription plan.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct RateLimit {
-    /// How much, and until when.
+    /// Details of the limit.
     pub rate_limit_info: RateLimitInfo,
 }
 
-/// A limit of the plan.
+/// Limit of the subscription plan.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RateLimitInfo {
-    /// `allowed`, `allowed_warning` or `rejected`.
+    /// State: `allowed`, `allowed_warning` or `rejected`.
     pub status: String,
-    /// When it begins anew, in seconds since 1970.
+    /// Reset time in seconds since 1970.
     #[serde(default, deserialize_with = "lax")]
     pub resets_at: Option<f64>,
-    /// `five_hour`, `seven_day`, …
+    /// Kind of limit: `five_hour`, `seven_day`, …
     pub rate_limit_type: Option<String>,
-    /// The part that is used, 1 for all.
+    /// Used fraction of the limit, from 0 to 1.
     #[serde(default, deserialize_with = "lax")]
     pub utilization: Option<f64>,
 }
 
-/// The agent signs in.
+/// Progress of a login.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AuthStatus {
-    /// Whether it still does.
+    /// True while the login is in progress.
     pub is_authenticating: bool,
-    /// What it says meanwhile.
+    /// Output lines of the login.
     #[serde(default, deserialize_with = "or_default")]
     pub output: Vec<String>,
-    /// Why it failed.
+    /// Reason for a failed login.
     pub error: Option<String>,
 }
 
-/// The conversation begins anew, as after `/clear`.
+/// Start of a new conversation in the same process, for example after `/clear`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ConversationReset {
-    /// The session from here on.
+    /// Session id of the new conversation.
     pub new_conversation_id: String,
-    /// `clear`, `plan_mode_exit`, …
+    /// Cause of the reset: `clear`, `plan_mode_exit`, …
     pub trigger: Option<String>,
 }
 
-/// How far a message of ours has come.
+/// Progress of a message sent by the client.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct CommandLifecycle {
-    /// The id that we gave to it.
+    /// Id that the client assigned to the message.
     pub command_uuid: String,
-    /// So far.
+    /// Current state of the message.
     pub state: CommandState,
 }
 
-/// The way of a message of ours.
+/// State of a message sent by the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandState {
-    /// It waits for its turn.
+    /// The message waits for its turn to start.
     Queued,
-    /// Its turn runs.
+    /// The turn of the message is running.
     Started,
-    /// Its turn is over.
+    /// The turn of the message has ended.
     Completed,
-    /// It was taken back, or its turn was interrupted.
+    /// The message was withdrawn or its turn was interrupted.
     Cancelled,
 }
 
-/// What the person might say next.
+/// Suggestion for the user's next message.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct PromptSuggestion {
-    /// The words.
+    /// Text of the suggestion.
     pub suggestion: String,
 }

@@ -1,97 +1,97 @@
-//! One line to the agent.
+//! Encodes one line to the agent.
 
 use std::{error, fmt};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{answer::Answer, request::Request};
+use super::{answer::Answer, request::ClientRequest};
 
-/// What we write to the agent.
+/// Line sent to the agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Outgoing {
-    /// Part of the conversation.
+    /// Message of the conversation.
     User(Box<UserInput>),
-    /// We ask something; the [`Reply`](super::Reply) has the same id.
+    /// Control request of the client. The [`Reply`](super::Reply) contains the same id.
     ControlRequest {
-        /// The id.
+        /// Id of the request.
         request_id: String,
-        /// What we ask.
-        request: Request,
+        /// Content of the request.
+        request: ClientRequest,
     },
-    /// We answer an [`Ask`](super::Ask).
+    /// Response to a control request ([`Ask`](super::Ask)) of the agent.
     ControlResponse {
-        /// How.
-        response: Response,
+        /// Result of the request.
+        response: ClientResponse,
     },
-    /// We withdraw a request of ours. There is no answer.
+    /// Withdraws a control request of the client. It gets no reply.
     ControlCancelRequest {
-        /// Which.
+        /// Id of the withdrawn request.
         request_id: String,
     },
-    /// We are alive.
+    /// Keep-alive frame without content.
     KeepAlive {},
 }
 
-/// Our answer to the agent.
+/// Response to a control request of the agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "subtype", rename_all = "lowercase", deny_unknown_fields)]
-pub enum Response {
-    /// It was done, or decided.
+pub enum ClientResponse {
+    /// The request was executed or decided.
     Success {
-        /// What it answers.
+        /// Id of the request.
         request_id: String,
-        /// What came of it.
+        /// Result, if the request has one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         response: Option<Answer>,
     },
-    /// It was not.
+    /// The request failed.
     Error {
-        /// What it answers.
+        /// Id of the request.
         request_id: String,
-        /// Why.
+        /// Description of the error.
         error: String,
-        /// The same in one word.
+        /// Error code for programs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error_code: Option<String>,
     },
 }
 
-/// Something said to the agent. While a turn runs it waits, or is taken into the turn.
+/// User message to the agent. If it arrives during a turn, it is queued or added to that turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UserInput {
-    /// What is said.
+    /// Content of the message.
     #[serde(rename = "message", with = "body")]
     pub content: UserContent,
-    /// The subagent's call that it is for; none for the main conversation.
+    /// Tool call that started the subagent that receives the message; `None` for the main conversation.
     #[serde(default)]
     pub parent_tool_use_id: Option<String>,
-    /// The session; may be empty, as there is one in a process.
+    /// Session id. May be empty, because a process has one session.
     #[serde(default)]
     pub session_id: String,
-    /// Our id for it. The agent comes back to it, and files can be rewound to it.
+    /// Message id assigned by the client. The agent refers to it later, and files can be rewound to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
-    /// When it is to be looked at.
+    /// Time at which the agent handles the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
-    /// False: it begins no turn.
+    /// Starts no turn if false.
     #[serde(default, rename = "shouldQuery", skip_serializing_if = "Option::is_none")]
     pub should_query: Option<bool>,
-    /// True: `@path` and slash commands in it mean nothing.
+    /// Disables `@path` and slash command expansion if true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_composed: Option<bool>,
 }
 
-/// The content stands in a message of the Messages API, which has a role.
+/// Wraps the content in a Messages API message, which has a role.
 mod body {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     #[derive(Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
-    struct Body<T> {
+    struct UserMessageBody<T> {
         role: Role,
         content: T,
     }
@@ -103,56 +103,56 @@ mod body {
     }
 
     pub(super) fn serialize<T: Serialize, S: Serializer>(content: &T, serializer: S) -> Result<S::Ok, S::Error> {
-        Body { role: Role::User, content }.serialize(serializer)
+        UserMessageBody { role: Role::User, content }.serialize(serializer)
     }
 
     pub(super) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-        Body::deserialize(deserializer).map(|body| body.content)
+        UserMessageBody::deserialize(deserializer).map(|body| body.content)
     }
 }
 
-/// What is said.
+/// Content of a user message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum UserContent {
-    /// Words.
+    /// Plain text only.
     Text(String),
-    /// Words, pictures and files.
+    /// Text, images and files.
     Blocks(Vec<InputBlock>),
 }
 
-/// A part of what is said.
+/// Part of a user message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub enum InputBlock {
-    /// Words.
+    /// Text for the model.
     Text {
-        /// The words.
+        /// The text itself.
         text: String,
     },
-    /// A picture.
+    /// Image for the model.
     Image {
-        /// Where it comes from, as the Messages API has it.
+        /// Image source, as defined by the Messages API.
         source: Value,
     },
-    /// Another block of the Messages API.
+    /// Any other block of the Messages API.
     #[serde(untagged)]
     Other(Value),
 }
 
-/// When a message is to be looked at.
+/// Time at which the agent handles a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Priority {
-    /// At once.
+    /// Handled at once.
     Now,
-    /// At the next opportunity within the turn.
+    /// Handled at the next opportunity within the turn.
     Next,
-    /// After the turn.
+    /// Handled after the turn.
     Later,
 }
 
-/// What could not be written.
+/// Error for a message that cannot be serialized.
 #[derive(Debug)]
 pub struct EncodeError(serde_json::Error);
 
@@ -179,32 +179,32 @@ impl From<UserContent> for UserInput {
 }
 
 impl Outgoing {
-    /// Words to the agent, under an id of ours.
+    /// Creates a text message with an id assigned by the client.
     pub fn text(text: impl Into<String>, uuid: impl Into<String>) -> Self {
         let input = UserInput::from(UserContent::Text(text.into()));
         Self::User(Box::new(UserInput { uuid: Some(uuid.into()), ..input }))
     }
 
-    /// A request.
-    pub fn request(request_id: impl Into<String>, request: Request) -> Self {
+    /// Creates a control request.
+    pub fn request(request_id: impl Into<String>, request: ClientRequest) -> Self {
         Self::ControlRequest { request_id: request_id.into(), request }
     }
 
-    /// An answer.
+    /// Creates a successful response.
     pub fn success(request_id: impl Into<String>, answer: impl Into<Answer>) -> Self {
         let response = Some(answer.into());
-        Self::ControlResponse { response: Response::Success { request_id: request_id.into(), response } }
+        Self::ControlResponse { response: ClientResponse::Success { request_id: request_id.into(), response } }
     }
 
-    /// A refusal.
+    /// Creates an error response.
     pub fn error(request_id: impl Into<String>, error: impl Into<String>) -> Self {
-        let response = Response::Error { request_id: request_id.into(), error: error.into(), error_code: None };
+        let response = ClientResponse::Error { request_id: request_id.into(), error: error.into(), error_code: None };
         Self::ControlResponse { response }
     }
 
-    /// The answer to a question of a kind that we do not know.
+    /// Creates the error response for a request of an unknown kind.
     pub fn unsupported(request_id: impl Into<String>, subtype: &str) -> Self {
-        let response = Response::Error {
+        let response = ClientResponse::Error {
             request_id: request_id.into(),
             error: format!("unsupported control request subtype: {subtype}"),
             error_code: Some("unsupported_request".to_owned()),
@@ -212,19 +212,19 @@ impl Outgoing {
         Self::ControlResponse { response }
     }
 
-    /// Withdraws a request.
+    /// Creates a frame that withdraws a request.
     pub fn cancel(request_id: impl Into<String>) -> Self {
         Self::ControlCancelRequest { request_id: request_id.into() }
     }
 
-    /// One line, with its end.
+    /// Encodes the line, including its line terminator.
     ///
     /// # Errors
     ///
-    /// None that the types here can have; the answer says so rather than panic.
+    /// Cannot fail for values of the types in this module; returns an error rather than panicking.
     pub fn encode(&self) -> Result<String, EncodeError> {
         let mut line = serde_json::to_string(self).map_err(EncodeError)?;
-        // JSON leaves these two as they are, and readers in JavaScript may take them for the end of a line.
+        // JSON does not escape these two characters, but some JavaScript readers treat them as line terminators.
         for (separator, escape) in [('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")] {
             if line.contains(separator) {
                 line = line.replace(separator, escape);

@@ -1,123 +1,123 @@
-//! Permissions: the modes, and the changes to the rules that a question offers and an answer makes.
+//! Permission modes and rule changes.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What the agent may do without asking.
+/// Set of actions that the agent may take without asking.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PermissionMode {
-    /// Only what the rules allow.
+    /// Actions allowed by the rules.
     Default,
-    /// The same by another name; the agent answers `default`.
+    /// Another name for `default`; the agent reports it as `default`.
     Manual,
-    /// Also changes of files.
+    /// Actions allowed by the rules, and file edits.
     AcceptEdits,
-    /// Everything. Only if it was launched for that.
+    /// All actions. Only available if the agent was started with the corresponding flag.
     BypassPermissions,
-    /// Nothing but reading, and a plan.
+    /// Read-only actions, to produce a plan.
     Plan,
-    /// Only what the rules allow, and the rest is denied without a question.
+    /// Actions allowed by the rules. All others are denied without asking.
     DontAsk,
-    /// What a model finds harmless.
+    /// Actions that a model classifies as safe.
     Auto,
-    /// Another.
+    /// Unknown mode name.
     #[serde(untagged)]
     Other(String),
 }
 
-/// A change to the rules. What a question suggests is sent back as it came, also what is not known.
+/// Change to the permission rules. Suggested changes, including unknown ones, are sent back unchanged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", deny_unknown_fields)]
 pub enum PermissionUpdate {
-    /// More rules.
+    /// Adds rules to the destination.
     AddRules {
-        /// The rules.
+        /// Rules to add.
         rules: Vec<PermissionRule>,
-        /// What they say.
+        /// Effect of the rules.
         behavior: PermissionBehavior,
-        /// Where they are kept.
+        /// Scope in which the rules are stored.
         destination: PermissionDestination,
     },
-    /// Other rules.
+    /// Replaces the rules of the destination.
     ReplaceRules {
-        /// The rules.
+        /// New set of rules.
         rules: Vec<PermissionRule>,
-        /// What they say.
+        /// Effect of the rules.
         behavior: PermissionBehavior,
-        /// Where they are kept.
+        /// Scope in which the rules are stored.
         destination: PermissionDestination,
     },
-    /// Fewer rules.
+    /// Removes rules from the destination.
     RemoveRules {
-        /// The rules.
+        /// Rules to remove.
         rules: Vec<PermissionRule>,
-        /// What they say.
+        /// Effect of the rules.
         behavior: PermissionBehavior,
-        /// Where they are kept.
+        /// Scope in which the rules are stored.
         destination: PermissionDestination,
     },
-    /// Another mode.
+    /// Changes the permission mode.
     SetMode {
-        /// The mode.
+        /// New permission mode.
         mode: PermissionMode,
-        /// Where it is kept.
+        /// Scope in which the mode is stored.
         destination: PermissionDestination,
     },
-    /// More directories to work in.
+    /// Adds working directories.
     AddDirectories {
-        /// The directories.
+        /// Directories to add.
         directories: Vec<String>,
-        /// Where they are kept.
+        /// Scope in which the directories are stored.
         destination: PermissionDestination,
     },
-    /// Fewer directories to work in.
+    /// Removes working directories.
     RemoveDirectories {
-        /// The directories.
+        /// Directories to remove.
         directories: Vec<String>,
-        /// Where they are kept.
+        /// Scope in which the directories are stored.
         destination: PermissionDestination,
     },
-    /// Another change.
+    /// Unknown change, passed through unchanged.
     #[serde(untagged)]
     Other(Value),
 }
 
-/// A rule about a tool.
+/// Permission rule for a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PermissionRule {
-    /// The tool.
+    /// Name of the tool.
     pub tool_name: String,
-    /// Which calls of it; all when absent.
+    /// Pattern of the calls that the rule applies to. `None` for all calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule_content: Option<String>,
 }
 
-/// What a rule says.
+/// Effect of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PermissionBehavior {
     /// The tool may run.
     Allow,
-    /// It may not.
+    /// The tool must not run.
     Deny,
-    /// The person is asked.
+    /// The user is asked.
     Ask,
 }
 
-/// Where a rule is kept.
+/// Scope in which a rule is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PermissionDestination {
-    /// For the person, everywhere.
+    /// Settings of the user for all projects.
     UserSettings,
-    /// For everybody in this project.
+    /// Settings shared by all users of the project.
     ProjectSettings,
-    /// For the person in this project.
+    /// Settings of the user for this project.
     LocalSettings,
-    /// Until the session ends.
+    /// The current session only.
     Session,
-    /// As if given on the command line.
+    /// Same scope as command-line arguments.
     CliArg,
 }

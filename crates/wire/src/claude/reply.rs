@@ -1,4 +1,4 @@
-//! What the agent answers to our requests.
+//! Replies of the agent to control requests of the client.
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::Value;
@@ -8,21 +8,21 @@ use super::{
     permission::PermissionMode,
 };
 
-/// The answer to a request of ours.
+/// Reply to a control request of the client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
-    /// The request.
+    /// Id of the request.
     pub request_id: String,
-    /// What came of it; null if the agent says no more than that it was done.
+    /// Result of the request. `Null` if the agent only confirms it.
     pub outcome: Result<Value, Refusal>,
 }
 
-/// Why a request of ours was not carried out.
+/// Error reply to a control request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// In words.
+    /// Message for display.
     pub message: String,
-    /// In one word: `unsupported_request`, `bypass_not_launched`, …
+    /// Error code: `unsupported_request`, `bypass_not_launched`, …
     pub code: Option<String>,
 }
 
@@ -30,11 +30,11 @@ impl<'de> Deserialize<'de> for Reply {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         struct Frame {
-            response: Body,
+            response: ReplyBody,
         }
 
         #[derive(Deserialize)]
-        struct Body {
+        struct ReplyBody {
             subtype: String,
             request_id: String,
             #[serde(default)]
@@ -60,95 +60,95 @@ impl<'de> Deserialize<'de> for Reply {
     }
 }
 
-/// What the agent answers to `initialize`. It has no session id: that comes with the first turn.
+/// Reply to `initialize`. The session id is not included; it follows with the first turn.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct InitializeReply {
-    /// What can be called with a slash.
+    /// Available slash commands.
     #[serde(deserialize_with = "lax")]
     pub commands: Vec<CommandInfo>,
-    /// The models to choose from.
+    /// Models that can be selected.
     #[serde(deserialize_with = "lax")]
     pub models: Vec<ModelInfo>,
-    /// The agent's version.
+    /// Version of the agent.
     #[serde(deserialize_with = "lax")]
     pub claude_code_version: Option<String>,
-    /// Its process.
+    /// Process id of the agent.
     #[serde(deserialize_with = "lax")]
     pub pid: Option<u32>,
-    /// What it may do without asking.
+    /// Permission mode at the start.
     #[serde(deserialize_with = "lax")]
     pub current_permission_mode: Option<PermissionMode>,
-    /// Whether a matcher's `onFailure` counts.
+    /// True if the agent honours `onFailure` of hook matchers.
     #[serde(deserialize_with = "lax")]
     pub hook_on_failure_supported: bool,
-    /// What this version of the protocol can do.
+    /// Protocol features of this agent version.
     #[serde(deserialize_with = "lax")]
     pub capabilities: Vec<String>,
 }
 
-/// A slash command.
+/// Slash command of the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandInfo {
-    /// Its name without the slash.
+    /// Name without the slash.
     pub name: String,
-    /// What it does.
+    /// Description of the command.
     #[serde(default, deserialize_with = "or_default")]
     pub description: String,
-    /// What can follow it.
+    /// Hint for the arguments.
     #[serde(default, deserialize_with = "or_default")]
     pub argument_hint: String,
-    /// Its other names.
+    /// Alternative names of the command.
     #[serde(default, deserialize_with = "or_default")]
     pub aliases: Vec<String>,
 }
 
-/// A model to choose.
+/// Model that can be selected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelInfo {
-    /// What `set_model` takes.
+    /// Value for `set_model`.
     pub value: String,
-    /// Its name for people.
+    /// Display name of the model.
     #[serde(default, deserialize_with = "or_default")]
     pub display_name: String,
-    /// More about it.
+    /// Description of the model.
     #[serde(default, deserialize_with = "or_default")]
     pub description: String,
-    /// The model that it stands for.
+    /// Full model id that the value resolves to.
     pub resolved_model: Option<String>,
 }
 
-/// What the agent answers to `interrupt`.
+/// Reply to `interrupt`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct InterruptReply {
-    /// Messages of ours that still wait.
+    /// Ids of client messages that are still queued.
     #[serde(deserialize_with = "lax")]
     pub still_queued: Vec<String>,
-    /// Messages of ours that were taken back.
+    /// Ids of client messages that were withdrawn.
     #[serde(deserialize_with = "lax")]
     pub cancelled: Vec<String>,
 }
 
-/// What the agent answers to `rewind_files`.
+/// Reply to `rewind_files`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct RewindReply {
-    /// Whether it can be done, or was done.
+    /// True if the rewind is possible or was done.
     #[serde(deserialize_with = "lax")]
     pub can_rewind: bool,
-    /// Why not.
+    /// Reason why the rewind is not possible.
     #[serde(deserialize_with = "lax")]
     pub error: Option<String>,
-    /// The files.
+    /// Paths of the changed files.
     #[serde(deserialize_with = "lax")]
     pub files_changed: Vec<String>,
-    /// Lines more.
+    /// Number of added lines.
     #[serde(deserialize_with = "lax")]
     pub insertions: u64,
-    /// Lines fewer.
+    /// Number of removed lines.
     #[serde(deserialize_with = "lax")]
     pub deletions: u64,
 }

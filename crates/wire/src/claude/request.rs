@@ -1,4 +1,4 @@
-//! What we ask of the agent: our control requests.
+//! Control requests of the client.
 
 use std::collections::BTreeMap;
 
@@ -7,101 +7,101 @@ use serde_json::{Map, Value};
 
 use super::permission::PermissionMode;
 
-/// The id of a request: the counter makes it unique in this process, the random part beyond it.
+/// Returns a request id. The counter makes it unique within this process, the random part across processes.
 pub fn request_id(counter: u64, random: u32) -> String {
     format!("req_{counter}_{random:08x}")
 }
 
-/// What is asked of the agent.
+/// Control request to the agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "subtype", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Request {
-    /// Introduces us; comes first. Answered by [`InitializeReply`](super::InitializeReply).
+pub enum ClientRequest {
+    /// Introduces the client. Must be sent first. Reply: [`InitializeReply`](super::InitializeReply).
     Initialize(Box<Initialize>),
-    /// Ends the turn. Answered by [`InterruptReply`](super::InterruptReply).
+    /// Interrupts the turn. Reply: [`InterruptReply`](super::InterruptReply).
     Interrupt {
-        /// Takes back messages that still wait, too.
+        /// Also withdraws queued messages if true.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cancel_queued: Option<bool>,
     },
-    /// Another model.
+    /// Selects another model.
     SetModel {
-        /// Which; none for the agent's own choice.
+        /// Model id; `None` for the agent's default.
         model: Option<String>,
     },
-    /// What the agent may do without asking.
+    /// Changes the permission mode.
     SetPermissionMode {
-        /// The mode.
+        /// New permission mode.
         mode: PermissionMode,
     },
-    /// Files back to what they were at a message. Answered by [`RewindReply`](super::RewindReply).
+    /// Restores files to their state at a message. Reply: [`RewindReply`](super::RewindReply).
     RewindFiles {
-        /// The message, by the id that we gave.
+        /// Message id assigned by the client.
         user_message_id: String,
-        /// Only says what would be done.
+        /// Only reports the changes if true.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         dry_run: Option<bool>,
     },
-    /// How the MCP servers fare.
+    /// Queries the status of the MCP servers.
     McpStatus {},
-    /// Connects an MCP server again.
+    /// Reconnects an MCP server.
     McpReconnect {
-        /// Which.
+        /// Name of the server.
         #[serde(rename = "serverName")]
         server_name: String,
     },
-    /// Switches an MCP server on or off.
+    /// Enables or disables an MCP server.
     McpToggle {
-        /// Which.
+        /// Name of the server.
         #[serde(rename = "serverName")]
         server_name: String,
-        /// On.
+        /// True to enable the server.
         enabled: bool,
     },
-    /// Other MCP servers, in the place of those set so before.
+    /// Replaces the MCP servers set by an earlier request.
     McpSetServers {
-        /// Their settings by name.
+        /// Server settings by name.
         servers: Map<String, Value>,
     },
-    /// A message from an MCP server of ours.
+    /// Sends a message from an MCP server hosted by the client.
     McpMessage {
-        /// The server.
+        /// Name of the server.
         server_name: String,
         /// The JSON-RPC message.
         message: Value,
     },
-    /// What fills the context.
+    /// Queries the content of the context.
     GetContextUsage {
-        /// `summary` or `full`.
+        /// Level of detail: `summary` or `full`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
     },
-    /// Ends a task of the agent's.
+    /// Stops a background task of the agent.
     StopTask {
-        /// Which.
+        /// Id of the task.
         task_id: String,
     },
-    /// The models to choose from.
+    /// Lists the models that can be selected.
     ListModels {},
-    /// Takes back a message that still waits.
+    /// Withdraws a queued message.
     CancelAsyncMessage {
-        /// Which, by the id that we gave.
+        /// Message id assigned by the client.
         message_uuid: String,
     },
-    /// Anything else.
+    /// Any other request.
     #[serde(untagged)]
     Other(OtherRequest),
 }
 
-impl Request {
-    /// A request that has no type here.
+impl ClientRequest {
+    /// Creates a request of a kind that is not typed here.
     pub fn other(subtype: impl Into<String>, mut fields: Map<String, Value>) -> Self {
         fields.remove("subtype");
         Self::Other(OtherRequest { subtype: subtype.into(), fields })
     }
 }
 
-/// A request that has no type here.
+/// Control request of a kind that is not typed here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OtherRequest {
     subtype: String,
@@ -109,74 +109,75 @@ pub struct OtherRequest {
     fields: Map<String, Value>,
 }
 
-/// How we introduce ourselves.
+/// Parameters of `initialize`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct Initialize {
-    /// The hooks that we want to hear of, by event.
+    /// Hooks to register, by event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hooks: Option<BTreeMap<String, Vec<HookMatcher>>>,
-    /// The MCP servers that we are, by name.
+    /// Names of the MCP servers hosted by the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sdk_mcp_servers: Option<Vec<String>>,
-    /// Subagents by name.
+    /// Definitions of subagents, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agents: Option<Map<String, Value>>,
-    /// In the place of the agent's own prompt.
+    /// Replaces the agent's system prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<Vec<String>>,
-    /// After the agent's own prompt.
+    /// Text appended to the agent's system prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub append_system_prompt: Option<String>,
-    /// False: the prompt is made anew for every request. Otherwise the first one is kept, also when the session is resumed
-    /// with another.
+    /// If false, the system prompt is rebuilt for every request. Otherwise the first one is reused, even if the session
+    /// is resumed with a different one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt_snapshot: Option<bool>,
-    /// In the place of what the agent is told of plans.
+    /// Replaces the agent's plan mode instructions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan_mode_instructions: Option<String>,
-    /// Says with the first message, and not in the prompt, where the agent works and remembers.
+    /// Moves the information about the working directory and memory from the system prompt to the first message if
+    /// true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exclude_dynamic_sections: Option<bool>,
-    /// The shape of the last answer.
+    /// JSON Schema of the final answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub json_schema: Option<Value>,
-    /// The session's title.
+    /// Title of the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The skills to have; all when absent.
+    /// Skills to enable; `None` for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skills: Option<Vec<String>>,
-    /// Whether to suggest what the person might say next.
+    /// Enables suggestions for the user's next message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_suggestions: Option<bool>,
-    /// Whether subagents say what they have done.
+    /// Enables progress summaries of subagents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_progress_summaries: Option<bool>,
-    /// Whether what subagents say is passed on.
+    /// Enables forwarding of subagent text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forward_subagent_text: Option<bool>,
-    /// The dialogs that we can show.
+    /// Kinds of dialogs that the client can show.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supported_dialog_kinds: Option<Vec<String>>,
-    /// Whether a person can end single tasks here: then an interrupt spares those in the background.
+    /// True if the user can stop individual tasks. An interrupt then leaves background tasks running.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_task_stop_affordance: Option<bool>,
 }
 
-/// The calls of an event that we want to hear of.
+/// Hook registration for the matching calls of an event.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HookMatcher {
-    /// Which tools; all when absent.
+    /// Pattern of tool names; `None` for all tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matcher: Option<String>,
-    /// Our names for what is to be called.
+    /// Callback ids assigned by the client.
     pub hook_callback_ids: Vec<String>,
-    /// Seconds that we have for an answer.
+    /// Response timeout in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
-    /// `block`: without an answer of ours the action does not happen; `continue`, the default: it does.
+    /// Behaviour without a response: `block` prevents the action, `continue` (the default) lets it proceed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_failure: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! How a turn ended.
+//! Result of a turn.
 
 use std::collections::BTreeMap;
 
@@ -10,73 +10,73 @@ use super::{
     message::Usage,
 };
 
-/// A turn is over. Another may begin by itself: the session rests when it says that it is idle.
+/// End of a turn. Another turn may start by itself; the session is idle only after it reports the idle state.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct TurnResult {
-    /// `success`, `error_during_execution`, `error_max_turns`, …
+    /// Kind of result: `success`, `error_during_execution`, `error_max_turns`, …
     pub subtype: String,
-    /// Whether it failed. A failed request to the model comes as a `success` that is an error.
+    /// True if the turn failed. A failed model request is reported with subtype `success` and this flag.
     #[serde(default, deserialize_with = "or_default")]
     pub is_error: bool,
-    /// The last words, or what went wrong.
+    /// Final answer of the model, or an error message.
     pub result: Option<String>,
-    /// What went wrong.
+    /// Error messages of the turn.
     #[serde(default, deserialize_with = "or_default")]
     pub errors: Vec<String>,
-    /// Why it ended: `completed`, `aborted_streaming`, `aborted_tools`, `max_turns`, …
+    /// Reason for the end: `completed`, `aborted_streaming`, `aborted_tools`, `max_turns`, …
     pub terminal_reason: Option<String>,
-    /// Why the model stopped.
+    /// Stop reason of the model.
     pub stop_reason: Option<String>,
-    /// The HTTP status of the failed request to the model.
+    /// HTTP status of a failed model request.
     #[serde(default, deserialize_with = "lax")]
     pub api_error_status: Option<u16>,
-    /// What was not allowed.
+    /// Tool calls that were denied.
     #[serde(default, deserialize_with = "lax")]
     pub permission_denials: Vec<PermissionDenial>,
-    /// The answer by the schema that was asked for.
+    /// Answer in the requested JSON schema.
     pub structured_output: Option<Json>,
-    /// Messages of ours that were answered.
+    /// Ids of client messages that the turn answered.
     #[serde(default, deserialize_with = "or_default")]
     pub user_message_uuids: Vec<String>,
-    /// Messages of ours that still wait.
+    /// Number of client messages that are still queued.
     #[serde(default, deserialize_with = "lax")]
     pub queued_turn_count: u64,
-    /// Rounds with the model.
+    /// Number of model requests.
     #[serde(default, deserialize_with = "lax")]
     pub num_turns: u64,
-    /// How long it took.
+    /// Duration of the turn in milliseconds.
     #[serde(default, deserialize_with = "lax")]
     pub duration_ms: f64,
-    /// US dollars since the process began.
+    /// Cost in US dollars since the process started.
     #[serde(default, deserialize_with = "lax")]
     pub total_cost_usd: f64,
-    /// Tokens of this turn, without those of subagents.
+    /// Tokens of this turn, excluding subagents.
     #[serde(default, deserialize_with = "lax")]
     pub usage: Option<Usage>,
-    /// Tokens and cost for each model since the process began.
+    /// Tokens and cost by model since the process started.
     #[serde(default, rename = "modelUsage", deserialize_with = "lax")]
     pub model_usage: BTreeMap<String, ModelUsage>,
-    /// The session.
+    /// Id of the session.
     pub session_id: Option<String>,
-    /// The frame's id.
+    /// Id of the frame.
     pub uuid: Option<String>,
 }
 
 impl TurnResult {
-    /// An interrupt ended it: it is cancelled rather than failed.
+    /// True if the turn was interrupted, and so counts as cancelled rather than failed.
     pub fn is_aborted(&self) -> bool {
         self.terminal_reason.as_ref().is_some_and(|reason| reason.starts_with("aborted_"))
     }
 }
 
-/// A tool that was not allowed to run.
+/// Tool call that was denied.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct PermissionDenial {
-    /// The tool.
+    /// Name of the tool.
     pub tool_name: String,
-    /// The call.
+    /// Id of the call.
     pub tool_use_id: String,
-    /// What it was called with.
+    /// Input of the call.
     #[serde(default)]
     pub tool_input: Value,
 }
@@ -85,17 +85,17 @@ pub struct PermissionDenial {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ModelUsage {
-    /// Read, and not from the cache.
+    /// Input tokens that were not read from the cache.
     pub input_tokens: u64,
-    /// Written.
+    /// Output tokens in total.
     pub output_tokens: u64,
-    /// Read from the cache.
+    /// Input tokens read from the cache.
     pub cache_read_input_tokens: u64,
-    /// Read and put into the cache.
+    /// Input tokens written to the cache.
     pub cache_creation_input_tokens: u64,
-    /// US dollars.
+    /// Cost in US dollars.
     #[serde(rename = "costUSD")]
     pub cost_usd: f64,
-    /// How many tokens a conversation can have.
+    /// Maximum number of tokens in a conversation.
     pub context_window: u64,
 }

@@ -1,4 +1,4 @@
-//! A message while it grows: the events of the Messages API, as `--include-partial-messages` passes them on.
+//! Incremental message updates: events of the Messages API, as forwarded with `--include-partial-messages`.
 
 use serde::{
     Deserialize, Deserializer,
@@ -9,78 +9,78 @@ use super::{
     content::ContentBlock,
     json::{Json, lax},
     message::{ApiMessage, Usage},
-    tagged::{Fields, Tagged, tagged},
+    tagged::{Tagged, TaggedFields, tagged},
 };
 
-/// One event of a growing message.
+/// Event of a message that is being streamed.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct StreamMessage {
-    /// What happened.
+    /// The event itself.
     pub event: StreamEvent,
-    /// The call of the subagent whose message it is; none for the main conversation.
+    /// Tool call that started the subagent that writes the message; `None` for the main conversation.
     pub parent_tool_use_id: Option<String>,
-    /// The session.
+    /// Id of the session.
     pub session_id: Option<String>,
 }
 
-/// What happened to a growing message.
+/// Event of a message that is being streamed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamEvent {
-    /// It begins.
+    /// The message starts.
     MessageStart(Box<ApiMessage>),
-    /// A block begins.
+    /// A content block starts.
     BlockStart {
-        /// Which.
+        /// Index of the block.
         index: usize,
-        /// What it is; mostly still empty.
+        /// Initial block, mostly empty.
         block: ContentBlock,
     },
-    /// A block grows.
+    /// A content block is extended.
     BlockDelta {
-        /// Which.
+        /// Index of the block.
         index: usize,
-        /// By what.
+        /// Content to append.
         delta: Delta,
     },
-    /// A block is complete.
+    /// A content block is complete.
     BlockStop {
-        /// Which.
+        /// Index of the block.
         index: usize,
     },
-    /// It is known why the message ends.
+    /// The stop reason and usage are known.
     MessageDelta {
-        /// Why; none if it was cut.
+        /// Stop reason; `None` if the message was cut off.
         stop_reason: Option<String>,
-        /// What it cost.
+        /// Token usage of the message.
         usage: Option<Usage>,
     },
-    /// It is complete.
+    /// The message is complete.
     MessageStop,
-    /// Another event.
+    /// Event of an unknown kind.
     Unknown {
-        /// Its `type`.
+        /// Value of `type`.
         kind: String,
-        /// All of it.
+        /// The complete event as received.
         raw: Json,
     },
 }
 
-/// What a block grows by.
+/// Content appended to a block.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Delta {
-    /// Words.
+    /// Text of the answer.
     Text(String),
-    /// Reasoning.
+    /// Text of the reasoning.
     Thinking(String),
-    /// A piece of the JSON that a tool is called with.
+    /// Fragment of the JSON input of a tool call.
     InputJson(String),
-    /// The proof that the reasoning is the model's.
+    /// Signature that authenticates the reasoning.
     Signature(String),
-    /// Something else.
+    /// Delta of an unknown kind.
     Unknown {
-        /// Its `type`.
+        /// Value of `type`.
         kind: String,
-        /// All of it.
+        /// The complete delta as received.
         raw: Json,
     },
 }
@@ -94,7 +94,7 @@ impl<'de> Deserialize<'de> for StreamEvent {
 impl Tagged for StreamEvent {
     const TAG: &'static str = "type";
 
-    fn read<'de, A: MapAccess<'de>>(kind: &str, fields: Fields<A>) -> Result<Self, A::Error> {
+    fn read<'de, A: MapAccess<'de>>(kind: &str, fields: TaggedFields<A>) -> Result<Self, A::Error> {
         Ok(match kind {
             "message_start" => {
                 let MessageStart { message } = fields.typed()?;
@@ -134,7 +134,7 @@ impl<'de> Deserialize<'de> for Delta {
 impl Tagged for Delta {
     const TAG: &'static str = "type";
 
-    fn read<'de, A: MapAccess<'de>>(kind: &str, fields: Fields<A>) -> Result<Self, A::Error> {
+    fn read<'de, A: MapAccess<'de>>(kind: &str, fields: TaggedFields<A>) -> Result<Self, A::Error> {
         Ok(match kind {
             "text_delta" => {
                 let TextDelta { text } = fields.typed()?;

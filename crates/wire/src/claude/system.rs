@@ -1,4 +1,4 @@
-//! What the agent says about itself: the `system` frames, sorted by their `subtype`.
+//! `system` frames: notifications about the agent, distinguished by `subtype`.
 
 use serde::{
     Deserialize,
@@ -9,59 +9,59 @@ use super::{
     json::{lax, or_default},
     permission::PermissionMode,
     reply::CommandInfo,
-    tagged::{Fields, Tagged},
+    tagged::{Tagged, TaggedFields},
     task::{BackgroundTask, TaskNotification, TaskProgress, TaskStarted, TaskUpdated},
 };
 
-/// What the agent says about itself.
+/// Notification about the agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum System {
-    /// A turn begins: the session as it is. The first is not sent before the first turn.
+    /// Session information at the start of a turn. The first one is sent with the first turn.
     Init(Box<Init>),
-    /// What it is busy with.
-    Status(Status),
-    /// Whether it works, rests or waits for us.
+    /// Current activity of the agent.
+    Status(AgentActivity),
+    /// Change between idle, running and waiting.
     SessionStateChanged(SessionStateChanged),
-    /// What was said before is now a summary.
+    /// The conversation so far was replaced by a summary.
     CompactBoundary(CompactBoundary),
-    /// A request to the model failed and is tried again.
+    /// A model request failed and is retried.
     ApiRetry(ApiRetry),
-    /// A task of its own began: a subagent, a command in the background.
+    /// A task of the agent started: a subagent or a background command.
     TaskStarted(Box<TaskStarted>),
-    /// A task came further.
+    /// Progress of a task.
     TaskProgress(Box<TaskProgress>),
-    /// A task is in another state.
+    /// Change of a task's state.
     TaskUpdated(Box<TaskUpdated>),
-    /// A task is over.
+    /// End of a task.
     TaskNotification(Box<TaskNotification>),
-    /// All tasks in the background, in the place of those named before.
+    /// Complete list of background tasks. Replaces the previous list.
     BackgroundTasksChanged(Vec<BackgroundTask>),
-    /// How much the model has thought.
+    /// Estimated amount of reasoning so far.
     ThinkingTokens(ThinkingTokens),
-    /// A tool was not allowed to run, and nobody was asked.
+    /// A tool call was denied without asking the user.
     PermissionDenied(PermissionDenied),
-    /// Something for the person to notice for a while.
+    /// Temporary notification for the user.
     Notification(Notification),
-    /// Something for the person to read.
+    /// Message for the user.
     Informational(Informational),
-    /// What a slash command of its own printed.
+    /// Output of a slash command that the agent handled itself.
     LocalCommandOutput(LocalCommandOutput),
-    /// All slash commands, in the place of those named before.
+    /// Complete list of slash commands. Replaces the previous list.
     CommandsChanged(Vec<CommandInfo>),
-    /// The model refused, and another one took over.
+    /// The model refused and another model took over.
     RefusalFallback(Box<RefusalFallback>),
-    /// The model refused, and there is no other.
+    /// The model refused and there is no fallback.
     RefusalNoFallback(RefusalNoFallback),
-    /// A question of an MCP server was settled elsewhere.
+    /// An MCP elicitation was completed elsewhere.
     ElicitationComplete(ElicitationComplete),
-    /// The session has another title.
+    /// The session title changed.
     SessionTitle(SessionTitle),
 }
 
 impl Tagged for System {
     const TAG: &'static str = "subtype";
 
-    fn read<'de, A: MapAccess<'de>>(subtype: &str, fields: Fields<A>) -> Result<Self, A::Error> {
+    fn read<'de, A: MapAccess<'de>>(subtype: &str, fields: TaggedFields<A>) -> Result<Self, A::Error> {
         Ok(match subtype {
             "init" => Self::Init(fields.typed()?),
             "status" => Self::Status(fields.typed()?),
@@ -104,228 +104,228 @@ struct Commands {
     commands: Vec<CommandInfo>,
 }
 
-/// The session as it is at the beginning of a turn.
+/// Session information at the start of a turn.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Init {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// Where it works.
+    /// Working directory of the agent.
     pub cwd: Option<String>,
-    /// The model.
+    /// Model in use.
     pub model: Option<String>,
-    /// What it may do without asking.
+    /// Permission mode in effect.
     #[serde(rename = "permissionMode")]
     pub permission_mode: Option<PermissionMode>,
-    /// The agent's version.
+    /// Version of the agent.
     pub claude_code_version: Option<String>,
-    /// What it can call.
+    /// Names of the available tools.
     #[serde(default, deserialize_with = "or_default")]
     pub tools: Vec<String>,
-    /// The servers that it has tools from.
+    /// MCP servers that provide tools.
     #[serde(default, deserialize_with = "lax")]
-    pub mcp_servers: Vec<McpServer>,
-    /// What can be called with a slash.
+    pub mcp_servers: Vec<InitMcpServer>,
+    /// Names of the slash commands.
     #[serde(default, deserialize_with = "or_default")]
     pub slash_commands: Vec<String>,
-    /// Its subagents.
+    /// Names of the subagents.
     #[serde(default, deserialize_with = "or_default")]
     pub agents: Vec<String>,
-    /// Its skills.
+    /// Names of the skills.
     #[serde(default, deserialize_with = "or_default")]
     pub skills: Vec<String>,
-    /// What this version of the protocol can do.
+    /// Protocol features of this agent version.
     #[serde(default, deserialize_with = "or_default")]
     pub capabilities: Vec<String>,
-    /// How it is paid: `ANTHROPIC_API_KEY`, `none`, …
+    /// Source of the credential: `ANTHROPIC_API_KEY`, `none`, …
     #[serde(rename = "apiKeySource")]
     pub api_key_source: Option<String>,
-    /// The style of its answers.
+    /// Style of the answers.
     pub output_style: Option<String>,
 }
 
-/// A server that the agent has tools from.
+/// MCP server that provides tools to the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct McpServer {
-    /// Its name.
+pub struct InitMcpServer {
+    /// Name of the server.
     pub name: String,
-    /// `connected`, `failed`, `needs-auth`, `pending` or `disabled`.
+    /// State: `connected`, `failed`, `needs-auth`, `pending` or `disabled`.
     pub status: String,
 }
 
-/// What the agent is busy with.
+/// Current activity of the agent.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Status {
-    /// `requesting` or `compacting`; none if with nothing of these.
+pub struct AgentActivity {
+    /// `requesting` or `compacting`; `None` for any other activity.
     pub status: Option<String>,
-    /// What it may do without asking, if that changed.
+    /// New permission mode, if it changed.
     #[serde(rename = "permissionMode")]
     pub permission_mode: Option<PermissionMode>,
-    /// How compacting ended: `success` or `failed`.
+    /// Result of a compaction: `success` or `failed`.
     pub compact_result: Option<String>,
-    /// Why compacting failed.
+    /// Reason for a failed compaction.
     pub compact_error: Option<String>,
 }
 
-/// The session is in another state.
+/// Change of the session state.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct SessionStateChanged {
-    /// Which.
+    /// New state of the session.
     pub state: SessionState,
-    /// The session.
+    /// Id of the session.
     pub session_id: Option<String>,
 }
 
-/// Whether the session works.
+/// Activity state of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionState {
-    /// It rests; nothing runs, also not in the background.
+    /// Nothing is running, not even in the background.
     Idle,
-    /// It works.
+    /// A turn or a background task is running.
     Running,
-    /// It waits for an answer of ours.
+    /// The agent waits for a response of the client.
     RequiresAction,
 }
 
-/// What was said before is now a summary.
+/// Notification that the conversation so far was replaced by a summary.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct CompactBoundary {
-    /// How it came about.
+    /// Details of the compaction.
     #[serde(default, deserialize_with = "lax")]
     pub compact_metadata: CompactMetadata,
 }
 
-/// How a conversation became a summary.
+/// Details of a compaction.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct CompactMetadata {
-    /// `manual` or `auto`.
+    /// Cause: `manual` or `auto`.
     pub trigger: Option<String>,
-    /// Tokens before.
+    /// Context tokens before the compaction.
     pub pre_tokens: Option<u64>,
-    /// Tokens after.
+    /// Context tokens after the compaction.
     pub post_tokens: Option<u64>,
 }
 
-/// A request to the model failed and is tried again.
+/// Notification that a model request failed and is retried.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ApiRetry {
-    /// For which time, from 1.
+    /// Number of the retry, from 1.
     pub attempt: u64,
-    /// For how many times at most.
+    /// Maximum number of retries.
     #[serde(default, deserialize_with = "lax")]
     pub max_retries: u64,
-    /// After how long.
+    /// Delay before the retry in milliseconds.
     #[serde(default, deserialize_with = "lax")]
     pub retry_delay_ms: f64,
-    /// The HTTP status; none if there was no answer.
+    /// HTTP status; `None` if there was no response.
     #[serde(default, deserialize_with = "lax")]
     pub error_status: Option<u16>,
-    /// `rate_limit`, `overloaded`, `server_error`, …
+    /// Error code: `rate_limit`, `overloaded`, `server_error`, …
     pub error: Option<String>,
 }
 
-/// How much the model has thought: an estimate.
+/// Estimated amount of reasoning.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ThinkingTokens {
-    /// Tokens so far.
+    /// Estimated tokens so far.
     pub estimated_tokens: u64,
-    /// Tokens since the last such frame.
+    /// Estimated tokens since the previous notification.
     #[serde(default, deserialize_with = "lax")]
     pub estimated_tokens_delta: u64,
 }
 
-/// A tool was not allowed to run, and nobody was asked.
+/// Notification of a tool call that was denied without asking the user.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct PermissionDenied {
-    /// The tool.
+    /// Name of the tool.
     pub tool_name: String,
-    /// The call.
+    /// Id of the call.
     pub tool_use_id: String,
-    /// The subagent that called.
+    /// Subagent that made the call.
     pub agent_id: Option<String>,
-    /// What the model was told.
+    /// Message passed to the model.
     #[serde(default)]
     pub message: String,
-    /// Why; may have escape sequences.
+    /// Reason for the denial; may contain escape sequences.
     pub decision_reason: Option<String>,
 }
 
-/// Something for the person to notice for a while.
+/// Temporary notification for the user.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Notification {
-    /// Takes the place of the one before with this name.
+    /// A notification replaces the previous one with the same key.
     pub key: Option<String>,
-    /// The words.
+    /// Text of the notification.
     pub text: String,
-    /// `low`, `medium`, `high` or `immediate`.
+    /// Priority: `low`, `medium`, `high` or `immediate`.
     pub priority: Option<String>,
-    /// For how long.
+    /// Display time in milliseconds.
     #[serde(default, deserialize_with = "lax")]
     pub timeout_ms: Option<f64>,
 }
 
-/// Something for the person to read.
+/// Message for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Informational {
-    /// The words.
+    /// Text of the message.
     pub content: String,
-    /// `info`, `notice`, `suggestion` or `warning`.
+    /// Level: `info`, `notice`, `suggestion` or `warning`.
     pub level: Option<String>,
-    /// The call that it is about.
+    /// Tool call that the message refers to.
     pub tool_use_id: Option<String>,
 }
 
-/// What a slash command of the agent's own printed.
+/// Output of a slash command that the agent handled itself.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct LocalCommandOutput {
-    /// The output.
+    /// Text of the output.
     pub content: String,
 }
 
-/// The model refused, and another one took over.
+/// Notification that the model refused and another model took over.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct RefusalFallback {
-    /// The model that refused.
+    /// Model that refused.
     pub original_model: String,
-    /// The one that took over.
+    /// Model that took over.
     pub fallback_model: String,
-    /// `retry`, `revert` or `sticky`.
+    /// Kind of fallback: `retry`, `revert` or `sticky`.
     pub direction: Option<String>,
-    /// Frames to be taken away: the refused answer.
+    /// Ids of the frames to remove: the refused answer.
     #[serde(default, deserialize_with = "or_default")]
     pub retracted_message_uuids: Vec<String>,
-    /// The message of ours that was refused.
+    /// Id of the client message that was refused.
     pub refused_user_message_uuid: Option<String>,
-    /// The same in words.
+    /// Message for display.
     #[serde(default)]
     pub content: String,
 }
 
-/// The model refused, and there is no other.
+/// Notification that the model refused and there is no fallback.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct RefusalNoFallback {
-    /// The model.
+    /// Model that refused.
     pub original_model: String,
-    /// The message of ours that was refused.
+    /// Id of the client message that was refused.
     pub refused_user_message_uuid: Option<String>,
-    /// The same in words.
+    /// Message for display.
     #[serde(default)]
     pub content: String,
 }
 
-/// A question of an MCP server was settled elsewhere.
+/// Notification that an MCP elicitation was completed elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ElicitationComplete {
-    /// The server.
+    /// Name of the server.
     pub mcp_server_name: String,
-    /// The question.
+    /// Id of the elicitation.
     pub elicitation_id: String,
 }
 
-/// The session has another title.
+/// Change of the session title.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct SessionTitle {
-    /// The title.
+    /// New session title.
     pub title: String,
 }

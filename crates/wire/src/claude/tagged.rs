@@ -1,5 +1,5 @@
-//! Objects that say what they are in one of their own fields, read in one pass wherever that field stands.
-//! What comes before it is kept until the kind is known; what comes after it goes straight into its type.
+//! Deserializer for internally tagged objects with the tag at any position. Fields before the tag are buffered until
+//! the type is known; fields after it are deserialized directly.
 
 use std::{borrow::Cow, fmt, marker::PhantomData, vec};
 
@@ -11,21 +11,21 @@ use serde_json::{Map, Value};
 
 use super::json::Json;
 
-/// A type that is chosen by a field of the object that it is read from.
+/// Type that is selected by a tag field of its JSON object.
 pub(super) trait Tagged: Sized {
-    /// The field that says what the object is.
+    /// Name of the tag field.
     const TAG: &'static str;
 
-    /// Reads the other fields, knowing the kind.
-    fn read<'de, A: MapAccess<'de>>(kind: &str, fields: Fields<A>) -> Result<Self, A::Error>;
+    /// Deserializes the remaining fields of an object with the given tag value.
+    fn read<'de, A: MapAccess<'de>>(kind: &str, fields: TaggedFields<A>) -> Result<Self, A::Error>;
 }
 
-/// Reads an object by its tag. Of two tags the first counts.
+/// Deserializes an object by its tag. If the tag is repeated, the first value is used.
 pub(super) fn tagged<'de, T: Tagged, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     deserializer.deserialize_map(TaggedVisitor(PhantomData))
 }
 
-/// Reads an object whose kind is known already, without keeping anything back.
+/// Deserializes an object whose tag value is already known, without buffering.
 pub(super) fn tagged_as<'de, T: Tagged, D: Deserializer<'de>>(kind: &str, deserializer: D) -> Result<T, D::Error> {
     deserializer.deserialize_map(KnownVisitor(kind, PhantomData))
 }
@@ -40,7 +40,7 @@ impl<'de, T: Tagged> Visitor<'de> for TaggedVisitor<T> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
-        Fields::of(map).sort()
+        TaggedFields::of(map).dispatch()
     }
 }
 
@@ -54,31 +54,31 @@ impl<'de, T: Tagged> Visitor<'de> for KnownVisitor<'_, T> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
-        T::read(self.0, Fields::of(map))
+        T::read(self.0, TaggedFields::of(map))
     }
 }
 
-/// The fields of an object but for its tag.
-pub(super) struct Fields<A> {
+/// Fields of an object except its tag.
+pub(super) struct TaggedFields<A> {
     before: vec::IntoIter<(String, Value)>,
     value: Option<Value>,
     rest: A,
 }
 
-impl<'de, A: MapAccess<'de>> Fields<A> {
+impl<'de, A: MapAccess<'de>> TaggedFields<A> {
     fn of(map: A) -> Self {
         Self { before: Vec::new().into_iter(), value: None, rest: map }
     }
 
-    /// Finds the tag and hands over to the type.
-    pub(super) fn sort<T: Tagged>(mut self) -> Result<T, A::Error> {
+    /// Finds the tag and deserializes the type that it selects.
+    pub(super) fn dispatch<T: Tagged>(mut self) -> Result<T, A::Error> {
         let mut before = Vec::new();
-        while let Some(key) = self.next_key_seed(Wanted(T::TAG))? {
+        while let Some(key) = self.next_key_seed(TagKeySeed(T::TAG))? {
             match key {
                 Key::Wanted => {
-                    let kind: Word = self.next_value()?;
+                    let kind: TagStr = self.next_value()?;
                     before.extend(self.before);
-                    return T::read(&kind.0, Fields { before: before.into_iter(), value: None, rest: self.rest });
+                    return T::read(&kind.0, TaggedFields { before: before.into_iter(), value: None, rest: self.rest });
                 }
                 Key::Other(key) => before.push((key, self.next_value()?)),
             }
@@ -86,12 +86,12 @@ impl<'de, A: MapAccess<'de>> Fields<A> {
         Err(A::Error::custom(format_args!("no `{}`", T::TAG)))
     }
 
-    /// Reads the fields into a type that has no tag.
+    /// Deserializes the fields into an untagged type.
     pub(super) fn typed<T: Deserialize<'de>>(self) -> Result<T, A::Error> {
         T::deserialize(MapAccessDeserializer::new(self))
     }
 
-    /// Keeps the fields as they are, with the tag.
+    /// Returns the fields and the tag as raw JSON.
     pub(super) fn raw(mut self, tag: &str, kind: &str) -> Result<Json, A::Error> {
         let mut object = Map::new();
         object.insert(tag.to_owned(), Value::String(kind.to_owned()));
@@ -102,7 +102,7 @@ impl<'de, A: MapAccess<'de>> Fields<A> {
     }
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for TaggedFields<A> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
@@ -128,10 +128,10 @@ enum Key {
     Other(String),
 }
 
-/// Compares a key without keeping it.
-struct Wanted(&'static str);
+/// Compares a key without allocating.
+struct TagKeySeed(&'static str);
 
-impl<'de> DeserializeSeed<'de> for Wanted {
+impl<'de> DeserializeSeed<'de> for TagKeySeed {
     type Value = Key;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Key, D::Error> {
@@ -139,7 +139,7 @@ impl<'de> DeserializeSeed<'de> for Wanted {
     }
 }
 
-impl Visitor<'_> for Wanted {
+impl Visitor<'_> for TagKeySeed {
     type Value = Key;
 
     fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
@@ -151,29 +151,29 @@ impl Visitor<'_> for Wanted {
     }
 }
 
-/// A string that is copied only if it has to be.
-pub(super) struct Word<'de>(pub(super) Cow<'de, str>);
+/// String that is copied only if it contains escapes.
+pub(super) struct TagStr<'de>(pub(super) Cow<'de, str>);
 
-impl<'de> Deserialize<'de> for Word<'de> {
+impl<'de> Deserialize<'de> for TagStr<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct WordVisitor;
+        struct TagStrVisitor;
 
-        impl<'de> Visitor<'de> for WordVisitor {
-            type Value = Word<'de>;
+        impl<'de> Visitor<'de> for TagStrVisitor {
+            type Value = TagStr<'de>;
 
             fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
                 formatter.write_str("a string")
             }
 
-            fn visit_borrowed_str<E>(self, word: &'de str) -> Result<Word<'de>, E> {
-                Ok(Word(Cow::Borrowed(word)))
+            fn visit_borrowed_str<E>(self, word: &'de str) -> Result<TagStr<'de>, E> {
+                Ok(TagStr(Cow::Borrowed(word)))
             }
 
-            fn visit_str<E>(self, word: &str) -> Result<Word<'de>, E> {
-                Ok(Word(Cow::Owned(word.to_owned())))
+            fn visit_str<E>(self, word: &str) -> Result<TagStr<'de>, E> {
+                Ok(TagStr(Cow::Owned(word.to_owned())))
             }
         }
 
-        deserializer.deserialize_str(WordVisitor)
+        deserializer.deserialize_str(TagStrVisitor)
     }
 }

@@ -1,115 +1,115 @@
-//! The agent's own tasks: subagents, and commands that run in the background.
+//! Tasks of the agent: subagents and background commands.
 
 use serde::Deserialize;
 
 use super::json::{lax, or_default};
 
-/// A task began.
+/// Start of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct TaskStarted {
-    /// Its id.
+    /// Id of the task.
     pub task_id: String,
-    /// The call that began it.
+    /// Tool call that started the task.
     pub tool_use_id: Option<String>,
-    /// What it is to do, in a line.
+    /// One-line description of the task.
     #[serde(default)]
     pub description: String,
-    /// `local_agent`, `local_bash`, …
+    /// Kind of task: `local_agent`, `local_bash`, …
     pub task_type: Option<String>,
-    /// Which subagent.
+    /// Name of the subagent.
     pub subagent_type: Option<String>,
-    /// The task that began it.
+    /// Task that started this one.
     pub parent_task_id: Option<String>,
-    /// What it was told.
+    /// Prompt of the task.
     pub prompt: Option<String>,
-    /// Not for the transcript.
+    /// True if the task should be omitted from the transcript.
     #[serde(default, deserialize_with = "or_default")]
     pub skip_transcript: bool,
 }
 
-/// A task came further.
+/// Progress of a task.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct TaskProgress {
-    /// Its id.
+    /// Id of the task.
     pub task_id: String,
-    /// The call that began it.
+    /// Tool call that started the task.
     pub tool_use_id: Option<String>,
-    /// What it does, in a line.
+    /// One-line description of the current activity.
     #[serde(default)]
     pub description: String,
-    /// What it has used.
+    /// Resources used so far.
     #[serde(default, deserialize_with = "lax")]
     pub usage: Option<TaskUsage>,
-    /// The tool that it called last.
+    /// Tool that was called last.
     pub last_tool_name: Option<String>,
-    /// What it has done, in a few words.
+    /// Short summary of the work done.
     pub summary: Option<String>,
 }
 
-/// What a task has used.
+/// Resources used by a task.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct TaskUsage {
-    /// Tokens.
+    /// Number of tokens.
     pub total_tokens: u64,
-    /// Calls of tools.
+    /// Number of tool calls.
     pub tool_uses: u64,
-    /// Time.
+    /// Duration in milliseconds.
     pub duration_ms: f64,
 }
 
-/// A task is in another state.
+/// Change of a task's state.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct TaskUpdated {
-    /// Its id.
+    /// Id of the task.
     pub task_id: String,
-    /// What is different.
+    /// Changed fields of the task.
     #[serde(default, deserialize_with = "or_default")]
     pub patch: TaskPatch,
 }
 
-/// What is different about a task.
+/// Changed fields of a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct TaskPatch {
-    /// `pending`, `running`, `completed`, `failed`, `killed` or `paused`.
+    /// State: `pending`, `running`, `completed`, `failed`, `killed` or `paused`.
     pub status: Option<String>,
-    /// What it does, in a line.
+    /// One-line description of the current activity.
     pub description: Option<String>,
-    /// Why it failed.
+    /// Reason for the failure.
     pub error: Option<String>,
-    /// Whether it runs in the background.
+    /// True if the task runs in the background.
     pub is_backgrounded: Option<bool>,
 }
 
-/// A task is over.
+/// End of a task.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct TaskNotification {
-    /// Its id.
+    /// Id of the task.
     pub task_id: String,
-    /// The call that began it.
+    /// Tool call that started the task.
     pub tool_use_id: Option<String>,
-    /// `completed`, `failed` or `stopped`.
+    /// Outcome: `completed`, `failed` or `stopped`.
     pub status: String,
-    /// What it has done, in a few words.
+    /// Short summary of the work done.
     #[serde(default)]
     pub summary: String,
-    /// Where its output is.
+    /// Path of the output file.
     pub output_file: Option<String>,
-    /// What it has used.
+    /// Resources used in total.
     #[serde(default, deserialize_with = "lax")]
     pub usage: Option<TaskUsage>,
 }
 
-/// A task in the background.
+/// Task in the background.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct BackgroundTask {
-    /// Its id.
+    /// Id of the task.
     pub task_id: String,
-    /// `local_agent`, `local_bash`, …
+    /// Kind of task: `local_agent`, `local_bash`, …
     pub task_type: Option<String>,
-    /// What it is to do, in a line.
+    /// One-line description of the task.
     #[serde(default)]
     pub description: String,
-    /// The task that began it.
+    /// Task that started this one.
     pub parent_task_id: Option<String>,
 }

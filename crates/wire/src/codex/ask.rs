@@ -1,99 +1,99 @@
-//! What the server asks and waits for.
+//! Requests of the server that expect a response.
 
 use serde_json::{Value, json};
 
-use super::read::Read;
+use super::read::JsonFields;
 
-/// Something that the server asks.
+/// Request of the server.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ask {
-    /// May this command run?
+    /// Asks for approval of a command.
     Command(CommandApproval),
-    /// May these files be changed?
+    /// Asks for approval of file changes.
     FileChange(FileApproval),
-    /// May it have these permissions?
+    /// Asks for additional permissions.
     Permissions(PermissionApproval),
-    /// A tool of its own wants to know something.
+    /// Asks the user questions on behalf of a tool.
     UserInput(UserInput),
-    /// An MCP server wants to know something.
+    /// Forwards a request of an MCP server to the user.
     Elicitation(Elicitation),
-    /// What is not known here.
+    /// Request of an unknown kind.
     Unknown {
-        /// What it asks.
+        /// Method of the request.
         method: String,
-        /// With what.
+        /// Parameters as received.
         params: Value,
     },
 }
 
-/// May this command run?
+/// Request to approve a command.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CommandApproval {
-    /// In which conversation.
+    /// Id of the conversation.
     pub thread: String,
-    /// In which turn.
+    /// Id of the turn.
     pub turn: String,
-    /// The item that it is about.
+    /// Id of the command's item.
     pub item: String,
-    /// The command, with the shell that runs it.
+    /// Command line including the shell that runs it.
     pub command: Option<String>,
-    /// Its words without the shell, where the server can tell.
+    /// Command line without the shell, if the server can determine it.
     pub plain: Option<String>,
-    /// Where it would run.
+    /// Working directory of the command.
     pub directory: Option<String>,
-    /// Why it is asked.
+    /// Reason for the request.
     pub reason: Option<String>,
-    /// The host that it wants to reach, if it is about that.
+    /// Host that the command wants to reach, if the request is about network access.
     pub host: Option<String>,
-    /// The decisions that are offered; where the server says nothing, those that it always takes.
+    /// Decisions to offer. If the server lists none, the ones that it always accepts.
     pub decisions: Vec<Decision>,
 }
 
-/// May these files be changed? The item tells which.
+/// Request to approve file changes. The changes are in the item.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileApproval {
-    /// In which conversation.
+    /// Id of the conversation.
     pub thread: String,
-    /// In which turn.
+    /// Id of the turn.
     pub turn: String,
-    /// The item that it is about.
+    /// Id of the item with the changes.
     pub item: String,
-    /// Why it is asked.
+    /// Reason for the request.
     pub reason: Option<String>,
-    /// The folder that it wants to write in from then on.
+    /// Directory for which write access is requested permanently.
     pub root: Option<String>,
 }
 
 impl FileApproval {
-    /// The decisions that it takes.
+    /// Returns the decisions that the server accepts.
     pub fn decisions(&self) -> Vec<Decision> {
         vec![Decision::Accept, Decision::AcceptForSession, Decision::Decline, Decision::Cancel]
     }
 }
 
-/// A decision on an approval, as it is answered.
+/// Decision on an approval request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
-    /// Yes, this once.
+    /// Approves this request only.
     Accept,
-    /// Yes, and the same for the rest of the session.
+    /// Approves for the rest of the session.
     AcceptForSession,
-    /// Yes, and what begins with these words from now on.
+    /// Approves, and allows all commands with this prefix from now on.
     AcceptRule(Vec<String>),
-    /// A host from now on: reached, or not.
+    /// Allows or blocks a host from now on.
     Host {
-        /// Which.
+        /// Name of the host.
         host: String,
-        /// Whether it may be reached.
+        /// True if the host may be reached.
         allow: bool,
-        /// As it is answered.
+        /// Decision as offered by the server; sent back unchanged.
         raw: Value,
     },
-    /// No; the turn goes on.
+    /// Denies the request and continues the turn.
     Decline,
-    /// No, and the turn ends.
+    /// Denies the request and ends the turn.
     Cancel,
-    /// Another, as the server has offered it.
+    /// Unknown decision as offered by the server; sent back unchanged.
     Other(Value),
 }
 
@@ -117,7 +117,7 @@ impl Decision {
         }
     }
 
-    /// As the server wants it.
+    /// Encodes the response.
     pub fn answer(&self) -> Value {
         let decision = match self {
             Self::Accept => json!("accept"),
@@ -131,21 +131,21 @@ impl Decision {
     }
 }
 
-/// May it have these permissions?
+/// Request for additional permissions.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PermissionApproval {
-    /// In which conversation.
+    /// Id of the conversation.
     pub thread: String,
-    /// The item that it is about.
+    /// Id of the item that needs them.
     pub item: String,
-    /// Why it is asked.
+    /// Reason for the request.
     pub reason: Option<String>,
-    /// Which.
+    /// Requested permissions as received.
     pub permissions: Value,
 }
 
 impl PermissionApproval {
-    /// Yes: for this turn, or for the session.
+    /// Encodes a response that grants the permissions for the session or only for this turn.
     pub fn grant(&self, session: bool) -> Value {
         let mut permissions = self.permissions.clone();
         if let Some(permissions) = permissions.as_object_mut() {
@@ -154,40 +154,40 @@ impl PermissionApproval {
         json!({ "permissions": permissions, "scope": if session { "session" } else { "turn" } })
     }
 
-    /// No: none of them.
+    /// Encodes a response that grants nothing.
     pub fn refuse(&self) -> Value {
         json!({ "permissions": {}, "scope": "turn" })
     }
 }
 
-/// Some questions that are answered together.
+/// Questions that are answered together.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UserInput {
-    /// In which conversation.
+    /// Id of the conversation.
     pub thread: String,
-    /// The questions.
+    /// Questions in display order.
     pub questions: Vec<UserQuestion>,
 }
 
-/// One of them.
+/// Question for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserQuestion {
-    /// Its id.
+    /// Id of the question.
     pub id: String,
-    /// What it is about, in a word.
+    /// Short heading of the question.
     pub header: String,
-    /// What is asked.
+    /// Question text for the user.
     pub question: String,
-    /// The answers that are offered, each with what it means.
+    /// Offered answers, each with an optional description.
     pub options: Vec<(String, Option<String>)>,
-    /// Whether words of one's own are an answer too.
+    /// True if free text is accepted as an answer.
     pub other: bool,
-    /// The answer is nothing to show or to keep.
+    /// True if the answer must be neither displayed nor stored.
     pub secret: bool,
 }
 
 impl UserInput {
-    /// The answers, in the order of the questions.
+    /// Encodes a response with the answers in the order of the questions.
     pub fn answer<'a>(&self, answers: impl IntoIterator<Item = &'a str>) -> Value {
         let answers = self.questions.iter().zip(answers);
         let answers = answers.map(|(question, answer)| (question.id.clone(), json!({ "answers": [answer] })));
@@ -195,38 +195,38 @@ impl UserInput {
     }
 }
 
-/// An MCP server wants to know something, or whether a tool of its may be used.
+/// Request of an MCP server for user input or for permission to call one of its tools.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Elicitation {
-    /// In which conversation.
+    /// Id of the conversation.
     pub thread: String,
-    /// Which server.
+    /// Name of the MCP server.
     pub server: String,
-    /// What it says.
+    /// Message for the user.
     pub message: String,
-    /// The form to fill, as JSON Schema. `None`: something is to be done at an address.
+    /// JSON Schema of the form; `None` if the user must visit `url` instead.
     pub schema: Option<Value>,
-    /// The address.
+    /// URL to visit, if any.
     pub url: Option<String>,
-    /// How long a yes may hold: `session`, `always`.
+    /// Scopes in which an approval can be remembered: `session`, `always`.
     pub persist: Vec<String>,
 }
 
 impl Elicitation {
-    /// Yes, with what was filled in, and for how long it holds.
+    /// Encodes a response with the completed form and the scope in which the approval is remembered.
     pub fn accept(&self, content: Value, persist: Option<&str>) -> Value {
         let meta = persist.map(|persist| json!({ "persist": persist }));
         json!({ "action": "accept", "content": content, "_meta": meta })
     }
 
-    /// No.
+    /// Encodes a negative response.
     pub fn decline(&self) -> Value {
         json!({ "action": "decline", "content": null, "_meta": null })
     }
 }
 
 impl Ask {
-    /// Reads one. Never fails: what it does not know comes back as it came.
+    /// Decodes a request. Never fails: unknown requests become [`Ask::Unknown`].
     pub fn read(method: &str, params: Value) -> Self {
         let text = |field: &str| params.text(field).unwrap_or_default();
         let (thread, turn, item, reason) = (text("threadId"), text("turnId"), text("itemId"), params.text("reason"));
@@ -272,7 +272,7 @@ impl Ask {
     }
 }
 
-/// The words of a command, if it is one command.
+/// Returns the command line without the shell if the request is for exactly one command.
 fn plain(params: &Value) -> Option<String> {
     match params.list("commandActions") {
         [one] => one.text("command"),

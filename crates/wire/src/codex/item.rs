@@ -1,77 +1,77 @@
-//! One thing in a turn: a message, a thought, a command, a change, a call.
+//! Items of a turn: messages, reasoning, commands, file changes and tool calls.
 
 use serde_json::Value;
 
-use super::read::Read;
+use super::read::JsonFields;
 
-/// One thing in a turn. Its id is unique within the turn, as far as the model's provider keeps to that.
+/// Item of a turn. Its id is unique within the turn if the model provider complies with the protocol.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
-    /// Its id.
+    /// Id of the item.
     pub id: String,
-    /// What it is.
+    /// Content of the item.
     pub kind: ItemKind,
 }
 
-/// What an item is.
+/// Content of an item.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ItemKind {
-    /// What we have said.
+    /// Message sent by the client.
     User,
-    /// Said by the model.
+    /// Message of the model.
     Message {
-        /// In Markdown.
+        /// Text in Markdown format.
         text: String,
     },
-    /// Thought by it.
+    /// Reasoning of the model.
     Reasoning {
-        /// In short, part by part.
+        /// Parts of the summary.
         summary: Vec<String>,
-        /// In full, part by part.
+        /// Parts of the full text.
         content: Vec<String>,
     },
-    /// A plan that it proposes.
+    /// Plan proposed by the model.
     Plan {
-        /// In Markdown.
+        /// Text in Markdown format.
         text: String,
     },
-    /// A command.
-    Command(Command),
-    /// Files that are changed.
+    /// Command run by the agent.
+    Command(CommandExecution),
+    /// Changes to files.
     FileChange {
-        /// Which, and how.
+        /// Changed files with their diffs.
         changes: Vec<Change>,
-        /// How it fares.
-        status: Status,
+        /// Progress of the changes.
+        status: ItemStatus,
     },
-    /// Another tool.
-    Tool(ToolUse),
-    /// The conversation was made shorter.
+    /// Call of any other tool.
+    Tool(CodexToolCall),
+    /// Compaction of the conversation.
     Compaction,
-    /// A review, once it is written.
+    /// Completed code review.
     Review {
-        /// In Markdown.
+        /// Text in Markdown format.
         text: String,
     },
-    /// What is not known here.
+    /// Item of an unknown kind, as received.
     Unknown(Value),
 }
 
-/// How something fares.
+/// Progress of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Status {
-    /// It runs, or waits.
+pub enum ItemStatus {
+    /// Running or waiting to run.
     #[default]
     InProgress,
-    /// It has worked.
+    /// Ended with success.
     Completed,
-    /// It has not.
+    /// Ended with an error.
     Failed,
-    /// It was not allowed.
+    /// Denied by the user or a rule.
     Declined,
 }
 
-impl Status {
+impl ItemStatus {
     fn read(item: &Value) -> Self {
         match item.text("status").as_deref() {
             Some("completed") => Self::Completed,
@@ -82,51 +82,51 @@ impl Status {
     }
 }
 
-/// A command.
+/// Command run by the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Command {
-    /// The whole of it, with the shell that runs it.
+pub struct CommandExecution {
+    /// Command line including the shell that runs it.
     pub command: String,
-    /// Where.
+    /// Working directory of the command.
     pub directory: Option<String>,
-    /// What it does, as far as the server can tell: `read`, `search`, `listFiles`, `unknown`; and its words without the
-    /// shell.
+    /// Actions that the server recognised in the command: their kind (`read`, `search`, `listFiles`, `unknown`) and
+    /// their command line without the shell.
     pub actions: Vec<(String, String)>,
-    /// How it fares.
-    pub status: Status,
-    /// All that it has written.
+    /// Progress of the command.
+    pub status: ItemStatus,
+    /// Complete output so far.
     pub output: Option<String>,
-    /// How it ended.
+    /// Exit code; `None` while the command runs.
     pub exit_code: Option<i64>,
 }
 
-/// A file that is changed.
+/// Change of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Its path.
+    /// Path of the file.
     pub path: String,
-    /// How.
+    /// Kind of change.
     pub kind: ChangeKind,
-    /// What it holds, for a file that is new or goes; a unified diff otherwise.
+    /// Complete content of an added or deleted file; a unified diff for an updated one.
     pub diff: String,
 }
 
-/// How a file is changed.
+/// Kind of a file change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// It is new.
+    /// The file is new.
     Add,
-    /// It goes.
+    /// The file is deleted.
     Delete,
-    /// It is changed, and perhaps moved.
+    /// The file is modified and possibly moved.
     Update {
-        /// To where.
+        /// New path of a moved file.
         moved: Option<String>,
     },
 }
 
 impl Change {
-    /// All of a list.
+    /// Decodes the list in the field `changes`. Entries without a path are skipped.
     pub fn list(value: &Value) -> Vec<Self> {
         let read = |change: &Value| {
             let kind = &change["kind"];
@@ -145,25 +145,25 @@ impl Change {
     }
 }
 
-/// A call of a tool that is neither a command nor a change.
+/// Tool call other than a command or a file change.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ToolUse {
-    /// The item's type: `mcpToolCall`, `webSearch`, ….
-    pub of: String,
-    /// Whose tool it is, if somebody's.
+pub struct CodexToolCall {
+    /// Item type: `mcpToolCall`, `webSearch`, ….
+    pub item_type: String,
+    /// MCP server or namespace that provides the tool, if any.
     pub server: Option<String>,
-    /// Its name.
+    /// Name of the tool.
     pub name: String,
-    /// What it is given.
+    /// Input of the call.
     pub input: Value,
-    /// How it fares.
-    pub status: Status,
-    /// What came of it, as text.
+    /// Progress of the call.
+    pub status: ItemStatus,
+    /// Result as text.
     pub output: Option<String>,
 }
 
 impl Item {
-    /// Reads it. `None`: it has no id.
+    /// Decodes an item; `None` if it has no id.
     pub fn read(item: &Value) -> Option<Self> {
         let id = item.text("id")?;
         let text = |field: &str| item.text(field).unwrap_or_default();
@@ -172,17 +172,17 @@ impl Item {
             "agentMessage" => ItemKind::Message { text: text("text") },
             "reasoning" => ItemKind::Reasoning { summary: item.texts("summary"), content: item.texts("content") },
             "plan" => ItemKind::Plan { text: text("text") },
-            "commandExecution" => ItemKind::Command(Command::read(item)),
-            "fileChange" => ItemKind::FileChange { changes: Change::list(item), status: Status::read(item) },
+            "commandExecution" => ItemKind::Command(CommandExecution::read(item)),
+            "fileChange" => ItemKind::FileChange { changes: Change::list(item), status: ItemStatus::read(item) },
             "contextCompaction" => ItemKind::Compaction,
             "exitedReviewMode" => ItemKind::Review { text: text("review") },
-            of => ToolUse::read(of, item).map_or_else(|| ItemKind::Unknown(item.clone()), ItemKind::Tool),
+            of => CodexToolCall::read(of, item).map_or_else(|| ItemKind::Unknown(item.clone()), ItemKind::Tool),
         };
         Some(Self { id, kind })
     }
 }
 
-impl Command {
+impl CommandExecution {
     fn read(item: &Value) -> Self {
         let action = |action: &Value| (action.text("type").unwrap_or_default(), action.text("command"));
         Self {
@@ -194,31 +194,31 @@ impl Command {
                 .map(action)
                 .filter_map(|(of, words)| Some((of, words?)))
                 .collect(),
-            status: Status::read(item),
+            status: ItemStatus::read(item),
             output: item.text("aggregatedOutput"),
             exit_code: item.get("exitCode").and_then(Value::as_i64),
         }
     }
 }
 
-impl ToolUse {
+impl CodexToolCall {
     fn read(of: &str, item: &Value) -> Option<Self> {
         let mut call = Self {
-            of: of.to_owned(),
+            item_type: of.to_owned(),
             server: None,
             name: item.text("tool").unwrap_or_default(),
             input: item.some("arguments").cloned().unwrap_or(Value::Null),
-            status: Status::read(item),
+            status: ItemStatus::read(item),
             output: None,
         };
         match of {
             "mcpToolCall" => {
                 call.server = item.text("server");
-                call.output = item["error"].text("message").or_else(|| written(item["result"].list("content")));
+                call.output = item["error"].text("message").or_else(|| joined_text(item["result"].list("content")));
             }
             "dynamicToolCall" => {
                 call.server = item.text("namespace");
-                call.output = written(item.list("contentItems"));
+                call.output = joined_text(item.list("contentItems"));
             }
             "collabAgentToolCall" => call.input = item.text("prompt").map_or(Value::Null, Value::String),
             "webSearch" => {
@@ -238,8 +238,8 @@ impl ToolUse {
     }
 }
 
-/// The texts of some content.
-fn written(content: &[Value]) -> Option<String> {
+/// Joins the text parts of a tool result. Other parts are shown as their type in brackets.
+fn joined_text(content: &[Value]) -> Option<String> {
     let texts: Vec<String> = content
         .iter()
         .map(|part| part.text("text").unwrap_or_else(|| format!("[{}]", part.text("type").unwrap_or_default())))

@@ -1,172 +1,172 @@
-//! What the server says unasked.
+//! Notifications of the server.
 
 use serde_json::Value;
 
 use super::item::{Change, Item};
-use super::read::Read;
-use super::reply::Started;
+use super::read::JsonFields;
+use super::reply::StartedThread;
 
-/// Something that the server says unasked.
+/// Notification of the server.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notification {
-    /// It works on a turn.
+    /// A turn started.
     TurnStarted {
-        /// In which conversation.
+        /// Id of the conversation.
         thread: String,
-        /// Which.
+        /// The started turn.
         turn: Turn,
     },
-    /// It is done with a turn.
+    /// A turn ended.
     TurnCompleted {
-        /// In which conversation.
+        /// Id of the conversation.
         thread: String,
-        /// Which, and how it ended.
+        /// The ended turn with its outcome.
         turn: Turn,
     },
-    /// The plan of a turn.
+    /// The plan of a turn changed.
     PlanUpdated {
-        /// In which conversation.
+        /// Id of the conversation.
         thread: String,
-        /// Why.
+        /// Explanation of the change.
         explanation: Option<String>,
-        /// Step by step.
+        /// All steps of the plan.
         steps: Vec<PlanStep>,
     },
-    /// An item begins, or is complete.
+    /// An item was started or completed.
     Item {
-        /// In which conversation.
+        /// Id of the conversation.
         thread: String,
-        /// In which turn.
+        /// Id of the turn.
         turn: String,
-        /// All of it.
+        /// The complete item.
         item: Item,
-        /// Whether it is complete.
+        /// True if the item is complete.
         done: bool,
     },
-    /// An item has more text: a message, a plan, or what a command has written.
+    /// Text was appended to a message, a plan or a command's output.
     Delta {
-        /// In which conversation.
+        /// Id of the conversation.
         thread: String,
-        /// In which turn.
+        /// Id of the turn.
         turn: String,
-        /// Which item.
+        /// Id of the item.
         item: String,
-        /// What was added.
+        /// Text to append.
         text: String,
     },
-    /// A thought has more text, or a new part of it begins.
+    /// Reasoning text was appended, or a new part started.
     Thought {
-        /// In which conversation.
+        /// Id of the conversation.
         thread: String,
-        /// In which turn.
+        /// Id of the turn.
         turn: String,
-        /// Which item.
+        /// Id of the item.
         item: String,
-        /// What was added; `None` is a new part.
+        /// Appended text; `None` at the start of a new part.
         text: Option<String>,
-        /// Whether it is of the thought in full, and not in short.
+        /// True for the full text, false for the summary.
         full: bool,
     },
-    /// A change to files is another than it was.
+    /// A file change was replaced by a new version.
     PatchUpdated {
-        /// In which conversation.
+        /// Id of the conversation.
         thread: String,
-        /// In which turn.
+        /// Id of the turn.
         turn: String,
-        /// Which item.
+        /// Id of the item.
         item: String,
-        /// What it is now.
+        /// The new changes.
         changes: Vec<Change>,
     },
-    /// What a conversation has cost.
+    /// Token usage of a conversation.
     Usage {
-        /// Which conversation.
+        /// Id of the conversation.
         thread: String,
-        /// In all.
+        /// Tokens used in total.
         total: Tokens,
-        /// For the last answer.
+        /// Tokens used for the last answer.
         last: Tokens,
-        /// How many fit.
+        /// Size of the context window in tokens.
         window: Option<u64>,
     },
-    /// How a conversation is.
+    /// The status of a conversation changed.
     Status {
-        /// Which.
+        /// Id of the conversation.
         thread: String,
-        /// How.
+        /// New status of the conversation.
         status: ThreadStatus,
     },
-    /// What holds in a conversation has changed.
+    /// The settings of a conversation changed.
     Settings {
-        /// Which.
+        /// Id of the conversation.
         thread: String,
-        /// What holds; its thread is empty.
-        settings: Started,
+        /// New settings; the thread field is empty.
+        settings: StartedThread,
     },
-    /// A request of the server's needs no answer any more, or has had one.
+    /// A request of the server was answered or withdrawn.
     Resolved {
-        /// Its id.
+        /// Id of the request.
         id: Value,
     },
-    /// A turn has met an error.
+    /// An error occurred in a turn.
     Error {
-        /// In which conversation.
+        /// Id of the conversation.
         thread: String,
-        /// What it says.
+        /// Details of the error.
         error: TurnError,
-        /// Whether it tries again by itself.
+        /// True if the server retries by itself.
         will_retry: bool,
     },
-    /// Something that a person should know.
+    /// Warning for the user.
     Warning {
-        /// In words.
+        /// Text of the warning.
         text: String,
     },
-    /// Another model answers than the one that was asked.
+    /// The server switched to another model than requested.
     Rerouted {
-        /// The one that was asked.
+        /// Model that was requested.
         from: String,
-        /// The one that answers.
+        /// Model that answers instead.
         to: String,
     },
-    /// What is not known here, or of no use.
+    /// Notification of an unknown or unused kind.
     Other {
-        /// What about.
+        /// Method of the notification.
         method: String,
-        /// What.
+        /// Parameters as received.
         params: Value,
     },
 }
 
-/// A turn.
+/// Turn of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Turn {
-    /// Its id.
+    /// Id of the turn.
     pub id: String,
-    /// How it fares.
+    /// Progress of the turn.
     pub status: TurnStatus,
-    /// Why it failed.
+    /// Error of a failed turn.
     pub error: Option<TurnError>,
 }
 
-/// How a turn fares.
+/// Progress of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum TurnStatus {
-    /// It runs.
+    /// The turn is running.
     #[default]
     InProgress,
-    /// It ended as it should.
+    /// The turn ended normally.
     Completed,
-    /// It was interrupted.
+    /// The turn was interrupted.
     Interrupted,
-    /// It has failed.
+    /// The turn failed.
     Failed,
-    /// Something else.
+    /// Unknown status as received.
     Other(String),
 }
 
 impl Turn {
-    /// Reads it. `None`: it has no id.
+    /// Decodes a turn; `None` if it has no id.
     pub fn read(turn: &Value) -> Option<Self> {
         let status = match turn.text("status") {
             None => TurnStatus::InProgress,
@@ -182,16 +182,16 @@ impl Turn {
     }
 }
 
-/// What went wrong in a turn.
+/// Error in a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TurnError {
-    /// In words.
+    /// Message for display.
     pub message: String,
-    /// In more words.
+    /// Additional details for display.
     pub details: Option<String>,
-    /// In one word, as `usageLimitExceeded`.
+    /// Error code, for example `usageLimitExceeded`.
     pub kind: Option<String>,
-    /// What the model's provider answered.
+    /// HTTP status of the model provider's response.
     pub http_status: Option<u64>,
 }
 
@@ -200,53 +200,53 @@ impl TurnError {
         let info = &error["codexErrorInfo"];
         let variant = info.as_object().and_then(|info| info.iter().next());
         Self {
-            message: error.text("message").map(|text| said(&text)).unwrap_or_default(),
+            message: error.text("message").map(|text| provider_message(&text)).unwrap_or_default(),
             details: error.text("additionalDetails"),
             kind: info.as_str().map(str::to_owned).or_else(|| variant.map(|(name, _)| name.clone())),
             http_status: variant.and_then(|(_, about)| about.number("httpStatusCode")),
         }
     }
 
-    /// Whether it is about who is logged in.
+    /// True if the error is caused by a missing or invalid login.
     pub fn is_about_login(&self) -> bool {
         self.kind.as_deref() == Some("unauthorized") || self.http_status == Some(401)
     }
 }
 
-/// The words in an error that a provider has sent as JSON.
-fn said(text: &str) -> String {
+/// Extracts the message from a provider error in JSON form. Other text is returned unchanged.
+fn provider_message(text: &str) -> String {
     let json = serde_json::from_str::<Value>(text).unwrap_or_default();
     json["error"].text("message").unwrap_or_else(|| text.to_owned())
 }
 
-/// A step of a plan.
+/// Step of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanStep {
-    /// What is to do.
+    /// Description of the step.
     pub step: String,
-    /// How it fares.
+    /// Progress of the step.
     pub status: StepStatus,
 }
 
-/// How a step of a plan fares.
+/// Progress of a plan step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepStatus {
-    /// It has not begun.
+    /// Not started yet.
     Pending,
-    /// It has.
+    /// Currently in progress.
     InProgress,
-    /// It is done.
+    /// Completed with success.
     Completed,
 }
 
-/// Tokens, by what they were for.
+/// Token counts by purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tokens {
-    /// All.
+    /// Sum of all tokens.
     pub total: u64,
-    /// Read.
+    /// Input tokens in total.
     pub input: u64,
-    /// Written.
+    /// Output tokens in total.
     pub output: u64,
 }
 
@@ -257,16 +257,16 @@ impl Tokens {
     }
 }
 
-/// How a conversation is.
+/// Status of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ThreadStatus {
-    /// It works, or waits for an answer.
+    /// A turn is running or waits for an answer.
     Active,
-    /// It does nothing.
+    /// No turn is running.
     Idle,
-    /// It does nothing, because of an error.
+    /// No turn is running because of an error.
     SystemError,
-    /// It does not say, or in a word that is not known.
+    /// The status is missing or unknown.
     #[default]
     Unknown,
 }
@@ -283,7 +283,7 @@ impl ThreadStatus {
 }
 
 impl Notification {
-    /// Reads one. Never fails: what it does not know comes back as it came.
+    /// Decodes a notification. Never fails: unknown notifications become [`Notification::Other`].
     pub fn read(method: &str, params: Value) -> Self {
         Self::known(method, &params).unwrap_or_else(|| Self::Other { method: method.to_owned(), params })
     }
@@ -318,7 +318,7 @@ impl Notification {
             }
             "thread/status/changed" => Self::Status { thread, status: ThreadStatus::read(&params["status"]) },
             "thread/settings/updated" => {
-                Self::Settings { thread, settings: Started::settings(&params["threadSettings"], "sandboxPolicy") }
+                Self::Settings { thread, settings: StartedThread::settings(&params["threadSettings"], "sandboxPolicy") }
             }
             "serverRequest/resolved" => Self::Resolved { id: params.some("requestId")?.clone() },
             "error" => {

@@ -1,24 +1,24 @@
-//! Fields of JSON that may be anything.
+//! Lenient access to the fields of a JSON value.
 
 use serde_json::Value;
 
-/// Looks for fields, and takes what is of another type as missing.
-pub(super) trait Read {
-    /// The text of a field.
+/// Reads fields of a JSON object. A field of an unexpected type counts as missing.
+pub(super) trait JsonFields {
+    /// Returns a string field.
     fn text(&self, field: &str) -> Option<String>;
-    /// The number of a field, if it is whole and not negative.
+    /// Returns a non-negative integer field.
     fn number(&self, field: &str) -> Option<u64>;
-    /// Whether a field is true.
+    /// True if the field is `true`.
     fn is(&self, field: &str) -> bool;
-    /// The list of a field.
+    /// Returns an array field; empty if missing.
     fn list(&self, field: &str) -> &[Value];
-    /// The texts in the list of a field.
+    /// Returns the strings of an array field.
     fn texts(&self, field: &str) -> Vec<String>;
-    /// A field that is there and not null.
+    /// Returns a field that is present and not null.
     fn some(&self, field: &str) -> Option<&Value>;
 }
 
-impl Read for Value {
+impl JsonFields for Value {
     fn text(&self, field: &str) -> Option<String> {
         self.get(field)?.as_str().map(str::to_owned)
     }

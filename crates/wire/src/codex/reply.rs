@@ -1,16 +1,16 @@
-//! What the server answers.
+//! Replies of the server.
 
 use serde_json::Value;
 
 use super::notification::ThreadStatus;
-use super::read::Read;
+use super::read::JsonFields;
 
-/// A conversation.
+/// Conversation known to the server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Thread {
-    /// Its id.
+    /// Id of the conversation.
     pub id: String,
-    /// How it is.
+    /// Status of the conversation.
     pub status: ThreadStatus,
 }
 
@@ -19,39 +19,39 @@ impl Thread {
         Some(Self { id: thread.text("id")?, status: ThreadStatus::read(&thread["status"]) })
     }
 
-    /// The one of a `thread/read`.
+    /// Decodes the reply to `thread/read`.
     pub fn of(reply: &Value) -> Option<Self> {
         Self::read(&reply["thread"])
     }
 
-    /// The first of a `thread/list`.
+    /// Returns the first conversation of a `thread/list` reply.
     pub fn first(reply: &Value) -> Option<Self> {
         reply.list("data").iter().find_map(Self::read)
     }
 }
 
-/// The reply to `thread/start` and `thread/resume`: the conversation, and what holds in it.
+/// Reply to `thread/start` and `thread/resume`: the conversation and its settings.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Started {
-    /// The conversation.
+pub struct StartedThread {
+    /// The conversation itself.
     pub thread: Thread,
-    /// The model in use.
+    /// Model in use.
     pub model: Option<String>,
-    /// When it asks; an object for what has no word.
+    /// Approval policy: a name, or an object for policies without a name.
     pub approval_policy: Value,
-    /// What commands may reach, as `workspaceWrite`.
+    /// Sandbox of commands, for example `workspaceWrite`.
     pub sandbox: Option<String>,
-    /// Who is asked: `user`, or another model. Versions that do not say ask the user.
+    /// Reviewer of approvals: `user` or another model. Versions without this field ask the user.
     pub approvals_reviewer: Option<String>,
 }
 
-impl Started {
-    /// `None`: it names no conversation.
+impl StartedThread {
+    /// Decodes the reply; `None` if it contains no conversation.
     pub fn read(reply: &Value) -> Option<Self> {
         Some(Self { thread: Thread::read(&reply["thread"])?, ..Self::settings(reply, "sandbox") })
     }
 
-    /// What holds in a conversation, as `thread/settings/updated` tells.
+    /// Decodes the settings of a conversation, as in `thread/settings/updated`.
     pub(super) fn settings(settings: &Value, sandbox: &str) -> Self {
         Self {
             thread: Thread::default(),
@@ -63,17 +63,17 @@ impl Started {
     }
 }
 
-/// A model of `model/list`.
+/// Model listed by `model/list`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Model {
-    /// What it is chosen by.
+    /// Id that selects the model.
     pub id: String,
-    /// What it is, for people.
+    /// Description or display name of the model.
     pub title: String,
 }
 
 impl Model {
-    /// Those that may be offered.
+    /// Decodes the models that are not hidden.
     pub fn list(reply: &Value) -> Vec<Self> {
         let shown = reply.list("data").iter().filter(|model| !model.is("hidden"));
         shown
@@ -87,21 +87,21 @@ impl Model {
     }
 }
 
-/// A server of `mcpServerStatus/list`.
+/// MCP server listed by `mcpServerStatus/list`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpServer {
-    /// Its name.
+    /// Name of the server.
     pub name: String,
-    /// How it is, where that is known.
+    /// Status of the server, if known.
     pub status: Option<String>,
-    /// How many tools it has.
+    /// Number of tools.
     pub tools: usize,
-    /// Why it has none, if that is an error.
+    /// Error that prevented listing the tools.
     pub error: Option<String>,
 }
 
 impl McpServer {
-    /// All of them.
+    /// Decodes all listed servers.
     pub fn list(reply: &Value) -> Vec<Self> {
         let read = |server: &Value| {
             Some(Self {
@@ -115,17 +115,17 @@ impl McpServer {
     }
 }
 
-/// The reply to `account/read`.
+/// Reply to `account/read`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Account {
-    /// By what somebody is logged in, and as whom.
-    pub by: Option<String>,
-    /// Whether a login is needed at all: a provider of one's own needs none.
+    /// Account or credential of the login; `None` if not logged in.
+    pub login: Option<String>,
+    /// True if a login is required. Custom model providers need none.
     pub needed: bool,
 }
 
 impl Account {
-    /// What it says.
+    /// Decodes the reply.
     pub fn read(reply: &Value) -> Self {
         let by = reply.some("account").map(|account| match account.text("type").as_deref() {
             Some("chatgpt") => account.text("email").unwrap_or_else(|| "ChatGPT".to_owned()),
@@ -133,6 +133,6 @@ impl Account {
             Some(other) => other.to_owned(),
             None => "an account".to_owned(),
         });
-        Self { by, needed: reply.is("requiresOpenaiAuth") }
+        Self { login: by, needed: reply.is("requiresOpenaiAuth") }
     }
 }

@@ -1,20 +1,21 @@
-//! What we ask of the server: the parameters of its methods.
+//! Parameters of the server's methods.
 
 use serde_json::{Map, Value, json};
 
-/// Who we are, for `initialize`.
+/// Client identification for `initialize`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Client<'a> {
-    /// Our name for programs.
+pub struct CodexClient<'a> {
+    /// Machine-readable name of the client.
     pub name: &'a str,
-    /// Our name for people.
+    /// Display name of the client.
     pub title: &'a str,
-    /// Our version.
+    /// Version of the client.
     pub version: &'a str,
 }
 
-impl Client<'_> {
-    /// The parameters of `initialize`. The experimental parts say which decisions an approval really offers.
+impl CodexClient<'_> {
+    /// Encodes the parameters of `initialize`. The experimental API is enabled because it lists the decisions that an
+    /// approval accepts.
     pub fn initialize(self) -> Value {
         json!({
             "clientInfo": { "name": self.name, "title": self.title, "version": self.version },
@@ -23,19 +24,19 @@ impl Client<'_> {
     }
 }
 
-/// What commands may reach.
+/// Sandbox for commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sandbox {
-    /// They read.
+    /// Commands can only read.
     ReadOnly,
-    /// They write in the directory that is worked in.
+    /// Commands can write in the working directory.
     WorkspaceWrite,
-    /// There is none.
+    /// Commands are not sandboxed.
     DangerFullAccess,
 }
 
 impl Sandbox {
-    /// As a thread is started with it.
+    /// Returns the name used by `thread/start`.
     pub fn mode(self) -> &'static str {
         match self {
             Self::ReadOnly => "read-only",
@@ -44,7 +45,7 @@ impl Sandbox {
         }
     }
 
-    /// As a turn is started with it, and as the server tells it.
+    /// Returns the name used by `turn/start` and reported by the server.
     pub fn policy(self) -> &'static str {
         match self {
             Self::ReadOnly => "readOnly",
@@ -54,16 +55,16 @@ impl Sandbox {
     }
 }
 
-/// What is chosen for a thread or a turn; what is not, the server chooses.
+/// Settings of a thread or turn. The server chooses unset ones.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Settings<'a> {
-    /// The model.
+    /// Model to use.
     pub model: Option<&'a str>,
-    /// When it asks: `untrusted`, `on-request`, `never`.
+    /// Approval policy: `untrusted`, `on-request`, `never`.
     pub approval_policy: Option<&'a str>,
-    /// What commands may reach.
+    /// Sandbox for commands.
     pub sandbox: Option<Sandbox>,
-    /// Who is asked: `user`, or another model.
+    /// Reviewer of approvals: `user` or another model.
     pub approvals_reviewer: Option<&'a str>,
 }
 
@@ -95,43 +96,43 @@ fn with(mut params: Map<String, Value>, field: &str, value: impl Into<Value>) ->
     params
 }
 
-/// The parameters of `thread/start`.
+/// Encodes the parameters of `thread/start`.
 pub fn start(directory: &str, settings: &Settings<'_>) -> Value {
     with(settings.of_thread(), "cwd", directory).into()
 }
 
-/// The parameters of `thread/resume`. What was said before is not sent again.
+/// Encodes the parameters of `thread/resume`. Earlier turns are not included in the reply.
 pub fn resume(thread: &str, directory: &str, settings: &Settings<'_>) -> Value {
     let params = with(settings.of_thread(), "cwd", directory);
     with(with(params, "threadId", thread), "excludeTurns", true).into()
 }
 
-/// The parameters of `thread/list`: the newest of a directory, from whichever program.
+/// Encodes the parameters of `thread/list` for the most recent conversation of a directory, created by any program.
 pub fn list(directory: &str) -> Value {
     json!({ "cwd": directory, "limit": 1, "sortKey": "updated_at", "modelProviders": [] })
 }
 
-/// The parameters of `thread/read`: how it is, without what was said.
-pub fn look(thread: &str) -> Value {
+/// Encodes the parameters of `thread/read` for the status of a conversation without its turns.
+pub fn read_thread(thread: &str) -> Value {
     json!({ "threadId": thread, "includeTurns": false })
 }
 
-/// The parameters of `thread/settings/update`.
+/// Encodes the parameters of `thread/settings/update`.
 pub fn settings(thread: &str, settings: &Settings<'_>) -> Value {
     with(settings.of_turn(), "threadId", thread).into()
 }
 
-/// The parameters of `turn/start`.
+/// Encodes the parameters of `turn/start`.
 pub fn turn(thread: &str, text: &str, settings: &Settings<'_>) -> Value {
     with(with(settings.of_turn(), "threadId", thread), "input", input(text)).into()
 }
 
-/// The parameters of `turn/steer`: more for a turn that runs.
+/// Encodes the parameters of `turn/steer`, which adds text to a running turn.
 pub fn steer(thread: &str, turn: &str, text: &str) -> Value {
     json!({ "threadId": thread, "expectedTurnId": turn, "input": input(text) })
 }
 
-/// The parameters of `turn/interrupt`.
+/// Encodes the parameters of `turn/interrupt`.
 pub fn interrupt(thread: &str, turn: &str) -> Value {
     json!({ "threadId": thread, "turnId": turn })
 }

@@ -1,4 +1,4 @@
-//! What `/agents` takes and gives: the agents that could take part in a space, and what can be asked about each.
+//! Bodies of `/agents`: the known agents, their login, models, MCP servers and saved conversations.
 
 use std::collections::BTreeMap;
 
@@ -6,203 +6,204 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// `GET /agents`.
+/// Response body of `GET /agents`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentsBody {
-    /// The agents that there are, installed or not, in the order in which to offer them.
+    /// All known agents, installed or not, in display order.
     pub agents: Vec<AgentBody>,
 }
 
-/// An agent that could take part, or does.
+/// Agent known to wh, installed or not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentBody {
-    /// What it is chosen by, and its name as a participant.
+    /// Id that selects the agent. Also its participant name.
     pub id: String,
-    /// Its name for people.
+    /// Display name of the agent.
     pub title: String,
-    /// Whether it is there.
+    /// True if the agent is installed.
     pub installed: bool,
-    /// Which version, if it says.
+    /// Installed version, if known.
     pub version: Option<String>,
-    /// Whether somebody is logged in: `yes`, `no`, `not_needed` or `unknown`.
+    /// Login state: `yes`, `no`, `not_needed` or `unknown`.
     pub logged_in: String,
-    /// As whom or by what, where that is known.
+    /// Account or credential in use, if known.
     pub account: Option<String>,
-    /// What to do in order to use it; null when nothing is missing, as far as is known.
+    /// Instructions for making the agent usable; null if nothing is known to be missing.
     pub hint: Option<String>,
-    /// Whether it takes part in this space now.
+    /// True if the agent has joined this space.
     pub taking_part: bool,
-    /// What it can do.
+    /// Features that the agent supports.
     #[serde(default)]
     pub capabilities: AgentCapabilities,
 }
 
-/// What an agent can do, as far as that is known without starting one; null where only the running one tells.
+/// Features of an agent that are known without starting it. Fields that only a running agent reports are null.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct AgentCapabilities {
-    /// What it says comes while it is said.
+    /// Streams its answers while it writes them.
     pub streaming: Option<bool>,
-    /// It goes on with a conversation that it keeps.
+    /// Can resume a saved conversation.
     pub resume: Option<bool>,
-    /// It works in several modes.
+    /// Offers several modes.
     pub modes: Option<bool>,
-    /// Its model can be chosen.
+    /// Offers a choice of models.
     pub model_selection: Option<bool>,
-    /// It shows what it thinks.
+    /// Shows its reasoning.
     pub thinking: Option<bool>,
-    /// It lists its MCP servers.
+    /// Lists its MCP servers.
     pub mcp: Option<bool>,
-    /// It switches them on and off by a command.
+    /// Can enable and disable MCP servers by a command.
     pub mcp_switching: Option<bool>,
-    /// It has a mode that skips permissions, for `--allow-skipping-permissions`.
+    /// Has a mode that skips permission requests, for `--allow-skipping-permissions`.
     pub skips_permissions: Option<bool>,
-    /// It lists the conversations that it keeps.
+    /// Lists its saved conversations.
     pub session_listing: Option<bool>,
 }
 
-/// `GET /agents/{id}`.
+/// Response body of `GET /agents/{id}`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentStatusBody {
-    /// The agent.
+    /// The agent itself.
     pub agent: AgentBody,
-    /// What else it says of itself.
+    /// Additional facts that the agent reports about itself.
     pub about: BTreeMap<String, String>,
-    /// Its MCP servers; null where they are not known.
+    /// MCP servers of the agent; null if unknown.
     pub mcp: Option<Vec<AgentMcpServer>>,
-    /// Why they are not known.
+    /// Reason why the MCP servers are unknown.
     pub mcp_problem: Option<String>,
-    /// How the one is that takes part; null where none does.
+    /// State of the agent in this space; null if it has not joined.
     #[serde(default)]
     pub running: Option<AgentRunning>,
 }
 
-/// An agent that takes part.
+/// State of an agent that has joined the space.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentRunning {
-    /// The model in use, where it is known.
+    /// Model in use, if known.
     pub model: Option<String>,
-    /// The mode in use, where it is known.
+    /// Mode in use, if known.
     pub mode: Option<String>,
-    /// The conversation that it is in, as `GET /agents/{id}/sessions` calls it; null while there is none to go on with.
+    /// Id of the current conversation, as listed by `GET /agents/{id}/sessions`; null if there is none that can be
+    /// resumed.
     pub session: Option<String>,
-    /// Its turns in this space.
+    /// Number of turns of the agent in this space.
     pub turns: u64,
 }
 
-/// `GET /agents/{id}/models`.
+/// Response body of `GET /agents/{id}/models`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentModelsBody {
-    /// The models that it offers.
+    /// Models that the agent offers.
     pub models: Vec<AgentModel>,
 }
 
 /// A model that an agent offers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentModel {
-    /// What it is chosen by.
+    /// Id that selects the model.
     pub id: String,
-    /// Its name for people.
+    /// Display name of the model.
     pub name: String,
-    /// It is used when nothing is said.
+    /// True if the agent uses this model by default.
     pub is_default: bool,
-    /// It was chosen last.
+    /// True if this model is selected.
     pub is_current: bool,
 }
 
-/// `GET /agents/{id}/mcp`.
+/// Response body of `GET /agents/{id}/mcp`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentMcpBody {
-    /// Its MCP servers.
+    /// MCP servers of the agent.
     pub servers: Vec<AgentMcpServer>,
 }
 
 /// An MCP server of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentMcpServer {
-    /// Its name.
+    /// Name of the server.
     pub name: String,
-    /// How it is, in the agent's words.
+    /// Status as reported by the agent.
     pub status: String,
-    /// Why.
+    /// Reason for the status, if the agent gives one.
     pub reason: Option<String>,
 }
 
-/// `GET /agents/{id}/sessions`.
+/// Response body of `GET /agents/{id}/sessions`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentConversationsBody {
-    /// The conversations that it keeps of the space's directory, the newest first.
+    /// Saved conversations of the agent in the space's directory, newest first.
     pub sessions: Vec<AgentConversation>,
 }
 
-/// A conversation that an agent keeps.
+/// A conversation saved by an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentConversation {
-    /// Its id, for `POST /agents/{id}/start`. It is wh's: what the agent calls it stays inside.
+    /// Id for `POST /agents/{id}/start`. Assigned by wh; the agent's own id is not exposed.
     pub id: String,
-    /// What it is about, in a line.
+    /// One-line summary of the conversation.
     pub title: String,
-    /// When something was last said in it.
+    /// Time of the last message.
     pub updated_at: Option<String>,
-    /// Where it was held.
+    /// Working directory of the conversation.
     pub directory: Option<String>,
 }
 
-/// `POST /agents/{id}/login`; no body begins a login.
+/// Request body of `POST /agents/{id}/login`. Without a body, a login is started.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(example = json!({}))]
 pub struct AgentLoginRequest {
-    /// What a login that is under way asks for, as the code that a web page showed.
+    /// Code that the pending login asks for, for example one shown on a web page.
     pub code: Option<String>,
-    /// Stop the login that is under way.
+    /// Cancels the pending login.
     pub cancel: bool,
 }
 
-/// What a login came to, so far.
+/// State of a login.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentLoginBody {
-    /// Somebody is logged in.
+    /// True if the login succeeded.
     pub success: bool,
-    /// It goes on; its end is told in the space.
+    /// True while the login is in progress. Its result is reported in the space.
     pub pending: bool,
-    /// As whom or by what.
+    /// Account or credential in use.
     pub account: Option<String>,
-    /// `browser`, `api_key`, `env_var` or `terminal`.
+    /// Login method: `browser`, `api_key`, `env_var` or `terminal`.
     pub method: Option<String>,
-    /// What the agent said, or what was done.
+    /// Message of the agent, or a description of the action taken.
     pub message: Option<String>,
-    /// Something is left to the person.
+    /// True if the user must act to complete the login.
     pub requires_manual_action: bool,
-    /// What that is.
+    /// Instructions for the user.
     pub instructions: Option<String>,
 }
 
-/// What a logout came to.
+/// Response body of `POST /agents/{id}/logout`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentLogoutBody {
-    /// Its own login is gone.
+    /// True if the agent's own login was removed.
     pub success: bool,
-    /// Whether the agent has a logout at all.
+    /// True if the agent supports logout.
     pub supported: bool,
-    /// In a sentence or two.
+    /// Result for display, one or two sentences.
     pub message: String,
 }
 
-/// `POST /agents/{id}/start`; no body begins a new conversation.
+/// Request body of `POST /agents/{id}/start`. Without a body, a new conversation is started.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(example = json!({}))]
 pub struct AgentStartRequest {
-    /// The conversation that it goes on with, by its id of `GET /agents/{id}/sessions`. One that takes part already is
-    /// ended first.
+    /// Id of the saved conversation to resume, from `GET /agents/{id}/sessions`. If the agent has already joined, its
+    /// current conversation is ended first.
     pub session: Option<String>,
 }
 
-/// An agent takes part.
+/// Response body of `POST /agents/{id}/start`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentStartedBody {
-    /// Always true.
+    /// Always true on success.
     pub ok: bool,
-    /// Its name as a participant.
+    /// Participant name of the agent.
     pub participant: String,
 }

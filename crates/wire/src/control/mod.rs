@@ -1,5 +1,5 @@
-//! The HTTP control plane's bodies: what `/control/*` takes and gives, field for field.
-//! Described for its users in `docs/agent-cli-access.md`. Times are ISO 8601 in UTC with milliseconds.
+//! Request and response bodies of the HTTP API. Specified in `docs/agent-cli-access.md`. Times are ISO 8601 in UTC with
+//! milliseconds.
 
 mod agents;
 mod input;
@@ -34,92 +34,92 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// `GET /control/health`.
+/// Response body of `GET /control/health`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HealthBody {
-    /// Always true: an engine that cannot answer does not answer.
+    /// Always true: an engine that cannot respond sends nothing.
     pub ok: bool,
-    /// The version of wh.
+    /// Version of wh.
     pub version: String,
-    /// Whole seconds since the engine started.
+    /// Seconds since the engine started.
     pub uptime: u64,
 }
 
-/// What a command that was carried out answers.
+/// Response body of a command to a terminal program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SentBody {
-    /// Always true.
+    /// Always true on success.
     pub ok: bool,
-    /// What was injected, as it was named in the request.
+    /// Input that was sent, as given in the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub injected: Option<String>,
-    /// Whether the terminal has taken every byte. False: they wait, in order, for a program that does not read.
+    /// True if the terminal accepted every byte. If false, the rest is queued in order until the program reads.
     pub delivered: bool,
-    /// The caller's id, if it gave one.
+    /// Idempotency key of the caller, if it gave one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// The id was seen before: nothing was sent, and `delivered` is how it stands now.
+    /// True if the request id was used before. Nothing was sent again, and `delivered` is the current state.
     pub duplicate: bool,
 }
 
-/// `POST /control/wait`.
+/// Request body of `POST /control/wait`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({"condition": "frames > 0", "timeout": 1000}))]
 pub struct WaitRequest {
-    /// What to wait for: `screen_contains "text"`, `screen_stable 300`, `exited`, `idle`, `question` and others, joined by
-    /// `and`, `or`, `not`.
+    /// Condition to wait for: `screen_contains "text"`, `screen_stable 300`, `exited`, `idle`, `question` and others,
+    /// joined by `and`, `or`, `not`.
     pub condition: String,
-    /// Milliseconds; 5000 when absent.
+    /// Timeout in milliseconds. Default: 5000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 3_600_000))]
     pub timeout: Option<u64>,
 }
 
-/// How a wait ended: matched (200), timed out (408), or the program ended first (409).
+/// Result of a wait: matched (200), timed out (408), or the program exited first (409).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WaitBody {
-    /// The same as `matched`.
+    /// Same value as `matched`.
     pub ok: bool,
-    /// Whether the condition held.
+    /// True if the condition held.
     pub matched: bool,
-    /// Milliseconds waited.
+    /// Time waited in milliseconds.
     pub elapsed: u64,
-    /// `timeout` or `exited` when not matched.
+    /// Reason for failure: `timeout` or `exited`. Absent if the condition matched.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["timeout", "exited"]))]
     pub error: Option<String>,
-    /// The same in words.
+    /// Description of the failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// The screen's last lines that are not blank, when not matched.
+    /// Last lines of the screen that are not blank. Absent if the condition matched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub screen: Option<Vec<String>>,
 }
 
-/// `GET /control/messages`.
+/// Response body of `GET /control/messages`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MessagesBody {
-    /// Those that passed the filters, the newest `limit` of them, oldest first.
+    /// The newest `limit` messages that match the filters, oldest first.
     pub messages: Vec<Message>,
-    /// All messages of the conversation.
+    /// Number of messages in the conversation.
     pub total: usize,
-    /// Those returned.
+    /// Number of messages returned.
     pub filtered: usize,
 }
 
-/// Every error answer.
+/// Body of every error response.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorBody {
-    /// What was wrong, in a few stable words.
+    /// Short description of the error. Stable.
     pub error: String,
-    /// A stable code for programs: `request_id_reused`, for example.
+    /// Error code for programs, for example `request_id_reused`. Stable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// The value that was wrong and what to do.
+    /// The rejected value and a suggested fix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// Where in a condition the error is, counted in characters from 0.
+    /// Position of the error in a condition, in characters from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<usize>,
 }

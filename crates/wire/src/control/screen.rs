@@ -1,71 +1,72 @@
-//! What `GET /control/screen` gives.
+//! Response body of `GET /control/screen`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The screen that a person would see now.
+/// The screen as a user sees it now.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScreenBody {
-    /// The frame with its colours and attributes: written to a blank terminal of the same size, it draws the same frame.
+    /// Escape sequences that draw the screen. Written to a blank terminal of the same size, they reproduce it with
+    /// colours and attributes.
     pub raw: String,
-    /// The text, a line a row, without trailing blanks.
+    /// Text of the screen, one line per row, without trailing blanks.
     pub plain: String,
-    /// The text, a line a row, padded to the width.
+    /// Text of the screen, one string per row, padded to the width.
     pub lines: Vec<String>,
-    /// Columns.
+    /// Width in columns.
     pub width: u16,
-    /// Rows.
+    /// Height in rows.
     pub height: u16,
-    /// The cursor, from the top left, from 0.
+    /// Position and style of the cursor.
     pub cursor: CursorBody,
-    /// When the last frame was complete; before the first, when the blank screen came to be.
+    /// Time of the last completed frame. Before the first frame, the time at which the blank screen was created.
     pub last_frame: String,
-    /// Frames since the start.
+    /// Number of frames since the start.
     pub frames_rendered: u64,
     /// The retained raw output.
     pub scrollback: ScrollbackBody,
-    /// The window title that the program set.
+    /// Window title set by the program.
     pub title: Option<String>,
-    /// Whether the alternate screen is shown.
+    /// True if the alternate screen is active.
     pub alternate_screen: bool,
-    /// What the program has switched on.
+    /// Terminal modes set by the program.
     pub modes: ModesBody,
-    /// A fingerprint of what is shown: the same screen has the same hash, in every run.
+    /// Hash of the visible content. Equal screens have equal hashes, also across runs.
     pub hash: String,
-    /// With `?format=cells`: every cell of every row.
+    /// Every cell of every row. Only with `?format=cells`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cells: Option<Vec<Vec<CellBody>>>,
 }
 
-/// Where the cursor is and how it looks.
+/// Position and style of the cursor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CursorBody {
-    /// Column.
+    /// Column, from 0.
     pub x: u16,
-    /// Row.
+    /// Row, from 0.
     pub y: u16,
-    /// Whether it is shown.
+    /// True if the cursor is visible.
     pub visible: bool,
-    /// `block`, `underline` or `beam`.
+    /// Shape: `block`, `underline` or `beam`.
     #[schemars(extend("enum" = ["block", "underline", "beam"]))]
     pub style: String,
-    /// Whether it blinks.
+    /// True if the cursor blinks.
     pub blinking: bool,
 }
 
-/// The retained raw output: the program's own bytes.
+/// Retained raw output of the program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScrollbackBody {
-    /// Characters retained.
+    /// Number of retained characters.
     pub buffer_size: usize,
-    /// Whether older ones were dropped.
+    /// True if older output was dropped.
     pub truncated: bool,
-    /// With `?history=1`: the output itself.
+    /// The output itself. Only with `?history=1`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raw: Option<String>,
 }
 
-/// The terminal's switches.
+/// Terminal modes that programs can set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModesBody {
     /// Cursor keys send application codes.
@@ -76,42 +77,42 @@ pub struct ModesBody {
     pub bracketed_paste: bool,
     /// Focus changes are reported.
     pub focus_events: bool,
-    /// `off`, `click`, `drag` or `motion`.
+    /// Mouse reporting: `off`, `click`, `drag` or `motion`.
     #[schemars(extend("enum" = ["off", "click", "drag", "motion"]))]
     pub mouse: String,
-    /// `legacy`, `utf8` or `sgr`.
+    /// Mouse encoding: `legacy`, `utf8` or `sgr`.
     #[schemars(extend("enum" = ["legacy", "utf8", "sgr"]))]
     pub mouse_encoding: String,
     /// Flags of the kitty keyboard protocol.
     pub kitty_keyboard: u8,
-    /// xterm's modifyOtherKeys level.
+    /// Level of xterm's modifyOtherKeys.
     pub modify_other_keys: u8,
 }
 
-/// One cell. What is at its default is left out.
+/// Cell of the screen. Default values are omitted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CellBody {
-    /// The character with its combining marks; empty in the second half of a wide one.
+    /// The character with its combining marks; empty in the second half of a wide character.
     pub text: String,
-    /// Columns: 1, 2, or 0 in the second half of a wide character.
+    /// Width in columns: 1, 2, or 0 for the second half of a wide character.
     pub width: u8,
-    /// Foreground: `#rrggbb`, or the palette's index as a string.
+    /// Foreground colour: `#rrggbb`, or the palette index as a string.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fg: Option<String>,
-    /// Background, likewise.
+    /// Background colour, in the same format as `fg`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bg: Option<String>,
-    /// `bold`, `dim`, `italic`, `inverse`, `hidden`, `strikethrough`.
+    /// Text attributes: `bold`, `dim`, `italic`, `inverse`, `hidden`, `strikethrough`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attributes: Vec<String>,
-    /// `single`, `double`, `curly`, `dotted` or `dashed`.
+    /// Underline style: `single`, `double`, `curly`, `dotted` or `dashed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["single", "double", "curly", "dotted", "dashed"]))]
     pub underline: Option<String>,
-    /// The underline's own colour.
+    /// Colour of the underline, if set separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub underline_color: Option<String>,
-    /// Where the cell links to.
+    /// Link target of the cell (OSC 8).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hyperlink: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What `/sessions` takes and gives. Ids are ours; the provider's own, and process ids, stay inside.
+//! Bodies of `/sessions`. Ids are assigned by wh; provider ids and process ids are not exposed.
 
 use std::collections::BTreeMap;
 
@@ -6,143 +6,145 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// `GET /sessions`.
+/// Response body of `GET /sessions`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionsBody {
-    /// The sessions, oldest first; those that have ended too.
+    /// All sessions, oldest first, including ended ones.
     pub sessions: Vec<SessionSummary>,
-    /// Names of those that an earlier daemon had and that are about to be here again.
+    /// Names of sessions of an earlier daemon that are still being restored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub returning: Vec<String>,
 }
 
-/// One session.
+/// Session of the daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionSummary {
-    /// Its id.
+    /// Id of the session.
     pub session_id: String,
-    /// The agent with the session's id, as `codex:7hq2m0v5kd`. What a control message names.
+    /// Agent id with the session id, for example `codex:7hq2m0v5kd`. Used to address control messages.
     pub agent_id: String,
-    /// What people call it.
+    /// Display name of the session.
     pub name: String,
-    /// Whose it is.
+    /// Team that owns the session.
     pub team: String,
-    /// An agent behind a protocol, or a program in a terminal.
+    /// Kind of the session: an agent or a program in a terminal.
     pub kind: SessionKind,
-    /// The agent, or the program.
+    /// The agent's id, or the program's name.
     pub agent: String,
-    /// The program's arguments, the program first; of terminal programs only.
+    /// Command line of a terminal program. Absent for agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
-    /// How it fares.
+    /// Current status of the session.
     pub status: SessionStatus,
-    /// When it was started.
+    /// Time at which the session was created.
     pub created_at: String,
-    /// Its working directory.
+    /// Working directory of the session.
     pub cwd: String,
-    /// What it says that it is about.
+    /// Title reported by the agent or program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The model in use.
+    /// Model in use, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The mode in use.
+    /// Mode in use, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
-    /// How many terminals are attached.
+    /// Number of attached terminals.
     pub attached: u64,
-    /// How many questions wait for an answer.
+    /// Number of open questions.
     pub questions: u64,
-    /// Id of the session that created it; absent if the creator is outside every session, or not known.
+    /// Id of the session that created this one. Absent if it was created outside every session, or if the creator is
+    /// unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_by: Option<String>,
-    /// Everything inside counts as outside every session.
+    /// True if processes in this session count as outside every session.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub person: bool,
 }
 
-/// What runs.
+/// Kind of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionKind {
-    /// An agent behind a protocol.
+    /// An agent controlled over its protocol.
     Agent,
     /// A program in a terminal.
     Terminal,
 }
 
-/// How a session fares, what says so, and since when.
+/// Status of a session, with its evidence and start time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionStatus {
     /// `starting`, `idle`, `working`, `waiting`, `paused`, `running`, `stopped`, `ended`, `lost` or `unknown`.
     pub state: String,
-    /// What says so: `protocol`, `transcript`, `hook`, `screen` or `process`.
+    /// Source of the state: `protocol`, `transcript`, `hook`, `screen` or `process`.
     pub evidence: String,
-    /// Since when.
+    /// Time at which the state was entered.
     pub since: String,
-    /// Whether it can be sent anything.
+    /// True if the session accepts input.
     pub live: bool,
-    /// The turn that is under way.
+    /// Turn in progress, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<String>,
-    /// The question that it waits for.
+    /// Question that the session waits for, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
-    /// How or why it ended.
+    /// Reason for the end of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// `POST /sessions`: an agent, or a command in a terminal.
+/// Request body of `POST /sessions`. Give either an agent or a command.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({"agent": "demo", "name": "a"}))]
 pub struct NewSessionRequest {
-    /// The agent, by its id.
+    /// Id of the agent to start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The program with its arguments.
+    /// Program to start, with its arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
-    /// What people shall call it.
+    /// Display name of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Whose it shall be.
+    /// Team that owns the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub team: Option<String>,
-    /// Its working directory, absolute; that of the calling process when absent, if it can be found.
+    /// Absolute working directory. Default: the working directory of the calling process, if it can be determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// The size of its screen, as `120x40`.
+    /// Screen size, for example `120x40`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<String>,
-    /// The agent's model.
+    /// Model of the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The agent's mode.
+    /// Mode of the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
-    /// Let the agent enter modes in which it asks for no permission.
+    /// Allows the agent to enter modes that skip permission requests.
     #[serde(default)]
     pub allow_skipping_permissions: bool,
-    /// Arguments for the agent itself.
+    /// Extra command-line arguments for the agent.
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// All of its environment; the daemon's own when absent. Of it only where programs, homes and settings are is written down.
+    /// Complete environment of the session. Default: the daemon's environment. Only variables that locate programs,
+    /// home directories and settings are stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<BTreeMap<String, String>>,
-    /// Everything inside counts as outside every session, and may answer questions. For a command only, and only for callers that are
-    /// outside themselves.
+    /// Counts processes in this session as outside every session, so that they may answer questions. Only for commands,
+    /// and only if the caller is itself outside every session.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub person: bool,
-    /// The caller's name for this wish: under the same name no second session is made, as long as the first is listed. Its repetition is
-    /// answered with 200 in the place of 201.
+    /// Idempotency key of this create request. A second request with the same key returns the existing session with 200
+    /// instead of 201, as long as that session is listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
 }
 
 impl NewSessionRequest {
-    /// The reason why it names nothing to start: it must have an agent or a command, and not both.
+    /// Returns the reason if the request does not name exactly one agent or command, `None` if it is valid.
     pub fn problem(&self) -> Option<&'static str> {
         match (&self.agent, &self.command) {
             (Some(_), Some(_)) => Some("give an agent or a command, not both"),
@@ -153,18 +155,18 @@ impl NewSessionRequest {
     }
 }
 
-/// `GET /sessions/{session}/last_screen`: what a terminal program showed when its daemon was gone before it.
+/// Response body of `GET /sessions/{session}/last_screen`: the last screen of a terminal program whose daemon was lost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LastScreenBody {
-    /// The text on its screen, and the end of its output.
+    /// Text of the screen and the end of the output.
     pub text: String,
 }
 
-/// `PATCH /sessions/{session}`.
+/// Request body of `PATCH /sessions/{session}`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({"name": "b"}))]
 pub struct RenameRequest {
-    /// What people shall call it.
+    /// New display name of the session.
     pub name: String,
 }

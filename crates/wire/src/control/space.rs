@@ -1,187 +1,187 @@
-//! What `/control/questions`, `/control/items/{id}/output`, `/control/answer`, `/control/interrupt`, `/control/command` and `/control/receipts` take
-//! and give.
+//! Bodies of `/control/questions`, `/control/items/{id}/output`, `/control/answer`, `/control/interrupt`,
+//! `/control/command` and `/control/receipts`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// `GET /control/questions`.
+/// Response body of `GET /control/questions`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuestionsBody {
-    /// What waits for an answer, oldest first.
+    /// Open questions, oldest first.
     pub questions: Vec<QuestionBody>,
 }
 
-/// Something that waits for an answer.
+/// An open question of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuestionBody {
-    /// Its id: what to answer by.
+    /// Question id, used in the answer.
     pub id: String,
-    /// Who asks.
+    /// Participant that asks the question.
     pub from: String,
-    /// `permission`, `choice`, `text`, or `secret` for words that are neither shown nor kept.
+    /// `permission`, `choice`, `text`, or `secret` for text that is neither displayed nor stored.
     pub kind: String,
-    /// What is asked, in one line.
+    /// One-line question text.
     pub title: String,
-    /// What it is about.
+    /// Details such as the command or the change in question.
     pub details: Vec<DetailBody>,
-    /// The answers to choose from.
+    /// Answers to choose from.
     pub options: Vec<OptionBody>,
-    /// Whether words of one's own are an answer too.
+    /// True if free text is accepted as an answer.
     pub accepts_text: bool,
-    /// Whether an answer may be chosen to begin with; not where a hasty Enter could do harm.
+    /// True if a default answer may be preselected. False if an accidental Enter could do harm.
     pub preselects: bool,
-    /// The turn that waits.
+    /// Turn that waits for the answer.
     pub turn: Option<String>,
-    /// Since when.
+    /// Time of the question.
     pub asked_at: String,
 }
 
-/// A part of what a question is about.
+/// Detail of a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum DetailBody {
-    /// Explained in words.
+    /// Explanatory text for the user.
     Text {
-        /// The words.
+        /// The text itself.
         text: String,
     },
     /// A command that would be run.
     Command {
-        /// The command.
+        /// The command line.
         command: String,
     },
-    /// A file or folder.
+    /// A file or directory.
     Path {
-        /// Its path.
+        /// Path of the file or directory.
         path: String,
     },
     /// A change to a file.
     Diff {
-        /// Its path.
+        /// Path of the file.
         path: String,
-        /// What it holds; null if it is new.
+        /// Current content; null if the file is new.
         old: Option<String>,
-        /// What it would hold.
+        /// Proposed new content.
         new: String,
     },
-    /// What a tool would be given.
+    /// Input of a tool call.
     Input {
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// Its input.
+        /// Input of the call.
         input: Value,
     },
 }
 
-/// An answer to choose.
+/// Answer that can be chosen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OptionBody {
-    /// Its id: what to answer with.
+    /// Option id, used in the answer.
     pub id: String,
-    /// What it says.
+    /// Display text of the option.
     pub label: String,
     /// `allow_once`, `allow_always`, `reject_once`, `reject_always` or `other`.
     pub kind: String,
 }
 
-/// `GET /control/items/{id}/output`.
+/// Response body of `GET /control/items/{id}/output`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OutputBody {
-    /// The item's id.
+    /// Id of the item.
     pub item: String,
-    /// Where this part begins, in bytes of UTF-8.
+    /// Start of this part in bytes of UTF-8.
     pub offset: u64,
-    /// This part: what was said or thought, or what a tool gave; a change to a file as a patch.
+    /// Text of this part: message, reasoning or tool output. A file change is shown as a patch.
     pub text: String,
-    /// Where the next part begins; null at the end.
+    /// Offset of the next part; null at the end.
     pub next: Option<u64>,
-    /// Bytes that the item itself shows.
+    /// Bytes that the item itself contains.
     pub shown: u64,
-    /// Bytes that there are in all.
+    /// Total bytes of the output.
     pub whole: u64,
 }
 
-/// `POST /control/answer`.
+/// Request body of `POST /control/answer`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerRequest {
-    /// The question's id.
+    /// Id of the question.
     pub id: String,
-    /// The id of the option chosen.
+    /// Id of the chosen option.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub option: Option<String>,
-    /// Words of one's own: the answer itself, or a reason.
+    /// Free text: the answer itself, or a reason for the chosen option.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The caller's name for this command: the same name is carried out once.
+    /// Idempotency key chosen by the caller. A repeated request with the same key has no further effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
 }
 
-/// `POST /control/interrupt`.
+/// Request body of `POST /control/interrupt`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InterruptRequest {
-    /// Whom; whoever works when absent.
+    /// Participant to interrupt. Default: every participant that is working.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub participant: Option<String>,
-    /// The caller's name for this command: the same name is carried out once.
+    /// Idempotency key chosen by the caller. A repeated request with the same key has no further effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
 }
 
-/// `POST /control/command`.
+/// Request body of `POST /control/command`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CommandRequest {
-    /// A slash command, as it would be typed.
+    /// Slash command, as a user would type it.
     pub command: String,
-    /// The caller's name for this command: the same name is carried out once.
+    /// Idempotency key chosen by the caller. A repeated request with the same key has no further effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
 }
 
-/// What a command to the space answers.
+/// Response body of a command to the space.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DoneBody {
-    /// Always true.
+    /// Always true on success.
     pub ok: bool,
-    /// What it says, for people.
+    /// Output of the command, for display.
     pub lines: Vec<String>,
-    /// What became of it so far; null for a command that is for the UI alone.
+    /// Receipt of the command; null for commands that only affect the UI.
     pub receipt: Option<ReceiptBody>,
-    /// The id was seen before: nothing was done, and the receipt is that of the first.
+    /// True if the request id was used before. Nothing was executed, and the receipt is that of the original request.
     pub duplicate: bool,
 }
 
-/// What became of one command.
+/// Progress of one command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReceiptBody {
-    /// The caller's id, or ours where the caller had none.
+    /// Request id of the caller, or one assigned by wh if the caller gave none.
     pub request_id: String,
-    /// `accepted`, `delivered`, `submitted`, `started`, `finished` or `failed`.
+    /// Current stage: `accepted`, `delivered`, `submitted`, `started`, `finished` or `failed`.
     pub stage: String,
-    /// Why it failed, in words.
+    /// Failure message, if the command failed.
     pub reason: Option<String>,
-    /// Why it failed, as a code for programs: `cancelled`, `cut_off`, `interrupted`, `ended`, `failed` or another reason.
+    /// Failure code for programs: `cancelled`, `cut_off`, `interrupted`, `ended`, `failed` or another reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// Restriction under which the agent works on it: it may not know the whole conversation.
+    /// Warning that the agent may not know the whole conversation.
     pub warning: Option<String>,
-    /// The message that it became.
+    /// Id of the resulting message.
     pub message: Option<String>,
-    /// The turn that it started.
+    /// Turn that the command started.
     pub turn: Option<String>,
-    /// When it came how far.
+    /// All stages reached so far, with their times.
     pub reached: Vec<ReachedBody>,
 }
 
-/// One stage of a receipt.
+/// Stage of a receipt, with its time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReachedBody {
-    /// The stage.
+    /// Name of the stage.
     pub stage: String,
-    /// When.
+    /// Time at which the stage was reached.
     pub at: String,
 }

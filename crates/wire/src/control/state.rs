@@ -1,5 +1,5 @@
-//! What `GET /control/state` gives: the `CLIStateSnapshot` of the control plane, and the session behind it.
-//! Field names are the contract's own, in its own case.
+//! Response body of `GET /control/state`: the `CLIStateSnapshot` of the control plane contract and the controlled
+//! session. Field names and their case are given by that contract.
 
 use std::collections::BTreeMap;
 
@@ -7,248 +7,248 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The whole state. The default is that of a client that knows nothing yet.
+/// Complete state of the client. The default is empty.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClientState {
     /// The conversation as envelopes.
     pub messages: Vec<Message>,
-    /// Who takes part.
+    /// Names of the participants.
     pub participants: Vec<String>,
-    /// Whom the next chat goes to.
+    /// Recipients of the next chat message.
     pub chat_targets: ChatTargets,
-    /// What the terminal UI shows.
+    /// State of the terminal UI.
     pub ui: Ui,
-    /// Open streams and their last frames.
+    /// Open streams and recent frames.
     pub streams: Streams,
-    /// What waits for an acknowledgement.
+    /// Acknowledgements that are pending.
     pub acknowledgements: Acknowledgements,
-    /// What each participant said of itself.
+    /// Status reported by each participant.
     pub participant_statuses: BTreeMap<String, ParticipantStatus>,
-    /// What each participant can do.
+    /// Tools offered by each participant.
     pub tool_catalog: BTreeMap<String, Vec<Tool>>,
-    /// Whether the space is paused.
+    /// Pause of the space, if any.
     pub pause_state: Option<PauseState>,
-    /// The agents' sessions, by participant. Absent where there is no conversation.
+    /// Agent sessions by participant. Absent if there is no conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sessions: Option<BTreeMap<String, AgentSession>>,
-    /// The session under control.
+    /// The controlled session. Absent if there is no terminal program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionFacts>,
-    /// Its terminal.
+    /// Terminal of the controlled session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terminal: Option<TerminalFacts>,
 }
 
-/// One envelope.
+/// Envelope of the conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Message {
-    /// Its id.
+    /// Id of the envelope.
     pub id: String,
-    /// Its kind: `chat`, `mcp/request`, ….
+    /// Kind of the envelope: `chat`, `mcp/request`, ….
     pub kind: String,
-    /// Its sender.
+    /// Participant that sent it.
     pub from: Option<String>,
-    /// Its addressees; null is everybody.
+    /// Recipients; null for all participants.
     pub to: Option<Vec<String>>,
-    /// What it says.
+    /// Content; its shape depends on the kind.
     pub payload: Value,
-    /// Whether this client sent it.
+    /// True if this client sent the message.
     pub sent: bool,
-    /// When it was added to the list: later than all before it.
+    /// Time at which the message was added to the list. Increases strictly.
     pub received_at: String,
-    /// The protocol of the envelope: `mew/v0.4`.
+    /// Protocol version of the envelope: `mew/v0.4`.
     #[serde(default)]
     pub protocol: String,
-    /// When it was sent. In a local conversation the same as `receivedAt`.
+    /// Time at which the message was sent. Equal to `receivedAt` in a local conversation.
     #[serde(default)]
     pub ts: String,
-    /// The envelopes that it answers or is about.
+    /// Ids of the envelopes that this one answers or refers to.
     #[serde(default, rename = "correlation_id", skip_serializing_if = "Vec::is_empty")]
     pub correlation_id: Vec<String>,
-    /// The `reasoning/start` that it is a part of.
+    /// Id of the `reasoning/start` envelope that this one belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
 }
 
-/// Whom the next chat goes to, and why.
+/// Recipients of the next chat message, and the settings they result from.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatTargets {
-    /// What holds.
+    /// Recipients in effect.
     pub effective: Option<Vec<String>>,
-    /// Chosen for now.
+    /// Temporary override, if set.
     #[serde(rename = "override")]
     pub override_targets: Option<Vec<String>>,
-    /// The participant's default.
+    /// Default of the participant.
     pub participant_default: Option<Vec<String>>,
-    /// The space's default.
+    /// Default of the space.
     pub global_default: Option<Vec<String>>,
 }
 
-/// What the terminal UI shows.
+/// State of the terminal UI.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Ui {
     /// The reasoning bar.
     pub reasoning: Reasoning,
-    /// What waits for the person's answer.
+    /// Operation that waits for the user's answer.
     pub pending_operation: Option<PendingOperation>,
     /// The signal board.
     pub signal_board: SignalBoard,
-    /// Whether details are shown.
+    /// True if details are shown.
     pub verbose_mode: bool,
-    /// Whether stream frames are shown.
+    /// True if stream frames are shown.
     pub show_streams: bool,
-    /// Columns.
+    /// Width of the terminal in columns.
     pub terminal_width: Option<u16>,
 }
 
-/// The reasoning bar.
+/// State of the reasoning bar.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Reasoning {
-    /// Whether somebody reasons now.
+    /// True while a participant is reasoning.
     pub active: bool,
-    /// Who.
+    /// Participant that is reasoning.
     pub participant: Option<String>,
-    /// For how long.
+    /// Elapsed time in milliseconds.
     pub elapsed_ms: u64,
-    /// At what cost.
+    /// Tokens used, if known.
     pub tokens: Option<u64>,
-    /// What about.
+    /// Beginning of the reasoning text.
     pub preview: Option<String>,
 }
 
-/// What waits for the person's answer.
+/// An operation that waits for the user's answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PendingOperation {
-    /// Its id.
+    /// Id of the operation.
     pub id: String,
-    /// Its kind.
+    /// Kind of the operation.
     pub kind: String,
-    /// Who asked.
+    /// Participant that requested it.
     pub requested_by: String,
-    /// When.
+    /// Time of the request.
     pub created_at: String,
 }
 
-/// The signal board.
+/// State of the signal board.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SignalBoard {
-    /// Whether it is open.
+    /// True if the board is open.
     pub expanded: bool,
-    /// `open`, `close` or `auto` if the person chose.
+    /// User's choice: `open`, `close` or `auto`; null if not set.
     #[serde(rename = "override")]
     #[schemars(extend("enum" = ["open", "close", "auto", null]))]
     pub override_mode: Option<String>,
-    /// Acknowledgements shown.
+    /// Number of acknowledgements shown.
     pub ack_count: u64,
-    /// Statuses shown.
+    /// Number of statuses shown.
     pub status_count: u64,
-    /// The pause shown.
+    /// Pause shown on the board.
     pub pause_state: Option<SignalPause>,
 }
 
-/// A pause as the board shows it.
+/// A pause shown on the signal board.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SignalPause {
-    /// Who is paused.
+    /// Participant that is paused.
     pub participant: String,
-    /// Why.
+    /// Reason for the pause.
     pub reason: Option<String>,
 }
 
-/// Open streams and their last frames.
+/// Open streams and their recent frames.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Streams {
-    /// The open ones.
+    /// Streams that are open.
     pub active: Vec<ActiveStream>,
-    /// The last frames of all, oldest first.
+    /// Most recent frames of all streams, oldest first.
     pub recent_frames: Vec<StreamFrame>,
 }
 
-/// One open stream.
+/// Stream that is currently open.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ActiveStream {
-    /// Its id.
+    /// Id of the stream.
     pub stream_id: String,
-    /// Who asked for it.
+    /// Participant that opened it.
     pub opened_by: String,
-    /// When.
+    /// Time at which it was opened.
     pub opened_at: String,
-    /// When its last frame came.
+    /// Time of its last frame.
     pub last_activity_at: String,
 }
 
-/// One frame of a stream.
+/// Frame of a stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StreamFrame {
-    /// Its stream.
+    /// Id of the stream.
     pub stream_id: String,
-    /// What it carries.
+    /// Content of the frame.
     pub payload: Value,
-    /// When it came.
+    /// Time at which the frame was received.
     pub timestamp: String,
 }
 
-/// What waits for an acknowledgement.
+/// Acknowledgements that are pending.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Acknowledgements {
-    /// From others.
+    /// Acknowledgements expected from other participants.
     pub pending: Vec<Acknowledgement>,
-    /// Ids that wait for this participant.
+    /// Ids of messages that this participant must acknowledge.
     pub my_pending: Vec<String>,
 }
 
-/// One acknowledgement.
+/// Acknowledgement requested from a participant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Acknowledgement {
-    /// Its id.
+    /// Id of the acknowledgement.
     pub id: String,
-    /// Whose message it is about.
+    /// Sender of the message in question.
     pub from: String,
-    /// Who must acknowledge.
+    /// Participant that must acknowledge.
     pub to: String,
-    /// Since when.
+    /// Time of the request.
     pub requested_at: String,
-    /// `pending`, `granted` or `denied`.
+    /// State: `pending`, `granted` or `denied`.
     #[schemars(extend("enum" = ["pending", "granted", "denied"]))]
     pub status: String,
 }
 
-/// What a participant said of itself.
+/// Status that a participant reported about itself.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ParticipantStatus {
-    /// A word.
+    /// Status in one word.
     pub status: String,
-    /// A sentence.
+    /// Status in one sentence.
     pub summary: Option<String>,
-    /// When.
+    /// Time of the last update.
     pub last_updated: Option<String>,
 }
 
-/// Something that a participant can do.
+/// A tool that a participant offers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Tool {
-    /// Its name.
+    /// Name of the tool.
     pub name: String,
-    /// Its name for people.
+    /// Display name of the tool.
     pub display_name: Option<String>,
-    /// What it does.
+    /// Description of the tool.
     pub description: Option<String>,
-    /// What it takes.
+    /// JSON Schema of the input.
     pub input_schema: Option<Value>,
 }
 
@@ -256,129 +256,129 @@ pub struct Tool {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PauseState {
-    /// Whether it holds.
+    /// True while the pause is in effect.
     pub active: bool,
-    /// Who asked for it.
+    /// Participant that requested the pause.
     pub requested_by: Option<String>,
-    /// Until when.
+    /// Time at which the pause ends.
     pub expires_at: Option<String>,
-    /// Why.
+    /// Reason for the pause.
     pub reason: Option<String>,
 }
 
-/// How an agent's session fares.
+/// Status of an agent's session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentSession {
-    /// `starting`, `idle`, `working`, `waiting`, `paused`, `gone` or `unknown`.
+    /// State: `starting`, `idle`, `working`, `waiting`, `paused`, `gone` or `unknown`.
     pub status: String,
-    /// What says so: `protocol`, `transcript`, `hook`, `screen` or `process`.
+    /// Source of the status: `protocol`, `transcript`, `hook`, `screen` or `process`.
     pub evidence: String,
-    /// Since when.
+    /// Time at which the status was entered.
     pub since: String,
-    /// The turn that is under way.
+    /// Turn in progress, if any.
     pub turn: Option<String>,
-    /// The question that it waits for.
+    /// Question that the agent waits for, if any.
     pub question: Option<String>,
-    /// Why it is gone.
+    /// Reason for the end of the session.
     pub reason: Option<String>,
-    /// The model in use.
+    /// Model in use, if known.
     pub model: Option<String>,
-    /// The mode in use.
+    /// Mode in use, if known.
     pub mode: Option<String>,
-    /// What it has cost so far, once it has said.
+    /// Usage so far, if the agent has reported it.
     pub usage: Option<Box<AgentUsage>>,
-    /// Its turn that ended last.
+    /// The most recently ended turn.
     #[serde(default)]
     pub last_turn: Option<Box<TurnBody>>,
 }
 
-/// A turn that is over.
+/// A turn that has ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnBody {
-    /// Which.
+    /// Id of the turn.
     pub turn: String,
-    /// `completed`, `cancelled` or `failed`.
+    /// Outcome: `completed`, `cancelled` or `failed`.
     pub outcome: String,
-    /// Why it failed.
+    /// Failure message, if the turn failed.
     pub reason: Option<String>,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     #[serde(default)]
     pub duration_ms: u64,
-    /// Tools that were called in it.
+    /// Number of tool calls.
     #[serde(default)]
     pub tool_calls: u64,
-    /// The model that was in use at its end, where that is known.
+    /// Model in use at the end of the turn, if known.
     #[serde(default)]
     pub model: Option<String>,
 }
 
-/// What an agent has cost so far.
+/// Tokens and cost of an agent so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentUsage {
-    /// Tokens in its context.
+    /// Tokens in the agent's context.
     pub context_tokens: Option<u64>,
-    /// How many fit.
+    /// Maximum tokens of the context.
     pub context_limit: Option<u64>,
-    /// Tokens read.
+    /// Input tokens in total.
     pub input_tokens: u64,
-    /// Tokens written.
+    /// Output tokens in total.
     pub output_tokens: u64,
-    /// In dollars, where it says.
+    /// Cost in US dollars, if reported.
     pub cost: Option<f64>,
 }
 
-/// The session under control.
+/// The controlled session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionFacts {
-    /// wh's own id for it.
+    /// Session id assigned by wh.
     pub id: String,
-    /// What runs.
+    /// Command line of the program.
     pub command: Vec<String>,
-    /// `running`, `stopped` or `exited`.
+    /// Status: `running`, `stopped` or `exited`.
     #[schemars(extend("enum" = ["running", "stopped", "exited"]))]
     pub status: String,
-    /// What says so: `process`.
+    /// Source of the status: `process`.
     pub evidence: String,
-    /// Since when.
+    /// Time at which the status was entered.
     pub since: String,
-    /// The program's process id.
+    /// Process id of the program.
     pub pid: Option<i32>,
-    /// How it ended.
+    /// Exit status; null while the program runs.
     pub exit: Option<ExitBody>,
-    /// Waits that are open now.
+    /// Number of open waits.
     pub open_waits: usize,
-    /// Bytes that the program has not taken yet.
+    /// Bytes of input that the program has not read yet.
     pub queued_input: usize,
 }
 
-/// How a program ended.
+/// Exit status of a program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExitBody {
-    /// As a shell shows it: 128+n for signal n.
+    /// Exit code as a shell reports it: 128+n for signal n.
     pub code: i32,
-    /// The signal's number, if one ended it.
+    /// Signal number, if a signal ended the program.
     pub signal: Option<i32>,
 }
 
-/// The session's terminal.
+/// State of the session's terminal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TerminalFacts {
-    /// Columns.
+    /// Width in columns.
     pub width: u16,
-    /// Rows.
+    /// Height in rows.
     pub height: u16,
-    /// Whether a person's terminal is attached.
+    /// True if a user's terminal is attached.
     pub attached: bool,
-    /// The window title.
+    /// Window title set by the program.
     pub title: Option<String>,
-    /// Whether the alternate screen is shown.
+    /// True if the alternate screen is active.
     pub alternate_screen: bool,
-    /// Where the shell says it is (OSC 7).
+    /// Current directory reported by the shell (OSC 7).
     pub directory: Option<String>,
     /// The last notification (OSC 9, OSC 777).
     pub notification: Option<String>,
@@ -386,11 +386,11 @@ pub struct TerminalFacts {
     pub progress: Option<String>,
     /// The last shell integration mark (OSC 133): `A` prompt, `B` input, `C` output, `D;code` done.
     pub shell_mark: Option<String>,
-    /// Bells so far.
+    /// Number of terminal bells so far.
     pub bells: u64,
-    /// Bytes that the program has written so far.
+    /// Bytes of output that the program has written so far.
     pub output_bytes: u64,
-    /// Frames so far.
+    /// Number of frames so far.
     pub frames_rendered: u64,
 }
 

@@ -1,187 +1,187 @@
-//! What `GET /control/events` (server-sent events) and `GET /control/stream` (WebSocket) send.
+//! Messages of `GET /control/events` (server-sent events) and `GET /control/stream` (WebSocket).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AgentSession, ClientState, CursorBody, Message, ReceiptBody, TurnBody};
 
-/// One message to somebody who watches.
+/// Message of the event stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum StreamBody {
-    /// Everything up to this point in one: comes first, unless the reader went on from a cursor.
+    /// Complete state up to this point. Sent first, unless the client resumed from a cursor.
     Snapshot {
-        /// The run that the numbers are of.
+        /// Run that the sequence numbers belong to.
         epoch: String,
-        /// The number of the last event that the snapshot contains.
+        /// Sequence number of the last event included in the snapshot.
         seq: u64,
-        /// The state.
+        /// Complete state of the client.
         state: Box<ClientState>,
-        /// The screen, if frames were asked for.
+        /// Current screen, if frames were requested.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         screen: Option<Box<FrameBody>>,
     },
-    /// The next event: its number is one more than that of the one before.
+    /// Event of the session. Sequence numbers increase by one.
     Event {
-        /// The run that the number is of.
+        /// Run that the sequence number belongs to.
         epoch: String,
-        /// Its number.
+        /// Sequence number of the event.
         seq: u64,
-        /// When.
+        /// Time of the event.
         at: String,
-        /// What.
+        /// The event itself.
         #[serde(flatten)]
         event: EventBody,
     },
-    /// The newest screen. Frames in between are left out; they have no numbers.
+    /// The current screen. Intermediate frames are skipped; frames have no sequence numbers.
     Frame(FrameBody),
-    /// Nothing has happened for a while, and the connection is alive.
+    /// Keeps an idle connection alive.
     Heartbeat {
-        /// The run.
+        /// Run that the sequence number belongs to.
         epoch: String,
-        /// The number of the last event.
+        /// Sequence number of the last event.
         seq: u64,
     },
-    /// The cursor was of no use: a snapshot follows.
+    /// The cursor cannot be resumed. A snapshot follows.
     Reset {
-        /// Why.
+        /// Reason why the cursor cannot be resumed.
         reason: String,
     },
-    /// The connection ends.
+    /// The server closes the connection.
     Dropped {
-        /// Why.
+        /// Reason for closing the connection.
         reason: String,
     },
 }
 
-/// What happened.
+/// An event of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum EventBody {
-    /// The program runs.
+    /// The program was started.
     Started {
-        /// What runs.
+        /// Command line of the program.
         command: Vec<String>,
-        /// Its process id.
+        /// Process id of the program.
         pid: i32,
     },
-    /// A door typed to it.
+    /// A client typed input to the program.
     Typed {
-        /// How many bytes.
+        /// Number of bytes.
         bytes: usize,
     },
-    /// Its terminal has another size.
+    /// The terminal was resized.
     Resized {
-        /// Columns.
+        /// Width in columns.
         width: u16,
-        /// Rows.
+        /// Height in rows.
         height: u16,
     },
-    /// It set the window title.
+    /// The program set the window title.
     Title {
-        /// The title.
+        /// New title; null if it was cleared.
         title: Option<String>,
     },
-    /// It rang the bell.
+    /// The program rang the terminal bell.
     Bell {
-        /// So many times at once.
+        /// Number of bells rung at once.
         count: u64,
     },
-    /// It said where it is.
+    /// The program reported its current directory.
     Directory {
-        /// As it wrote it.
+        /// Directory as the program wrote it.
         directory: String,
     },
-    /// It notified the person.
+    /// The program sent a desktop notification.
     Notification {
-        /// Of this.
+        /// Text of the notification.
         text: String,
     },
-    /// It reported progress.
+    /// The program reported progress.
     Progress {
-        /// As it wrote it.
+        /// Progress as the program wrote it.
         progress: String,
     },
-    /// A shell marked where it is.
+    /// The shell sent an integration mark.
     ShellMark {
         /// `A` prompt, `B` input, `C` output, `D;code` done.
         mark: String,
     },
-    /// A door marked this moment.
+    /// A client set a mark.
     Marked {
-        /// By this name.
+        /// Label of the mark.
         label: String,
     },
-    /// A person's terminal was attached.
+    /// A user's terminal was attached.
     Attached,
-    /// And is no longer.
+    /// A user's terminal was detached.
     Detached,
-    /// A signal has stopped the program.
+    /// The program was stopped by a signal.
     Stopped,
-    /// It goes on.
+    /// The program was continued.
     Continued,
-    /// Something in the conversation began, changed or is complete: all of it as it is now.
+    /// An item of the conversation was added, updated or completed. Contains its complete current state.
     Item {
-        /// Its id.
+        /// Id of the item.
         item: String,
-        /// Its turn.
+        /// Turn of the item.
         turn: Option<String>,
-        /// `growing`, `done`, `cut` or `retracted`.
+        /// Progress: `growing`, `done`, `cut` or `retracted`.
         progress: String,
-        /// It as envelopes, in the place of those of the same ids.
+        /// Envelopes of the item. They replace envelopes with the same ids.
         messages: Vec<Message>,
     },
-    /// A turn began.
+    /// A turn was started.
     TurnStarted {
-        /// Which.
+        /// Id of the turn.
         turn: String,
-        /// Whose.
+        /// Participant whose turn it is.
         participant: String,
-        /// The message that it is about.
+        /// Message that the turn answers.
         message: String,
     },
-    /// A turn is over.
+    /// A turn ended.
     TurnEnded(TurnBody),
-    /// An agent's session is in another state.
+    /// The status of an agent's session changed.
     Session {
-        /// Whose.
+        /// Participant of the session.
         participant: String,
-        /// How it fares.
+        /// New status of the session.
         session: AgentSession,
     },
-    /// A command came further.
+    /// A receipt reached another stage.
     Receipt(ReceiptBody),
-    /// Another part of the state is different.
+    /// Another part of the state changed.
     Changed {
-        /// Which, by its name in the state.
+        /// Field name of that part in the state.
         part: String,
     },
-    /// It ended.
+    /// The program exited.
     Exited {
-        /// As a shell shows it.
+        /// Exit code as a shell reports it: 128+n for signal n.
         code: i32,
-        /// The signal, if one ended it.
+        /// Signal number, if a signal ended the program.
         signal: Option<i32>,
     },
 }
 
-/// A screen in a stream.
+/// A screen in the event stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FrameBody {
-    /// Frames since the start.
+    /// Number of frames since the start.
     pub frames_rendered: u64,
-    /// Columns.
+    /// Width in columns.
     pub width: u16,
-    /// Rows.
+    /// Height in rows.
     pub height: u16,
-    /// The cursor.
+    /// Position and style of the cursor.
     pub cursor: CursorBody,
-    /// The fingerprint, as of `/control/screen`.
+    /// Hash of the visible content, as in `/control/screen`.
     pub hash: String,
-    /// The text, if that was asked for.
+    /// Text of the screen, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plain: Option<String>,
-    /// The drawing, if that was asked for.
+    /// Escape sequences that draw the screen, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<String>,
 }

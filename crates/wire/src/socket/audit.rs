@@ -1,10 +1,10 @@
-//! One record of the audit log, as the daemon and every sender write it. `docs/socket.md` describes the file.
+//! Record of the audit log, as written by the daemon and by senders. The file format is specified in `docs/socket.md`.
 
 use std::time::SystemTime;
 
 use super::control::{ControlAction, ControlContent, ControlKey, ControlKind, ControlResult};
 
-/// The event that a record is about.
+/// Kind of event that a record describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditAction {
     /// A message was sent or received.
@@ -13,18 +13,18 @@ pub enum AuditAction {
     Ack,
     /// A message was sent or received again.
     Retry,
-    /// A message was recognised as a retry of one that was carried out.
+    /// A message was recognised as a retry of an executed one.
     Duplicate,
-    /// A message failed, before it was sent or after.
+    /// A message failed, before or after it was sent.
     Failure,
-    /// No acknowledgement came in time, or the outcome is not known yet.
+    /// No acknowledgement was received in time, or the outcome is not known yet.
     Timeout,
     /// Records were lost before this one.
     Dropped,
 }
 
 impl AuditAction {
-    /// The word in the log.
+    /// Returns the event name used in the log.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Request => "control_request",
@@ -38,44 +38,44 @@ impl AuditAction {
     }
 }
 
-/// One record.
+/// Record of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditRecord {
     /// Time of the event.
     pub at: SystemTime,
-    /// The event.
+    /// Kind of the event.
     pub action: AuditAction,
-    /// The kind of the message.
+    /// Kind of the message.
     pub kind: Option<ControlKind>,
-    /// The message and its session. Before the daemon has resolved the session, a sender has the name that the caller
-    /// gave, and neither team nor agent.
+    /// Session and request id of the message. Before the daemon has resolved the session, a sender's record contains
+    /// the name given by the caller, without team or agent.
     pub key: ControlKey,
-    /// The sender, as the message says.
+    /// Sender as stated in the message.
     pub sender: Option<String>,
-    /// The sender, as the credential proves.
+    /// Sender as proven by the credential.
     pub by: Option<String>,
-    /// The outcome, once it is known.
+    /// Outcome, once known.
     pub result: Option<ControlResult>,
-    /// True for a retry of a message that was carried out; `None` while that is not known.
+    /// True for a retry of an executed message; `None` while unknown.
     pub duplicate: Option<bool>,
-    /// The number of times that it was sent before.
+    /// Number of earlier attempts.
     pub retry_count: Option<u64>,
-    /// The request id of the message that it replaces.
+    /// Request id of the message that this one replaces.
     pub retry_of: Option<String>,
-    /// The length of its text.
+    /// Length of the text in bytes.
     pub bytes: Option<u64>,
-    /// The number of records that were lost.
+    /// Number of lost records.
     pub count: Option<u64>,
-    /// The code of the error.
+    /// Error code for programs.
     pub error: Option<String>,
-    /// The message of the error.
+    /// Error message for display.
     pub detail: Option<String>,
-    /// Its text. The log keeps only as much of it as it is configured to.
+    /// Text of the message. The log stores only as much as configured.
     pub text: Option<String>,
 }
 
 impl AuditRecord {
-    /// A record about this message, with all other fields absent.
+    /// Creates a record about a message, with all other fields absent.
     pub fn new(action: AuditAction, kind: Option<ControlKind>, key: &ControlKey, at: SystemTime) -> Self {
         Self {
             at,
@@ -96,7 +96,7 @@ impl AuditRecord {
         }
     }
 
-    /// With the text of a message, and its length; of one in a file the length alone.
+    /// Adds the length and text of a message. For text in a file, only the length is added.
     #[must_use]
     pub fn with_content(mut self, message: &ControlAction) -> Self {
         if let ControlAction::Stdin(stdin) = message {
@@ -111,7 +111,8 @@ impl AuditRecord {
         self
     }
 
-    /// The records of an acknowledgement, in their order: `self`, and before it what it says beyond success.
+    /// Returns the records of an acknowledgement in order: a record of its outcome if it is not a plain success,
+    /// followed by `self`.
     pub fn with_outcome(self) -> impl Iterator<Item = Self> {
         let outcome = match self.result {
             _ if self.duplicate == Some(true) => Some(AuditAction::Duplicate),
@@ -129,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_acknowledgement_is_preceded_by_what_it_says_beyond_success() {
+    fn an_acknowledgement_is_preceded_by_its_outcome() {
         let actions = |result, duplicate| {
             let key = ControlKey::default();
             let mut ack = AuditRecord::new(AuditAction::Ack, None, &key, SystemTime::UNIX_EPOCH);

@@ -1,59 +1,59 @@
-//! What the daemon can do: to be asked before anything is sent.
+//! Capabilities and limits of the daemon, for clients to query first.
 
 use serde::{Deserialize, Serialize};
 
-/// The answer to `capabilities`.
+/// Response to `capabilities`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capabilities {
-    /// The version of wh.
+    /// Version of wh.
     pub server: String,
-    /// Versions of the envelope.
+    /// Supported envelope versions.
     pub protocol_versions: Vec<u64>,
-    /// Commands.
+    /// Names of the supported commands.
     pub commands: Vec<String>,
-    /// What `control` takes.
+    /// Capabilities of the `control` command.
     pub control: ControlCapabilities,
-    /// How much, and how old.
+    /// Limits in force.
     pub limits: Limits,
-    /// What else there is, by name: `durable_dedupe`, `content_ref`, `audit`, `subscribe_resume`, ….
+    /// Optional features: `durable_dedupe`, `content_ref`, `audit`, `subscribe_resume`, ….
     #[serde(default)]
     pub features: Vec<String>,
-    /// Where contents must lie that a `content_ref` names; each team has a folder of its name there.
+    /// Directory for files named by a `content_ref`. Each team has a subdirectory with its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_ref_base: Option<String>,
 }
 
-/// What `control` takes.
+/// Capabilities of the `control` command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControlCapabilities {
-    /// Versions of its payload.
+    /// Supported payload versions.
     pub v: Vec<u64>,
-    /// `stdin`, `interrupt`, `answer`.
+    /// Supported actions: `stdin`, `interrupt`, `answer`.
     pub actions: Vec<String>,
-    /// Which shapes: `type`, `action`.
+    /// Supported message forms: `type`, `action`.
     pub forms: Vec<String>,
-    /// Encodings of contents.
+    /// Supported content encodings.
     pub encodings: Vec<String>,
 }
 
-/// How much, and how old.
+/// Size and age limits of the daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Bytes of a text above which a sender warns.
+    /// Text size in bytes above which a sender should warn.
     pub soft_bytes: u64,
-    /// Bytes of a text that is sent inline.
+    /// Maximum size of inline text in bytes.
     pub hard_bytes: u64,
-    /// Bytes of a text behind a `content_ref`.
+    /// Maximum size of a `content_ref` file in bytes.
     pub content_ref_bytes: u64,
-    /// Bytes of a line.
+    /// Maximum length of a line in bytes.
     pub line_bytes: u64,
-    /// How old a request may be, in seconds.
+    /// Maximum age of a request in seconds.
     pub max_age_secs: u64,
-    /// How far its clock may be ahead, in seconds.
+    /// Maximum clock skew into the future in seconds.
     pub max_skew_secs: u64,
-    /// How long a repetition is known as one, in seconds.
+    /// Time in seconds for which retries are recognised as duplicates.
     pub dedupe_secs: u64,
-    /// Requests that are remembered at once; beyond that a new one is refused.
+    /// Maximum number of remembered requests. New requests are rejected beyond it.
     #[serde(default)]
     pub dedupe_capacity: u64,
 }

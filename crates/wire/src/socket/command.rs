@@ -1,4 +1,4 @@
-//! What can be asked for, and what is answered.
+//! Commands of the daemon's socket and their responses.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -9,8 +9,8 @@ use super::envelope::{ErrorCode, Failure, Request};
 use super::stream::Cursor;
 use crate::control::{NewSessionRequest, QuestionBody, ReceiptBody, SessionSummary};
 
-/// The commands by name.
-pub const COMMANDS: [&str; 11] = [
+/// Names of all commands.
+pub const SOCKET_COMMANDS: [&str; 11] = [
     "control",
     "capabilities",
     "list",
@@ -24,179 +24,181 @@ pub const COMMANDS: [&str; 11] = [
     "health",
 ];
 
-/// What is asked for.
+/// Decoded command of a request.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Command {
-    /// Type to a session, interrupt it or answer its question. The answer is a [`ControlAck`](super::ControlAck), also for a problem.
+pub enum SocketCommand {
+    /// Types to a session, interrupts it or answers its question. Response: [`ControlAck`](super::ControlAck), even for
+    /// an invalid payload.
     Control(Result<Box<ControlRequest>, Box<ControlProblem>>),
-    /// What the daemon can do: [`Capabilities`](super::Capabilities).
+    /// Queries the capabilities. Response: [`Capabilities`](super::Capabilities).
     Capabilities,
-    /// Which sessions there are: [`Listed`].
-    List(List),
-    /// One session with its questions: [`Seen`].
-    Session(Session),
-    /// The receipt of a command of a session: [`ReceiptFound`].
-    Receipt(ReceiptWanted),
-    /// What happens in a session: [`Subscribed`], and then [`StreamLine`](super::StreamLine)s.
+    /// Lists the sessions. Response: [`ListedSessions`].
+    List(ListSessions),
+    /// Queries one session with its questions. Response: [`SessionDetails`].
+    Session(SessionQuery),
+    /// Queries the receipt of a session's command. Response: [`ReceiptResponse`].
+    Receipt(ReceiptQuery),
+    /// Subscribes to the events of a session. Response: [`Subscribed`], followed by [`StreamLine`](super::StreamLine)s.
     Subscribe(Subscribe),
-    /// A new session: [`Created`].
+    /// Creates a session. Response: [`CreatedSession`].
     Create(Box<NewSessionRequest>),
-    /// A terminal for a session: [`Attached`], and then the frames of [`attach`](crate::attach).
+    /// Attaches a terminal to a session. Response: [`Attached`], followed by the frames of [`attach`](crate::attach).
     Attach(Attach),
-    /// A conversation for a UI in the caller's process: [`Joined`], and then lines that only wh itself reads.
+    /// Joins a conversation with a UI in the caller's process. Response: [`Joined`], followed by lines internal to wh.
     Join(Join),
-    /// Whether the daemon is well: [`Health`].
+    /// Queries the health of the daemon. Response: [`Health`].
     Health,
 }
 
-/// Asks for the sessions that the caller may know of.
+/// Parameters of `list`. The response contains only sessions visible to the caller.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct List {
-    /// Of this team; of all teams whose credentials are shown when absent.
+pub struct ListSessions {
+    /// Lists only this team. Default: all teams of the given credentials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub team: Option<String>,
 }
 
-/// Answers [`List`].
+/// Response to [`ListSessions`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Listed {
-    /// The sessions, oldest first.
+pub struct ListedSessions {
+    /// Sessions, oldest first.
     pub sessions: Vec<SessionSummary>,
-    /// Names of those that an earlier daemon had and that are about to be here again.
+    /// Names of sessions of an earlier daemon that are still being restored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub returning: Vec<String>,
 }
 
-/// Asks for one session.
+/// Parameters of `session`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Session {
-    /// Which.
+pub struct SessionQuery {
+    /// Id or name of the session.
     pub session_id: String,
 }
 
-/// Answers [`Session`].
+/// Response to [`SessionQuery`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Seen {
-    /// The session.
+pub struct SessionDetails {
+    /// Summary of the session.
     pub session: SessionSummary,
-    /// What it waits for, oldest first.
+    /// Open questions, oldest first.
     pub questions: Vec<QuestionBody>,
 }
 
-/// Asks what became of a command.
+/// Parameters of `receipt`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReceiptWanted {
-    /// The session, by its id or name; also one that has ended.
+pub struct ReceiptQuery {
+    /// Id or name of the session, which may have ended.
     pub session_id: String,
-    /// The command's id, whatever interface it came through.
+    /// Request id of the command, sent through any interface.
     pub request_id: String,
 }
 
-/// Answers [`ReceiptWanted`].
+/// Response to [`ReceiptQuery`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ReceiptFound {
+pub struct ReceiptResponse {
     /// The receipt; absent if no such command is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt: Option<ReceiptBody>,
 }
 
-/// Asks for what happens in a session.
+/// Parameters of `subscribe`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subscribe {
-    /// Which.
+    /// Id or name of the session.
     pub session_id: String,
-    /// From where on; when absent, or of no use any more, a `reset` with the state comes first.
+    /// Cursor to resume from. If it is absent or no longer valid, the stream begins with a `reset` that contains the
+    /// state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Cursor>,
 }
 
-/// Answers [`Subscribe`]; the lines follow.
+/// Response to [`Subscribe`], followed by the event lines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subscribed {
-    /// Always true.
+    /// Always true on success.
     pub streaming: bool,
-    /// Which session.
+    /// Id of the session.
     pub session_id: String,
-    /// The run.
+    /// Run that the sequence number belongs to.
     pub epoch: String,
-    /// The number of the last event.
+    /// Sequence number of the last event.
     pub seq: u64,
 }
 
-/// The size of a terminal.
+/// Size of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowSize {
-    /// Columns.
+    /// Width in columns.
     pub width: u16,
-    /// Rows.
+    /// Height in rows.
     pub height: u16,
 }
 
-/// Answers `create`.
+/// Response to `create`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Created {
-    /// The session.
+pub struct CreatedSession {
+    /// Summary of the session.
     pub session: SessionSummary,
-    /// The wish was heard before: this is the session that it started then.
+    /// True if the request was received before. `session` is the session that it created.
     pub duplicate: bool,
 }
 
-/// Asks for a session's screen and keyboard.
+/// Parameters of `attach`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attach {
-    /// Which session, by its id or name.
+    /// Id or name of the session.
     pub session_id: String,
-    /// The size of the caller's terminal.
+    /// Size of the caller's terminal.
     pub size: WindowSize,
 }
 
-/// Answers [`Attach`]; what follows on the line is no JSON.
+/// Response to [`Attach`]. The data that follows is not JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attached {
-    /// The session.
+    /// Summary of the session.
     pub session: SessionSummary,
 }
 
-/// Asks for the conversation of an agent's session, to be shown by a UI in the caller's process.
+/// Parameters of `join`: shows the conversation of an agent's session in a UI in the caller's process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Join {
-    /// The session, by its id or name.
+    /// Id or name of the session.
     pub session_id: String,
-    /// The version of the lines that follow; the server's must be the same.
+    /// Version of the lines that follow the response. Must equal the server's version.
     pub link: String,
 }
 
-/// Answers [`Join`]; the lines that follow are wh's own, and differ between versions.
+/// Response to [`Join`]. The lines that follow are internal to wh and differ between versions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Joined {
-    /// The session.
+    /// Summary of the session.
     pub session: SessionSummary,
-    /// The participant that the caller takes part as.
+    /// Participant name of the caller.
     pub participant: String,
-    /// The agent's name for people.
+    /// Display name of the agent.
     pub title: String,
 }
 
-/// Answers `health`.
+/// Response to `health`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Health {
-    /// Always true: a daemon that cannot answer does not answer.
+    /// Always true: a daemon that cannot respond sends nothing.
     pub ok: bool,
-    /// The version of wh.
+    /// Version of wh.
     pub version: String,
-    /// Whole seconds since the daemon started.
+    /// Seconds since the daemon started.
     pub uptime: u64,
-    /// How many sessions there are.
+    /// Number of sessions.
     pub sessions: usize,
-    /// Entries of the audit log that could not be written.
+    /// Number of audit log records that could not be written.
     pub audit_lost: u64,
-    /// The limits in force; the same as in `capabilities`.
+    /// Limits in force, as in `capabilities`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
 }
 
-impl Command {
-    /// What a request asks for.
+impl SocketCommand {
+    /// Decodes the command of a request.
     pub fn read(request: &Request) -> Result<Self, Failure> {
         let payload = &request.payload;
         Ok(match request.command.as_str() {
@@ -215,30 +217,30 @@ impl Command {
             "join" => Self::Join(fields(payload, &["session_id", "link"])?),
             "create" => Self::Create(Box::new(create(payload)?)),
             other => {
-                let known = COMMANDS.join(", ");
-                let message = format!("there is no command {other:?}; there are {known}");
+                let known = SOCKET_COMMANDS.join(", ");
+                let message = format!("unknown command {other:?}; expected one of: {known}");
                 return Err(Failure::new(ErrorCode::UnknownCommand, message));
             }
         })
     }
 }
 
-/// Reads a payload; fields that are not known are passed over.
+/// Decodes a payload and ignores unknown fields.
 fn fields<T: DeserializeOwned>(payload: &Value, required: &[&str]) -> Result<T, Failure> {
     let Value::Object(given) = payload else {
         return Err(Failure::new(ErrorCode::InvalidPayload, "the payload must be a JSON object"));
     };
     if let Some(field) = required.iter().find(|field| given.get(**field).is_none_or(Value::is_null)) {
-        return Err(Failure::new(ErrorCode::MissingParameter, format!("the payload lacks {field}")));
+        return Err(Failure::new(ErrorCode::MissingParameter, format!("the payload lacks the field {field}")));
     }
     decoded(payload)
 }
 
 fn decoded<T: DeserializeOwned>(value: &Value) -> Result<T, Failure> {
-    T::deserialize(value).map_err(|error| Failure::new(ErrorCode::InvalidPayload, format!("the payload: {error}")))
+    T::deserialize(value).map_err(|error| Failure::new(ErrorCode::InvalidPayload, format!("invalid payload: {error}")))
 }
 
-/// Fields of [`NewSessionRequest`] that `create` takes; as everywhere on the socket, others are passed over.
+/// Fields of [`NewSessionRequest`] that `create` accepts. Others are ignored, as everywhere on the socket.
 const CREATE_FIELDS: [&str; 10] =
     ["agent", "command", "name", "team", "cwd", "size", "model", "mode", "person", "request_id"];
 

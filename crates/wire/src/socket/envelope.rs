@@ -1,42 +1,42 @@
-//! What every request and every answer has around it.
+//! Envelope of requests and responses.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-/// The version of the envelope that is spoken here.
-pub const VERSION: u64 = 1;
+/// Supported version of the envelope.
+pub const SOCKET_VERSION: u64 = 1;
 
-/// The request id of an answer to a line in which none could be read.
+/// Request id of a response to a line without a readable request id.
 pub const UNKNOWN_REQUEST: &str = "unknown";
 
-/// Credentials in one request, beside the first.
+/// Maximum number of additional credentials in a request.
 pub const MAX_CREDENTIALS: usize = 256;
 
-/// One request: one line.
+/// Request, encoded as one line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Request {
-    /// The version of the envelope.
+    /// Version of the envelope.
     pub version: u64,
-    /// The caller's name for this exchange: the answer has it too. It is not what a repetition of a control message is known by.
+    /// Id of this exchange, repeated in the response. Not used to deduplicate control messages.
     pub request_id: String,
-    /// Who asks, proven.
+    /// Credential of the caller.
     #[serde(rename = "token", skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,
-    /// Further credentials of the caller: with them it sees the sessions of several teams.
+    /// Additional credentials, for access to the sessions of several teams.
     #[serde(rename = "tokens", skip_serializing_if = "Vec::is_empty")]
     pub more_credentials: Vec<Credential>,
-    /// What is asked for.
+    /// Name of the command.
     pub command: String,
-    /// The command's own fields.
+    /// Parameters of the command.
     pub payload: Value,
-    /// Fields that this version does not know.
+    /// Fields unknown to this version.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
-/// A secret that proves who asks. It is never shown by `Debug`.
+/// Secret that authenticates the caller. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Credential(pub String);
@@ -48,10 +48,10 @@ impl fmt::Debug for Credential {
 }
 
 impl Request {
-    /// A request of this version.
+    /// Creates a request of the supported version without credentials.
     pub fn new(request_id: impl Into<String>, command: impl Into<String>, payload: Value) -> Self {
         Self {
-            version: VERSION,
+            version: SOCKET_VERSION,
             request_id: request_id.into(),
             credential: None,
             more_credentials: Vec::new(),
@@ -61,41 +61,41 @@ impl Request {
         }
     }
 
-    /// Reads one line. What cannot be read comes back as the answer to send.
+    /// Decodes one line. The error is the response to send.
     pub fn decode(line: &[u8]) -> Result<Self, Response> {
         let invalid = |id: &str, message: String| Response::failed(id, ErrorCode::InvalidRequest, message);
         let value: Value = serde_json::from_slice(line)
-            .map_err(|error| invalid(UNKNOWN_REQUEST, format!("the line is no JSON: {error}")))?;
+            .map_err(|error| invalid(UNKNOWN_REQUEST, format!("the line is not valid JSON: {error}")))?;
         let Value::Object(mut fields) = value else {
-            return Err(invalid(UNKNOWN_REQUEST, "a request is a JSON object".to_owned()));
+            return Err(invalid(UNKNOWN_REQUEST, "a request must be a JSON object".to_owned()));
         };
         let request_id = match fields.remove("request_id") {
             Some(Value::String(id)) if !id.is_empty() => id,
-            _ => return Err(invalid(UNKNOWN_REQUEST, "request_id must be a text that is not empty".to_owned())),
+            _ => return Err(invalid(UNKNOWN_REQUEST, "request_id must be a non-empty string".to_owned())),
         };
         let version = match fields.remove("version") {
-            Some(Value::Number(version)) if version.as_u64() == Some(VERSION) => VERSION,
+            Some(Value::Number(version)) if version.as_u64() == Some(SOCKET_VERSION) => SOCKET_VERSION,
             Some(Value::Number(version)) => {
-                let message = format!("unsupported protocol version {version}; this server speaks {VERSION}");
+                let message = format!("unsupported protocol version {version}; this server supports {SOCKET_VERSION}");
                 return Err(Response::failed(request_id, ErrorCode::VersionMismatch, message));
             }
             _ => return Err(invalid(&request_id, "version must be a number".to_owned())),
         };
         let command = match fields.remove("command") {
             Some(Value::String(command)) => command,
-            _ => return Err(invalid(&request_id, "command must be a text".to_owned())),
+            _ => return Err(invalid(&request_id, "command must be a string".to_owned())),
         };
         let credential = match fields.remove("token") {
             None | Some(Value::Null) => None,
             Some(Value::String(token)) => Some(Credential(token)),
-            Some(_) => return Err(invalid(&request_id, "token must be a text".to_owned())),
+            Some(_) => return Err(invalid(&request_id, "token must be a string".to_owned())),
         };
         let more_credentials = match fields.remove("tokens") {
             None | Some(Value::Null) => Vec::new(),
             Some(tokens) => match Vec::deserialize(tokens) {
                 Ok(tokens) if tokens.len() <= MAX_CREDENTIALS => tokens,
                 _ => {
-                    let message = format!("tokens must be a list of at most {MAX_CREDENTIALS} texts");
+                    let message = format!("tokens must be a list of at most {MAX_CREDENTIALS} strings");
                     return Err(invalid(&request_id, message));
                 }
             },
@@ -107,138 +107,141 @@ impl Request {
         Ok(Self { version, request_id, credential, more_credentials, command, payload, rest: fields })
     }
 
-    /// All credentials that are shown.
+    /// Returns all credentials of the request.
     pub fn credentials(&self) -> impl Iterator<Item = &Credential> {
         self.credential.iter().chain(&self.more_credentials)
     }
 
-    /// The request as a line, with its end.
+    /// Encodes the request as a line, including its line terminator.
     pub fn encode(&self) -> Vec<u8> {
         line(self)
     }
 }
 
-/// The answer to one request: one line.
+/// Response to a request, encoded as one line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Response {
-    /// The version of the envelope.
+    /// Version of the envelope.
     pub version: u64,
-    /// The request's id.
+    /// Id of the request.
     pub request_id: String,
-    /// What became of it.
+    /// Result of the request.
     #[serde(flatten)]
-    pub body: Body,
+    pub body: ResponseBody,
 }
 
-/// What became of a request. A control message that was refused is an `ok` with a `rejected` inside: the socket did its part.
+/// Result of a request. A rejected control message is an `ok` with a `rejected` acknowledgement, because the request
+/// itself succeeded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "lowercase")]
-pub enum Body {
-    /// It was done.
+pub enum ResponseBody {
+    /// The request succeeded.
     Ok {
-        /// The command's answer.
+        /// Response of the command.
         #[serde(default)]
         payload: Value,
     },
-    /// It was not.
+    /// The request failed.
     Error {
-        /// Why.
+        /// Code and message of the error.
         error: Failure,
     },
 }
 
-/// Why a request came to nothing.
+/// Error of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// In a word for programs.
+    /// Error code for programs.
     pub code: ErrorCode,
-    /// In a sentence for people.
+    /// Error message for display.
     pub message: String,
 }
 
 impl Failure {
-    /// A failure.
+    /// Creates an error.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
     }
 }
 
-/// Why, in a word.
+/// Error code of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ErrorCode {
-    /// The line is no request.
+    /// The line is not a valid request.
     InvalidRequest,
-    /// The envelope is of another version.
+    /// The envelope version is not supported.
     VersionMismatch,
-    /// The payload is not what the command takes.
+    /// The payload is invalid for the command.
     InvalidPayload,
-    /// There is no such command.
+    /// The command does not exist.
     UnknownCommand,
-    /// The payload lacks a field.
+    /// A required field of the payload is missing.
     MissingParameter,
-    /// There is no such session, or none that the caller may know of.
+    /// The session does not exist or is not visible to the caller.
     SessionNotFound,
-    /// There is no such agent.
+    /// The agent does not exist.
     AgentNotFound,
-    /// There is no such team.
+    /// The team does not exist.
     TeamNotFound,
     /// The team's configuration cannot be read.
     InvalidTeamConfig,
-    /// The caller did not prove who it is, or may not.
+    /// The credential is missing, invalid or not sufficient.
     Unauthorized,
-    /// Too much is under way; later it may succeed.
+    /// Too many requests are pending. A retry may succeed.
     Busy,
-    /// wh failed.
+    /// An internal error of wh.
     InternalError,
-    /// A code of another version.
+    /// A code introduced by another version.
     #[serde(other)]
     Unknown,
 }
 
 impl Response {
-    /// Done, with this answer.
+    /// Creates a successful response.
     pub fn ok(request_id: impl Into<String>, payload: &impl Serialize) -> Self {
         let request_id = request_id.into();
         match serde_json::to_value(payload) {
-            Ok(payload) => Self { version: VERSION, request_id, body: Body::Ok { payload } },
-            Err(error) => {
-                Self::failed(request_id, ErrorCode::InternalError, format!("the answer has no JSON: {error}"))
-            }
+            Ok(payload) => Self { version: SOCKET_VERSION, request_id, body: ResponseBody::Ok { payload } },
+            Err(error) => Self::failed(
+                request_id,
+                ErrorCode::InternalError,
+                format!("the response cannot be serialized: {error}"),
+            ),
         }
     }
 
-    /// Not done.
+    /// Creates an error response.
     pub fn failed(request_id: impl Into<String>, code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
-            version: VERSION,
+            version: SOCKET_VERSION,
             request_id: request_id.into(),
-            body: Body::Error { error: Failure::new(code, message) },
+            body: ResponseBody::Error { error: Failure::new(code, message) },
         }
     }
 
-    /// The answer as a line, with its end.
+    /// Encodes the response as a line, including its line terminator.
     pub fn encode(&self) -> Vec<u8> {
         line(self)
     }
 
-    /// Reads a line of the server.
+    /// Decodes a line from the server.
     pub fn decode(line: &[u8]) -> Result<Self, serde_json::Error> {
         serde_json::from_slice(line)
     }
 
-    /// The answer, or why there is none.
+    /// Decodes the payload of a successful response.
     pub fn into_answer<T: DeserializeOwned>(self) -> Result<T, Failure> {
         match self.body {
-            Body::Error { error } => Err(error),
-            Body::Ok { payload } => serde_json::from_value(payload).map_err(|error| {
-                Failure::new(ErrorCode::InvalidPayload, format!("an answer of another shape: {error}"))
-            }),
+            ResponseBody::Error { error } => Err(error),
+            ResponseBody::Ok { payload } => serde_json::from_value(payload)
+                .map_err(|error| Failure::new(ErrorCode::InvalidPayload, format!("unexpected response: {error}"))),
         }
     }
 }
 
-/// As JSON on one line. The types here always have a JSON form; an empty line would say otherwise.
+/// Encodes a value as one line of JSON. Returns an empty line if serialization fails, which cannot happen for
+/// the types of this module.
 pub(super) fn line(value: &impl Serialize) -> Vec<u8> {
     let mut bytes = serde_json::to_vec(value).unwrap_or_default();
     bytes.push(b'\n');

@@ -1,5 +1,6 @@
-//! The daemon's socket: one JSON object a line, a request and its answer, and lines of events for who subscribes.
-//! The envelope is that of the TUI control protocol; `docs/decisions/019` says what a message passes. Times are RFC 3339 in UTC.
+//! The daemon's socket protocol: one JSON object per line; requests, responses and event lines for subscribers. The
+//! envelope is that of the TUI control protocol. Message admission is described in `docs/decisions/019`. Times are RFC
+//! 3339 in UTC.
 
 mod audit;
 mod capabilities;
@@ -12,17 +13,17 @@ pub use crate::control::{SessionKind, SessionStatus, SessionSummary};
 pub use audit::{AuditAction, AuditRecord};
 pub use capabilities::{Capabilities, ControlCapabilities, Limits};
 pub use command::{
-    Attach, Attached, COMMANDS, Command, Created, Health, Join, Joined, List, Listed, ReceiptFound, ReceiptWanted,
-    Seen, Session, Subscribe, Subscribed, WindowSize,
+    Attach, Attached, CreatedSession, Health, Join, Joined, ListSessions, ListedSessions, ReceiptQuery,
+    ReceiptResponse, SOCKET_COMMANDS, SessionDetails, SessionQuery, SocketCommand, Subscribe, Subscribed, WindowSize,
 };
 pub use control::{
-    CONTROL_VERSION, ContentRef, ControlAck, ControlAction, ControlAnswer, ControlContent, ControlKey, ControlKind,
-    ControlProblem, ControlReason, ControlRequest, ControlResult, ControlStdin, Decision, Meta,
+    AnswerDecision, CONTROL_VERSION, ContentRef, ControlAck, ControlAction, ControlAnswer, ControlContent, ControlKey,
+    ControlKind, ControlMeta, ControlProblem, ControlReason, ControlRequest, ControlResult, ControlStdin,
 };
 pub use envelope::{
-    Body, Credential, ErrorCode, Failure, MAX_CREDENTIALS, Request, Response, UNKNOWN_REQUEST, VERSION,
+    Credential, ErrorCode, Failure, MAX_CREDENTIALS, Request, Response, ResponseBody, SOCKET_VERSION, UNKNOWN_REQUEST,
 };
 pub use stream::{Cursor, StreamLine};
 
-/// Bytes of one line. A text of a megabyte fits even if each of its bytes has to be escaped.
-pub const LONGEST_LINE: usize = 8 << 20;
+/// Maximum length of a line in bytes. Fits a text of 1 MiB even if every byte is escaped.
+pub const MAX_SOCKET_LINE_BYTES: usize = 8 << 20;

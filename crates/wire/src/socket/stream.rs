@@ -1,73 +1,73 @@
-//! What follows the answer to `subscribe`: a line for each event, numbered, with no hole that is not said.
+//! Event lines after the response to `subscribe`. Events are numbered without gaps; a `reset` marks lost ones.
 
 use serde::{Deserialize, Serialize};
 
 use super::envelope::line;
 use crate::control::{ClientState, EventBody};
 
-/// How far a reader has seen.
+/// Position in the event stream up to which a client has read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cursor {
-    /// The run that the number is of.
+    /// Run that the sequence number belongs to.
     pub epoch: String,
-    /// The last event seen; 0 is before the first.
+    /// Sequence number of the last event received; 0 before the first.
     pub seq: u64,
 }
 
-/// One line to a subscriber.
+/// Line sent to a subscriber.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum StreamLine {
-    /// The next event: its number is one more than that of the one before.
+    /// Event of the session. Sequence numbers increase by one.
     Event {
-        /// The run that the number is of.
+        /// Run that the sequence number belongs to.
         epoch: String,
-        /// Its number.
+        /// Sequence number of the event.
         seq: u64,
-        /// Whose.
+        /// Id of the session.
         session_id: String,
-        /// When.
+        /// Time of the event.
         at: String,
-        /// What, as at `/control/events`.
+        /// The event itself, as in `/control/events`.
         #[serde(flatten)]
         event: Box<EventBody>,
     },
-    /// Everything up to this point in one. Comes first, unless the cursor could be gone on from; and again whenever the reader fell
-    /// behind what is kept.
+    /// Complete state up to this point. Sent first unless the client resumed from its cursor, and again whenever the
+    /// client falls behind the retained events.
     Reset {
-        /// The run.
+        /// Run that the sequence number belongs to.
         epoch: String,
-        /// The last event that the state contains.
+        /// Sequence number of the last event included in the state.
         seq: u64,
-        /// Whose.
+        /// Id of the session.
         session_id: String,
-        /// Why the reader starts anew.
+        /// Reason for the reset.
         reason: String,
-        /// The state.
+        /// Complete state of the client.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         state: Option<Box<ClientState>>,
     },
-    /// Nothing has happened for a while, and the connection is alive.
+    /// Keeps an idle connection alive.
     Heartbeat {
-        /// The run.
+        /// Run that the sequence number belongs to.
         epoch: String,
-        /// The number of the last event.
+        /// Sequence number of the last event.
         seq: u64,
     },
     /// The stream ends.
     End {
-        /// Why.
+        /// Reason for the end.
         reason: String,
     },
 }
 
 impl StreamLine {
-    /// As a line, with its end.
+    /// Encodes the line, including its line terminator.
     pub fn encode(&self) -> Vec<u8> {
         line(self)
     }
 
-    /// Reads a line of the server.
+    /// Decodes a line from the server.
     pub fn decode(line: &[u8]) -> Result<Self, serde_json::Error> {
         serde_json::from_slice(line)
     }

@@ -1,4 +1,4 @@
-//! The Agent Client Protocol, beside what agents really said.
+//! The Agent Client Protocol with captured messages of real agents.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use wh_wire::acp::{
     StopReason, Tokens, ToolContent, ToolKind, ToolStatus, Update, read,
 };
 
-/// The lines of all captures, parsed: true if they come from the agent.
+/// Returns the parsed lines of all captures; true for lines of the agent.
 fn captured() -> Vec<(bool, Value)> {
     [
         include_str!("wires/gemini-acp-1.wire"),
@@ -24,7 +24,7 @@ fn captured() -> Vec<(bool, Value)> {
     .collect()
 }
 
-/// What the agents answered to this method.
+/// Returns the replies of the agents to a method.
 fn replies(method: &str) -> Vec<Value> {
     let mut asked = Vec::new();
     let mut replies = Vec::new();
@@ -69,7 +69,7 @@ fn every_line_of_an_agent_is_among_those_that_are_read() {
 }
 
 #[test]
-fn an_agent_says_what_it_can_do() {
+fn initialize_reports_the_capabilities() {
     let hellos: Vec<InitializeReply> = replies("initialize").into_iter().map(read).collect();
     assert_eq!(hellos.len(), 3);
     for hello in &hellos {
@@ -83,7 +83,7 @@ fn an_agent_says_what_it_can_do() {
 }
 
 #[test]
-fn a_session_says_what_can_be_chosen() {
+fn a_session_lists_its_options() {
     let sessions: Vec<SessionReply> = replies("session/new").into_iter().map(read).collect();
     assert_eq!(sessions.len(), 3);
     for session in &sessions {
@@ -97,7 +97,7 @@ fn a_session_says_what_can_be_chosen() {
 }
 
 #[test]
-fn values_in_groups_are_values() {
+fn grouped_values_are_flattened() {
     let option = json!({"configOptions": [{"id": "m", "category": "model", "options": [
         {"group": "g", "name": "G", "options": [{"value": "a", "name": "A"}, {"value": "b"}, {"value": 3}]},
         {"value": "c"},
@@ -120,7 +120,7 @@ fn a_permission_has_the_call_and_its_options() {
 }
 
 #[test]
-fn a_turn_says_why_it_is_over_and_what_it_took() {
+fn a_turn_reports_its_stop_reason_and_usage() {
     let ends: Vec<PromptReply> = replies("session/prompt").into_iter().map(read).collect();
     assert_eq!(ends.len(), 7);
     assert_eq!(ends[0].stop_reason, StopReason::EndTurn);
@@ -133,8 +133,8 @@ fn a_turn_says_why_it_is_over_and_what_it_took() {
 }
 
 #[test]
-fn what_is_no_text_is_named_in_words() {
-    let words = |block: Value| ContentBlock::from(block).words();
+fn content_without_text_has_a_placeholder() {
+    let words = |block: Value| ContentBlock::from(block).display_text();
     assert_eq!(words(json!({"type": "image", "data": "…"})), "[image]");
     assert_eq!(words(json!({"type": "audio"})), "[audio]");
     assert_eq!(words(json!({"type": "resource_link", "uri": "file:///a", "name": "a"})), "[a: file:///a]");
@@ -143,11 +143,11 @@ fn what_is_no_text_is_named_in_words() {
     assert_eq!(words(json!({"type": "resource", "resource": {"uri": "file:///a"}})), "[file:///a]");
     assert_eq!(words(json!({"type": "hologram"})), "[hologram]");
     assert_eq!(words(json!({"type": "resource"})), "[resource]", "one without an address is nothing that is known");
-    assert_eq!(ContentBlock::default().words(), "");
+    assert_eq!(ContentBlock::default().display_text(), "");
 }
 
 #[test]
-fn what_nobody_knows_is_kept_as_it_came() {
+fn unknown_values_are_preserved() {
     let raw = json!({"sessionUpdate": "dance", "steps": [1, 2]});
     let update: SessionUpdate = read(json!({"sessionId": 7, "update": raw}));
     assert_eq!(update, SessionUpdate { session_id: None, update: Update::Unknown { kind: "dance".to_owned(), raw } });
@@ -158,7 +158,7 @@ fn what_nobody_knows_is_kept_as_it_came() {
     assert_eq!((&call.status, &call.locations), (&None, &None));
     assert_eq!(call.content.unwrap()[0], ToolContent::Unknown(json!({"type": "hole", "deep": true})));
     let block: ContentBlock = read(json!({"type": "smell", "of": "roses"}));
-    assert_eq!(block.words(), "[smell]");
+    assert_eq!(block.display_text(), "[smell]");
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
@@ -203,7 +203,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn anything_is_read_without_an_error(value in any_json()) {
+    fn decoding_never_fails(value in any_json()) {
         let object = value.is_object();
         let _: InitializeReply = read(value.clone());
         let _: PermissionRequest = read(value.clone());

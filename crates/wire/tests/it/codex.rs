@@ -1,15 +1,15 @@
-//! Codex's `app-server`, beside what it really says.
+//! Codex's `app-server` protocol with captured messages.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use wh_wire::codex::{
-    Account, Ask, Change, ChangeKind, Client, Decision, Item, ItemKind, McpServer, Model, Notification, Sandbox,
-    Settings, Started, Status, StepStatus, Thread, ThreadStatus, Tokens, Turn, TurnStatus, interrupt, settings, start,
-    steer, turn,
+    Account, Ask, Change, ChangeKind, CodexClient, Decision, Item, ItemKind, ItemStatus, McpServer, Model,
+    Notification, Sandbox, Settings, StartedThread, StepStatus, Thread, ThreadStatus, Tokens, Turn, TurnStatus,
+    interrupt, settings, start, steer, turn,
 };
 
-/// The lines of both captures: true if they come from the agent.
+/// Returns the lines of both captures; true for lines of the agent.
 fn captured() -> Vec<(bool, Value)> {
     [include_str!("wires/codex-app-server-1.wire"), include_str!("wires/codex-app-server-2.wire")]
         .into_iter()
@@ -50,7 +50,7 @@ fn every_line_of_the_captures_is_read() {
                 let result = &message["result"];
                 let read = match method.unwrap() {
                     _ if !message["error"].is_null() => message["error"]["message"].is_string(),
-                    "thread/start" => Started::read(result).is_some(),
+                    "thread/start" => StartedThread::read(result).is_some(),
                     "turn/start" => Turn::read(&result["turn"]).is_some(),
                     "model/list" => Model::list(result).len() > 1,
                     "initialize" => result["userAgent"].is_string(),
@@ -70,7 +70,7 @@ fn every_line_of_the_captures_is_read() {
 }
 
 #[test]
-fn a_turn_of_the_captures_is_told_from_its_beginning_to_its_end() {
+fn a_captured_turn_is_decoded_from_start_to_end() {
     let said = notifications();
     let statuses: Vec<TurnStatus> = said
         .iter()
@@ -89,7 +89,7 @@ fn a_turn_of_the_captures_is_told_from_its_beginning_to_its_end() {
         .collect();
     assert_eq!(words, ["Hello ", "world"]);
     assert!(said.iter().any(|one| matches!(one, Notification::Item { item, done: true, .. }
-        if matches!(&item.kind, ItemKind::Command(command) if command.status == Status::Declined))));
+        if matches!(&item.kind, ItemKind::Command(command) if command.status == ItemStatus::Declined))));
     assert!(said.iter().any(|one| matches!(one, Notification::Usage { total, window: Some(258_400), .. }
         if *total == Tokens { total: 30, input: 20, output: 10 })));
     assert!(said.iter().any(|one| matches!(one, Notification::Status { status: ThreadStatus::Idle, .. })));
@@ -121,7 +121,7 @@ fn an_approval_offers_what_the_server_says() {
 }
 
 #[test]
-fn what_we_send_is_what_the_captures_send() {
+fn requests_equal_the_captured_ones() {
     let sent: Vec<Value> = captured().into_iter().filter(|(theirs, _)| !theirs).map(|(_, message)| message).collect();
     let params = |method: &str, from: usize| {
         sent.iter().filter(|message| message["method"] == method).nth(from).unwrap()["params"].clone()
@@ -137,13 +137,13 @@ fn what_we_send_is_what_the_captures_send() {
     let mut steered = steer(thread, native, "also this");
     steered["input"][0].as_object_mut().unwrap().remove("text_elements");
     assert_eq!(steered, params("turn/steer", 0));
-    let hello = Client { name: "probe", title: "Probe", version: "0.0.1" }.initialize();
+    let hello = CodexClient { name: "probe", title: "Probe", version: "0.0.1" }.initialize();
     assert_eq!(hello["clientInfo"], params("initialize", 0)["clientInfo"]);
     assert_eq!(settings("t", &chosen)["sandboxPolicy"], json!({ "type": "workspaceWrite" }));
 }
 
 #[test]
-fn an_error_is_put_in_words_and_may_be_about_the_login() {
+fn an_error_has_a_message_and_may_be_about_the_login() {
     let read = |error: Value| match Notification::read("error", json!({ "error": error, "willRetry": true })) {
         Notification::Error { error, will_retry: true, .. } => error,
         other => panic!("{other:?}"),
@@ -158,7 +158,7 @@ fn an_error_is_put_in_words_and_may_be_about_the_login() {
 }
 
 #[test]
-fn items_of_other_tools_and_those_nobody_knows_are_kept() {
+fn items_of_other_and_unknown_tools_are_preserved() {
     let read = |item: Value| match Notification::read("item/completed", json!({ "item": item })) {
         Notification::Item { item, .. } => item.kind,
         other => panic!("{other:?}"),
@@ -175,7 +175,7 @@ fn items_of_other_tools_and_those_nobody_knows_are_kept() {
 }
 
 #[test]
-fn every_kind_of_item_is_read_for_what_it_is() {
+fn every_kind_of_item_is_decoded() {
     let read = |item: Value| Item::read(&item).unwrap().kind;
     assert_eq!(read(json!({"type": "userMessage", "id": "u"})), ItemKind::User);
     assert_eq!(read(json!({"type": "plan", "id": "p", "text": "dig"})), ItemKind::Plan { text: "dig".to_owned() });
@@ -187,15 +187,15 @@ fn every_kind_of_item_is_read_for_what_it_is() {
         other => panic!("{other:?}"),
     };
     let search = json!({"type": "webSearch", "id": "w", "query": "", "action": {"type": "openPage", "url": "x.test"}});
-    assert_eq!(tool(search), ("web search".to_owned(), json!("x.test"), None, Status::InProgress));
+    assert_eq!(tool(search), ("web search".to_owned(), json!("x.test"), None, ItemStatus::InProgress));
     let image = json!({"type": "imageView", "id": "i", "path": "/a.png", "status": "declined"});
-    assert_eq!(tool(image), ("view image".to_owned(), json!("/a.png"), None, Status::Declined));
+    assert_eq!(tool(image), ("view image".to_owned(), json!("/a.png"), None, ItemStatus::Declined));
     let helper =
         json!({"type": "collabAgentToolCall", "id": "h", "tool": "spawn", "prompt": "help", "status": "failed"});
-    assert_eq!(tool(helper), ("spawn".to_owned(), json!("help"), None, Status::Failed));
+    assert_eq!(tool(helper), ("spawn".to_owned(), json!("help"), None, ItemStatus::Failed));
     let own = json!({"type": "dynamicToolCall", "id": "o", "namespace": "desk", "tool": "draw", "arguments": {"n": 1},
         "status": "completed", "contentItems": [{"type": "text", "text": "a"}, {"type": "image"}]});
-    let expected = ("draw".to_owned(), json!({"n": 1}), Some("a\n[image]".to_owned()), Status::Completed);
+    let expected = ("draw".to_owned(), json!({"n": 1}), Some("a\n[image]".to_owned()), ItemStatus::Completed);
     assert_eq!(tool(own), expected);
     let refused = json!({"type": "mcpToolCall", "id": "m", "server": "s", "tool": "t", "error": {"message": "no"}});
     assert_eq!(tool(refused).2.as_deref(), Some("no"));
@@ -203,7 +203,7 @@ fn every_kind_of_item_is_read_for_what_it_is() {
 }
 
 #[test]
-fn changes_are_new_files_files_that_go_and_files_that_move() {
+fn changes_add_delete_and_move_files() {
     let changes = Change::list(&json!({"changes": [
         {"path": "a", "kind": "add", "diff": "x"},
         {"path": "b", "kind": {"type": "delete"}},
@@ -344,7 +344,7 @@ const METHODS: &[&str] = &[
 
 proptest! {
     #[test]
-    fn any_json_is_taken_and_nothing_unknown_is_lost(method in prop::sample::select(METHODS), params in any_json()) {
+    fn any_json_is_accepted_and_unknown_data_is_preserved(method in prop::sample::select(METHODS), params in any_json()) {
         if let Notification::Other { method: kept, params: raw } = Notification::read(method, params.clone()) {
             prop_assert_eq!((kept.as_str(), &raw), (method, &params));
         }
@@ -353,7 +353,7 @@ proptest! {
             Ask::Command(ask) => prop_assert!(!ask.decisions.is_empty()),
             _ => {}
         }
-        let _ = (Started::read(&params), Turn::read(&params), Thread::first(&params));
+        let _ = (StartedThread::read(&params), Turn::read(&params), Thread::first(&params));
         let _ = (Model::list(&params), McpServer::list(&params), Account::read(&params));
     }
 }

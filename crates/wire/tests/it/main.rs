@@ -1,4 +1,4 @@
-//! The codecs, beside what the programs really say.
+//! Codecs with captured messages of the real programs.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "in a test a panic is a verdict")]
 
 mod acp;
@@ -6,7 +6,7 @@ mod claude;
 mod codex;
 mod socket;
 
-/// Every capture that is kept is one that the tests of its protocol read.
+/// Checks that every capture file is used by a test.
 #[test]
 fn no_capture_is_left_unread() {
     let sources = [include_str!("acp.rs"), include_str!("codex.rs"), include_str!("claude/mod.rs")].concat();

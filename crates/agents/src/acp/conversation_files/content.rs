@@ -1,5 +1,5 @@
-//! The content of a conversation file, read as Gemini CLI reads it: one record a line, and of each message the last record
-//! counts. Records of an unknown shape are content, too: a later Gemini may write messages in another way.
+//! Parses conversation files with the semantics of Gemini CLI: one record per line, and the last record of a message
+//! wins. Records of unknown shape count as content, because a later Gemini may store messages differently.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -10,38 +10,38 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-/// Longest file that is read.
+/// Largest conversation file that is read.
 const MAX_FILE_BYTES: u64 = 256 << 20;
 
-/// A conversation as its file has it.
+/// Parsed content of a conversation file.
 #[derive(Debug, Default)]
 pub(super) struct Content {
-    /// The id of the conversation.
+    /// Id of the conversation.
     pub id: Option<String>,
-    /// Messages in their order, by id.
-    messages: Vec<(String, Kind)>,
-    /// The place of each id in `messages`.
-    places: HashMap<String, usize>,
+    /// Messages in order, each with its id.
+    messages: Vec<(String, MessageClass)>,
+    /// Index of each id in `messages`.
+    indexes: HashMap<String, usize>,
     /// Records of unknown shape: the id, or a hash of the record.
     unknown: HashSet<String>,
-    /// Something was said, even if it was taken back later or its line is cut off.
+    /// True if the file has ever contained a message, even one that was rewound or whose line is truncated.
     was_used: bool,
 }
 
-/// The part of a message in a conversation, by Gemini's own rules.
+/// Class of a message by Gemini's own rules for resuming.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// It makes the conversation one to resume.
+enum MessageClass {
+    /// Makes the conversation resumable.
     Resumable,
-    /// A command of the person, or a notice.
+    /// Slash command of the user, or a notice.
     Aside,
-    /// Gemini's own context, or an answer that has no content yet.
+    /// Gemini's own context, or an answer without content so far.
     Setup,
     Unknown,
 }
 
 impl Content {
-    /// Reads a file. Lines that are cut off are passed over, as Gemini does.
+    /// Reads a file. Truncated lines are skipped, as in Gemini.
     pub fn read(file: &Path) -> io::Result<Self> {
         let mut content = Self::default();
         for line in BufReader::new(open(file)?).split(b'\n') {
@@ -56,7 +56,7 @@ impl Content {
 
     fn record(&mut self, record: &Value) {
         if let Some(to) = record["$rewindTo"].as_str() {
-            self.truncate(self.places.get(to).copied().unwrap_or_default());
+            self.truncate(self.indexes.get(to).copied().unwrap_or_default());
         } else if let Some(id) = record["id"].as_str() {
             self.message(id, record);
         } else if let Some(changes) = record["$set"].as_object() {
@@ -94,12 +94,12 @@ impl Content {
     }
 
     fn message(&mut self, id: &str, message: &Value) {
-        let kind = Kind::of(message);
-        if kind == Kind::Unknown {
+        let kind = MessageClass::of(message);
+        if kind == MessageClass::Unknown {
             self.unknown.insert(id.to_owned());
         }
-        self.was_used |= kind != Kind::Setup;
-        let place = *self.places.entry(id.to_owned()).or_insert(self.messages.len());
+        self.was_used |= kind != MessageClass::Setup;
+        let place = *self.indexes.entry(id.to_owned()).or_insert(self.messages.len());
         match self.messages.get_mut(place) {
             Some((_, known)) => *known = kind,
             None => self.messages.push((id.to_owned(), kind)),
@@ -108,22 +108,22 @@ impl Content {
 
     fn truncate(&mut self, length: usize) {
         self.messages.truncate(length);
-        self.places.retain(|_, place| *place < length);
+        self.indexes.retain(|_, place| *place < length);
     }
 
-    /// Ids of the messages that make it one to resume, in their order.
+    /// Ids of the resumable messages, in order.
     pub fn resumable(&self) -> impl Iterator<Item = &str> {
-        self.messages.iter().filter(|(_, kind)| *kind == Kind::Resumable).map(|(id, _)| id.as_str())
+        self.messages.iter().filter(|(_, kind)| *kind == MessageClass::Resumable).map(|(id, _)| id.as_str())
     }
 
-    /// The number of messages to resume, and of records that are not understood. Nothing is to be lost of either.
+    /// Number of resumable messages and number of unknown records. Neither may be lost.
     pub fn size(&self) -> (usize, usize) {
         (self.resumable().count(), self.unknown.len())
     }
 
-    /// True if everything that is to be resumed in the other is here, too.
+    /// True if all resumable messages and unknown records of `other` are present here.
     pub fn contains(&self, other: &Self) -> bool {
-        other.resumable().all(|id| self.places.contains_key(id)) && other.unknown.is_subset(&self.unknown)
+        other.resumable().all(|id| self.indexes.contains_key(id)) && other.unknown.is_subset(&self.unknown)
     }
 
     /// True if there is nothing to resume.
@@ -131,13 +131,13 @@ impl Content {
         self.size() == (0, 0)
     }
 
-    /// True if nobody has ever said anything in it.
+    /// True if the conversation has never contained a message of the user or the model.
     pub fn is_unused(&self) -> bool {
         self.is_empty() && !self.was_used
     }
 }
 
-impl Kind {
+impl MessageClass {
     fn of(message: &Value) -> Self {
         let text = match &message["content"] {
             Value::String(text) => text.clone(),
@@ -145,7 +145,7 @@ impl Kind {
             Value::Array(parts) if parts.iter().all(|part| part["text"].is_string()) => {
                 parts.iter().filter_map(|part| part["text"].as_str()).collect()
             }
-            // A picture, a file, or something new.
+            // Images, files, and shapes that later versions may add.
             _ => {
                 return if matches!(message["type"].as_str(), Some("user" | "gemini")) {
                     Self::Resumable
@@ -175,11 +175,11 @@ fn hash(record: &Value) -> String {
     format!("#{:x}", hasher.finish())
 }
 
-/// Opens a plain file. Links are not followed.
+/// Opens a regular file. Symbolic links are not followed.
 fn open(file: &Path) -> io::Result<File> {
     let named = fs::symlink_metadata(file)?;
     if !named.is_file() || named.len() > MAX_FILE_BYTES {
-        return Err(io::Error::other("this is not a conversation, or it is too long"));
+        return Err(io::Error::other("not a regular file, or too large for a conversation"));
     }
     let open = File::open(file)?;
     let facts = open.metadata()?;
@@ -189,7 +189,7 @@ fn open(file: &Path) -> io::Result<File> {
     Ok(open)
 }
 
-/// The bytes of a plain file.
+/// Reads a regular file.
 pub(super) fn bytes(file: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(file)?.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;

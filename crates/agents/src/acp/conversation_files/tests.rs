@@ -23,7 +23,7 @@ impl Home {
     }
 
     fn files(&self) -> ConversationFiles {
-        let mut here = Surroundings::new("/work");
+        let mut here = QueryContext::new("/work");
         here.environment.insert("HOME".into(), Some(self.0.path().into()));
         here.environment.insert("GEMINI_CLI_HOME".into(), None);
         here.environment.insert("XDG_STATE_HOME".into(), Some(self.0.path().join("state").into()));
@@ -192,7 +192,7 @@ fn messages_are_counted_as_gemini_does() {
 #[test]
 fn an_id_that_could_lead_elsewhere_is_not_one() {
     for id in ["", "short", "../../../../etc/passwd-and-more", "6104d0d3/1111-4222-8333"] {
-        assert!(ConversationFiles::new(&Surroundings::new("/"), id).is_none(), "{id}");
+        assert!(ConversationFiles::new(&QueryContext::new("/"), id).is_none(), "{id}");
     }
 }
 

@@ -1,25 +1,26 @@
-//! Errors of the model behind an agent, in words: a request that failed, and retries while they happen.
+//! Formats errors of the model behind an agent: failed requests, and retries in progress.
 
 use serde_json::Value;
 
 use super::super::table::RetryLines;
 
-/// Levels of JSON within strings of JSON that are opened. Providers put the body of another answer into their own.
+/// Levels of nested JSON error bodies to unwrap. Providers nest the body of another response in their own message.
 const MAX_NESTED_BODIES: usize = 4;
 
-/// A refusal whose code is an HTTP status; the message may be the body of the model's answer. Codes of JSON-RPC are negative.
+/// Formats a refusal whose code is an HTTP status. The message may be the response body of the model. JSON-RPC error
+/// codes are negative and return `None`.
 pub(super) fn refusal(code: i64, message: &str, log_in: &str) -> Option<String> {
     let code = Some(code).filter(|code| is_http_error(*code))?;
-    let (status, words) = opened(code, message);
-    let words: Vec<&str> = words.split_whitespace().collect();
+    let (status, details) = unwrapped(code, message);
+    let details: Vec<&str> = details.split_whitespace().collect();
     let mut text = format!("the model answered with HTTP {status}");
-    if !words.is_empty() {
-        text = format!("{text}: {}", words.join(" "));
+    if !details.is_empty() {
+        text = format!("{text}: {}", details.join(" "));
     }
     Some(if matches!(status, 401 | 403) { format!("{text}; {log_in}") } else { text })
 }
 
-/// A line of a log that says that an attempt failed and another follows. `None`: no other follows, or it is another line.
+/// Parses a log line that reports a failed attempt. `None` if no retry follows or the line is unrelated.
 pub(super) fn retry(line: &str, lines: &RetryLines) -> Option<String> {
     let (_, attempt) = line.split_once(&lines.marker)?;
     let (number, failure) = attempt.split_once(" failed")?;
@@ -30,9 +31,9 @@ pub(super) fn retry(line: &str, lines: &RetryLines) -> Option<String> {
     let (failure, delay) = failure.rsplit_once(". Retrying ").unwrap_or((failure, ""));
     let status = failure.strip_prefix(" with ").map(|cause| cause.strip_prefix("status ").unwrap_or(cause));
     let status = status.and_then(|status| status.split_whitespace().next());
-    let what = match (status, failure.strip_prefix(": ").filter(|words| !words.is_empty())) {
+    let what = match (status, failure.strip_prefix(": ").filter(|details| !details.is_empty())) {
         (Some(status), _) => format!("the model answered with HTTP {status}"),
-        (None, Some(words)) => format!("the model answered: {}", opened(0, words).1.trim_end_matches('.')),
+        (None, Some(details)) => format!("the model answered: {}", unwrapped(0, details).1.trim_end_matches('.')),
         (None, None) => "the model did not answer".to_owned(),
     };
     let milliseconds = delay.strip_prefix("after ").and_then(|delay| delay.split_once("ms")?.0.parse::<f64>().ok());
@@ -44,19 +45,19 @@ fn is_http_error(code: i64) -> bool {
     (400..600).contains(&code)
 }
 
-/// The status and the words of a message that may be a body of JSON. A status within counts more than the code.
-fn opened(mut code: i64, message: &str) -> (i64, String) {
-    let mut words = message.to_owned();
+/// Unwraps a message that may be a JSON error body. A status inside the body overrides the code.
+fn unwrapped(mut code: i64, message: &str) -> (i64, String) {
+    let mut details = message.to_owned();
     for _ in 0..MAX_NESTED_BODIES {
-        let Ok(body) = serde_json::from_str::<Value>(&words) else { break };
+        let Ok(body) = serde_json::from_str::<Value>(&details) else { break };
         let body = body.get(0).unwrap_or(&body);
         let error = body.get("error").filter(|error| !error.is_null()).unwrap_or(body);
         let inner = error.as_str().or_else(|| error["message"].as_str());
         let Some(inner) = inner.filter(|inner| !inner.trim().is_empty()) else { break };
         code = error["code"].as_i64().filter(|code| is_http_error(*code)).unwrap_or(code);
-        words = inner.to_owned();
+        details = inner.to_owned();
     }
-    (code, words)
+    (code, details)
 }
 
 #[cfg(test)]
@@ -80,17 +81,17 @@ mod tests {
         let login = "the model answered with HTTP 401: scripted failure 429; run `gemini`";
         assert_eq!(refused(401, raw).unwrap(), login);
         let google = r#"{"error":{"code":404,"message":"no such model","status":"NOT_FOUND"}}"#;
-        let words = "the model answered with HTTP 404: no such model";
-        assert_eq!(refused(500, google).unwrap(), words, "its own status counts");
+        let details = "the model answered with HTTP 404: no such model";
+        assert_eq!(refused(500, google).unwrap(), details, "its own status counts");
         let nested = serde_json::json!({"error": {"message": google, "code": 500}}).to_string();
-        assert_eq!(refused(500, &nested).unwrap(), words);
-        assert_eq!(refused(500, &format!("[{google}]")).unwrap(), words);
+        assert_eq!(refused(500, &nested).unwrap(), details);
+        assert_eq!(refused(500, &format!("[{google}]")).unwrap(), details);
     }
 
     #[test]
     fn words_stay_and_other_codes_are_left_alone() {
-        let words = "the model answered with HTTP 429: Google says 429 Suggested retry after 3s.";
-        assert_eq!(refused(429, "Google says 429\nSuggested retry after 3s.").unwrap(), words);
+        let details = "the model answered with HTTP 429: Google says 429 Suggested retry after 3s.";
+        assert_eq!(refused(429, "Google says 429\nSuggested retry after 3s.").unwrap(), details);
         assert_eq!(refused(503, "").unwrap(), "the model answered with HTTP 503");
         assert_eq!(refused(500, r#"{"odd":1}"#).unwrap(), r#"the model answered with HTTP 500: {"odd":1}"#);
         for code in [-32603, -32000, 0, 200, 600] {
@@ -122,8 +123,8 @@ mod tests {
             ("Attempt 4294967295 failed", None),
             ("Fallback to Flash model failed: x", None),
         ];
-        for (line, words) in cases {
-            assert_eq!(said(line).as_deref(), words, "{line}");
+        for (line, details) in cases {
+            assert_eq!(said(line).as_deref(), details, "{line}");
         }
         assert_eq!(retry("[2026-11-18T01:23:27.481Z] [DEBUG] Attempt 1 failed", &gemini()), None);
     }

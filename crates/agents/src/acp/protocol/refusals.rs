@@ -1,28 +1,28 @@
-//! Refusals of requests that an agent sends before there is a conversation. They are written by a task of their own: an agent
-//! that does not read holds up nothing else.
+//! Refuses requests that an agent sends before a conversation exists. Refusals are written by a separate task, so that
+//! an agent that does not read its input does not block the handshake.
 
 use tokio::sync::mpsc;
-use wh_pipe::link::Gone;
+use wh_pipe::link::LinkError;
 
-use crate::port::BoxFuture;
-use crate::rpc::{Frame, RpcLink};
+use crate::interface::BoxFuture;
+use crate::rpc::{RpcFrame, RpcLink};
 
-/// Refusals that may wait to be written. Requests beyond that stay unanswered: the agent does not read.
+/// Refusals that may wait to be written. Requests beyond that stay unanswered, because the agent does not read.
 const MAX_REFUSALS: usize = 4096;
 
-/// Writes refusals in their order, until all are written or the agent is gone.
+/// Writes refusals in order until the queue is closed or the agent exits.
 pub(super) struct Refusals {
     link: RpcLink,
-    // A future that writes does not hold the link, so the agent can end.
-    queue: mpsc::Sender<BoxFuture<'static, Result<bool, Gone>>>,
+    // The write futures do not hold the link, so the agent can exit.
+    queue: mpsc::Sender<BoxFuture<'static, Result<bool, LinkError>>>,
 }
 
 impl Refusals {
     pub fn new(link: RpcLink) -> Self {
-        let (queue, mut waiting) = mpsc::channel::<BoxFuture<'static, Result<bool, Gone>>>(MAX_REFUSALS);
+        let (queue, mut waiting) = mpsc::channel::<BoxFuture<'static, Result<bool, LinkError>>>(MAX_REFUSALS);
         tokio::spawn(async move {
             while let Some(writing) = waiting.recv().await {
-                // A failure to write is told by the agent's end, which follows.
+                // The agent's exit is reported separately.
                 if writing.await.is_err() {
                     return;
                 }
@@ -31,11 +31,11 @@ impl Refusals {
         Self { link, queue }
     }
 
-    pub fn push(&self, refusal: Frame) {
+    pub fn push(&self, refusal: RpcFrame) {
         let refused =
             self.link.encode(refusal).map(|outbound| self.queue.try_send(Box::pin(self.link.write(outbound))));
         if !matches!(refused, Ok(Ok(()))) {
-            tracing::debug!("a request stays unanswered");
+            tracing::debug!("cannot refuse a request: the queue is full");
         }
     }
 }

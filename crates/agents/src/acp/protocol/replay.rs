@@ -1,51 +1,51 @@
-//! An earlier conversation, as an agent repeats it when it loads one.
+//! Translates the conversation that an agent replays when it loads one.
 
 use wh_core::space::extent::boundary;
 use wh_core::space::harness::Report;
 use wh_pipe::link::Inbound;
 use wh_wire::acp::{SessionUpdate, Update, read};
 
-use super::super::backlog::{CONVERSATION, update};
-use super::super::items::{Items, Voice};
-use super::repeated::Repeated;
+use super::super::handshake_buffer::{CONVERSATION, update};
+use super::super::items::{AcpItems, MessageKind};
+use super::replayed_messages::ReplayedMessages;
 use crate::rpc::{Incoming, JsonRpc};
 
-/// Bytes of a message of the person that are shown; the newest.
-const MAX_RECALLED_BYTES: usize = 1 << 20;
+/// Size limit of one replayed user message. The newest bytes are retained.
+const MAX_REPLAYED_MESSAGE_BYTES: usize = 1 << 20;
 
-/// Appends a text, and drops the beginning of what is too long.
+/// Appends text and truncates the beginning beyond the limit.
 fn push_bounded(all: &mut String, text: &str) {
     all.push_str(text);
-    if all.len() > 2 * MAX_RECALLED_BYTES {
-        let cut = all.len() - boundary(all, all.len() - MAX_RECALLED_BYTES);
+    if all.len() > 2 * MAX_REPLAYED_MESSAGE_BYTES {
+        let cut = all.len() - boundary(all, all.len() - MAX_REPLAYED_MESSAGE_BYTES);
         *all = all.split_off(all.len() - cut);
     }
 }
 
-/// Translates the repeated conversation into reports.
-pub(super) struct Replay {
+/// Translates replayed updates into reports.
+pub(super) struct ReplayTranslator {
     session: String,
-    /// Somebody wants to see it; otherwise it is passed over.
+    /// True to report the replay to clients; otherwise it is only compared.
     shows: bool,
-    items: Items,
-    /// The message of the person that grows.
-    said: String,
-    /// Everything that the person said, to be compared.
-    repeated: Repeated,
+    items: AcpItems,
+    /// User message in progress.
+    user_message: String,
+    /// All user messages, for the comparison with the known conversation.
+    user_messages: ReplayedMessages,
 }
 
-impl Replay {
+impl ReplayTranslator {
     pub fn new(session: &str, shows: bool) -> Self {
         Self {
             session: session.to_owned(),
             shows,
-            items: Items::recalled(),
-            said: String::new(),
-            repeated: Repeated::default(),
+            items: AcpItems::replayed(),
+            user_message: String::new(),
+            user_messages: ReplayedMessages::default(),
         }
     }
 
-    /// Takes a message. One that is not of the conversation comes back.
+    /// Handles an event of the conversation. Returns any other event as `Err`.
     pub fn take(&mut self, event: Inbound<JsonRpc>) -> Result<Vec<Report>, Inbound<JsonRpc>> {
         if !update(&event).is_some_and(|kind| CONVERSATION.contains(&kind)) {
             return Err(event);
@@ -56,8 +56,8 @@ impl Replay {
             return Ok(Vec::new());
         }
         match &news.update {
-            Update::UserMessage(chunk) => self.repeated.push(&chunk.content.words()),
-            _ => self.repeated.close(),
+            Update::UserMessage(chunk) => self.user_messages.push(&chunk.content.display_text()),
+            _ => self.user_messages.close(),
         }
         if !self.shows {
             return Ok(Vec::new());
@@ -65,32 +65,32 @@ impl Replay {
         let reports = match news.update {
             Update::UserMessage(chunk) => {
                 let reports = self.items.end();
-                push_bounded(&mut self.said, &chunk.content.words());
+                push_bounded(&mut self.user_message, &chunk.content.display_text());
                 return Ok(reports);
             }
-            Update::AgentMessage(chunk) => self.items.chunk(Voice::Said, chunk),
-            Update::AgentThought(chunk) => self.items.chunk(Voice::Thought, chunk),
+            Update::AgentMessage(chunk) => self.items.chunk(MessageKind::Message, chunk),
+            Update::AgentThought(chunk) => self.items.chunk(MessageKind::Thought, chunk),
             Update::ToolCall(call) | Update::ToolCallUpdate(call) => self.items.call(*call),
             Update::Plan(entries) => self.items.plan(&entries),
             _ => Vec::new(),
         };
-        Ok(self.recalled().into_iter().chain(reports).collect())
+        Ok(self.take_user_message().into_iter().chain(reports).collect())
     }
 
-    /// Everything that the person said in it.
-    pub fn repeated(&self) -> &Repeated {
-        &self.repeated
+    /// All user messages of the replay.
+    pub fn user_messages(&self) -> &ReplayedMessages {
+        &self.user_messages
     }
 
-    /// The conversation is complete.
+    /// Completes the replay.
     pub fn finish(&mut self) -> Vec<Report> {
-        let mut reports = self.recalled();
+        let mut reports = self.take_user_message();
         reports.extend(self.items.end());
         reports
     }
 
-    fn recalled(&mut self) -> Vec<Report> {
-        let said = std::mem::take(&mut self.said);
-        if said.is_empty() { Vec::new() } else { vec![Report::Recalled(said)] }
+    fn take_user_message(&mut self) -> Vec<Report> {
+        let message = std::mem::take(&mut self.user_message);
+        if message.is_empty() { Vec::new() } else { vec![Report::EarlierPrompt(message)] }
     }
 }

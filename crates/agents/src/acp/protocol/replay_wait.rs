@@ -1,26 +1,26 @@
-//! The end of a replay. No clock: the time is given.
+//! Detects the end of a replay. Pure: the caller passes the time.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Silence after which an agent has repeated an earlier conversation, if nothing is missing.
-const REPLAY_QUIET: Duration = Duration::from_millis(250);
+/// Silence that ends a replay if nothing is missing.
+const REPLAY_QUIET_PERIOD: Duration = Duration::from_millis(250);
 
-/// Silence after which messages that were not repeated are missing.
-const REPLAY_DOUBT_QUIET: Duration = Duration::from_secs(2);
+/// Silence that ends a replay if messages are missing.
+const REPLAY_DOUBT_QUIET_PERIOD: Duration = Duration::from_secs(2);
 
-/// Limit for all of it, if nothing is missing.
+/// Limit for the duration of the replay if nothing is missing.
 const REPLAY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The same, if something is missing.
+/// Limit for the duration of the replay if messages are missing.
 const REPLAY_DOUBT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Decides when an agent has repeated a conversation. Nothing tells the end of it, so silence has to; where something is
-/// missing, a longer one.
+/// Detects when an agent has finished replaying a conversation. The protocol has no end marker, so the end is detected
+/// by a period of silence, which is longer if messages are missing.
 pub(super) struct ReplayWait {
     begun: Instant,
-    /// Something was missing after the shorter silence.
+    /// Messages were missing after the shorter silence.
     doubts: bool,
     timeout: Duration,
 }
@@ -30,18 +30,18 @@ impl ReplayWait {
         Self { begun, doubts: false, timeout: REPLAY_TIMEOUT }
     }
 
-    /// Something was repeated.
-    pub fn heard(&mut self) {
+    /// Returns to the shorter silence after a replayed message.
+    pub fn message_replayed(&mut self) {
         self.doubts = false;
     }
 
-    /// The time up to which the next message is waited for.
+    /// Deadline for the next message.
     pub fn deadline(&self, now: Instant) -> Instant {
-        let quiet = if self.doubts { REPLAY_DOUBT_QUIET } else { REPLAY_QUIET };
+        let quiet = if self.doubts { REPLAY_DOUBT_QUIET_PERIOD } else { REPLAY_QUIET_PERIOD };
         (now + quiet).min(self.begun + self.timeout)
     }
 
-    /// True if the deadline that has passed was the last. `complete`: nothing is missing.
+    /// Handles an expired deadline. True if the replay is over. `complete` means that no message is missing.
     pub fn is_over(&mut self, now: Instant, complete: bool) -> bool {
         let is_late = now >= self.begun + self.timeout;
         let was_last = if is_late { self.timeout == REPLAY_DOUBT_TIMEOUT } else { self.doubts };
@@ -59,12 +59,12 @@ mod tests {
         let begun = Instant::now();
         let mut wait = ReplayWait::new(begun);
         let now = wait.deadline(begun);
-        assert_eq!(now, begun + REPLAY_QUIET);
+        assert_eq!(now, begun + REPLAY_QUIET_PERIOD);
         assert!(ReplayWait::new(begun).is_over(now, true));
         assert!(!wait.is_over(now, false));
-        assert_eq!(wait.deadline(now), now + REPLAY_DOUBT_QUIET);
-        wait.heard();
-        assert_eq!(wait.deadline(now), now + REPLAY_QUIET);
+        assert_eq!(wait.deadline(now), now + REPLAY_DOUBT_QUIET_PERIOD);
+        wait.message_replayed();
+        assert_eq!(wait.deadline(now), now + REPLAY_QUIET_PERIOD);
         assert!(!wait.is_over(now, false), "it has repeated more");
         assert!(wait.is_over(wait.deadline(now), false), "and then nothing for long");
     }
@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(wait.deadline(now), now);
         assert!(ReplayWait::new(begun).is_over(now, true));
         assert!(!wait.is_over(now, false));
-        wait.heard();
+        wait.message_replayed();
         assert!(wait.is_over(begun + REPLAY_DOUBT_TIMEOUT, false));
     }
 }

@@ -1,4 +1,4 @@
-//! From a program to a conversation: the handshake, the login, and the choices of a person.
+//! Connects an ACP agent: handshake, authentication, opening or resuming a conversation, and initial settings.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -11,55 +11,55 @@ use wh_core::space::question::{Choice, Meaning, Question, QuestionKind};
 use wh_pipe::link::Inbound;
 use wh_wire::acp::{self, InitializeReply, SessionList, SessionReply, read};
 
-use super::super::backlog::Backlog;
 use super::super::conversation_files::{ConversationFiles, Prepared};
-use super::super::settings::Settings;
+use super::super::handshake_buffer::HandshakeBuffer;
+use super::super::settings::SessionSettings;
 use super::super::table::Entry;
+use super::exchange_log::ExchangeLog;
 use super::model_errors;
 use super::refusals::Refusals;
-use super::replay::Replay;
+use super::replay::ReplayTranslator;
 use super::replay_wait::ReplayWait;
-use super::said::Said;
-use super::{AcpProtocol, Ask, BEGIN_ANEW, RESTORE};
+use super::{AcpProtocol, AcpQuestion, BEGIN_NEW, RESTORE};
 use crate::driver::{Connect, ConnectError, Connected};
-use crate::port::{ALLOW_SKIPPING, Reports, Resume, Surroundings};
-use crate::rpc::{self, Frame, Incoming, JsonRpc, RpcError, RpcEvents, RpcLink};
+use crate::interface::{ALLOW_SKIPPING, QueryContext, Reports, Resume};
+use crate::rpc::{self, Incoming, JsonRpc, RpcError, RpcEvents, RpcFrame, RpcLink};
 
-/// Messages that are taken before timeouts are looked at again.
-const MAX_HEARD_AT_ONCE: usize = 1024;
+/// Buffered messages handled before timeouts are checked again.
+const MAX_RECEIVED_AT_ONCE: usize = 1024;
 
-/// A conversation that is being set up.
+/// Setup in progress.
 struct Setup<'a> {
     entry: Arc<Entry>,
     link: RpcLink,
     events: RpcEvents,
     refusals: Refusals,
-    held: Backlog,
-    /// Translates the repeated conversation, while there is one.
-    replay: Option<Replay>,
-    missing: Missing,
+    buffer: HandshakeBuffer,
+    /// Translates the replay, during a load.
+    replay: Option<ReplayTranslator>,
+    missing: MissingMessages,
     reports: &'a Reports,
 }
 
-/// A conversation that was set up.
-struct Ready {
+/// Result of the setup.
+struct SetupResult {
     session: String,
     hello: InitializeReply,
-    settings: Settings,
-    /// It is an earlier one.
+    settings: SessionSettings,
+    /// True for a resumed conversation.
     resumed: bool,
-    /// The mode that it was brought out of, because that skips permissions.
-    left: Option<String>,
-    missing: Missing,
+    /// Mode that was left because it skips permissions.
+    left_mode: Option<String>,
+    missing: MissingMessages,
 }
 
-/// The messages that an agent did not repeat.
+/// Messages that the agent did not replay.
 #[derive(Debug, Clone, Copy)]
-enum Missing {
+enum MissingMessages {
     Nothing,
-    /// It repeats nothing; this many are known.
+    /// The agent does not replay conversations. Contains the number of known messages.
     Unknown(usize),
-    /// The number of those that are known, and of those that it did not repeat.
+    /// Number of known messages, and number of messages that were not replayed.
     Some((usize, usize)),
 }
 
@@ -74,12 +74,12 @@ impl Connect for AcpProtocol {
             refusals: Refusals::new(link.clone()),
             link,
             events,
-            held: Backlog::default(),
+            buffer: HandshakeBuffer::default(),
             replay: None,
-            missing: Missing::Nothing,
+            missing: MissingMessages::Nothing,
             reports,
         };
-        let ready = match setup.shake_hands(self).await {
+        let ready = match setup.handshake(self).await {
             Ok(ready) => ready,
             Err(error) => {
                 setup.link.close();
@@ -87,8 +87,8 @@ impl Connect for AcpProtocol {
                 return Err(error);
             }
         };
-        let Setup { link, mut events, held, .. } = setup;
-        events.put_back(held.kept);
+        let Setup { link, mut events, buffer, .. } = setup;
+        events.put_back(buffer.messages);
         let has_copy = match files {
             Some(files) => {
                 let tidied = tokio::task::spawn_blocking(move || {
@@ -99,73 +99,70 @@ impl Connect for AcpProtocol {
             }
             None => false,
         };
-        let Ready { session, hello, settings, resumed, left, missing } = ready;
-        (self.session, self.lasts) = (Some(session), lasts(&hello));
+        let SetupResult { session, hello, settings, resumed, left_mode, missing } = ready;
+        (self.session, self.can_resume) = (Some(session), can_resume(&hello));
         self.version = hello.agent_info.and_then(|info| info.version);
         self.settings = settings;
         (self.commands, self.replays) = (Vec::new(), resumed);
-        (self.prompted, self.spoken) = (false, resumed);
-        let mut greeting = Vec::new();
-        if resumed || self.again {
-            greeting.push(self.resume_id(resumed));
+        (self.prompted, self.has_prompts) = (false, resumed);
+        let mut initial_reports = Vec::new();
+        if resumed || self.had_conversation {
+            initial_reports.push(self.resume_id(resumed));
         }
-        if let Some(mode) = left {
-            let text =
-                format!("{} was in its mode {mode:?}, which skips permissions, and is not any more", self.title());
-            greeting.push(Report::Notice(Level::Warning, format!("{text}; {ALLOW_SKIPPING}")));
+        if let Some(mode) = left_mode {
+            let text = format!(
+                "{} was in mode {mode:?}, which skips permissions, and was switched to another mode",
+                self.title()
+            );
+            initial_reports.push(Report::Notice(Level::Warning, format!("{text}; {ALLOW_SKIPPING}")));
         }
-        let doubt = match missing {
-            Missing::Nothing => {
+        let own_question = match missing {
+            MissingMessages::Nothing => {
                 self.incomplete.take_if(|_| self.restores);
                 None
             }
-            Missing::Unknown(known) => {
+            MissingMessages::Unknown(known) => {
                 let text = format!(
-                    "{} repeats nothing of the conversation: wh cannot tell whether it has all of its {known} messages",
+                    "{} did not replay the conversation; wh cannot check that all {known} messages are there",
                     self.title()
                 );
-                greeting.push(Report::Notice(Level::Warning, text));
+                initial_reports.push(Report::Notice(Level::Warning, text));
                 None
             }
-            Missing::Some(missing) => {
+            MissingMessages::Some(missing) => {
                 let incomplete = self.incomplete(missing);
-                greeting.push(Report::Notice(Level::Error, incomplete.clone()));
+                initial_reports.push(Report::Notice(Level::Error, incomplete.clone()));
                 self.incomplete = Some(incomplete);
-                Some((Ask::Incomplete, self.about_incomplete(missing, has_copy && !self.restores)))
+                Some((AcpQuestion::Incomplete, self.about_incomplete(missing, has_copy && !self.restores)))
             }
         };
         self.restores = false;
-        Ok(Connected { link, events, greeting, doubt })
+        Ok(Connected { link, events, initial_reports, own_question })
     }
 }
 
 impl AcpProtocol {
-    /// Copies the file of the conversation that is to be resumed, and sees to it that loading does not lose it. Where that
-    /// cannot be done, the minute is waited out in which a load would lose it. The files come back to be tidied up after the
-    /// load.
+    /// Copies the file of the conversation to resume, so that loading does not lose it. If that fails, waits for the
+    /// end of the minute in which a load would lose it. Returns the files, to be cleaned up after the load.
     async fn prepare_files(&self, reports: &Reports) -> Result<Option<ConversationFiles>, ConnectError> {
         let resumed = self.session.as_deref().or(match &self.start.resume {
             Some(Resume::Named(name)) => Some(name.as_str()),
             Some(Resume::Latest) | None => None,
         });
         if let Some(id) = resumed.filter(|_| self.entry.quirks.gemini_files)
-            && let Some(files) = ConversationFiles::new(&Surroundings::from(&self.start), id)
+            && let Some(files) = ConversationFiles::new(&QueryContext::from(&self.start), id)
         {
             let (preparing, restores) = (files.clone(), self.restores);
             let prepared = tokio::task::spawn_blocking(move || preparing.prepare(restores)).await;
             let (is_safe, notice) = match prepared {
                 Ok(Ok(Prepared::Safe)) => (true, None),
-                Ok(Ok(Prepared::Uncopied(why))) => {
-                    (true, Some(format!("the file of the conversation could not be copied: {why}")))
-                }
+                Ok(Ok(Prepared::Uncopied(why))) => (true, Some(format!("cannot copy the conversation file: {why}"))),
                 Ok(Ok(Prepared::Restored)) => {
-                    let text = "the file of the conversation is restored from the copy that wh has kept";
+                    let text = "the conversation file was restored from wh's copy";
                     (true, Some(text.to_owned()))
                 }
                 Ok(Ok(Prepared::Missing)) | Err(_) => (false, None),
-                Ok(Err(error)) => {
-                    (false, Some(format!("the file of the conversation could not be prepared for a load: {error}")))
-                }
+                Ok(Err(error)) => (false, Some(format!("cannot prepare the conversation file for loading: {error}"))),
             };
             if let Some(text) = notice {
                 reports.send(Report::Notice(Level::Warning, text)).await?;
@@ -181,7 +178,10 @@ impl AcpProtocol {
 
     async fn wait_out_minute(&self, reports: &Reports) -> Result<(), ConnectError> {
         let resumes = self.session.is_some() || self.start.resume.is_some();
-        let Some(begun) = self.begun.filter(|_| self.entry.quirks.kept_by_minute && resumes) else { return Ok(()) };
+        let Some(begun) = self.created_at.filter(|_| self.entry.quirks.resume_only_after_start_minute && resumes)
+        else {
+            return Ok(());
+        };
         let wait = rest_of_minute(begun, SystemTime::now());
         if !wait.is_zero() {
             let text = format!("{} can resume the conversation in {} s", self.title(), wait.as_secs().max(1));
@@ -200,13 +200,13 @@ impl AcpProtocol {
             |id: &str, label: &str| Choice { id: id.to_owned(), label: label.to_owned(), meaning: Meaning::Other };
         let mut options = Vec::new();
         if has_copy {
-            options.push(choice(RESTORE, "Restore the copy that wh has kept"));
+            options.push(choice(RESTORE, "Restore wh's copy"));
         }
-        options.push(choice(BEGIN_ANEW, "Begin a new conversation, with the text of this one as context"));
-        options.push(choice("go-on", "Go on without them"));
+        options.push(choice(BEGIN_NEW, "Start a new conversation with the text of this one as context"));
+        options.push(choice("go-on", "Continue without them"));
         Question {
             kind: QuestionKind::Choice,
-            title: format!("{}. What now?", self.incomplete(missing)),
+            title: format!("{}. How do you want to continue?", self.incomplete(missing)),
             details: Vec::new(),
             options,
             accepts_text: false,
@@ -215,15 +215,15 @@ impl AcpProtocol {
     }
 }
 
-/// Time that is left of the minute of `begun`.
+/// Time until the end of the minute that contains `begun`.
 fn rest_of_minute(begun: SystemTime, now: SystemTime) -> Duration {
     let since = |time: SystemTime| time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let end = Duration::from_secs((since(begun).as_secs() / 60 + 1) * 60);
     end.saturating_sub(since(now)).min(Duration::from_secs(60))
 }
 
-/// An error in words, with what to do about it where that is known.
-pub(super) fn said(entry: &Entry, error: &RpcError) -> String {
+/// Formats an error, with a hint if one is known.
+pub(super) fn error_text(entry: &Entry, error: &RpcError) -> String {
     let RpcError::Refused { code, message, data } = error else { return error.to_string() };
     if let Some(text) = model_errors::refusal(*code, message, &entry.log_in) {
         return text;
@@ -236,21 +236,21 @@ pub(super) fn said(entry: &Entry, error: &RpcError) -> String {
         Some(more) => format!("{message}: {more}"),
         None => message.clone(),
     };
-    if *code == acp::AUTH_REQUIRED { format!("{text}; {}", entry.log_in) } else { text }
+    if *code == acp::AUTH_REQUIRED_CODE { format!("{text}; {}", entry.log_in) } else { text }
 }
 
 impl Setup<'_> {
-    async fn shake_hands(&mut self, agent: &mut AcpProtocol) -> Result<Ready, ConnectError> {
+    async fn handshake(&mut self, agent: &mut AcpProtocol) -> Result<SetupResult, ConnectError> {
         let hello: InitializeReply = read(self.call("initialize", self.hello()).await.map_err(|it| self.fatal(&it))?);
-        if let Some(version) = hello.protocol_version.filter(|version| *version != acp::VERSION) {
-            let text = format!("{} speaks version {version} of the protocol, and wh version 1", self.entry.title);
+        if let Some(version) = hello.protocol_version.filter(|version| *version != acp::ACP_VERSION) {
+            let text = format!("{} uses version {version} of the protocol; wh supports version 1", self.entry.title);
             return Err(ConnectError::Fatal(text));
         }
         let entry = Arc::clone(&self.entry);
         if let Some(how) = entry.authenticate.as_ref().filter(|how| how.always) {
             self.authenticate(&how.method).await.map_err(|it| self.fatal(&it))?;
         }
-        let (session, reply, resumed) = match self.wanted(agent, &hello).await? {
+        let (session, reply, resumed) = match self.conversation_to_resume(agent, &hello).await? {
             Some(id) => {
                 let reply = self.resume(agent, &hello, &id).await?;
                 (id, reply, true)
@@ -259,43 +259,47 @@ impl Setup<'_> {
                 let params = json!({ "cwd": agent.start.directory, "mcpServers": [] });
                 let reply: SessionReply =
                     read(self.begin("session/new", params, &hello).await.map_err(|it| self.fatal(&it))?);
-                let none = || ConnectError::Fatal(format!("{} began a session without a name", self.entry.title));
-                agent.begun = Some(SystemTime::now());
+                let none = || ConnectError::Fatal(format!("{} returned no session id", self.entry.title));
+                agent.created_at = Some(SystemTime::now());
                 (reply.session_id.clone().ok_or_else(none)?, reply, false)
             }
         };
-        let mut settings = Settings::default();
+        let mut settings = SessionSettings::default();
         settings.learn(&reply);
-        let left = self.choose(&session, &mut settings, agent).await?;
+        let left_mode = self.choose(&session, &mut settings, agent).await?;
         let missing = self.missing;
-        Ok(Ready { session, hello, settings, resumed, left, missing })
+        Ok(SetupResult { session, hello, settings, resumed, left_mode, missing })
     }
 
     fn hello(&self) -> Value {
         let mut abilities = json!({ "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false });
-        for name in &self.entry.quirks.client {
+        for name in &self.entry.quirks.client_capabilities {
             abilities["_meta"][name.as_str()] = json!(true);
         }
         json!({
-            "protocolVersion": acp::VERSION,
+            "protocolVersion": acp::ACP_VERSION,
             "clientCapabilities": abilities,
             "clientInfo": { "name": "wheelhouse", "title": "Wheelhouse", "version": env!("CARGO_PKG_VERSION") },
         })
     }
 
-    /// The conversation to resume; none is a new one.
-    async fn wanted(&mut self, agent: &AcpProtocol, hello: &InitializeReply) -> Result<Option<String>, ConnectError> {
+    /// Determines the conversation to resume; `None` starts a new one.
+    async fn conversation_to_resume(
+        &mut self,
+        agent: &AcpProtocol,
+        hello: &InitializeReply,
+    ) -> Result<Option<String>, ConnectError> {
         if let Some(session) = &agent.session {
-            return Ok(lasts(hello).then(|| session.clone()));
+            return Ok(can_resume(hello).then(|| session.clone()));
         }
         let fatal = |text: String| Err(ConnectError::Fatal(text));
         let title = &self.entry.title;
         match &agent.start.resume {
             None => Ok(None),
-            Some(_) if !lasts(hello) => fatal(format!("{title} cannot go on with a conversation")),
+            Some(_) if !can_resume(hello) => fatal(format!("{title} cannot resume conversations")),
             Some(Resume::Named(id)) => Ok(Some(id.clone())),
             Some(Resume::Latest) if !hello.agent_capabilities.session("list") => {
-                fatal(format!("{title} does not say which conversation is the newest; give its name with --resume"))
+                fatal(format!("{title} does not list its conversations; give an id with --resume"))
             }
             Some(Resume::Latest) => {
                 let params = json!({ "cwd": agent.start.directory });
@@ -304,31 +308,31 @@ impl Setup<'_> {
                 let mut of_here: Vec<_> =
                     list.sessions.into_iter().filter(|one| one.cwd.is_none() || one.cwd.as_deref() == here).collect();
                 of_here.sort_by(|one, other| one.updated_at.cmp(&other.updated_at));
-                let none = || ConnectError::Fatal("there is no conversation in this directory yet".to_owned());
+                let none = || ConnectError::Fatal("there is no conversation to resume in this directory".to_owned());
                 of_here.pop().map(|one| Some(one.session_id)).ok_or_else(none)
             }
         }
     }
 
-    /// Resumes a conversation, without having it repeated where nobody wants to see it.
+    /// Resumes a conversation, without a replay if the history is not reported.
     async fn resume(
         &mut self,
         agent: &mut AcpProtocol,
         hello: &InitializeReply,
         id: &str,
     ) -> Result<SessionReply, ConnectError> {
-        let shows = agent.session.is_none() && agent.start.recalls;
+        let shows = agent.session.is_none() && agent.start.reports_history;
         let can = |what| hello.agent_capabilities.session(what);
         let loads = hello.agent_capabilities.load_session && (shows || !can("resume"));
         let method = if loads { "session/load" } else { "session/resume" };
         let params = json!({ "sessionId": id, "cwd": agent.start.directory, "mcpServers": [] });
-        self.replay = loads.then(|| Replay::new(id, shows));
+        self.replay = loads.then(|| ReplayTranslator::new(id, shows));
         match self.begin(method, params, hello).await {
             Ok(reply) => {
                 if loads {
-                    self.hear_out(&agent.said).await;
+                    self.wait_for_replay(&agent.exchanges).await;
                 }
-                self.missing = self.missing_of(&agent.said);
+                self.missing = self.missing_of(&agent.exchanges);
                 if let Some(mut replay) = self.replay.take() {
                     for report in replay.finish() {
                         self.reports.send(report).await?;
@@ -336,35 +340,37 @@ impl Setup<'_> {
                 }
                 Ok(read(reply))
             }
-            Err(error @ RpcError::Refused { code: acp::AUTH_REQUIRED, .. }) => Err(self.fatal(&error)),
-            Err(error @ RpcError::Refused { .. }) => Err(ConnectError::ConversationLost(said(&self.entry, &error))),
+            Err(error @ RpcError::Refused { code: acp::AUTH_REQUIRED_CODE, .. }) => Err(self.fatal(&error)),
+            Err(error @ RpcError::Refused { .. }) => {
+                Err(ConnectError::ConversationLost(error_text(&self.entry, &error)))
+            }
             Err(error) => Err(self.fatal(&error)),
         }
     }
 
-    /// Messages of the conversation that the agent has not repeated so far.
-    fn missing_of(&self, said: &Said) -> Missing {
-        let Some(replay) = &self.replay else { return Missing::Nothing };
-        match said.missing_in(replay.repeated()) {
-            (_, 0) => Missing::Nothing,
-            (known, _) if replay.repeated().is_empty() => Missing::Unknown(known),
-            counts => Missing::Some(counts),
+    /// Messages of the conversation that have not been replayed so far.
+    fn missing_of(&self, exchanges: &ExchangeLog) -> MissingMessages {
+        let Some(replay) = &self.replay else { return MissingMessages::Nothing };
+        match exchanges.missing_in(replay.user_messages()) {
+            (_, 0) => MissingMessages::Nothing,
+            (known, _) if replay.user_messages().is_empty() => MissingMessages::Unknown(known),
+            counts => MissingMessages::Some(counts),
         }
     }
 
-    /// Waits until the agent has repeated the conversation: some go on with that when they have answered already.
-    async fn hear_out(&mut self, said: &Said) {
+    /// Waits for the end of the replay. Some agents continue it after their reply to the load request.
+    async fn wait_for_replay(&mut self, exchanges: &ExchangeLog) {
         let mut wait = ReplayWait::new(Instant::now());
         loop {
             match timeout_at(wait.deadline(Instant::now()), self.events.next()).await {
                 Ok(Some(event)) => {
-                    wait.heard();
-                    self.hear(event).await;
-                    self.hear_waiting().await;
+                    wait.message_replayed();
+                    self.receive(event).await;
+                    self.receive_buffered().await;
                 }
                 Ok(None) => return,
                 Err(_) => {
-                    let complete = matches!(self.missing_of(said), Missing::Nothing);
+                    let complete = matches!(self.missing_of(exchanges), MissingMessages::Nothing);
                     if wait.is_over(Instant::now(), complete) {
                         return;
                     }
@@ -373,20 +379,20 @@ impl Setup<'_> {
         }
     }
 
-    /// Takes messages that are here already. One at a time they would be taken more slowly than short ones arrive.
-    async fn hear_waiting(&mut self) {
-        for _ in 0..MAX_HEARD_AT_ONCE {
-            let Some(event) = self.events.waiting() else { return };
-            self.hear(event).await;
+    /// Handles all queued messages at once. Waiting for each separately would be slower than they arrive.
+    async fn receive_buffered(&mut self) {
+        for _ in 0..MAX_RECEIVED_AT_ONCE {
+            let Some(event) = self.events.try_next() else { return };
+            self.receive(event).await;
         }
     }
 
-    async fn hear(&mut self, event: Inbound<JsonRpc>) {
+    async fn receive(&mut self, event: Inbound<JsonRpc>) {
         let event = match &mut self.replay {
             Some(replay) => match replay.take(event) {
                 Ok(reports) => {
                     for report in reports {
-                        // Without a reader the agent is ended where it is waited for.
+                        // A closed report channel is detected by the caller.
                         let _ = self.reports.send(report).await;
                     }
                     return;
@@ -396,16 +402,19 @@ impl Setup<'_> {
             None => event,
         };
         match event {
-            // Nobody could answer yet.
-            Inbound::Message(Incoming::Request { id, method, .. }) => self.refusals.push(Frame::unknown(id, &method)),
-            event => self.held.take(event),
+            // There is no conversation yet, so no client could answer.
+            Inbound::Message(Incoming::Request { id, method, .. }) => {
+                self.refusals.push(RpcFrame::unknown(id, &method))
+            }
+            event => self.buffer.push(event),
         }
     }
 
-    /// Begins a session; where that is refused for want of a login, with the login that may be there.
+    /// Opens a session. If the agent requires authentication, authenticates with the configured method and retries
+    /// once.
     async fn begin(&mut self, method: &'static str, params: Value, hello: &InitializeReply) -> Result<Value, RpcError> {
         let refused = match self.call(method, params.clone()).await {
-            Err(refused @ RpcError::Refused { code: acp::AUTH_REQUIRED, .. }) => refused,
+            Err(refused @ RpcError::Refused { code: acp::AUTH_REQUIRED_CODE, .. }) => refused,
             other => return other,
         };
         let known = |method: &str| hello.auth_methods.iter().any(|one| one.id == method);
@@ -420,12 +429,12 @@ impl Setup<'_> {
         self.call("authenticate", json!({ "methodId": method })).await.map(drop)
     }
 
-    /// Has the session use what was chosen, before or at the start. A mode that skips permissions is left where nobody has
-    /// allowed one, and comes back.
+    /// Applies the chosen model and mode. If permissions may not be skipped, leaves a mode that skips them and returns
+    /// it.
     async fn choose(
         &mut self,
         session: &str,
-        settings: &mut Settings,
+        settings: &mut SessionSettings,
         agent: &AcpProtocol,
     ) -> Result<Option<String>, ConnectError> {
         let start = &agent.start;
@@ -433,8 +442,10 @@ impl Setup<'_> {
             && settings.models.current.as_ref() != Some(model)
         {
             let (method, params) = settings.model(session, model);
-            let reply =
-                self.call(method, params).await.map_err(|error| self.not_taken("model", model, settings, &error))?;
+            let reply = self
+                .call(method, params)
+                .await
+                .map_err(|error| self.setting_refused("model", model, settings, &error))?;
             settings.models.current = Some(model.clone());
             settings.learn(&read::<SessionReply>(reply));
         }
@@ -447,39 +458,41 @@ impl Setup<'_> {
             Some(mode) if current.as_ref() != Some(&mode) => {
                 let unknown = !settings.modes.all.is_empty() && !settings.modes.has(&mode);
                 if unknown {
-                    let error = RpcError::Gone("there is none".into());
-                    return Err(self.not_taken("mode", &mode, settings, &error));
+                    let error = RpcError::Gone("it does not exist".into());
+                    return Err(self.setting_refused("mode", &mode, settings, &error));
                 }
                 let (method, params) = settings.mode(session, &mode);
-                let reply =
-                    self.call(method, params).await.map_err(|error| self.not_taken("mode", &mode, settings, &error))?;
+                let reply = self
+                    .call(method, params)
+                    .await
+                    .map_err(|error| self.setting_refused("mode", &mode, settings, &error))?;
                 settings.modes.current = Some(mode);
                 settings.learn(&read::<SessionReply>(reply));
                 Ok(left)
             }
             None if left.is_some() => {
                 let mode = left.unwrap_or_default();
-                let text = format!("{} is in its mode {mode:?}, which skips permissions", self.entry.title);
+                let text = format!("{} is in mode {mode:?}, which skips permissions", self.entry.title);
                 Err(ConnectError::Fatal(format!("{text}; {ALLOW_SKIPPING}")))
             }
             _ => Ok(None),
         }
     }
 
-    fn not_taken(&self, what: &str, given: &str, settings: &Settings, error: &RpcError) -> ConnectError {
+    fn setting_refused(&self, what: &str, given: &str, settings: &SessionSettings, error: &RpcError) -> ConnectError {
         let choices = if what == "mode" { &settings.modes } else { &settings.models };
         let open = choices.all.iter().filter(|one| what != "mode" || !self.entry.skips(&one.id));
         let known: Vec<&str> = open.map(|one| one.id.as_str()).collect();
         let hint = if known.is_empty() { String::new() } else { format!("; it has {}", known.join(", ")) };
-        let reason = said(&self.entry, error);
-        ConnectError::Fatal(format!("{} did not take the {what} {given:?}: {reason}{hint}", self.entry.title))
+        let reason = error_text(&self.entry, error);
+        ConnectError::Fatal(format!("{} rejected the {what} {given:?}: {reason}{hint}", self.entry.title))
     }
 
     fn fatal(&self, error: &RpcError) -> ConnectError {
-        ConnectError::Fatal(said(&self.entry, error))
+        ConnectError::Fatal(error_text(&self.entry, error))
     }
 
-    /// Sends a request. Messages that arrive meanwhile are kept, and requests of the agent refused.
+    /// Sends a request. Until the reply, messages are buffered and requests of the agent are refused.
     async fn call(&mut self, method: &'static str, params: Value) -> Result<Value, RpcError> {
         let link = self.link.clone();
         let asking = rpc::request(&link, method, params);
@@ -487,15 +500,15 @@ impl Setup<'_> {
         loop {
             tokio::select! {
                 reply = &mut asking => {
-                    self.hear_waiting().await;
+                    self.receive_buffered().await;
                     return reply;
                 }
                 event = self.events.next() => match event {
                     Some(event) => {
-                        self.hear(event).await;
-                        self.hear_waiting().await;
+                        self.receive(event).await;
+                        self.receive_buffered().await;
                     }
-                    // The request is told of the end, too.
+                    // The pending request fails with the reason.
                     None => return asking.await,
                 },
             }
@@ -503,8 +516,8 @@ impl Setup<'_> {
     }
 }
 
-/// True if it can resume a conversation in a later process.
-fn lasts(hello: &InitializeReply) -> bool {
+/// True if the agent can resume a conversation in a later process.
+fn can_resume(hello: &InitializeReply) -> bool {
     hello.agent_capabilities.load_session || hello.agent_capabilities.session("resume")
 }
 

@@ -1,4 +1,4 @@
-//! Messages of the agent, as steps of the driver.
+//! Translates messages of an ACP agent into driver steps.
 
 use serde_json::{Value, json};
 use wh_core::space::harness::{Named, Report};
@@ -6,11 +6,11 @@ use wh_core::space::item::Level;
 use wh_core::space::question::Question;
 use wh_wire::acp::{self, Chunk, PermissionRequest, SessionUpdate, Update, read};
 
-use super::super::items::Voice;
-use super::super::questions::{self, Ask as AgentAsk};
-use super::{AcpProtocol, Ask};
+use super::super::items::MessageKind;
+use super::super::questions::{self, AcpRequest};
+use super::{AcpProtocol, AcpQuestion};
 use crate::driver::{Now, Step, Steps};
-use crate::rpc::{Frame, Incoming};
+use crate::rpc::{Incoming, RpcFrame};
 
 impl AcpProtocol {
     pub(super) fn incoming(&mut self, incoming: Incoming, now: Now<'_>, steps: &mut Steps<Self>) {
@@ -21,31 +21,31 @@ impl AcpProtocol {
                 "$/cancel_request" => {
                     let id = params["requestId"].clone();
                     steps.push(Step::Withdraw(id.to_string()));
-                    steps.push(Step::Send(Frame::Refusal {
+                    steps.push(Step::Send(RpcFrame::Refusal {
                         id,
-                        code: acp::CANCELLED,
+                        code: acp::REQUEST_CANCELLED_CODE,
                         message: "cancelled".to_owned(),
                     }));
                 }
                 _ => tracing::debug!(method, "an unknown notification"),
             },
             Incoming::Unreadable(error) => {
-                steps.warn(format!("{} wrote what cannot be read: {error}; it was passed over", self.title()));
+                steps.warn(format!("{} wrote an unreadable line ({error}); it was skipped", self.title()));
             }
         }
     }
 
     fn update(&mut self, news: SessionUpdate, steps: &mut Steps<Self>) {
-        // A subagent's session is its own; its work is within a call of this one.
+        // Sessions of subagents are separate. Their work is part of a call in this session.
         if news.session_id.is_some_and(|session| session != self.conversation()) {
             return;
         }
         match news.update {
             Update::AgentMessage(chunk) => match self.mode_in(&chunk) {
                 Some(mode) => self.mode_is(mode, steps),
-                None => self.chunk(Voice::Said, chunk, steps),
+                None => self.chunk(MessageKind::Message, chunk, steps),
             },
-            Update::AgentThought(chunk) => self.chunk(Voice::Thought, chunk, steps),
+            Update::AgentThought(chunk) => self.chunk(MessageKind::Thought, chunk, steps),
             Update::ToolCall(call) | Update::ToolCallUpdate(call) if !self.replays => {
                 steps.begun();
                 steps.reports(self.items.call(*call));
@@ -55,7 +55,7 @@ impl AcpProtocol {
                 steps.reports(self.items.plan(&entries));
             }
             Update::AvailableCommands(commands) => {
-                let named = |command: acp::Command| Named {
+                let named = |command: acp::AcpCommand| Named {
                     id: command.name.trim_start_matches('/').to_owned(),
                     title: command.description.lines().next().unwrap_or_default().to_owned(),
                 };
@@ -84,12 +84,12 @@ impl AcpProtocol {
             }
             Update::Compaction(news) if !self.replays => {
                 if news["status"] == "completed" {
-                    self.said.clear();
+                    self.exchanges.clear();
                 }
                 compaction(&news, steps);
             }
-            // A person's messages are the space's own; only an earlier conversation has them again. A title is for lists,
-            // which are asked for.
+            // User messages are already items of the space, except during a replay. Titles belong to lists, which are
+            // requested separately.
             Update::UserMessage(_)
             | Update::SessionInfo { .. }
             | Update::ToolCall(_)
@@ -101,21 +101,21 @@ impl AcpProtocol {
         }
     }
 
-    fn chunk(&mut self, voice: Voice, chunk: Chunk, steps: &mut Steps<Self>) {
+    fn chunk(&mut self, voice: MessageKind, chunk: Chunk, steps: &mut Steps<Self>) {
         if self.replays {
             return;
         }
         steps.begun();
-        if voice == Voice::Said {
-            self.said.answer(&chunk.content.words());
+        if voice == MessageKind::Message {
+            self.exchanges.answer(&chunk.content.display_text());
         }
         steps.reports(self.items.chunk(voice, chunk));
     }
 
-    /// The mode that a message announces, with agents that do so.
+    /// Parses the mode that a message announces, for agents with the `mode_message_prefix` quirk.
     fn mode_in(&self, chunk: &Chunk) -> Option<String> {
-        let words = chunk.content.words();
-        let mode = words.strip_prefix(self.entry.quirks.mode_in_words.as_deref()?)?;
+        let words = chunk.content.display_text();
+        let mode = words.strip_prefix(self.entry.quirks.mode_message_prefix.as_deref()?)?;
         Some(mode.trim().to_owned())
     }
 
@@ -127,18 +127,20 @@ impl AcpProtocol {
     }
 
     fn asked(&mut self, id: Value, method: &str, params: Value, now: Now<'_>, steps: &mut Steps<Self>) {
-        let answer = |id: Value, result: Value| Step::Send(Frame::Answer { id, result });
+        let answer = |id: Value, result: Value| Step::Send(RpcFrame::Answer { id, result });
         match method {
             "session/request_permission" => self.permission(id, read(params), now, steps),
-            "elicitation/create" => match AgentAsk::form(id.clone(), self.title(), &params) {
+            "elicitation/create" => match AcpRequest::form(id.clone(), self.title(), &params) {
                 Some((ask, question)) => ask_person(ask, question, steps),
                 None => steps.push(answer(id, questions::declined())),
             },
-            told if self.entry.quirks.told.iter().any(|one| one == told) => steps.push(answer(id, json!({}))),
+            reported if self.entry.quirks.acknowledged_requests.iter().any(|one| one == reported) => {
+                steps.push(answer(id, json!({})))
+            }
             other => {
-                let text = format!("{} asked for {other:?}, which wh does not offer; it was refused", self.title());
-                steps.push(Step::Once(Level::Warning, text));
-                steps.push(Step::Send(Frame::unknown(id, other)));
+                let text = format!("{} requested {other:?}, which wh does not support; it was refused", self.title());
+                steps.push(Step::NoticeOnce(Level::Warning, text));
+                steps.push(Step::Send(RpcFrame::unknown(id, other)));
             }
         }
     }
@@ -147,38 +149,38 @@ impl AcpProtocol {
         steps.begun();
         let call = request.tool_call.tool_call_id.clone();
         steps.reports(self.items.call(request.tool_call));
-        let cancelled = |id| Step::Send(Frame::Answer { id, result: questions::cancelled() });
+        let cancelled = |id| Step::Send(RpcFrame::Answer { id, result: questions::cancelled() });
         if now.interrupted {
             return steps.push(cancelled(id));
         }
         let none = Default::default();
-        let told = self.items.told(&call).unwrap_or(&none);
-        let hidden = if self.start.may_skip_permissions { &[][..] } else { &self.entry.skipping };
-        match AgentAsk::permission(id.clone(), self.title(), (&call, told), request.options, hidden) {
+        let reported = self.items.reported_call(&call).unwrap_or(&none);
+        let hidden = if self.start.may_skip_permissions { &[][..] } else { &self.entry.skipping_modes };
+        match AcpRequest::permission(id.clone(), self.title(), (&call, reported), request.options, hidden) {
             Some((ask, question)) => ask_person(ask, question, steps),
             None => {
                 steps.push(cancelled(id));
                 let title = self.title();
-                steps.warn(format!("{title} asked for a permission and gave nothing to choose from"));
+                steps.warn(format!("{title} asked for a permission without options to choose from"));
             }
         }
     }
 }
 
-fn ask_person(ask: AgentAsk, question: Question, steps: &mut Steps<AcpProtocol>) {
-    steps.push(Step::Ask { id: ask.id.to_string(), ask: Ask::Agent(ask), questions: vec![question] });
+fn ask_person(ask: AcpRequest, question: Question, steps: &mut Steps<AcpProtocol>) {
+    steps.push(Step::Ask { id: ask.id.to_string(), ask: AcpQuestion::Agent(ask), questions: vec![question] });
 }
 
-/// The conversation is made shorter, or was.
+/// Reports the progress of a compaction.
 fn compaction(news: &Value, steps: &mut Steps<AcpProtocol>) {
     match news["status"].as_str() {
-        Some("in_progress") => steps.notice(Level::Info, "making the conversation shorter"),
-        Some("completed") => steps.notice(Level::Info, "the conversation was made shorter"),
+        Some("in_progress") => steps.notice(Level::Info, "compacting the conversation"),
+        Some("completed") => steps.notice(Level::Info, "the conversation was compacted"),
         Some("failed" | "cancelled") => {
             let why = news["error"].as_str().map(|why| format!(": {why}")).unwrap_or_default();
-            steps.warn(format!("the conversation was not made shorter{why}"));
+            steps.warn(format!("the conversation was not compacted{why}"));
         }
-        // The summary is for the model.
+        // The summary is only for the model.
         _ => {}
     }
 }

@@ -1,13 +1,13 @@
-//! Questions, answered and not.
+//! Tests questions that are answered, withdrawn or abandoned.
 
 use serde_json::json;
-use wh_core::space::harness::Key;
+use wh_core::space::harness::HarnessKey;
 use wh_core::space::item::ToolStatus;
 use wh_core::space::question::{Answer, Detail, Meaning, Question};
 
 use super::*;
 
-async fn asked(run: &mut Run) -> (Vec<Report>, Key, Question) {
+async fn asked(run: &mut Run) -> (Vec<Report>, HarnessKey, Question) {
     let reports = run.until(|report| matches!(report, Report::Asked { .. })).await;
     match reports.last() {
         Some(Report::Asked { key, question }) => (reports.clone(), key.clone(), question.clone()),
@@ -15,7 +15,7 @@ async fn asked(run: &mut Run) -> (Vec<Report>, Key, Question) {
     }
 }
 
-fn answer(key: &Key, option: &str) -> Order {
+fn answer(key: &HarnessKey, option: &str) -> Order {
     Order::Answer { question: key.clone(), answer: Answer { option: Some(option.to_owned()), text: None } }
 }
 
@@ -28,7 +28,7 @@ fn cards(reports: &[Report]) -> Vec<ToolStatus> {
 }
 
 #[tokio::test]
-async fn a_call_that_only_its_permission_tells_of_is_a_card() {
+async fn a_call_that_is_only_in_its_permission_request_is_a_card() {
     let script = r#"
         hello; next; prompt=$id; may 0 c; next
         update '{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed"}'
@@ -90,7 +90,7 @@ async fn an_interrupt_cancels_every_open_permission() {
 }
 
 #[tokio::test]
-async fn a_question_that_the_agent_takes_back_is_closed() {
+async fn a_question_that_the_agent_withdraws_is_closed() {
     let script = r#"
         hello; next; prompt=$id; may 0 a
         echo '{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}'; next

@@ -1,4 +1,4 @@
-//! Logins, modes and models.
+//! Tests logins, modes and models.
 
 use serde_json::json;
 use wh_core::space::harness::Named;
@@ -29,7 +29,7 @@ async fn a_login_that_is_there_is_used() {
 }
 
 #[tokio::test]
-async fn without_a_login_it_says_what_to_do() {
+async fn without_a_login_the_error_says_what_to_do() {
     let script = r#"next; reply "$HELLO"; next; fail -32000 "log in first"; next; fail -32000 "no key"; rest"#;
     let run = Run::new(script).await;
     assert_eq!(run.gone().await.as_deref(), Some("log in first; say please"));
@@ -89,7 +89,7 @@ async fn a_mode_that_skips_permissions_is_hidden_and_refused() {
 }
 
 #[tokio::test]
-async fn a_session_that_begins_without_permissions_is_brought_back() {
+async fn a_session_that_starts_in_a_skipping_mode_is_switched_back() {
     let script =
         r#"SESSION=${SESSION/'"currentModeId":"ask"'/'"currentModeId":"wild"'}; hello; next; reply '{}'; rest"#;
     let mut run = Run::new(script).await;
@@ -101,7 +101,7 @@ async fn a_session_that_begins_without_permissions_is_brought_back() {
 }
 
 #[tokio::test]
-async fn a_mode_or_model_that_there_is_not_ends_it_in_words() {
+async fn an_unknown_mode_or_model_ends_the_agent_with_an_error() {
     let run = Run::with("hello; rest", |start| start.mode = Some("odd".to_owned())).await;
     let why = run.gone().await.unwrap();
     assert!(why.contains("odd") && why.contains("it has ask, plan") && !why.contains("wild"), "{why}");
@@ -111,7 +111,7 @@ async fn a_mode_or_model_that_there_is_not_ends_it_in_words() {
 }
 
 #[tokio::test]
-async fn a_mode_without_permissions_that_it_goes_into_is_left_again() {
+async fn a_skipping_mode_that_the_agent_enters_is_left() {
     let wild = r#""currentValue":"wild","options":[{"value":"ask"},{"value":"plan"},{"value":"wild"}]"#;
     let option = format!(
         r#"{{"sessionUpdate":"config_option_update","configOptions":[{{"id":"mode","category":"mode",{wild}}}]}}"#

@@ -1,4 +1,4 @@
-//! Turns, and what may come between.
+//! Tests turns and events between them.
 
 use serde_json::json;
 use wh_core::space::harness::Call;
@@ -8,7 +8,7 @@ use super::super::table::RetryLines;
 use super::*;
 
 #[tokio::test]
-async fn a_turn_is_told_from_its_beginning_to_its_end() {
+async fn a_turn_is_reported_from_start_to_end() {
     let script = r#"
         hello
         update '{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"init","description":"Begin"}]}'
@@ -30,7 +30,7 @@ async fn a_turn_is_told_from_its_beginning_to_its_end() {
     let turn = run.prompt("go").await;
     let (mut reports, outcome) = run.ended().await;
     assert_eq!(outcome, Outcome::Completed);
-    reports.retain(|report| !matches!(report, Report::Kept(_)));
+    reports.retain(|report| !matches!(report, Report::ResumeId(_)));
     let [Report::Delivered(one), Report::Submitted(two), Report::Started(three), ..] = &reports[..] else {
         panic!("{reports:?}");
     };
@@ -58,7 +58,7 @@ async fn a_turn_is_told_from_its_beginning_to_its_end() {
 }
 
 #[tokio::test]
-async fn what_nobody_knows_is_refused_or_passed_over() {
+async fn unknown_requests_are_refused_and_unknown_updates_ignored() {
     let script = r#"
         hello; next; prompt=$id
         echo '{"jsonrpc":"2.0","id":"f","method":"fs/read_text_file","params":{"path":"/etc/passwd"}}'; read -r answer; echo "$answer" >> heard
@@ -79,7 +79,7 @@ async fn what_nobody_knows_is_refused_or_passed_over() {
     assert_eq!((texts(&reports), outcome), (vec!["fine".to_owned()], Outcome::Completed));
     let [file, terminal, line] = &warnings(&reports)[..] else { panic!("one of each: {reports:?}") };
     assert!(file.contains("fs/read_text_file") && terminal.contains("terminal/create"), "{file}, {terminal}");
-    assert!(line.contains("cannot be read"), "{line}");
+    assert!(line.contains("unreadable line"), "{line}");
     let heard = run.heard();
     assert_eq!((&heard[3]["id"], &heard[3]["error"]["code"]), (&json!("f"), &json!(-32601)));
     assert_eq!((&heard[4]["id"], &heard[4]["error"]["code"]), (&json!(0), &json!(-32601)));
@@ -89,7 +89,7 @@ async fn what_nobody_knows_is_refused_or_passed_over() {
 }
 
 #[tokio::test]
-async fn why_a_turn_ended_is_told_in_words() {
+async fn the_reason_of_a_failed_turn_is_reported() {
     let script = r#"
         hello
         next; reply '{"stopReason":"refusal"}'
@@ -99,7 +99,7 @@ async fn why_a_turn_ended_is_told_in_words() {
         next; reply '[]'
         rest"#;
     let mut run = Run::new(script).await;
-    for words in ["Fake refused", "may not write more", "tired of it", "the model is away"] {
+    for words in ["Fake refused", "output limit for one turn", "tired of it", "the model is away"] {
         run.prompt("go").await;
         let (_, outcome) = run.ended().await;
         assert!(matches!(&outcome, Outcome::Failed(why) if why.contains(words)), "{outcome:?}");
@@ -110,7 +110,7 @@ async fn why_a_turn_ended_is_told_in_words() {
 }
 
 #[tokio::test]
-async fn an_interrupt_that_is_told_as_an_error_is_an_interrupt() {
+async fn an_error_after_an_interrupt_counts_as_cancelled() {
     let script = r#"hello; next; say on; prompt=$id; next; id=$prompt; fail -32603 "This operation was aborted"; rest"#;
     let mut run = Run::new(script).await;
     run.prompt("go").await;
@@ -122,7 +122,7 @@ async fn an_interrupt_that_is_told_as_an_error_is_an_interrupt() {
 }
 
 #[tokio::test]
-async fn a_flood_before_the_answer_is_heard_before_the_end() {
+async fn updates_before_the_reply_are_reported_before_the_end() {
     let script = r#"hello; next; for i in $(seq 3000); do say x; done; reply '{"stopReason":"end_turn"}'; rest"#;
     let mut run = Run::new(script).await;
     run.prompt("go").await;
@@ -132,7 +132,7 @@ async fn a_flood_before_the_answer_is_heard_before_the_end() {
 }
 
 #[tokio::test]
-async fn it_is_told_when_the_conversation_is_made_shorter() {
+async fn a_compaction_is_reported() {
     let script = r#"
         hello; next
         for status in in_progress completed strange; do
@@ -147,12 +147,12 @@ async fn it_is_told_when_the_conversation_is_made_shorter() {
         .iter()
         .filter_map(|report| if let Report::Notice(_, text) = report { Some(text.as_str()) } else { None })
         .collect();
-    let told = ["making the conversation shorter", "the conversation was made shorter"];
-    assert_eq!(notices, [told[0], told[1], "the conversation was not made shorter: too long"]);
+    let told = ["compacting the conversation", "the conversation was compacted"];
+    assert_eq!(notices, [told[0], told[1], "the conversation was not compacted: too long"]);
     run.end().await;
 }
 
-/// A script whose agent reports retries on its standard error, where this variable says so.
+/// Scripted agent that reports retries on standard error if the variable is set.
 async fn retrying(script: &str, change: impl FnOnce(&mut Start)) -> Run {
     let folder = tempfile::tempdir().unwrap();
     let mut start = Start::new(folder.path());
@@ -200,6 +200,6 @@ async fn an_agent_that_shortens_conversations_by_itself_says_so() {
     assert!(capabilities.calls.contains(&"compact".to_owned()), "{capabilities:?}");
     run.order(Order::Call { id: 7, call: Call::Compact { tokens: None } }).await;
     let reports = run.until(|report| matches!(report, Report::Called(..))).await;
-    assert!(format!("{reports:?}").contains("offers no command for it; /restart begins a new one"), "{reports:?}");
+    assert!(format!("{reports:?}").contains("has no command for it; /restart starts a new one"), "{reports:?}");
     run.end().await;
 }

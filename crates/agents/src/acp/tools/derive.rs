@@ -1,10 +1,10 @@
-//! Name and arguments of a tool call whose agent reports neither, from the rest of the report. Gemini CLI 0.61 names the
-//! tool in the call's id, and the arguments in title, locations and content.
+//! Derives name and arguments of a tool call from the rest of its report, for agents that send neither. Gemini CLI 0.61
+//! puts the tool name into the call's id, and the arguments into title, locations and content.
 
 use serde_json::{Value, json};
 use wh_wire::acp::{ToolCall, ToolContent, ToolKind};
 
-/// The tool of a call with an id such as `read_file__read_file_1794965454850_0`.
+/// Extracts the tool name from an id such as `read_file__read_file_1794965454850_0`.
 pub(super) fn name(id: &str) -> Option<&str> {
     let splits =
         || id.match_indices("__").filter(|(at, _)| *at > 0).map(|(at, mark)| (&id[..at], &id[at + mark.len()..]));
@@ -13,7 +13,7 @@ pub(super) fn name(id: &str) -> Option<&str> {
     repeated.or_else(|| splits().next()).map(|(name, _)| name)
 }
 
-/// The arguments, as far as they are known. `description` is the first text that the agent gave.
+/// Derives the known arguments. `description` is the first text of the report.
 pub(super) fn arguments(call: &ToolCall, description: Option<&str>) -> Option<Value> {
     match call.kind {
         Some(ToolKind::Execute) => call.title.as_ref().map(|title| json!({ "command": title })),
@@ -34,7 +34,7 @@ pub(super) fn arguments(call: &ToolCall, description: Option<&str>) -> Option<Va
     }
 }
 
-/// Arguments that are written as JSON.
+/// Parses arguments written as a JSON object.
 pub(super) fn parsed(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok().filter(Value::is_object)
 }

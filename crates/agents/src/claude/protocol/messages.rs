@@ -1,15 +1,15 @@
-//! Messages of Claude Code, as steps of the driver.
+//! Translates messages of Claude Code into driver steps.
 
-use wh_claude::{Event, Message, TurnResult, protocol};
+use wh_claude::{ClaudeMessage, Event, TurnResult, protocol};
 use wh_core::space::harness::{Outcome, Report};
 use wh_core::space::item::{Body, Level, ToolStatus};
 
-use super::super::questions::Open;
+use super::super::questions::ClaudeQuestions;
 use super::super::{LOG_IN, TITLE};
 use super::ClaudeProtocol;
 use super::setup::hinted;
 use crate::driver::{Now, Step, Steps};
-use wh_claude::Frame;
+use wh_claude::ClaudeFrame;
 
 impl ClaudeProtocol {
     pub(super) fn event(&mut self, event: Event, now: Now<'_>, steps: &mut Steps<Self>) {
@@ -17,19 +17,19 @@ impl ClaudeProtocol {
             Event::Message(message) => self.message(message, now, steps),
             Event::Ask(ask) => self.asked(ask, steps),
             Event::Withdrawn(id) => steps.push(Step::Withdraw(id)),
-            Event::Unreadable(error) => steps.warn(format!("{error}; it was passed over")),
-            // These are events of the link.
+            Event::Unreadable(error) => steps.warn(format!("{error}; it was skipped")),
+            // The driver handles these events of the link.
             Event::Skipped { .. } | Event::Closed(_) => {}
         }
     }
 
-    fn message(&mut self, message: Message, now: Now<'_>, steps: &mut Steps<Self>) {
+    fn message(&mut self, message: ClaudeMessage, now: Now<'_>, steps: &mut Steps<Self>) {
         match message {
-            Message::Stream(message) => {
+            ClaudeMessage::Stream(message) => {
                 self.begun(now, steps);
                 steps.reports(self.items.stream(message));
             }
-            Message::Assistant(message) => {
+            ClaudeMessage::Assistant(message) => {
                 self.begun(now, steps);
                 if let Some(usage) = message.message.usage.as_ref().filter(|_| message.parent_tool_use_id.is_none()) {
                     let cached = usage.cache_read_input_tokens + usage.cache_creation_input_tokens;
@@ -37,33 +37,33 @@ impl ClaudeProtocol {
                 }
                 steps.reports(self.items.assistant(*message));
             }
-            Message::User(message) => steps.reports(self.items.user(&message, &self.denied)),
-            Message::Result(result) => self.result(*result, now, steps),
-            Message::System(system) => self.system(system, now, steps),
-            Message::RateLimit(limit) => {
+            ClaudeMessage::User(message) => steps.reports(self.items.user(&message, &self.denied)),
+            ClaudeMessage::Result(result) => self.result(*result, now, steps),
+            ClaudeMessage::System(system) => self.system(system, now, steps),
+            ClaudeMessage::RateLimit(limit) => {
                 let info = limit.rate_limit_info;
                 if info.status != "allowed" {
                     let what = info.rate_limit_type.unwrap_or_else(|| "plan".to_owned());
-                    steps.warn(format!("the {what} limit is {}", info.status));
+                    steps.warn(format!("{what} rate limit: {}", info.status));
                 }
             }
-            Message::AuthStatus(status) => {
+            ClaudeMessage::AuthStatus(status) => {
                 if let Some(error) = status.error {
                     steps.notice(Level::Error, error);
                 }
             }
-            Message::ConversationReset(reset) => {
+            ClaudeMessage::ConversationReset(reset) => {
                 self.session = Some(reset.new_conversation_id);
                 self.checkpoints.clear();
-                // Nothing was said in it, and an empty one is not kept: its first turn tells.
-                steps.report(Report::Kept(None));
-                steps.notice(Level::Info, "the conversation begins anew");
+                // Claude Code does not store an empty conversation. Its first turn reports the id.
+                steps.report(Report::ResumeId(None));
+                steps.notice(Level::Info, "a new conversation was started");
             }
-            Message::CommandLifecycle(_)
-            | Message::ToolProgress(_)
-            | Message::ToolUseSummary(_)
-            | Message::PromptSuggestion(_) => {}
-            Message::Unknown(unknown) => {
+            ClaudeMessage::CommandLifecycle(_)
+            | ClaudeMessage::ToolProgress(_)
+            | ClaudeMessage::ToolUseSummary(_)
+            | ClaudeMessage::PromptSuggestion(_) => {}
+            ClaudeMessage::Unknown(unknown) => {
                 tracing::debug!(kind = ?unknown.kind, subtype = ?unknown.subtype, "an unknown frame");
             }
         }
@@ -81,10 +81,10 @@ impl ClaudeProtocol {
                     steps.push(Step::Ready);
                 }
                 if status.status.as_deref() == Some("compacting") {
-                    steps.notice(Level::Info, "making the conversation shorter");
+                    steps.notice(Level::Info, "compacting the conversation");
                 }
             }
-            System::CompactBoundary(_) => steps.notice(Level::Info, "the conversation was made shorter"),
+            System::CompactBoundary(_) => steps.notice(Level::Info, "the conversation was compacted"),
             System::ApiRetry(retry) => {
                 let seconds = retry.retry_delay_ms / 1000.0;
                 let which = format!("attempt {} of {} in {seconds:.1} s", retry.attempt, retry.max_retries);
@@ -112,7 +112,7 @@ impl ClaudeProtocol {
                 for frame in &fallback.retracted_message_uuids {
                     steps.reports(self.items.retract(frame));
                 }
-                steps.warn(format!("{} refused; {} goes on", fallback.original_model, fallback.fallback_model));
+                steps.warn(format!("{} refused; continuing with {}", fallback.original_model, fallback.fallback_model));
             }
             System::RefusalNoFallback(refusal) => steps.warn(format!("{} refused", refusal.original_model)),
             System::TaskNotification(_)
@@ -128,14 +128,14 @@ impl ClaudeProtocol {
     }
 
     fn init(&mut self, init: protocol::Init, now: Now<'_>, steps: &mut Steps<Self>) {
-        // Another conversation in the same process: files cannot be brought back to before it.
+        // A new conversation in the same process: files cannot be rewound to an earlier one.
         if self.session.as_ref().is_some_and(|session| *session != init.session_id) {
             let newest = self.checkpoints.pop();
             self.checkpoints.clear();
             self.checkpoints.extend(newest);
         }
         self.session = Some(init.session_id);
-        steps.report(Report::Kept(self.session.clone()));
+        steps.report(Report::ResumeId(self.session.clone()));
         self.version = init.claude_code_version.or(self.version.take());
         if let Some(mode) = &init.permission_mode
             && self.note_mode(mode)
@@ -146,57 +146,58 @@ impl ClaudeProtocol {
     }
 
     fn state(&mut self, state: protocol::SessionState, now: Now<'_>, steps: &mut Steps<Self>) {
-        self.says = true;
+        self.reports_state = true;
         match state {
             protocol::SessionState::Running => {
                 self.begun(now, steps);
                 steps.push(Step::Occupied(true));
             }
             protocol::SessionState::RequiresAction => {}
-            protocol::SessionState::Idle => self.rest(now, steps),
+            protocol::SessionState::Idle => self.on_idle(now, steps),
         }
     }
 
     fn asked(&mut self, ask: protocol::Ask, steps: &mut Steps<Self>) {
         let id = ask.request_id.clone();
-        let Some(open) = Open::new(ask) else {
-            let refusal = Frame::refusal(&id, "there is nothing in this to ask a person");
+        let Some(open) = ClaudeQuestions::new(ask) else {
+            let refusal = ClaudeFrame::refusal(&id, "there is nothing in this to ask a person");
             return steps.push(Step::Send(refusal));
         };
-        if let Some(report) = open.tool_use_id().and_then(|call| self.items.waits(call, ToolStatus::Pending)) {
+        if let Some(report) = open.tool_use_id().and_then(|call| self.items.set_call_status(call, ToolStatus::Pending))
+        {
             steps.report(report);
         }
         let questions = open.questions.clone();
         steps.push(Step::Ask { id, ask: open, questions });
     }
 
-    /// A turn has come to its end.
+    /// Ends the turn that the result belongs to.
     fn result(&mut self, result: TurnResult, now: Now<'_>, steps: &mut Steps<Self>) {
-        self.spend(&result, steps);
+        self.add_usage(&result, steps);
         if now.turn.is_some() {
-            // Newer versions say whose end it is.
+            // Newer versions name the prompt that a result belongs to.
             let whose = &result.user_message_uuids;
             if whose.is_empty() || self.current.as_ref().is_some_and(|uuid| whose.contains(uuid)) {
                 let outcome = self.outcome(&result, now.interrupted);
                 steps.ended(outcome);
             }
-        } else if !self.says {
-            self.rest(now, steps);
+        } else if !self.reports_state {
+            self.on_idle(now, steps);
         }
     }
 
-    fn spend(&mut self, result: &TurnResult, steps: &mut Steps<Self>) {
+    fn add_usage(&mut self, result: &TurnResult, steps: &mut Steps<Self>) {
         let usage = result.usage.clone().unwrap_or_default();
         self.usage.input_tokens +=
             usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens;
         self.usage.output_tokens += usage.output_tokens;
-        self.usage.cost = Some(self.paid + result.total_cost_usd);
+        self.usage.cost = Some(self.earlier_cost + result.total_cost_usd);
         let limit = result.model_usage.values().map(|model| model.context_window).max();
         self.usage.context_limit = limit.filter(|limit| *limit > 0).or(self.usage.context_limit);
         steps.report(Report::Usage(self.usage));
     }
 
-    /// A turn that somebody interrupted is cancelled, whatever else it says.
+    /// Outcome of a turn. An interrupted turn counts as cancelled.
     fn outcome(&self, result: &TurnResult, interrupted: bool) -> Outcome {
         let cut = result.is_aborted() || (interrupted && result.subtype == "error_during_execution");
         let words = result.result.clone().filter(|text| !text.is_empty());
@@ -214,9 +215,9 @@ impl ClaudeProtocol {
         }
     }
 
-    /// The command that the prompt named and Claude Code does not know: it says so in place of an answer.
+    /// Returns the slash command of the prompt, if Claude Code answered that it is unknown.
     fn unknown_command(&self, words: Option<&str>) -> Option<&str> {
-        let command = self.slash.as_deref()?;
+        let command = self.slash_command.as_deref()?;
         let refused = ["Unknown slash command", "Unknown command", "Unknown skill"];
         let line = words?.trim_start().lines().next()?;
         let is_refused = refused.iter().any(|start| line.starts_with(start)) && line.contains(command);

@@ -1,4 +1,4 @@
-//! From a program to a conversation: the handshake.
+//! Connects Claude Code: handshake, history and permission mode.
 
 use wh_claude::{Connection, Error, protocol};
 use wh_core::space::harness::{Capabilities, Named, Report};
@@ -8,7 +8,7 @@ use super::super::calls::CALLS;
 use super::super::{LOG_IN, TITLE, history, modes};
 use super::ClaudeProtocol;
 use crate::driver::{Connect, ConnectError, Connected, Protocol};
-use crate::port::{ALLOW_SKIPPING, Reports, Resume, Start};
+use crate::interface::{ALLOW_SKIPPING, Reports, Resume, Start};
 
 impl Connect for ClaudeProtocol {
     async fn connect(&mut self, reports: &Reports) -> Result<Connected<Self>, ConnectError> {
@@ -24,38 +24,39 @@ impl Connect for ClaudeProtocol {
         if let Some(mode) = hello.current_permission_mode {
             self.note_mode(&mode);
         }
-        if !std::mem::replace(&mut self.recalled, true) {
+        if !std::mem::replace(&mut self.history_reported, true) {
             let history = history::of(&self.start).await;
-            if self.start.recalls {
+            if self.start.reports_history {
                 for report in history.reports {
                     reports.send(report).await?;
                 }
             }
             self.checkpoints = history.checkpoints;
         }
-        let mut greeting = vec![Report::Kept(self.resume_id())];
+        let mut initial_reports = vec![Report::ResumeId(self.resume_id())];
         let skipping = self.skipping_mode().filter(|_| !self.start.may_skip_permissions);
         if let Some(mode) = skipping {
             let leaving = connection.set_permission_mode(protocol::PermissionMode::Default);
             let left = events.buffer_during(leaving).await;
             if let Err(error) = left {
-                let why = format!("{TITLE} is in its mode {mode:?}, which skips permissions: {error}");
+                let why = format!("{TITLE} is in mode {mode:?}, which skips permissions, and cannot leave it: {error}");
                 connection.close();
                 while events.next().await.is_some() {}
                 return Err(ConnectError::Fatal(why));
             }
             self.capabilities.mode = Some("default".to_owned());
-            let text = format!("{TITLE} was in its mode {mode:?}, which skips permissions, and is not any more");
-            greeting.push(Report::Notice(Level::Warning, format!("{text}; {ALLOW_SKIPPING}")));
+            let text =
+                format!("{TITLE} was in mode {mode:?}, which skips permissions, and was switched to another mode");
+            initial_reports.push(Report::Notice(Level::Warning, format!("{text}; {ALLOW_SKIPPING}")));
         }
         let link = connection.link().clone();
         self.connection = Some(connection);
-        Ok(Connected { link, events, greeting, doubt: None })
+        Ok(Connected { link, events, initial_reports, own_question: None })
     }
 }
 
 impl ClaudeProtocol {
-    /// The name of the conversation that was resumed; a new one has none before its first turn.
+    /// Id of the resumed conversation. A new one has no id before its first turn.
     fn resume_id(&self) -> Option<String> {
         self.session.clone().or_else(|| match &self.start.resume {
             Some(Resume::Named(name)) => Some(name.clone()),
@@ -64,7 +65,7 @@ impl ClaudeProtocol {
     }
 }
 
-/// An error in words, with what to do about it where that is known.
+/// Adds the login hint to an error about authentication.
 pub(super) fn hinted(text: &str) -> String {
     let about_login = ["/login", "API key", "ogged in", "authenticat"].iter().any(|word| text.contains(word));
     if about_login { format!("{text}; {LOG_IN}") } else { text.to_owned() }
@@ -73,7 +74,7 @@ pub(super) fn hinted(text: &str) -> String {
 fn failed(error: Error) -> ConnectError {
     match error {
         Error::Disconnected(reason) => {
-            // Only the conversation is not to be had: with another one it would start.
+            // Only this conversation is unavailable; another one would start.
             let refused = ["No conversation found", "Failed to resume", "Session not found"];
             if refused.iter().any(|words| reason.contains(words)) {
                 ConnectError::ConversationLost(hinted(&reason))

@@ -34,7 +34,7 @@ fn option(id: &str) -> Answer {
     Answer { option: Some(id.to_owned()), text: None }
 }
 
-fn sent(open: &Open, answers: &[Answer]) -> Value {
+fn sent(open: &ClaudeQuestions, answers: &[Answer]) -> Value {
     let answers: Vec<_> = open.questions.iter().cloned().zip(answers.iter().cloned()).collect();
     serde_json::to_value(open.answer(&answers)).unwrap()
 }
@@ -42,9 +42,13 @@ fn sent(open: &Open, answers: &[Answer]) -> Value {
 #[test]
 fn a_permission_offers_yes_its_suggestions_and_no() {
     let more = json!({"permission_suggestions": suggestions(), "decision_reason": "\u{1b}[31mred\u{1b}[0m rule"});
-    let open = Open::new(tool("Bash", json!({"command": "touch x"}), more)).unwrap();
+    let open = ClaudeQuestions::new(tool("Bash", json!({"command": "touch x"}), more)).unwrap();
     let question = &open.questions[0];
-    assert_eq!(ids(question), ["allow", "always-0", "always-2", "deny", STOP], "no way around permissions is offered");
+    assert_eq!(
+        ids(question),
+        ["allow", "always-0", "always-2", "deny", DENY_AND_STOP],
+        "no way around permissions is offered"
+    );
     assert!(question.options[1].label.contains("touch x"));
     assert_eq!(question.details, [Detail::Command("touch x".to_owned()), Detail::Text("red rule".to_owned())]);
     assert!(question.preselects);
@@ -54,8 +58,8 @@ fn a_permission_offers_yes_its_suggestions_and_no() {
 fn always_is_hidden_and_nothing_is_preselected_where_the_request_says_so() {
     let more =
         json!({"permission_suggestions": suggestions(), "suppress_always_allow_rule": true, "default_to_no": true});
-    let open = Open::new(tool("Bash", json!({"command": "touch x"}), more)).unwrap();
-    assert_eq!(ids(&open.questions[0]), ["allow", "deny", STOP]);
+    let open = ClaudeQuestions::new(tool("Bash", json!({"command": "touch x"}), more)).unwrap();
+    assert_eq!(ids(&open.questions[0]), ["allow", "deny", DENY_AND_STOP]);
     assert!(!open.questions[0].preselects);
 }
 
@@ -63,7 +67,7 @@ fn always_is_hidden_and_nothing_is_preselected_where_the_request_says_so() {
 fn an_answer_is_what_the_agent_wants_to_hear() {
     let fresh = || {
         let more = json!({"permission_suggestions": suggestions()});
-        Open::new(tool("Bash", json!({"command": "touch x"}), more)).unwrap()
+        ClaudeQuestions::new(tool("Bash", json!({"command": "touch x"}), more)).unwrap()
     };
     let yes = sent(&fresh(), &[option("allow")]);
     assert_eq!((&yes["behavior"], &yes["updatedInput"]["command"]), (&json!("allow"), &json!("touch x")));
@@ -71,10 +75,10 @@ fn an_answer_is_what_the_agent_wants_to_hear() {
     let always = sent(&fresh(), &[option("always-0")]);
     assert_eq!(always["updatedPermissions"], json!([suggestions()[0]]));
     let no = sent(&fresh(), &[option("deny")]);
-    assert_eq!((&no["behavior"], &no["message"]), (&json!("deny"), &json!(NO)));
+    assert_eq!((&no["behavior"], &no["message"]), (&json!("deny"), &json!(DENY_MESSAGE)));
     assert!(no.get("interrupt").is_none(), "the turn goes on, as with other agents");
-    let stop = sent(&fresh(), &[option(STOP)]);
-    assert_eq!((&stop["message"], &stop["interrupt"]), (&json!(NO_AND_STOP), &json!(true)));
+    let stop = sent(&fresh(), &[option(DENY_AND_STOP)]);
+    assert_eq!((&stop["message"], &stop["interrupt"]), (&json!(DENY_AND_STOP_MESSAGE), &json!(true)));
     let reason = Answer { option: Some("deny".to_owned()), text: Some("use y".to_owned()) };
     assert_eq!(sent(&fresh(), &[reason])["message"], "use y");
     let words = Answer { option: None, text: Some("rather not".to_owned()) };
@@ -88,7 +92,8 @@ fn several_questions_are_answered_together() {
         {"question": "Which?", "header": "h", "multiSelect": false, "options": [{"label": "A", "description": "first"}, {"label": "B"}]},
         {"question": "And?", "options": []},
     ]});
-    let open = Open::new(tool("AskUserQuestion", input, json!({"requires_user_interaction": true}))).unwrap();
+    let open =
+        ClaudeQuestions::new(tool("AskUserQuestion", input, json!({"requires_user_interaction": true}))).unwrap();
     assert_eq!(open.questions[0].options[0].label, "A: first");
     assert!(!open.questions[0].preselects);
     let answer = sent(&open, &[option("B"), Answer { option: None, text: Some("more".to_owned()) }]);
@@ -99,7 +104,7 @@ fn several_questions_are_answered_together() {
 
 #[test]
 fn a_plan_is_a_question_of_its_own() {
-    let fresh = || Open::new(tool("ExitPlanMode", json!({"plan": "# Do it"}), json!({}))).unwrap();
+    let fresh = || ClaudeQuestions::new(tool("ExitPlanMode", json!({"plan": "# Do it"}), json!({}))).unwrap();
     assert_eq!(fresh().questions[0].details, [Detail::Text("# Do it".to_owned())]);
     let yes = sent(&fresh(), &[option("accept-edits")]);
     assert_eq!(yes["updatedPermissions"][0]["mode"], "acceptEdits");
@@ -114,23 +119,23 @@ fn a_server_may_ask_for_one_thing_or_for_a_form() {
         )
     };
     let one = json!({"type": "object", "properties": {"colour": {"type": "string", "enum": ["red", "blue"]}}});
-    let open = Open::new(form(one.clone())).unwrap();
+    let open = ClaudeQuestions::new(form(one.clone())).unwrap();
     assert_eq!(ids(&open.questions[0]), ["red", "blue", "decline"]);
     let answer = sent(&open, &[option("blue")]);
     assert_eq!(answer, json!({"action": "accept", "content": {"colour": "blue"}}));
-    assert_eq!(sent(&Open::new(form(one)).unwrap(), &[option("decline")]), json!({"action": "decline"}));
+    assert_eq!(sent(&ClaudeQuestions::new(form(one)).unwrap(), &[option("decline")]), json!({"action": "decline"}));
     let two = json!({"type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "string"}}});
-    let open = Open::new(form(two)).unwrap();
+    let open = ClaudeQuestions::new(form(two)).unwrap();
     let answer = Answer { option: None, text: Some(r#"{"a": 1, "b": "x"}"#.to_owned()) };
     assert_eq!(sent(&open, &[answer]), json!({"action": "accept", "content": {"a": 1, "b": "x"}}));
     let number = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
     let answer = Answer { option: None, text: Some("7".to_owned()) };
-    let sent = sent(&Open::new(form(number)).unwrap(), &[answer]);
+    let sent = sent(&ClaudeQuestions::new(form(number)).unwrap(), &[answer]);
     assert_eq!(sent, json!({"action": "accept", "content": {"n": 7}}));
 }
 
 #[test]
 fn what_is_no_question_for_a_person_is_none() {
-    assert!(Open::new(ask(json!({"subtype": "hook_callback", "callback_id": "h"}))).is_none());
-    assert!(Open::new(tool("AskUserQuestion", json!({"questions": []}), json!({}))).is_none());
+    assert!(ClaudeQuestions::new(ask(json!({"subtype": "hook_callback", "callback_id": "h"}))).is_none());
+    assert!(ClaudeQuestions::new(tool("AskUserQuestion", json!({"questions": []}), json!({}))).is_none());
 }

@@ -1,15 +1,15 @@
-//! Messages of Codex, as steps of the driver.
+//! Translates messages of Codex into driver steps.
 
 use serde_json::Value;
 use wh_core::space::harness::{Outcome, Report, Usage};
 use wh_core::space::item::{Level, ToolStatus};
-use wh_wire::codex::{self as wire, Item, ItemKind, Notification, Started, ThreadStatus, TurnError, TurnStatus};
+use wh_wire::codex::{self as wire, Item, ItemKind, Notification, StartedThread, ThreadStatus, TurnError, TurnStatus};
 
 use super::super::TITLE;
-use super::super::questions::Open;
-use super::{Busy, CodexProtocol, in_words};
+use super::super::questions::CodexQuestions;
+use super::{Busy, CodexProtocol, with_login_hint};
 use crate::driver::{Now, Step, Steps};
-use crate::rpc::{Frame, Incoming};
+use crate::rpc::{Incoming, RpcFrame};
 
 impl CodexProtocol {
     pub(super) fn incoming(&mut self, incoming: Incoming, now: Now<'_>, steps: &mut Steps<Self>) {
@@ -17,17 +17,17 @@ impl CodexProtocol {
             Incoming::Notification { method, params } => self.notified(Notification::read(&method, params), steps),
             Incoming::Request { id, method, params } => self.asked(id, &method, params, now, steps),
             Incoming::Unreadable(error) => {
-                steps.warn(format!("{TITLE} wrote a line that is no message ({error}); it was passed over"));
+                steps.warn(format!("{TITLE} wrote an unreadable line ({error}); it was skipped"));
             }
         }
     }
 
-    /// Conversations of subagents are their own.
-    fn notified(&mut self, said: Notification, steps: &mut Steps<Self>) {
-        match said {
+    /// Handles a notification. Those of other threads (subagents) are ignored.
+    fn notified(&mut self, notification: Notification, steps: &mut Steps<Self>) {
+        match notification {
             Notification::TurnStarted { thread, turn } if thread == self.thread => self.turn_started(turn, steps),
             Notification::TurnCompleted { thread, turn } if thread == self.thread => self.turn_ended(turn, steps),
-            // It is told once that is over.
+            // A compaction is reported once, when it has finished.
             Notification::Item { item: Item { kind: ItemKind::Compaction, .. }, .. } if self.busy.is_some() => {}
             Notification::Item { thread, turn, item, done } if thread == self.thread => {
                 steps.reports(self.items.item(turn, item, done));
@@ -55,27 +55,29 @@ impl CodexProtocol {
             }
             Notification::Status { thread, status } if thread == self.thread => {
                 self.status = status;
-                // The end of a turn that makes a conversation shorter does not always come.
+                // The end of a compaction turn is sometimes not reported.
                 match status {
                     ThreadStatus::Idle => self.compacted(true, steps),
                     ThreadStatus::SystemError => self.compacted(false, steps),
                     ThreadStatus::Active | ThreadStatus::Unknown => {}
                 }
             }
-            Notification::Settings { thread, settings } if thread == self.thread => self.holds(&settings, steps),
+            Notification::Settings { thread, settings } if thread == self.thread => {
+                self.update_settings(&settings, steps)
+            }
             Notification::Resolved { id } => steps.push(Step::Withdraw(id.to_string())),
             Notification::Error { thread, error, will_retry: true } if thread == self.thread => {
                 let details = error.details.as_ref().map(|details| format!(" ({details})")).unwrap_or_default();
                 steps.warn(format!("{}{details}", error.message));
             }
             Notification::Error { thread, error, .. } if thread == self.thread && self.turn.is_none() => {
-                steps.notice(Level::Error, words(Some(&error)));
+                steps.notice(Level::Error, error_text(Some(&error)));
             }
-            Notification::Warning { text } => steps.push(Step::Once(Level::Warning, text)),
+            Notification::Warning { text } => steps.push(Step::NoticeOnce(Level::Warning, text)),
             Notification::Rerouted { from, to } => {
-                steps.push(Step::Once(Level::Warning, format!("{to} answers in the place of {from}")));
+                steps.push(Step::NoticeOnce(Level::Warning, format!("{to} is used instead of {from}")));
             }
-            Notification::Other { method, .. } => tracing::debug!(method, "a notification of no use"),
+            Notification::Other { method, .. } => tracing::debug!(method, "ignoring a notification"),
             _ => {}
         }
     }
@@ -89,13 +91,14 @@ impl CodexProtocol {
         steps.begun();
     }
 
-    /// A turn is over: ours, one that nobody here has asked for, or one that may be ours once its reply has come.
+    /// Handles the end of a turn. The end of an unknown turn is stored until the reply to the current prompt arrives,
+    /// because it may belong to the current turn. Without a current turn, the end completes a compaction.
     pub(super) fn turn_ended(&mut self, native: wire::Turn, steps: &mut Steps<Self>) {
         match &self.turn {
             Some(turn) if turn.native.as_ref() == Some(&native.id) => {}
             Some(turn) => {
                 if !turn.replied {
-                    self.early.push(native);
+                    self.early_ends.push(native);
                 }
                 return;
             }
@@ -104,26 +107,26 @@ impl CodexProtocol {
         let outcome = match native.status {
             TurnStatus::Completed | TurnStatus::InProgress => Outcome::Completed,
             TurnStatus::Interrupted => Outcome::Cancelled,
-            TurnStatus::Failed => Outcome::Failed(words(native.error.as_ref())),
-            TurnStatus::Other(status) => Outcome::Failed(format!("the turn is {status}")),
+            TurnStatus::Failed => Outcome::Failed(error_text(native.error.as_ref())),
+            TurnStatus::Other(status) => Outcome::Failed(format!("the turn ended with the unknown status {status:?}")),
         };
         self.end_turn(outcome, steps);
     }
 
-    /// The conversation was made shorter, or not, if that was asked for.
-    pub(super) fn compacted(&mut self, well: bool, steps: &mut Steps<Self>) {
+    /// Ends a requested compaction.
+    pub(super) fn compacted(&mut self, success: bool, steps: &mut Steps<Self>) {
         if self.busy == Some(Busy::Compacting) {
-            let (level, not) = if well { (Level::Info, "") } else { (Level::Error, "not ") };
-            steps.notice(level, format!("the conversation was {not}made shorter"));
-            self.free(steps);
+            let (level, not) = if success { (Level::Info, "") } else { (Level::Error, "not ") };
+            steps.notice(level, format!("the conversation was {not}compacted"));
+            self.finish_operation(steps);
         }
     }
 
-    /// Takes the settings that hold in the conversation.
-    pub(super) fn holds(&mut self, settings: &Started, steps: &mut Steps<Self>) {
+    /// Updates the settings in effect in the conversation.
+    pub(super) fn update_settings(&mut self, settings: &StartedThread, steps: &mut Steps<Self>) {
         let before = self.capabilities.clone();
-        self.note(settings);
-        if self.capabilities != before || super::modes::skips(&self.holds) {
+        self.record_settings(settings);
+        if self.capabilities != before || super::modes::skips(&self.settings_in_effect) {
             steps.push(Step::Ready);
         }
     }
@@ -134,26 +137,28 @@ impl CodexProtocol {
             wire::Ask::FileChange(file) => self.items.changes(&file.item),
             _ => &[],
         };
-        let Some(open) = Open::new(id.clone(), ask, changes) else {
+        let Some(open) = CodexQuestions::new(id.clone(), ask, changes) else {
             tracing::debug!(method, "an unknown request");
-            let text = format!("{TITLE} asked for {method:?}, which wh does not offer; it was refused");
-            steps.push(Step::Once(Level::Warning, text));
-            return steps.push(Step::Send(Frame::unknown(id, method)));
+            let text = format!("{TITLE} requested {method:?}, which wh does not support; it was refused");
+            steps.push(Step::NoticeOnce(Level::Warning, text));
+            return steps.push(Step::Send(RpcFrame::unknown(id, method)));
         };
         if now.turn.is_none() {
-            // It comes too late: nobody waits for its subject.
-            return steps.push(Step::Send(Frame::Answer { id, result: open.refusal() }));
+            // Too late: the turn has ended.
+            return steps.push(Step::Send(RpcFrame::Answer { id, result: open.refusal() }));
         }
-        steps.0.extend(open.item().and_then(|item| self.items.waits(item, ToolStatus::Pending)).map(Step::Report));
+        steps.0.extend(
+            open.item().and_then(|item| self.items.set_call_status(item, ToolStatus::Pending)).map(Step::Report),
+        );
         let questions = open.questions.clone();
         steps.push(Step::Ask { id: id.to_string(), ask: open, questions });
     }
 }
 
-fn words(error: Option<&TurnError>) -> String {
+fn error_text(error: Option<&TurnError>) -> String {
     match error {
-        Some(error) if !error.message.is_empty() => in_words(&error.message, error.is_about_login()),
+        Some(error) if !error.message.is_empty() => with_login_hint(&error.message, error.is_about_login()),
         Some(TurnError { kind: Some(kind), .. }) => kind.clone(),
-        _ => "it does not say why".to_owned(),
+        _ => "no reason given".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! From a program to a conversation: the handshake, and the conversation to begin or to resume.
+//! Connects Codex: handshake, and starting or resuming a conversation.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,50 +7,50 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use wh_core::space::harness::{Capabilities, Named, Report};
 use wh_core::space::item::Level;
-use wh_wire::codex::{self as wire, Account, Client, Model, Settings, Started, Thread};
+use wh_wire::codex::{self as wire, Account, CodexClient, Model, Settings, StartedThread, Thread};
 
 use super::super::calls::CALLS;
 use super::super::{LOG_IN, TITLE, modes};
-use super::{Choice, CodexProtocol, in_words, is_unknown};
+use super::{CodexProtocol, TurnChoices, is_unknown, with_login_hint};
 use crate::driver::{Connect, ConnectError, Connected};
-use crate::port::{Reports, Resume};
-use crate::rpc::{self, Frame, JsonRpc, RpcError, RpcLink};
+use crate::interface::{Reports, Resume};
+use crate::rpc::{self, JsonRpc, RpcError, RpcFrame, RpcLink};
 
-/// Timeout of requests whose result is good to know but not needed.
+/// Timeout of requests whose result is optional.
 const OPTIONAL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The conversation to begin with.
-enum Which {
+/// Conversation to open.
+enum ThreadToOpen {
     New,
     Newest,
-    /// This one. `Again`: it is the one that we were in.
-    Named(String),
-    Again(String),
+    /// Named by the user.
+    Requested(String),
+    Previous(String),
 }
 
-/// A conversation that was begun.
-struct Begun {
-    started: Started,
-    /// It is an earlier one.
+struct OpenedThread {
+    started: StartedThread,
+    /// True for a resumed conversation.
     resumed: bool,
     notice: Option<String>,
 }
 
 fn fatal(error: &RpcError) -> ConnectError {
-    ConnectError::Fatal(in_words(&error.to_string(), false))
+    ConnectError::Fatal(with_login_hint(&error.to_string(), false))
 }
 
 impl Connect for CodexProtocol {
     async fn connect(&mut self, _reports: &Reports) -> Result<Connected<Self>, ConnectError> {
         let started = rpc::start(&self.launch, JsonRpc { names_version: false }).await;
-        let (link, mut events) = started.map_err(|error| ConnectError::Fatal(in_words(&error.to_string(), false)))?;
-        let us = Client { name: "wheelhouse", title: "Wheelhouse", version: env!("CARGO_PKG_VERSION") };
-        let directory = place(&self.start.directory);
+        let (link, mut events) =
+            started.map_err(|error| ConnectError::Fatal(with_login_hint(&error.to_string(), false)))?;
+        let us = CodexClient { name: "wheelhouse", title: "Wheelhouse", version: env!("CARGO_PKG_VERSION") };
+        let directory = canonical_path(&self.start.directory);
         let settings = self.choice.beginning(self.start.may_skip_permissions);
         let which = self.which();
         let shaking = async {
             let hello = rpc::request(&link, "initialize", us.initialize()).await.map_err(|it| fatal(&it))?;
-            let initialized = Frame::Notification { method: "initialized", params: json!({}) };
+            let initialized = RpcFrame::Notification { method: "initialized", params: json!({}) };
             link.send(initialized).await.map_err(|gone| ConnectError::Fatal(gone.to_string()))?;
             let soon = |method| rpc::request_within(&link, method, json!({}), OPTIONAL_TIMEOUT);
             let (begun, models, account) =
@@ -65,12 +65,12 @@ impl Connect for CodexProtocol {
                 return Err(error);
             }
         };
-        let Begun { started, resumed, notice } = begun;
+        let OpenedThread { started, resumed, notice } = begun;
         self.version = hello["userAgent"].as_str().and_then(|agent| agent.split(['/', ' ']).nth(1)).map(str::to_owned);
-        let anew = !self.thread.is_empty() || self.again;
+        let anew = !self.thread.is_empty() || self.had_conversation;
         self.thread.clone_from(&started.thread.id);
-        (self.status, self.spoken, self.heard) = (started.thread.status, resumed, Instant::now());
-        self.pending = Choice::default();
+        (self.status, self.has_prompts, self.last_message_at) = (started.thread.status, resumed, Instant::now());
+        self.pending = TurnChoices::default();
         let models = models.map(|reply| Model::list(&reply)).unwrap_or_default();
         self.capabilities = Capabilities {
             interrupts: true,
@@ -79,31 +79,31 @@ impl Connect for CodexProtocol {
             calls: CALLS.iter().map(|call| (*call).to_owned()).collect(),
             ..Capabilities::default()
         };
-        self.note(&started);
+        self.record_settings(&started);
         self.name_model_in_use();
         let account = account.map(|reply| Account::read(&reply)).unwrap_or_default();
-        let mut greeting = Vec::new();
-        // Of a new conversation there is something to say only where one was before it.
+        let mut initial_reports = Vec::new();
+        // A new conversation is reported only if it replaces an earlier one.
         if resumed || anew || notice.is_some() {
-            greeting.push(self.resume_id());
+            initial_reports.push(self.resume_id());
         }
         let warning = |text: String| Report::Notice(Level::Warning, text);
-        greeting.extend(notice.map(warning));
-        if account.needed && account.by.is_none() {
-            greeting.push(warning(format!("nobody is logged in with {TITLE}: {LOG_IN}")));
+        initial_reports.extend(notice.map(warning));
+        if account.needed && account.login.is_none() {
+            initial_reports.push(warning(format!("not logged in to {TITLE}: {LOG_IN}")));
         }
         self.link = Some(link.clone());
-        Ok(Connected { link, events, greeting, doubt: None })
+        Ok(Connected { link, events, initial_reports, own_question: None })
     }
 }
 
 impl CodexProtocol {
-    fn which(&self) -> Which {
+    fn which(&self) -> ThreadToOpen {
         match &self.start.resume {
-            _ if self.spoken => Which::Again(self.thread.clone()),
-            Some(Resume::Latest) if !self.again => Which::Newest,
-            Some(Resume::Named(id)) if !self.again => Which::Named(id.clone()),
-            _ => Which::New,
+            _ if self.has_prompts => ThreadToOpen::Previous(self.thread.clone()),
+            Some(Resume::Latest) if !self.had_conversation => ThreadToOpen::Newest,
+            Some(Resume::Named(id)) if !self.had_conversation => ThreadToOpen::Requested(id.clone()),
+            _ => ThreadToOpen::New,
         }
     }
 
@@ -116,23 +116,29 @@ impl CodexProtocol {
     }
 }
 
-/// A directory as Codex knows it.
-pub(in super::super) fn place(directory: &Path) -> String {
+/// Canonical path, as Codex stores it.
+pub(in super::super) fn canonical_path(directory: &Path) -> String {
     let whole = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     whole.to_string_lossy().into_owned()
 }
 
-async fn begin(link: &RpcLink, directory: &str, which: Which, settings: &Settings<'_>) -> Result<Begun, ConnectError> {
+async fn begin(
+    link: &RpcLink,
+    directory: &str,
+    which: ThreadToOpen,
+    settings: &Settings<'_>,
+) -> Result<OpenedThread, ConnectError> {
     let mut notice = None;
     let wanted = match &which {
-        Which::New => None,
-        Which::Named(id) | Which::Again(id) => Some(id.clone()),
-        Which::Newest => {
+        ThreadToOpen::New => None,
+        ThreadToOpen::Requested(id) | ThreadToOpen::Previous(id) => Some(id.clone()),
+        ThreadToOpen::Newest => {
             let list = rpc::request(link, "thread/list", wire::list(directory)).await;
             match list.map(|reply| Thread::first(&reply)) {
                 Ok(Some(newest)) => Some(newest.id),
                 Ok(None) => {
-                    notice = Some("there is no conversation of this directory yet: a new one begins".to_owned());
+                    notice =
+                        Some("there is no conversation to resume in this directory; starting a new one".to_owned());
                     None
                 }
                 Err(error) if is_unknown(&error) => {
@@ -143,17 +149,17 @@ async fn begin(link: &RpcLink, directory: &str, which: Which, settings: &Setting
         }
     };
     let read = |reply: &Value| {
-        Started::read(reply).ok_or_else(|| ConnectError::Fatal(format!("{TITLE} names no conversation")))
+        StartedThread::read(reply).ok_or_else(|| ConnectError::Fatal(format!("{TITLE} returned no conversation id")))
     };
     if let Some(id) = wanted {
         match rpc::request(link, "thread/resume", wire::resume(&id, directory, settings)).await {
-            Ok(reply) => return Ok(Begun { started: read(&reply)?, resumed: true, notice: None }),
-            Err(error @ RpcError::Refused { .. }) if matches!(which, Which::Again(_)) => {
+            Ok(reply) => return Ok(OpenedThread { started: read(&reply)?, resumed: true, notice: None }),
+            Err(error @ RpcError::Refused { .. }) if matches!(which, ThreadToOpen::Previous(_)) => {
                 return Err(ConnectError::ConversationLost(error.to_string()));
             }
             Err(error) => return Err(fatal(&error)),
         }
     }
     let reply = rpc::request(link, "thread/start", wire::start(directory, settings)).await;
-    Ok(Begun { started: read(&reply.map_err(|error| fatal(&error))?)?, resumed: false, notice })
+    Ok(OpenedThread { started: read(&reply.map_err(|error| fatal(&error))?)?, resumed: false, notice })
 }

@@ -3,8 +3,8 @@ use wh_wire::codex::ChangeKind;
 
 const COMMAND: &str = "item/commandExecution/requestApproval";
 
-fn open(method: &str, params: Value, changes: &[Change]) -> Open {
-    Open::new(json!(0), Ask::read(method, params), changes).expect("a question")
+fn open(method: &str, params: Value, changes: &[Change]) -> CodexQuestions {
+    CodexQuestions::new(json!(0), Ask::read(method, params), changes).expect("a question")
 }
 
 fn option(id: &str) -> Answer {
@@ -40,8 +40,11 @@ fn a_no_may_say_why() {
     let asked = open(COMMAND, json!({"command": "rm x"}), &[]);
     let why = Answer { option: Some("decline".to_owned()), text: Some(" rather keep it ".to_owned()) };
     let reply = asked.answer(&[why]);
-    let expected =
-        Reply { result: json!({"decision": "decline"}), allows: false, reason: Some("rather keep it".to_owned()) };
+    let expected = CodexAnswer {
+        result: json!({"decision": "decline"}),
+        allows: false,
+        reason: Some("rather keep it".to_owned()),
+    };
     assert_eq!(reply, expected);
     let words = Answer { option: None, text: Some("keep it".to_owned()) };
     assert_eq!(asked.answer(&[words]).result, json!({"decision": "decline"}), "words alone are a no");

@@ -8,43 +8,43 @@ fn prompt(number: u32) -> Prompt {
     Prompt { turn: turn(number), text: format!("do {number}") }
 }
 
-fn delivered(number: u32) -> Effect {
-    Effect::Report(Report::Delivered(turn(number)))
+fn delivered(number: u32) -> TurnEffect {
+    TurnEffect::Report(Report::Delivered(turn(number)))
 }
 
-fn submitted(number: u32) -> Effect {
-    Effect::Report(Report::Submitted(turn(number)))
+fn submitted(number: u32) -> TurnEffect {
+    TurnEffect::Report(Report::Submitted(turn(number)))
 }
 
-fn started(number: u32) -> Effect {
-    Effect::Report(Report::Started(turn(number)))
+fn started(number: u32) -> TurnEffect {
+    TurnEffect::Report(Report::Started(turn(number)))
 }
 
-fn ended(number: u32, outcome: Outcome) -> Effect {
-    Effect::Report(Report::Ended(turn(number), outcome))
+fn ended(number: u32, outcome: Outcome) -> TurnEffect {
+    TurnEffect::Report(Report::Ended(turn(number), outcome))
 }
 
-fn did(outcome: Result<(), &str>) -> Effect {
-    Effect::Report(Report::Did(Deed::Interrupt, outcome.map_err(str::to_owned)))
+fn did(outcome: Result<(), &str>) -> TurnEffect {
+    TurnEffect::Report(Report::Acked(AckedOrder::Interrupt, outcome.map_err(str::to_owned)))
 }
 
-fn interrupt(number: u32) -> Effect {
-    Effect::Interrupt(Some(turn(number)))
+fn interrupt(number: u32) -> TurnEffect {
+    TurnEffect::Interrupt(Some(turn(number)))
 }
 
-fn is_notice(effect: &Effect, words: &str) -> bool {
-    matches!(effect, Effect::Report(Report::Notice(_, text)) if text.contains(words))
+fn is_notice(effect: &TurnEffect, words: &str) -> bool {
+    matches!(effect, TurnEffect::Report(Report::Notice(_, text)) if text.contains(words))
 }
 
-/// A turn in this phase.
+/// Turns with one prompt in this phase.
 fn in_phase(phase: Phase) -> Turns {
     let mut turns = Turns::new("Agent", true);
-    assert_eq!(turns.prompt(prompt(1)), [Effect::Prompt(prompt(1))]);
+    assert_eq!(turns.prompt(prompt(1)), [TurnEffect::Prompt(prompt(1))]);
     turns.advance(phase);
     turns
 }
 
-/// Interrupts the turn, and has the frame queued.
+/// Interrupts the turn and queues the frame.
 fn interrupted(turns: &mut Turns, at: Instant) {
     assert_eq!(turns.interrupt(at), [interrupt(1)]);
     turns.interrupt_sent();
@@ -53,13 +53,13 @@ fn interrupted(turns: &mut Turns, at: Instant) {
 #[test]
 fn a_prompt_goes_through_its_stages_and_each_is_reported_once() {
     let mut turns = Turns::new("Agent", true);
-    assert_eq!(turns.prompt(prompt(1)), [Effect::Prompt(prompt(1))]);
+    assert_eq!(turns.prompt(prompt(1)), [TurnEffect::Prompt(prompt(1))]);
     assert_eq!(turns.written(&turn(1)), [delivered(1)]);
     assert_eq!(turns.written(&turn(1)), []);
     assert_eq!(turns.submitted(&turn(1)), [submitted(1)]);
     assert_eq!(turns.begun(), [started(1)]);
     assert_eq!(turns.begun(), []);
-    assert_eq!(turns.ended(Outcome::Completed), [Effect::Close, ended(1, Outcome::Completed)]);
+    assert_eq!(turns.ended(Outcome::Completed), [TurnEffect::Close, ended(1, Outcome::Completed)]);
     assert!(!turns.is_busy());
 }
 
@@ -85,13 +85,13 @@ fn a_prompt_waits_while_the_agent_is_busy_with_something_else() {
     let mut turns = Turns::new("Agent", true);
     assert_eq!(turns.occupy(true), []);
     assert_eq!(turns.prompt(prompt(1)), []);
-    assert_eq!(turns.occupy(false), [Effect::Prompt(prompt(1))]);
+    assert_eq!(turns.occupy(false), [TurnEffect::Prompt(prompt(1))]);
     let mut turns = Turns::new("Agent", true);
-    assert_eq!(turns.own_work(), [Effect::Report(Report::Began)]);
+    assert_eq!(turns.own_work(), [TurnEffect::Report(Report::SelfStarted)]);
     assert_eq!(turns.own_work(), []);
     assert_eq!(turns.prompt(prompt(1)), []);
-    let rested = Effect::Report(Report::Rested(Outcome::Completed));
-    assert_eq!(turns.ended(Outcome::Completed), [Effect::Close, rested, Effect::Prompt(prompt(1))]);
+    let rested = TurnEffect::Report(Report::SelfEnded(Outcome::Completed));
+    assert_eq!(turns.ended(Outcome::Completed), [TurnEffect::Close, rested, TurnEffect::Prompt(prompt(1))]);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn an_interrupt_is_settled_by_the_end_of_the_turn() {
         interrupted(&mut turns, Instant::now());
         turns.interrupt_written(Some(&turn(1)));
         turns.interrupt_answered(Some(&turn(1)), Ok(()));
-        assert_eq!(turns.ended(outcome.clone()), [Effect::Close, did(Ok(())), ended(1, outcome)]);
+        assert_eq!(turns.ended(outcome.clone()), [TurnEffect::Close, did(Ok(())), ended(1, outcome)]);
     }
 }
 
@@ -111,7 +111,7 @@ fn a_refusal_counts_only_if_the_turn_goes_on() {
     let mut turns = in_phase(Phase::Begun);
     interrupted(&mut turns, at);
     turns.interrupt_answered(Some(&turn(1)), Err("no such turn".to_owned()));
-    assert_eq!(turns.ended(Outcome::Cancelled), [Effect::Close, did(Ok(())), ended(1, Outcome::Cancelled)]);
+    assert_eq!(turns.ended(Outcome::Cancelled), [TurnEffect::Close, did(Ok(())), ended(1, Outcome::Cancelled)]);
 
     let mut turns = in_phase(Phase::Begun);
     interrupted(&mut turns, at);
@@ -137,7 +137,7 @@ fn an_interrupt_before_the_turn_has_begun_is_sent_again_when_it_begins() {
 #[test]
 fn an_interrupt_that_cannot_be_sent_yet_is_sent_at_the_next_stage() {
     let mut turns = in_phase(Phase::Queued);
-    // The protocol does not know the turn yet, so nothing is sent.
+    // The protocol cannot name the turn yet, so no frame is sent.
     assert_eq!(turns.interrupt(Instant::now()), [interrupt(1)]);
     assert_eq!(turns.written(&turn(1)), [delivered(1), interrupt(1)]);
     assert_eq!(turns.submitted(&turn(1)), [submitted(1), interrupt(1)]);
@@ -149,8 +149,11 @@ fn an_interrupt_that_cannot_be_sent_yet_is_sent_at_the_next_stage() {
 fn a_turn_that_does_not_stop_in_time_is_cancelled_all_the_same() {
     let at = Instant::now();
     // Acknowledged, written without an acknowledgement, and not written.
-    let cases =
-        [(true, true, Ok(())), (true, false, Err("it does not say that it stops")), (false, false, Err(NOT_READING))];
+    let cases = [
+        (true, true, Ok(())),
+        (true, false, Err("it has not acknowledged the interrupt")),
+        (false, false, Err(NOT_READING)),
+    ];
     for (written, acknowledged, outcome) in cases {
         let mut turns = in_phase(Phase::Begun);
         interrupted(&mut turns, at);
@@ -163,8 +166,8 @@ fn a_turn_that_does_not_stop_in_time_is_cancelled_all_the_same() {
         assert_eq!(turns.deadline(), Some(at + INTERRUPT_GRACE));
         assert_eq!(turns.overdue(at), [], "there is time left");
         let effects = turns.overdue(at + INTERRUPT_GRACE);
-        assert!(is_notice(&effects[0], "Agent was told to stop and has not said within 5s"), "{effects:?}");
-        assert_eq!(effects[1..], [Effect::Close, did(outcome), ended(1, Outcome::Cancelled)]);
+        assert!(is_notice(&effects[0], "Agent has not stopped within 5s"), "{effects:?}");
+        assert_eq!(effects[1..], [TurnEffect::Close, did(outcome), ended(1, Outcome::Cancelled)]);
         assert_eq!(turns.ended(Outcome::Completed), [], "a late end is of no turn");
     }
 }
@@ -178,7 +181,7 @@ fn without_acknowledgements_a_written_interrupt_has_arrived() {
     interrupted(&mut turns, at);
     turns.interrupt_written(Some(&turn(1)));
     let effects = turns.overdue(at + INTERRUPT_GRACE);
-    assert_eq!(effects[1..], [Effect::Close, did(Ok(())), ended(1, Outcome::Cancelled)]);
+    assert_eq!(effects[1..], [TurnEffect::Close, did(Ok(())), ended(1, Outcome::Cancelled)]);
 }
 
 #[test]
@@ -188,9 +191,9 @@ fn a_turn_that_was_given_up_is_interrupted_when_the_agent_takes_it_after_all() {
     // The protocol cannot name the turn yet, so no interrupt is queued behind the prompt.
     assert_eq!(turns.interrupt(at), [interrupt(1)]);
     let effects = turns.overdue(at + INTERRUPT_GRACE);
-    let end = [Effect::Discard(turn(1)), Effect::Close, did(Err(NOT_READING)), ended(1, Outcome::Cancelled)];
+    let end = [TurnEffect::Discard(turn(1)), TurnEffect::Close, did(Err(NOT_READING)), ended(1, Outcome::Cancelled)];
     assert_eq!(effects[1..], end);
-    assert_eq!(turns.prompt(prompt(2)), [Effect::Prompt(prompt(2))]);
+    assert_eq!(turns.prompt(prompt(2)), [TurnEffect::Prompt(prompt(2))]);
     assert_eq!(turns.begun(), [], "a sign of work may be of the turn before");
     assert_eq!(turns.written(&turn(1)), [interrupt(1)], "half of it was written, and now it is whole");
     assert_eq!(turns.written(&turn(2)), [delivered(2)]);
@@ -215,11 +218,11 @@ fn what_the_agent_still_does_after_a_turn_was_given_up_can_be_interrupted() {
     let at = Instant::now();
     let mut turns = Turns::new("Agent", true);
     turns.occupy(true);
-    assert_eq!(turns.interrupt(at), [Effect::InterruptOccupation]);
+    assert_eq!(turns.interrupt(at), [TurnEffect::InterruptOccupation]);
     turns.interrupt_occupation(at);
     turns.interrupt_sent();
-    let rested = Effect::Report(Report::Rested(Outcome::Cancelled));
-    assert_eq!(turns.ended(Outcome::Cancelled), [Effect::Close, did(Ok(())), rested]);
+    let rested = TurnEffect::Report(Report::SelfEnded(Outcome::Cancelled));
+    assert_eq!(turns.ended(Outcome::Cancelled), [TurnEffect::Close, did(Ok(())), rested]);
 }
 
 #[test]
@@ -238,7 +241,7 @@ fn every_order_to_interrupt_is_settled() {
     interrupted(&mut turns, Instant::now());
     interrupted(&mut turns, Instant::now());
     let cancelled = ended(1, Outcome::Cancelled);
-    assert_eq!(turns.ended(Outcome::Cancelled), [Effect::Close, did(Ok(())), did(Ok(())), cancelled]);
+    assert_eq!(turns.ended(Outcome::Cancelled), [TurnEffect::Close, did(Ok(())), did(Ok(())), cancelled]);
 }
 
 #[test]
@@ -246,12 +249,12 @@ fn own_work_can_be_interrupted() {
     let at = Instant::now();
     let mut turns = Turns::new("Agent", true);
     turns.own_work();
-    assert_eq!(turns.interrupt(at), [Effect::Interrupt(None)]);
+    assert_eq!(turns.interrupt(at), [TurnEffect::Interrupt(None)]);
     turns.interrupt_sent();
     turns.interrupt_written(None);
     turns.interrupt_answered(None, Ok(()));
-    let rested = Effect::Report(Report::Rested(Outcome::Cancelled));
-    assert_eq!(turns.overdue(at + INTERRUPT_GRACE)[1..], [Effect::Close, did(Ok(())), rested]);
+    let rested = TurnEffect::Report(Report::SelfEnded(Outcome::Cancelled));
+    assert_eq!(turns.overdue(at + INTERRUPT_GRACE)[1..], [TurnEffect::Close, did(Ok(())), rested]);
 }
 
 #[test]
@@ -259,27 +262,27 @@ fn a_prompt_that_was_handed_over_is_cut_off_by_a_loss_and_the_others_come_back()
     for phase in [Phase::Written, Phase::Submitted, Phase::Begun] {
         let mut turns = in_phase(phase);
         turns.prompt(prompt(2));
-        let (effects, unsent) = turns.lost("it exited");
+        let (effects, unsent) = turns.agent_exited("it exited");
         let cut_off = Outcome::Failed("cut_off: it exited".to_owned());
-        assert_eq!((effects, unsent), (vec![Effect::Close, ended(1, cut_off)], vec![prompt(2)]), "{phase:?}");
+        assert_eq!((effects, unsent), (vec![TurnEffect::Close, ended(1, cut_off)], vec![prompt(2)]), "{phase:?}");
         assert!(!turns.is_busy());
     }
     let mut turns = in_phase(Phase::Queued);
     turns.prompt(prompt(2));
-    assert_eq!(turns.lost("it exited"), (vec![], vec![prompt(1), prompt(2)]), "in their order");
+    assert_eq!(turns.agent_exited("it exited"), (vec![], vec![prompt(1), prompt(2)]), "in their order");
 }
 
 #[test]
 fn a_prompt_that_was_interrupted_is_not_handed_over_to_the_next_process() {
     let mut turns = in_phase(Phase::Queued);
     interrupted(&mut turns, Instant::now());
-    let cancelled = vec![Effect::Close, did(Ok(())), ended(1, Outcome::Cancelled)];
-    assert_eq!(turns.lost("it exited"), (cancelled, vec![]));
+    let cancelled = vec![TurnEffect::Close, did(Ok(())), ended(1, Outcome::Cancelled)];
+    assert_eq!(turns.agent_exited("it exited"), (cancelled, vec![]));
     let mut turns = in_phase(Phase::Begun);
     interrupted(&mut turns, Instant::now());
     let cut_off = Outcome::Failed("cut_off: it exited".to_owned());
-    let effects = vec![Effect::Close, did(Err("it exited")), ended(1, cut_off)];
-    assert_eq!(turns.lost("it exited"), (effects, vec![]));
+    let effects = vec![TurnEffect::Close, did(Err("it exited")), ended(1, cut_off)];
+    assert_eq!(turns.agent_exited("it exited"), (effects, vec![]));
 }
 
 #[test]
@@ -287,7 +290,7 @@ fn a_conversation_that_is_left_fails_all_its_prompts() {
     let mut turns = in_phase(Phase::Begun);
     turns.prompt(prompt(2));
     let failed = || Outcome::Failed("left".to_owned());
-    assert_eq!(turns.abandon("left"), [Effect::Close, ended(1, failed()), ended(2, failed())]);
+    assert_eq!(turns.abandon("left"), [TurnEffect::Close, ended(1, failed()), ended(2, failed())]);
     assert!(!turns.is_busy());
 }
 
@@ -298,11 +301,11 @@ fn the_late_end_of_a_turn_that_was_given_up_does_not_end_the_next_one() {
     interrupted(&mut turns, at);
     turns.prompt(prompt(2));
     let effects = turns.overdue(at + INTERRUPT_GRACE);
-    assert_eq!(effects.last(), Some(&Effect::Prompt(prompt(2))));
+    assert_eq!(effects.last(), Some(&TurnEffect::Prompt(prompt(2))));
     assert_eq!(turns.ended(Outcome::Completed), [], "it is not written yet");
     assert_eq!(turns.written(&turn(2)), [delivered(2)]);
     let unwritable = turns.unwritable("too long");
-    assert_eq!(unwritable, [Effect::Close, ended(2, Outcome::Failed("too long".to_owned()))]);
+    assert_eq!(unwritable, [TurnEffect::Close, ended(2, Outcome::Failed("too long".to_owned()))]);
 }
 
 #[test]
@@ -313,5 +316,5 @@ fn a_prompt_that_cannot_be_written_ends_after_a_turn_that_was_given_up() {
     turns.prompt(prompt(2));
     turns.overdue(at + INTERRUPT_GRACE);
     let failed = Outcome::Failed("too long".to_owned());
-    assert_eq!(turns.unwritable("too long"), [Effect::Close, ended(2, failed)]);
+    assert_eq!(turns.unwritable("too long"), [TurnEffect::Close, ended(2, failed)]);
 }

@@ -1,16 +1,16 @@
-//! Acknowledgements: giving those that others wait for, and dropping those that one waits for oneself.
+//! Acknowledging messages, and cancelling requested acknowledgements.
 
 use serde_json::json;
 
-use super::super::command::{Refusal, Selector};
-use super::super::event::{Acknowledgement, Event};
+use super::super::command::{Selector, SpaceRefusal};
+use super::super::event::{Acknowledgement, SpaceEvent};
 use super::super::name::{ItemId, ParticipantId};
 use super::Space;
-use super::commands::Outcome;
+use super::commands::CommandOutcome;
 use crate::request::RequestId;
 
 impl Space {
-    fn chosen(&self, by: &ParticipantId, selector: &Selector, mine: bool) -> Result<Vec<ItemId>, Refusal> {
+    fn select(&self, by: &ParticipantId, selector: &Selector, mine: bool) -> Result<Vec<ItemId>, SpaceRefusal> {
         let waiting =
             self.state.acknowledgements.iter().filter(|one| if mine { one.from == *by } else { one.to == *by });
         let waiting: Vec<&Acknowledgement> = waiting.collect();
@@ -28,15 +28,15 @@ impl Space {
                 }
             }
         };
-        let said = match (selector, mine) {
+        let description = match (selector, mine) {
             (Selector::All, false) => "your acknowledgement".to_owned(),
             (Selector::All, true) => {
-                "being cancelled: nobody reasons, and all that you sent is acknowledged".to_owned()
+                "cancellation: no agent is reasoning, and all your messages are acknowledged".to_owned()
             }
-            (Selector::Named(name), false) => format!("your acknowledgement that {name:?} names"),
-            (Selector::Named(name), true) => format!("an acknowledgement that {name:?} names"),
+            (Selector::Named(name), false) => format!("your acknowledgement that matches {name:?}"),
+            (Selector::Named(name), true) => format!("an acknowledgement that matches {name:?}"),
         };
-        if items.is_empty() { Err(Refusal::NothingChosen(said)) } else { Ok(items) }
+        if items.is_empty() { Err(SpaceRefusal::NothingSelected(description)) } else { Ok(items) }
     }
 
     pub(super) fn acknowledge(
@@ -45,13 +45,13 @@ impl Space {
         id: &RequestId,
         selector: &Selector,
         status: Option<String>,
-    ) -> Outcome {
-        let items = self.chosen(by, selector, false)?;
+    ) -> CommandOutcome {
+        let items = self.select(by, selector, false)?;
         self.accept(id);
         let status = status.unwrap_or_else(|| "received".to_owned());
-        let lines = vec![format!("Acknowledged {} as {status}.", counted(items.len(), "message"))];
+        let lines = vec![format!("Acknowledged {} as {status}.", plural(items.len(), "message"))];
         for item in items {
-            self.publish(Event::Acknowledged { item: item.clone(), by: by.clone(), granted: true });
+            self.publish(SpaceEvent::Acknowledged { item: item.clone(), by: by.clone(), granted: true });
             self.act(by.clone(), "chat/acknowledge", json!({ "status": status }), vec![item]);
         }
         self.finish(id, lines)
@@ -63,22 +63,22 @@ impl Space {
         id: &RequestId,
         selector: &Selector,
         reason: Option<String>,
-    ) -> Outcome {
+    ) -> CommandOutcome {
         if let (Selector::All, Some(thought)) = (selector, self.state.reasoning()) {
-            let whom = thought.from.clone();
-            return self.interrupt(id, Some(whom));
+            let participant = thought.from.clone();
+            return self.interrupt(id, Some(participant));
         }
-        let items = self.chosen(by, selector, true)?;
+        let items = self.select(by, selector, true)?;
         self.accept(id);
-        let lines = vec![format!("No longer waiting for {}.", counted(items.len(), "acknowledgement"))];
+        let lines = vec![format!("No longer waiting for {}.", plural(items.len(), "acknowledgement"))];
         for item in items {
-            self.publish(Event::AcknowledgementDropped(item.clone()));
+            self.publish(SpaceEvent::AcknowledgementDropped(item.clone()));
             self.act(by.clone(), "chat/cancel", json!({ "reason": reason }), vec![item]);
         }
         self.finish(id, lines)
     }
 }
 
-fn counted(count: usize, what: &str) -> String {
+fn plural(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

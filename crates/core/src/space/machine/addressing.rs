@@ -1,20 +1,20 @@
-//! Participants that a command is for: named, chosen with `/target`, or the only one that can be meant.
+//! Recipients of a command: named, chosen with `/target`, or the only candidate.
 
-use super::super::command::{Refusal, Target};
-use super::super::event::{Event, Scope};
+use super::super::command::{SpaceRefusal, TargetCommand};
+use super::super::event::{Scope, SpaceEvent};
 use super::super::name::ParticipantId;
-use super::super::session::Life;
+use super::super::session::Lifecycle;
 use super::Space;
-use super::commands::Outcome;
+use super::commands::CommandOutcome;
 use crate::request::RequestId;
 
 impl Space {
-    /// The agents among those that a message is for; each of them can take it.
-    pub(super) fn addressees(
+    /// Returns the agents among the recipients of a message. Fails if one of them cannot take it.
+    pub(super) fn recipients(
         &self,
         to: Option<&[ParticipantId]>,
         by: &ParticipantId,
-    ) -> Result<Vec<ParticipantId>, Refusal> {
+    ) -> Result<Vec<ParticipantId>, SpaceRefusal> {
         let agents: Vec<ParticipantId> = match to {
             Some(list) => self
                 .known_participants(list)?
@@ -22,28 +22,29 @@ impl Space {
                 .filter(|id| self.sessions.contains_key(id) && id != by)
                 .collect(),
             None => {
-                let there = |id: &&ParticipantId| !matches!(self.sessions[*id].life, Life::Gone(_)) && *id != by;
+                let there =
+                    |id: &&ParticipantId| !matches!(self.sessions[*id].lifecycle, Lifecycle::Gone(_)) && *id != by;
                 self.sessions.keys().filter(there).cloned().collect()
             }
         };
         for id in &agents {
-            if matches!(self.sessions[id].life, Life::Gone(_)) {
-                return Err(Refusal::Gone(id.clone()));
+            if matches!(self.sessions[id].lifecycle, Lifecycle::Gone(_)) {
+                return Err(SpaceRefusal::Gone(id.clone()));
             }
             if !self.sessions[id].has_room() {
-                return Err(Refusal::Busy(id.clone()));
+                return Err(SpaceRefusal::Busy(id.clone()));
             }
         }
         Ok(agents)
     }
 
-    fn known_participant(&self, id: &ParticipantId) -> Result<ParticipantId, Refusal> {
+    fn known_participant(&self, id: &ParticipantId) -> Result<ParticipantId, SpaceRefusal> {
         let known = self.state.participants.contains_key(id);
-        if known { Ok(id.clone()) } else { Err(Refusal::NoSuchParticipant(id.to_string())) }
+        if known { Ok(id.clone()) } else { Err(SpaceRefusal::NoSuchParticipant(id.to_string())) }
     }
 
-    /// Each of them once, however often it is named.
-    pub(super) fn known_participants(&self, named: &[ParticipantId]) -> Result<Vec<ParticipantId>, Refusal> {
+    /// Checks the participants and removes duplicates.
+    pub(super) fn known_participants(&self, named: &[ParticipantId]) -> Result<Vec<ParticipantId>, SpaceRefusal> {
         let mut known = Vec::new();
         for id in named {
             let id = self.known_participant(id)?;
@@ -54,26 +55,28 @@ impl Space {
         Ok(known)
     }
 
-    /// An agent that can be told something.
-    pub(super) fn agent(&self, id: &ParticipantId) -> Result<(), Refusal> {
+    /// Checks that the participant is an agent that can receive orders.
+    pub(super) fn agent(&self, id: &ParticipantId) -> Result<(), SpaceRefusal> {
         self.known_participant(id)?;
-        let session = self.sessions.get(id).ok_or_else(|| Refusal::NotAnAgent(id.clone()))?;
-        if matches!(session.life, Life::Gone(_)) { Err(Refusal::Gone(id.clone())) } else { Ok(()) }
+        let session = self.sessions.get(id).ok_or_else(|| SpaceRefusal::NotAnAgent(id.clone()))?;
+        if matches!(session.lifecycle, Lifecycle::Gone(_)) { Err(SpaceRefusal::Gone(id.clone())) } else { Ok(()) }
     }
 
-    /// The agent that is meant when none is named: the only target, or the only one there is.
-    pub(super) fn meant(&self, whom: Option<ParticipantId>) -> Result<ParticipantId, Refusal> {
-        let id = match whom {
+    /// Returns the named agent; without a name, the only target or the only agent.
+    pub(super) fn resolve_agent(&self, participant: Option<ParticipantId>) -> Result<ParticipantId, SpaceRefusal> {
+        let id = match participant {
             Some(id) => id,
             None => {
-                let agents = self.addressees(self.state.targets.effective(), &self.state.me)?;
+                let agents = self.recipients(self.state.targets.effective(), &self.state.me)?;
                 match &agents[..] {
-                    [] => return Err(Refusal::NoSuchParticipant("agent".to_owned())),
+                    [] => return Err(SpaceRefusal::NoSuchParticipant("agent".to_owned())),
                     [one] => one.clone(),
                     several => {
                         let names: Vec<&str> = several.iter().map(ParticipantId::as_str).collect();
                         let names = names.join(" or ");
-                        return Err(Refusal::Failed(format!("say whom, with /target: {names}")));
+                        return Err(SpaceRefusal::Failed(format!(
+                            "there are several agents; choose one with /target: {names}"
+                        )));
                     }
                 }
             }
@@ -82,17 +85,17 @@ impl Space {
         Ok(id)
     }
 
-    pub(super) fn target(&mut self, id: &RequestId, target: Target) -> Outcome {
+    pub(super) fn target(&mut self, id: &RequestId, target: TargetCommand) -> CommandOutcome {
         let change = match target {
-            Target::Show => None,
-            Target::Default => Some(None),
-            Target::Only(list) => Some(Some(self.known_participants(&list)?)),
+            TargetCommand::Show => None,
+            TargetCommand::Default => Some(None),
+            TargetCommand::Only(list) => Some(Some(self.known_participants(&list)?)),
         };
         if let Some(chosen) = change {
-            self.publish(Event::Targets(Scope::Override, chosen));
+            self.publish(SpaceEvent::Targets(Scope::Override, chosen));
         }
         let names = |list: &[ParticipantId]| list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let effective = self.state.targets.effective().map_or_else(|| "everybody".to_owned(), names);
-        self.tell(id, "info", vec![format!("Chat goes to {effective}.")])
+        self.show_lines(id, "info", vec![format!("Chat goes to {effective}.")])
     }
 }

@@ -1,16 +1,16 @@
-//! Calls to agents beside their turns: pause, compact, use a tool; closing streams, shutting down, and commands of their own.
+//! Calls to agents outside their turns, closing of streams, shutdown, and slash commands of the agents.
 
 use serde_json::json;
 
-use super::super::command::Refusal;
+use super::super::command::SpaceRefusal;
 use super::super::harness::{Call, Order};
 use super::super::item::Body;
 use super::super::name::{ParticipantId, StreamId};
-use super::super::roster::Ask;
-use super::commands::{Came, Outcome};
-use super::managing::beside;
-use super::messages::Message;
-use super::{Effect, Space, Ticket};
+use super::super::roster::AgentRequest;
+use super::commands::{CommandCompletion, CommandOutcome};
+use super::managing::fallback_request;
+use super::messages::OutgoingMessage;
+use super::{Space, SpaceEffect, Ticket};
 use crate::receipt::Stage;
 use crate::request::RequestId;
 use crate::slash;
@@ -21,46 +21,46 @@ impl Space {
         ticket: Ticket,
         by: &ParticipantId,
         id: &RequestId,
-        whom: Option<ParticipantId>,
+        participant: Option<ParticipantId>,
         call: Call,
-    ) -> Outcome {
+    ) -> CommandOutcome {
         let name = slash::call_name(&call);
-        let whom = match (whom, &call) {
+        let participant = match (participant, &call) {
             (None, Call::Resume) => match self.state.only_paused() {
                 Some(paused) => Some(paused.clone()),
-                None => return self.manage(ticket, id, None, Ask::Conversations),
+                None => return self.manage(ticket, id, None, AgentRequest::Conversations),
             },
-            (whom, _) => whom,
+            (participant, _) => participant,
         };
-        // Who does not take part, or cannot say it itself, is asked apart.
-        if let Some(ask) = beside(&call)
-            && whom.as_ref().is_some_and(|whom| !self.takes_part(whom))
+        // An agent that has not joined, or does not support the call, is asked outside its conversation.
+        if let Some(ask) = fallback_request(&call)
+            && participant.as_ref().is_some_and(|participant| !self.has_joined(participant))
         {
-            return self.manage(ticket, id, whom, ask);
+            return self.manage(ticket, id, participant, ask);
         }
-        let whom = &self.meant(whom)?;
+        let participant = &self.resolve_agent(participant)?;
         let able = |calls: &[String]| calls.iter().any(|known| known == name);
-        if !self.state.participants.get(whom).is_some_and(|one| able(&one.capabilities.calls)) {
-            return match beside(&call) {
-                Some(ask) => self.manage(ticket, id, Some(whom.clone()), ask),
-                None => Err(Refusal::NotSupported(whom.clone(), name.to_owned())),
+        if !self.state.participants.get(participant).is_some_and(|one| able(&one.capabilities.calls)) {
+            return match fallback_request(&call) {
+                Some(ask) => self.manage(ticket, id, Some(participant.clone()), ask),
+                None => Err(SpaceRefusal::NotSupported(participant.clone(), name.to_owned())),
             };
         }
         self.accept(id);
         if let Some((kind, payload)) = slash::envelope_of(&call) {
             let body = Body::Act { kind: kind.to_owned(), payload, about: vec![] };
-            self.whole('m', by.clone(), Some(vec![whom.clone()]), body);
+            self.put_complete('m', by.clone(), Some(vec![participant.clone()]), body);
         }
-        let number = self.calls.open(whom.clone(), ticket, id.clone(), self.now.time);
+        let number = self.calls.open(participant.clone(), ticket, id.clone(), self.now.time);
         if call == Call::ReportStatus {
-            self.calls.is_of_status(number);
+            self.calls.mark_status(number);
         }
         if matches!(call, Call::Pause { .. }) {
-            self.calls.is_pause(number, by.clone());
+            self.calls.mark_pause(number, by.clone());
         }
-        self.effects.push(Effect::Tell(whom.clone(), Order::Call { id: number, call }));
+        self.effects.push(SpaceEffect::SendOrder(participant.clone(), Order::Call { id: number, call }));
         self.reach(id, Stage::Delivered);
-        Ok(Came::Later)
+        Ok(CommandCompletion::Deferred)
     }
 
     pub(super) fn close_stream(
@@ -69,12 +69,12 @@ impl Space {
         by: &ParticipantId,
         id: &RequestId,
         stream: &StreamId,
-    ) -> Outcome {
+    ) -> CommandOutcome {
         let owner = self.sessions.iter().find_map(|(owner, session)| {
             let key = session.streams.iter().find(|(_, known)| *known == stream)?.0;
             Some((owner.clone(), key.clone()))
         });
-        let (owner, key) = owner.ok_or_else(|| Refusal::NoSuchStream(stream.to_string()))?;
+        let (owner, key) = owner.ok_or_else(|| SpaceRefusal::NoSuchStream(stream.to_string()))?;
         self.call(ticket, by, id, Some(owner), Call::CloseStream(key))
     }
 
@@ -82,28 +82,38 @@ impl Space {
         &mut self,
         by: &ParticipantId,
         id: &RequestId,
-        whom: &ParticipantId,
+        participant: &ParticipantId,
         reason: Option<String>,
-    ) -> Outcome {
-        self.agent(whom)?;
+    ) -> CommandOutcome {
+        self.agent(participant)?;
         self.accept(id);
         let body =
             Body::Act { kind: "participant/shutdown".to_owned(), payload: json!({ "reason": reason }), about: vec![] };
-        self.whole('m', by.clone(), Some(vec![whom.clone()]), body);
-        self.effects.push(Effect::Tell(whom.clone(), Order::End));
+        self.put_complete('m', by.clone(), Some(vec![participant.clone()]), body);
+        self.effects.push(SpaceEffect::SendOrder(participant.clone(), Order::End));
         self.finish(id, Vec::new())
     }
 
-    pub(super) fn of_agent(&mut self, by: &ParticipantId, id: &RequestId, name: &str, text: String) -> Outcome {
-        let agents = self.addressees(self.state.targets.effective(), by)?;
+    pub(super) fn agent_command(
+        &mut self,
+        by: &ParticipantId,
+        id: &RequestId,
+        name: &str,
+        text: String,
+    ) -> CommandOutcome {
+        let agents = self.recipients(self.state.targets.effective(), by)?;
         let knows = |id: &ParticipantId| {
             let commands = self.state.participants.get(id).map(|one| &one.capabilities.commands);
             commands.is_some_and(|commands| commands.iter().any(|command| command.id == name))
         };
-        let whom: Vec<ParticipantId> = agents.into_iter().filter(knows).collect();
-        if whom.is_empty() {
-            return Err(Refusal::UnknownCommand(name.to_owned()));
+        let participant: Vec<ParticipantId> = agents.into_iter().filter(knows).collect();
+        if participant.is_empty() {
+            return Err(SpaceRefusal::UnknownCommand(name.to_owned()));
         }
-        self.say(by, id, Message { text, to: Some(whom), attachments: Vec::new(), interrupt: false, literal: false })
+        self.say(
+            by,
+            id,
+            OutgoingMessage { text, to: Some(participant), attachments: Vec::new(), interrupt: false, literal: false },
+        )
     }
 }

@@ -1,140 +1,157 @@
-//! Commands from callers: request ids that were used before, the dispatch to the part that carries a command out, and the
-//! answer.
+//! Commands from callers: used request ids, dispatch, and answers.
 
-use super::super::command::{Command, Done, Refusal};
-use super::super::event::{Event, Role};
+use super::super::command::{CommandAccepted, ConversationCommand, SpaceRefusal};
+use super::super::event::{ParticipantRole, SpaceEvent};
 use super::super::harness::Named;
 use super::super::item::Level;
 use super::super::name::ParticipantId;
-use super::messages::Message;
-use super::settings::Chosen;
-use super::{Effect, Space, Ticket};
+use super::messages::OutgoingMessage;
+use super::settings::SettingKind;
+use super::{Space, SpaceEffect, Ticket};
 use crate::receipt::{Receipt, Stage};
 use crate::request::{Request, RequestId};
 use crate::slash;
 
-/// What a command came to at once: lines for people; or it is answered later.
-pub(super) enum Came {
-    To(Vec<String>),
-    Later,
+/// Immediate result of a command: lines for people, or an answer that follows later.
+pub(super) enum CommandCompletion {
+    Immediate(Vec<String>),
+    Deferred,
 }
 
-pub(super) type Outcome = Result<Came, Refusal>;
+pub(super) type CommandOutcome = Result<CommandCompletion, SpaceRefusal>;
 
 impl Space {
-    pub(super) fn command(&mut self, ticket: Ticket, by: &ParticipantId, request: Option<Request>, command: Command) {
+    pub(super) fn command(
+        &mut self,
+        ticket: Ticket,
+        by: &ParticipantId,
+        request: Option<Request>,
+        command: ConversationCommand,
+    ) {
         if let Some(request) = &request
             && let Some(answer) = self.known_request(request)
         {
-            return self.effects.push(Effect::Answer(ticket, answer));
+            return self.effects.push(SpaceEffect::Answer(ticket, answer));
         }
         let fingerprint = request.as_ref().map(|request| request.fingerprint.clone());
         let id = request.map_or_else(|| self.request_id(), |request| request.id);
-        match self.carry_out(ticket, by, &id, command) {
-            Err(refusal) => self.effects.push(Effect::Answer(ticket, Err(refusal))),
-            Ok(came) => {
-                let lines = match &came {
-                    Came::To(lines) => lines.clone(),
-                    Came::Later => Vec::new(),
+        match self.execute(ticket, by, &id, command) {
+            Err(refusal) => self.effects.push(SpaceEffect::Answer(ticket, Err(refusal))),
+            Ok(completion) => {
+                let lines = match &completion {
+                    CommandCompletion::Immediate(lines) => lines.clone(),
+                    CommandCompletion::Deferred => Vec::new(),
                 };
-                // Whether it waits is known once the agents that are free have been given what is for them.
+                // The queue state is known only after free agents have received their prompts.
                 self.dispatch();
                 let queued = self.is_queued(&id);
-                let done = Done { receipt: self.receipt(&id), lines, duplicate: false, queued };
+                let done = CommandAccepted { receipt: self.receipt(&id), lines, duplicate: false, queued };
                 if let Some(fingerprint) = fingerprint {
                     self.ledger.enter(id, (fingerprint, Ok(done.clone())), self.now.steady);
                 }
-                if let Came::To(_) = came {
-                    self.effects.push(Effect::Answer(ticket, Ok(done)));
+                if let CommandCompletion::Immediate(_) = completion {
+                    self.effects.push(SpaceEffect::Answer(ticket, Ok(done)));
                 }
             }
         }
     }
 
-    /// The answer to a command whose id was used before, or cannot be used.
-    fn known_request(&mut self, request: &Request) -> Option<Result<Done, Refusal>> {
+    /// Returns the answer to a command whose id was used before or cannot be used.
+    fn known_request(&mut self, request: &Request) -> Option<Result<CommandAccepted, SpaceRefusal>> {
         let answer = match self.ledger.find(&request.id, self.now.steady) {
-            Some((fingerprint, _)) if *fingerprint != request.fingerprint => Err(Refusal::RequestIdReused),
+            Some((fingerprint, _)) if *fingerprint != request.fingerprint => Err(SpaceRefusal::RequestIdReused),
             Some((_, answer)) => answer.clone(),
-            // Long ago, or one of ours: its receipt is not this command's.
-            None if self.state.receipts.get(&request.id).is_some() => Err(Refusal::UsedBefore),
-            None => return self.ledger.room().err().map(|_| Err(Refusal::LedgerFull)),
+            // An old id, or one assigned by the space: its receipt is not that of this command.
+            None if self.state.receipts.get(&request.id).is_some() => Err(SpaceRefusal::UsedBefore),
+            None => return self.ledger.check_capacity().err().map(|_| Err(SpaceRefusal::LedgerFull)),
         };
-        Some(answer.map(|done| Done { duplicate: true, ..self.done_now(&request.id, done) }))
+        Some(answer.map(|done| CommandAccepted { duplicate: true, ..self.refresh(&request.id, done) }))
     }
 
-    /// The same answer, with how far the command is now.
-    fn done_now(&self, id: &RequestId, done: Done) -> Done {
+    /// Updates an answer with the present progress of the command.
+    fn refresh(&self, id: &RequestId, done: CommandAccepted) -> CommandAccepted {
         let receipt = self.state.receipts.get(id).cloned().unwrap_or(done.receipt);
-        Done { receipt, queued: self.is_queued(id), ..done }
+        CommandAccepted { receipt, queued: self.is_queued(id), ..done }
     }
 
-    fn carry_out(&mut self, ticket: Ticket, by: &ParticipantId, id: &RequestId, command: Command) -> Outcome {
+    fn execute(
+        &mut self,
+        ticket: Ticket,
+        by: &ParticipantId,
+        id: &RequestId,
+        command: ConversationCommand,
+    ) -> CommandOutcome {
         match command {
-            Command::Say { text, to, attachments, interrupt, literal } => {
-                self.say(by, id, Message { text, to, attachments, interrupt, literal })
+            ConversationCommand::Say { text, to, attachments, interrupt, literal } => {
+                self.say(by, id, OutgoingMessage { text, to, attachments, interrupt, literal })
             }
-            Command::Answer { question, answer, decision } => self.answer(by, id, &question, answer, decision),
-            Command::Interrupt(whom) => self.interrupt(id, whom),
-            Command::Target(target) => self.target(id, target),
-            Command::Acknowledge { selector, status } => self.acknowledge(by, id, &selector, status),
-            Command::Cancel { selector, reason } => self.cancel(by, id, &selector, reason),
-            Command::Call(whom, call) => self.call(ticket, by, id, whom, call),
-            Command::CloseStream(stream) => self.close_stream(ticket, by, id, &stream),
-            Command::Shutdown(whom, reason) => self.shutdown(by, id, &whom, reason),
-            Command::Model(whom, model) => self.choose(ticket, id, whom, model, Chosen::Model),
-            Command::Mode(whom, mode) => self.choose(ticket, id, whom, mode, Chosen::Mode),
-            Command::Set(whom, setting) => self.set(ticket, id, whom, setting),
-            Command::Manage(whom, ask) => self.manage(ticket, id, whom, ask),
-            Command::Post { kind, payload, to } => self.post(by, id, kind, payload, to),
-            Command::OfAgent { name, line } => self.of_agent(by, id, &name, line),
-            Command::OfUi => {
+            ConversationCommand::Answer { question, answer, decision } => {
+                self.answer(by, id, &question, answer, decision)
+            }
+            ConversationCommand::Interrupt(participant) => self.interrupt(id, participant),
+            ConversationCommand::Target(target) => self.target(id, target),
+            ConversationCommand::Acknowledge { selector, status } => self.acknowledge(by, id, &selector, status),
+            ConversationCommand::Cancel { selector, reason } => self.cancel(by, id, &selector, reason),
+            ConversationCommand::Call(participant, call) => self.call(ticket, by, id, participant, call),
+            ConversationCommand::CloseStream(stream) => self.close_stream(ticket, by, id, &stream),
+            ConversationCommand::Shutdown(participant, reason) => self.shutdown(by, id, &participant, reason),
+            ConversationCommand::Model(participant, model) => {
+                self.choose(ticket, id, participant, model, SettingKind::Model)
+            }
+            ConversationCommand::Mode(participant, mode) => {
+                self.choose(ticket, id, participant, mode, SettingKind::Mode)
+            }
+            ConversationCommand::Set(participant, setting) => self.set(ticket, id, participant, setting),
+            ConversationCommand::Manage(participant, ask) => self.manage(ticket, id, participant, ask),
+            ConversationCommand::Post { kind, payload, to } => self.post(by, id, kind, payload, to),
+            ConversationCommand::AgentCommand { name, line } => self.agent_command(by, id, &name, line),
+            ConversationCommand::UiCommand => {
                 self.accept(id);
                 self.finish(id, Vec::new())
             }
-            Command::Refused { line, reason } => {
+            ConversationCommand::Refused { line, reason } => {
                 self.accept(id);
                 self.notice(Level::Warning, "refused", vec![format!("{}: {reason}", line.trim())]);
                 self.finish(id, Vec::new())
             }
-            Command::Help => {
+            ConversationCommand::Help => {
                 let lines = slash::help(&self.agent_commands());
-                self.tell(id, "help", lines)
+                self.show_lines(id, "help", lines)
             }
-            Command::Participants => {
+            ConversationCommand::Participants => {
                 let lines = self.listing();
-                self.tell(id, "participants", lines)
+                self.show_lines(id, "participants", lines)
             }
         }
     }
 
     pub(super) fn accept(&mut self, id: &RequestId) {
-        self.publish(Event::Receipt(Receipt::accepted(id.clone(), self.now.time)));
+        self.publish(SpaceEvent::Receipt(Receipt::accepted(id.clone(), self.now.time)));
     }
 
-    pub(super) fn finish(&mut self, id: &RequestId, lines: Vec<String>) -> Outcome {
+    pub(super) fn finish(&mut self, id: &RequestId, lines: Vec<String>) -> CommandOutcome {
         self.reach(id, Stage::Finished);
-        Ok(Came::To(lines))
+        Ok(CommandCompletion::Immediate(lines))
     }
 
-    /// Shows lines in the conversation, and returns them.
-    pub(super) fn tell(&mut self, id: &RequestId, topic: &str, lines: Vec<String>) -> Outcome {
+    /// Shows lines in the conversation and returns them.
+    pub(super) fn show_lines(&mut self, id: &RequestId, topic: &str, lines: Vec<String>) -> CommandOutcome {
         self.accept(id);
         self.notice(Level::Info, topic, lines.clone());
         self.finish(id, lines)
     }
 
     fn agent_commands(&self) -> Vec<(ParticipantId, Vec<Named>)> {
-        let agents = self.state.present().filter(|(_, one)| one.role == Role::Agent);
+        let agents = self.state.present().filter(|(_, one)| one.role == ParticipantRole::Agent);
         agents.map(|(id, one)| (id.clone(), one.capabilities.commands.clone())).collect()
     }
 
     fn listing(&self) -> Vec<String> {
         let present = self.state.present().map(|(id, one)| {
             let role = match one.role {
-                Role::Human => "human",
-                Role::Agent => "agent",
-                Role::System => "system",
+                ParticipantRole::Human => "human",
+                ParticipantRole::Agent => "agent",
+                ParticipantRole::System => "system",
             };
             let activity = one.session.as_ref().map(|status| format!(", {}", status.activity.name()));
             let you = if *id == self.state.me { " (you)" } else { "" };

@@ -1,5 +1,6 @@
-//! When the `mcp/request` of a tool call is listed. Some agents report a call as running before they ask for permission, so
-//! that it counts as started only once it has run for [`REQUEST_GRACE`] while its agent asks nothing, or has given output.
+//! Time at which the `mcp/request` of a tool call is listed. Some agents report a call as running before they ask for
+//! permission. A call therefore counts as started only after it has run for [`REQUEST_GRACE`] without a question of its
+//! agent, or has produced output.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -8,15 +9,15 @@ use super::super::item::{Body, Item, ToolStatus};
 use super::super::name::{ItemId, ParticipantId};
 use super::Space;
 
-/// Time in which an agent that reports a call asks for permission, if it does.
+/// Time within which an agent that reports a call asks for permission, if it does.
 pub(super) const REQUEST_GRACE: Duration = Duration::from_millis(500);
 
-/// Calls that run and whose request is not listed yet: whose they are, and since when they run.
+/// Running calls whose request is not listed yet: the agent and the start time.
 #[derive(Debug, Default)]
-pub(super) struct Running(BTreeMap<ItemId, (ParticipantId, SystemTime)>);
+pub(super) struct RunningCalls(BTreeMap<ItemId, (ParticipantId, SystemTime)>);
 
 impl Space {
-    /// Takes note of a call that runs, or no longer does.
+    /// Tracks whether a call runs.
     pub(super) fn note_running(&mut self, item: &Item) {
         let Body::Tool(call) = &item.body else { return };
         if call.status == ToolStatus::Running && item.listed.is_empty() {
@@ -27,13 +28,13 @@ impl Space {
         }
     }
 
-    /// Puts a call that certainly runs, with its request.
+    /// Publishes a call that certainly runs, with its request.
     pub(super) fn put_running(&mut self, item: &Item) {
         self.running.0.remove(&item.id);
         self.publish_item(item.clone(), 1);
     }
 
-    /// When the next request is due, if its agent asks nothing.
+    /// Returns the time at which the next request is due if its agent asks nothing.
     pub(super) fn listing_deadline(&self) -> Option<SystemTime> {
         let waiting = self.running.0.values().filter(|(agent, _)| !self.asks(agent));
         waiting.map(|(_, since)| *since + REQUEST_GRACE).min()

@@ -1,12 +1,12 @@
-//! The space machine: what happens goes in, what must be done comes out. It routes chat to sessions, keeps their turns and
-//! questions, and says what became of every command.
+//! State machine of a space. It takes inputs and returns effects. It routes messages to agents, tracks their turns and
+//! questions, and reports the progress of every command.
 
 mod acknowledging;
+mod acks;
 mod addressing;
 mod calling;
 mod calls;
 mod commands;
-mod deeds;
 mod listing;
 mod managing;
 mod messages;
@@ -21,125 +21,119 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::json;
 
-use super::command::{Command, Done, Refusal};
-use super::event::{Activity, Event, Evidence, Role, Scope, Status, StreamFrame};
-use super::harness::{Key, Order, Report};
+use super::command::{CommandAccepted, ConversationCommand, SpaceRefusal};
+use super::event::{Activity, AgentStatus, Evidence, ParticipantRole, Scope, SpaceEvent, StreamFrame};
+use super::harness::{HarnessKey, Order, Report};
 use super::item::{Body, Item, Level, Progress};
 use super::name::{ItemId, ParticipantId, StreamId, TurnId};
-use super::roster::{Ask, Told};
-use super::session::{Life, Session};
+use super::roster::{AgentReply, AgentRequest};
+use super::session::{AgentState, Lifecycle};
 use super::state::State;
 use crate::receipt::{Receipt, Stage};
 use crate::request::{Fingerprint, Ledger, Request, RequestId};
-use calls::Calls;
-use deeds::Deeds;
-use listing::Running;
+use acks::PendingAcks;
+use calls::PendingCalls;
+use listing::RunningCalls;
 pub use messages::QueuedMessage;
-pub use restored::Left;
+pub use restored::RestoredSpace;
 
-/// Bytes of a message that the conversation shows. The agent gets all of it.
-pub const LONGEST_TEXT: usize = 1 << 20;
+/// Maximum size of a message in the conversation. The agent receives the complete message.
+pub const MAX_SHOWN_MESSAGE_BYTES: usize = 1 << 20;
 
-/// Bytes of one message.
-pub const LONGEST_MESSAGE: usize = 16 << 20;
+/// Maximum size of a message.
+pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
 
-/// How long an agent may take to answer a call.
-const CALL_PATIENCE: Duration = Duration::from_secs(30);
+/// Time within which an agent must answer a call or acknowledge an order.
+const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Names whom an answer is for. The engine gives them out.
+/// Identifies the recipient of an answer. Assigned by the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ticket(pub u64);
 
-/// The time, by both clocks.
+/// The current time on both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Now {
-    /// The steady one.
     pub steady: Instant,
-    /// The one on the wall.
+    /// Time of the wall clock.
     pub time: SystemTime,
 }
 
-/// What happens.
+/// Input of the state machine.
 #[derive(Debug)]
-pub enum Input {
-    /// An agent takes part, for the first time or again; its harness is being started.
-    /// It interprets prompts that begin with these characters itself.
+pub enum SpaceInput {
+    /// An agent joins, for the first time or again, and its harness is being started. The agent itself interprets
+    /// prompts that begin with one of these characters.
     Enrol(ParticipantId, &'static [char]),
-    /// A door asks for something.
+    /// A client sends a command.
     Command {
-        /// Whom the answer is for.
+        /// Recipient of the answer.
         ticket: Ticket,
-        /// Who asks.
+        /// Sender of the command.
         by: ParticipantId,
-        /// The caller's id for it, and what it asks for.
+        /// Request id and fingerprint.
         request: Option<Request>,
-        /// What.
-        command: Command,
+        command: ConversationCommand,
     },
-    /// A harness has something to say.
+    /// Report of an agent's harness.
     Report(ParticipantId, Report),
-    /// What was asked about an agent by this number came to that.
-    Managed(u64, Result<Told, Refusal>),
-    /// There is something to tell about an agent, long after it was asked for.
-    Announced(Level, Told),
-    /// The space ends, and the next one goes on with it: messages that wait are not given up.
+    /// Result of the [`SpaceEffect::Manage`] with this number.
+    Managed(u64, Result<AgentReply, SpaceRefusal>),
+    /// Late message about agents, such as the end of a login.
+    Announced(Level, AgentReply),
+    /// The space ends and will be restored by the next one: queued messages are retained.
     Suspend,
-    /// The time that [`Space::wake_at`] named has come.
+    /// The time returned by [`Space::wake_at`] was reached.
     Tick,
 }
 
-/// What must be done.
+/// Effect that the engine must execute.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Effect {
-    /// Number it and tell everybody.
-    Publish(Event),
-    /// Tell everybody; only the newest counts.
+pub enum SpaceEffect {
+    /// Publish a numbered event to all subscribers.
+    Publish(SpaceEvent),
+    /// Publish a signal, of which only the newest matters.
     Signal(Signal),
-    /// Tell a harness.
-    Tell(ParticipantId, Order),
-    /// Ask something about an agent beside its conversation; [`Input::Managed`] answers by this number.
+    /// Send an order to a harness.
+    SendOrder(ParticipantId, Order),
+    /// Execute a request about agents outside a conversation, then send [`SpaceInput::Managed`] with the same number.
     Manage {
-        /// The number.
         number: u64,
-        /// The agent; `None` is all of them.
+        /// The agent; `None` for all agents.
         agent: Option<String>,
-        /// What.
-        ask: Ask,
+        ask: AgentRequest,
     },
-    /// Answer a command.
-    Answer(Ticket, Result<Done, Refusal>),
+    Answer(Ticket, Result<CommandAccepted, SpaceRefusal>),
 }
 
-/// What changes so often that only the newest counts.
+/// Frequent change of which only the newest matters.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Signal {
-    /// An item has grown.
     Item(Arc<Item>),
-    /// Something came through a stream.
+    /// Data was received through a stream.
     Frame(StreamFrame),
 }
 
-/// The machine.
+/// The state machine.
 #[derive(Debug)]
 pub struct Space {
     state: State,
-    sessions: BTreeMap<ParticipantId, Session>,
-    /// What was asked by which id, and what was answered.
-    ledger: Ledger<(Fingerprint, Result<Done, Refusal>)>,
-    /// The turns of a command that are not over, and how the first of them failed that did.
+    sessions: BTreeMap<ParticipantId, AgentState>,
+    /// Answers by request id.
+    ledger: Ledger<(Fingerprint, Result<CommandAccepted, SpaceRefusal>)>,
+    /// Open turns of each command, and the first failure among its ended turns.
     commands: HashMap<RequestId, (Vec<TurnId>, Option<Stage>)>,
-    calls: Calls,
-    running: Running,
-    deeds: Deeds,
-    /// Messages of an earlier life whose agents do not take part yet.
+    calls: PendingCalls,
+    running: RunningCalls,
+    acks: PendingAcks,
+    /// Messages of an earlier run whose agents have not joined yet.
     requeued: Vec<QueuedMessage>,
-    /// The next space goes on with this one.
+    /// True if the next space continues this one.
     suspended: bool,
-    /// Prefix of ids that the space gives to commands without one.
+    /// Prefix of ids that the space assigns to commands without one.
     own_ids: String,
     counters: Counters,
     now: Now,
-    effects: Vec<Effect>,
+    effects: Vec<SpaceEffect>,
 }
 
 #[derive(Debug, Default)]
@@ -151,16 +145,16 @@ struct Counters {
 }
 
 impl Space {
-    /// An empty space of this name, shown to this person; what happened with that.
-    pub fn new(name: &str, me: ParticipantId, now: Now) -> (Self, Vec<Effect>) {
+    /// Returns an empty space with this name and user, and the effects of its creation.
+    pub fn new(name: &str, me: ParticipantId, now: Now) -> (Self, Vec<SpaceEffect>) {
         let mut space = Self {
             state: State::new(name, me.clone()),
             sessions: BTreeMap::new(),
             ledger: Ledger::default(),
             commands: HashMap::new(),
-            calls: Calls::default(),
-            running: Running::default(),
-            deeds: Deeds::default(),
+            calls: PendingCalls::default(),
+            running: RunningCalls::default(),
+            acks: PendingAcks::default(),
             requeued: Vec::new(),
             suspended: false,
             own_ids: "wh-".to_owned(),
@@ -168,83 +162,83 @@ impl Space {
             now,
             effects: Vec::new(),
         };
-        space.publish(Event::Joined(system(), Role::System));
-        space.publish(Event::Joined(me, Role::Human));
+        space.publish(SpaceEvent::Joined(system(), ParticipantRole::System));
+        space.publish(SpaceEvent::Joined(me, ParticipantRole::Human));
         let effects = std::mem::take(&mut space.effects);
         (space, effects)
     }
 
-    /// Sets whom chat goes to by default: the person's own choice, and that of the space. What happened with that.
+    /// Sets the default chat targets of the user and of the space. Returns the effects.
     pub fn default_targets(
         &mut self,
         participant: Option<Vec<ParticipantId>>,
         global: Option<Vec<ParticipantId>>,
-    ) -> Vec<Effect> {
+    ) -> Vec<SpaceEffect> {
         for (scope, targets) in [(Scope::Participant, participant), (Scope::Global, global)] {
             if targets.is_some() {
-                self.publish(Event::Targets(scope, targets));
+                self.publish(SpaceEvent::Targets(scope, targets));
             }
         }
         std::mem::take(&mut self.effects)
     }
 
-    /// What is true.
+    /// Returns the current state.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// True if this id is that of a command of this life that is still remembered.
-    pub fn knows(&mut self, id: &RequestId, now: Now) -> bool {
+    /// True if the answer to a command of this run with this id is still stored.
+    pub fn has_answer(&mut self, id: &RequestId, now: Now) -> bool {
         self.ledger.find(id, now.steady).is_some()
     }
 
-    /// What the harness of this item's owner calls it.
-    pub fn key_of(&self, item: &Item) -> Option<&Key> {
+    /// Returns the key that the harness of the item's author has assigned to the item.
+    pub fn key_of(&self, item: &Item) -> Option<&HarnessKey> {
         let session = self.sessions.get(&item.from)?;
         session.items.iter().find(|(_, id)| **id == item.id).map(|(key, _)| key)
     }
 
-    /// When [`Input::Tick`] must come if nothing else happens before, by the wall clock.
+    /// Returns the wall-clock time at which [`SpaceInput::Tick`] must be sent if no other input comes first.
     pub fn wake_at(&self) -> Option<SystemTime> {
         let pauses = self.state.participants.values().filter_map(|one| one.paused.as_ref()?.until);
-        pauses.chain(self.calls.deadline()).chain(self.deeds.deadline()).chain(self.listing_deadline()).min()
+        pauses.chain(self.calls.deadline()).chain(self.acks.deadline()).chain(self.listing_deadline()).min()
     }
 
-    /// Takes note of what happened and says what to do about it, in order.
-    pub fn handle(&mut self, input: Input, now: Now) -> Vec<Effect> {
+    /// Handles an input and returns the effects in order.
+    pub fn handle(&mut self, input: SpaceInput, now: Now) -> Vec<SpaceEffect> {
         self.now = now;
         match input {
-            Input::Enrol(id, interprets) => self.enrol(id, interprets),
-            Input::Command { ticket, by, request, command } => self.command(ticket, &by, request, command),
-            Input::Report(id, report) => self.report(&id, report),
-            Input::Managed(number, told) => self.managed(number, told),
-            Input::Announced(level, told) => self.notice(level, "agents", told.lines()),
-            Input::Suspend => self.suspended = true,
-            Input::Tick => self.tick(),
+            SpaceInput::Enrol(id, interprets) => self.enrol(id, interprets),
+            SpaceInput::Command { ticket, by, request, command } => self.command(ticket, &by, request, command),
+            SpaceInput::Report(id, report) => self.report(&id, report),
+            SpaceInput::Managed(number, reply) => self.managed(number, reply),
+            SpaceInput::Announced(level, reply) => self.notice(level, "agents", reply.lines()),
+            SpaceInput::Suspend => self.suspended = true,
+            SpaceInput::Tick => self.tick(),
         }
         self.dispatch();
         std::mem::take(&mut self.effects)
     }
 
-    fn publish(&mut self, event: Event) {
+    fn publish(&mut self, event: SpaceEvent) {
         self.state.apply(&event, self.now.time);
-        self.effects.push(Effect::Publish(event));
+        self.effects.push(SpaceEffect::Publish(event));
     }
 
-    /// Puts an item and tells everybody what it is then; unless nothing changes by it.
+    /// Stores an item and publishes it, unless nothing changes.
     fn put(&mut self, item: Item) {
         self.note_running(&item);
         self.publish_item(item, 0);
     }
 
-    /// The same, with at least so many of its envelopes listed.
+    /// Stores and publishes an item with at least `least` of its envelopes listed.
     fn publish_item(&mut self, item: Item, least: usize) {
         let id = item.id.clone();
         let before = self.state.items.get(&id).cloned();
         self.state.put_at(Arc::new(item), self.now.time, least);
         let after = self.state.items.get(&id).cloned();
         if let Some(after) = after.filter(|after| before.is_none_or(|before| !Arc::ptr_eq(&before, after))) {
-            self.effects.push(Effect::Publish(Event::Item(after)));
+            self.effects.push(SpaceEffect::Publish(SpaceEvent::Item(after)));
         }
     }
 
@@ -263,11 +257,11 @@ impl Space {
         TurnId::from(format!("turn-{}", self.counters.turns))
     }
 
-    /// An id for a command without one.
+    /// Returns an id for a command without one.
     pub fn request_id(&mut self) -> RequestId {
         loop {
             self.counters.requests += 1;
-            // Ours have a letter and a number and so are always ids; a caller's may look the same.
+            // A generated id is always valid, but a caller may already have used the same one.
             if let Ok(id) = RequestId::new(format!("{}{}", self.own_ids, self.counters.requests))
                 && self.state.receipts.get(&id).is_none()
             {
@@ -276,8 +270,14 @@ impl Space {
         }
     }
 
-    /// Something that is complete at once.
-    fn whole(&mut self, letter: char, from: ParticipantId, to: Option<Vec<ParticipantId>>, body: Body) -> ItemId {
+    /// Stores an item that is complete, and returns its id.
+    fn put_complete(
+        &mut self,
+        letter: char,
+        from: ParticipantId,
+        to: Option<Vec<ParticipantId>>,
+        body: Body,
+    ) -> ItemId {
         let id = self.item_id(letter);
         let turn = self.sessions.get(&from).and_then(|session| session.turn.clone());
         self.put(Item { to, turn, ..Item::complete(id.clone(), from, self.now.time, body) });
@@ -285,57 +285,57 @@ impl Space {
     }
 
     fn act(&mut self, from: ParticipantId, kind: &str, payload: serde_json::Value, about: Vec<ItemId>) {
-        self.whole('a', from, None, Body::Act { kind: kind.to_owned(), payload, about });
+        self.put_complete('a', from, None, Body::Act { kind: kind.to_owned(), payload, about });
     }
 
     fn notice(&mut self, level: Level, topic: &str, lines: Vec<String>) {
-        self.whole('n', system(), None, Body::Notice { level, topic: topic.to_owned(), lines });
+        self.put_complete('n', system(), None, Body::Notice { level, topic: topic.to_owned(), lines });
     }
 
     fn enrol(&mut self, id: ParticipantId, interprets: &'static [char]) {
-        if self.sessions.get(&id).is_some_and(|session| !matches!(session.life, Life::Gone(_))) {
+        if self.sessions.get(&id).is_some_and(|session| !matches!(session.lifecycle, Lifecycle::Gone(_))) {
             return;
         }
-        self.publish(Event::Joined(id.clone(), Role::Agent));
+        self.publish(SpaceEvent::Joined(id.clone(), ParticipantRole::Agent));
         self.act(system(), "system/presence", json!({ "event": "join", "participant": { "id": id.as_str() } }), vec![]);
-        self.sessions.insert(id.clone(), Session::new(interprets));
+        self.sessions.insert(id.clone(), AgentState::new(interprets));
         self.requeue(&id);
-        self.settle(&id);
+        self.publish_status(&id);
     }
 
-    /// Gives every agent that can take one its next prompt, and says how each fares.
+    /// Sends the next prompt to every agent that can take one, and publishes status changes.
     fn dispatch(&mut self) {
         let ids: Vec<ParticipantId> = self.sessions.keys().cloned().collect();
         for id in ids {
-            // What is not handed over before the space ends is handed over by the next one.
+            // A prompt that is not delivered before a suspension is delivered by the next space.
             let takes = !self.suspended && self.state.participants.get(&id).is_some_and(|one| one.paused.is_none());
-            if takes && let Some((prompt, order)) = self.sessions.get_mut(&id).and_then(Session::next) {
-                self.publish(Event::TurnStarted { turn: prompt.turn, by: id.clone(), prompt: prompt.item });
-                self.effects.push(Effect::Tell(id.clone(), order));
+            if takes && let Some((prompt, order)) = self.sessions.get_mut(&id).and_then(AgentState::next) {
+                self.publish(SpaceEvent::TurnStarted { turn: prompt.turn, by: id.clone(), prompt: prompt.item });
+                self.effects.push(SpaceEffect::SendOrder(id.clone(), order));
             }
-            self.settle(&id);
+            self.publish_status(&id);
         }
     }
 
-    /// Publishes how a session fares, if that has changed.
-    fn settle(&mut self, id: &ParticipantId) {
+    /// Publishes the status of a session if it has changed.
+    fn publish_status(&mut self, id: &ParticipantId) {
         let Some(session) = self.sessions.get(id) else { return };
         let paused = self.state.participants.get(id).is_some_and(|one| one.paused.is_some());
         let question = self.state.questions().find(|item| item.from == *id).map(|item| item.id.clone());
-        let activity = match (&session.life, question, &session.turn) {
-            (Life::Gone(reason), _, _) => Activity::Gone(reason.clone()),
-            (Life::Starting, _, _) => Activity::Starting,
-            (Life::Ready, Some(question), _) => Activity::Waiting(question),
-            (Life::Ready, None, _) if paused => Activity::Paused,
-            (Life::Ready, None, Some(turn)) => Activity::Working(turn.clone()),
-            (Life::Ready, None, None) => Activity::Idle,
+        let activity = match (&session.lifecycle, question, &session.turn) {
+            (Lifecycle::Gone(reason), _, _) => Activity::Gone(reason.clone()),
+            (Lifecycle::Starting, _, _) => Activity::Starting,
+            (Lifecycle::Ready, Some(question), _) => Activity::Waiting(question),
+            (Lifecycle::Ready, None, _) if paused => Activity::Paused,
+            (Lifecycle::Ready, None, Some(turn)) => Activity::Working(turn.clone()),
+            (Lifecycle::Ready, None, None) => Activity::Idle,
         };
         if self.state.activity(id) != Some(&activity) {
             let evidence = match activity {
                 Activity::Starting | Activity::Gone(_) => Evidence::Process,
                 _ => Evidence::Protocol,
             };
-            self.publish(Event::Session(id.clone(), Status { activity, evidence, since: self.now.time }));
+            self.publish(SpaceEvent::Session(id.clone(), AgentStatus { activity, evidence, since: self.now.time }));
         }
     }
 
@@ -344,28 +344,28 @@ impl Space {
         if let Some(known) = self.state.receipts.get(request_id) {
             let mut receipt = known.clone();
             if receipt.reach(stage, self.now.time) {
-                self.publish(Event::Receipt(receipt));
+                self.publish(SpaceEvent::Receipt(receipt));
             }
         }
     }
 
-    /// Puts a warning on the receipt of the command that this turn is of.
+    /// Adds a warning to the receipt of the command that started this turn.
     fn turn_warned(&mut self, turn: &TurnId, warning: String) {
         let of = self.commands.iter().find(|(_, (turns, _))| turns.contains(turn));
         let known = of.and_then(|(request_id, _)| self.state.receipts.get(request_id));
         if let Some(mut receipt) = known.cloned() {
             receipt.warning = Some(warning);
-            self.publish(Event::Receipt(receipt));
+            self.publish(SpaceEvent::Receipt(receipt));
         }
     }
 
-    /// Moves forward the receipt of the command that this turn is of.
+    /// Moves the receipt of the command that started this turn forward.
     fn turn_reached(&mut self, turn: &TurnId, stage: Stage) {
         let of = self.commands.iter_mut().find(|(_, (turns, _))| turns.contains(turn));
         let Some((request_id, (open, failed))) = of else { return };
         let request_id = request_id.clone();
         if !stage.is_last() {
-            self.handed_over(turn, Progress::Done);
+            self.update_queued(turn, Progress::Done);
             return self.reach(&request_id, stage);
         }
         open.retain(|open| open != turn);
@@ -374,12 +374,12 @@ impl Space {
             failed.get_or_insert_with(|| stage.clone());
         }
         if open.is_empty() {
-            // One agent that failed is a command that failed, whoever was last.
+            // A command has failed if any of its agents has failed.
             let stage = failed.take().unwrap_or(stage);
             self.commands.remove(&request_id);
             self.reach(&request_id, stage);
         }
-        self.handed_over(turn, progress);
+        self.update_queued(turn, progress);
     }
 
     fn receipt(&self, id: &RequestId) -> Receipt {
@@ -397,24 +397,24 @@ impl Space {
             .map(|(id, _)| id.clone())
             .collect();
         for id in ended {
-            self.publish(Event::Paused(id.clone(), None));
+            self.publish(SpaceEvent::Paused(id.clone(), None));
             self.act(id, "participant/resume", json!({ "reason": "timeout" }), vec![]);
         }
         for (ticket, request_id) in self.calls.overdue(self.now.time) {
             self.fail(ticket, &request_id, "the agent did not answer in time".to_owned());
         }
-        self.overdue_deeds();
+        self.fail_overdue_acks();
         self.list_running();
     }
 
     fn fail(&mut self, ticket: Ticket, request_id: &RequestId, reason: String) {
         self.reach(request_id, Stage::Failed(reason.as_str().into()));
-        self.remember(request_id, Err(Refusal::Failed(reason.clone())));
-        self.effects.push(Effect::Answer(ticket, Err(Refusal::Failed(reason))));
+        self.remember(request_id, Err(SpaceRefusal::Failed(reason.clone())));
+        self.effects.push(SpaceEffect::Answer(ticket, Err(SpaceRefusal::Failed(reason))));
     }
 
-    /// What a retry of this command is answered from now on, if its caller gave it an id.
-    fn remember(&mut self, id: &RequestId, answer: Result<Done, Refusal>) {
+    /// Replaces the answer for retries of this command, if its caller gave it an id.
+    fn remember(&mut self, id: &RequestId, answer: Result<CommandAccepted, SpaceRefusal>) {
         if let Some((fingerprint, _)) = self.ledger.find(id, self.now.steady) {
             let fingerprint = fingerprint.clone();
             self.ledger.enter(id.clone(), (fingerprint, answer), self.now.steady);
@@ -422,7 +422,7 @@ impl Space {
     }
 }
 
-/// wh itself, as a participant.
+/// Returns the id of the `wh` program as a participant.
 pub fn system() -> ParticipantId {
     ParticipantId::from("system")
 }

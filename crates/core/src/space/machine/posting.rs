@@ -1,19 +1,19 @@
-//! Envelopes that a participant posts and that no other command stands for; see [`crate::posted`].
+//! Envelopes that a participant posts and that have no other command; see [`crate::posted`].
 
 use serde_json::{Value, json};
 
-use super::super::command::Refusal;
-use super::super::event::Event;
+use super::super::command::SpaceRefusal;
+use super::super::event::SpaceEvent;
 use super::super::harness::Tool;
 use super::super::item::Body;
 use super::super::name::ParticipantId;
 use super::Space;
-use super::commands::{Came, Outcome};
+use super::commands::{CommandCompletion, CommandOutcome};
 use crate::receipt::Stage;
 use crate::request::RequestId;
 
 impl Space {
-    /// Puts an envelope that states something, or that is answered from what is known of a participant.
+    /// Posts an envelope that states something, or that is answered from the known state of a participant.
     pub(super) fn post(
         &mut self,
         by: &ParticipantId,
@@ -21,26 +21,27 @@ impl Space {
         kind: String,
         payload: Value,
         to: Option<Vec<ParticipantId>>,
-    ) -> Outcome {
+    ) -> CommandOutcome {
         let asked = to.as_deref().and_then(<[_]>::first).filter(|_| kind == "mcp/request").cloned();
-        let tools = asked.map(|whom| self.listed_tools(&whom).map(|tools| (whom, tools))).transpose()?;
+        let tools =
+            asked.map(|participant| self.listed_tools(&participant).map(|tools| (participant, tools))).transpose()?;
         self.accept(id);
         if kind == "participant/status" {
             let text = |field: &str| payload[field].as_str().map(str::to_owned);
             let (status, summary) = (text("status").unwrap_or_default(), text("summary"));
-            self.publish(Event::Said { by: by.clone(), status, summary });
+            self.publish(SpaceEvent::StatusReported { by: by.clone(), status, summary });
         }
-        let request = self.whole('m', by.clone(), to, Body::Act { kind, payload, about: vec![] });
-        if let Some((whom, tools)) = tools {
-            self.act(whom, "mcp/response", json!({ "result": { "tools": tools } }), vec![request]);
+        let request = self.put_complete('m', by.clone(), to, Body::Act { kind, payload, about: vec![] });
+        if let Some((participant, tools)) = tools {
+            self.act(participant, "mcp/response", json!({ "result": { "tools": tools } }), vec![request]);
         }
         self.reach(id, Stage::Finished);
-        Ok(Came::To(Vec::new()))
+        Ok(CommandCompletion::Immediate(Vec::new()))
     }
 
-    fn listed_tools(&self, whom: &ParticipantId) -> Result<Vec<Value>, Refusal> {
-        let one = self.state.participants.get(whom).filter(|one| one.present);
-        let one = one.ok_or_else(|| Refusal::NoSuchParticipant(whom.to_string()))?;
+    fn listed_tools(&self, participant: &ParticipantId) -> Result<Vec<Value>, SpaceRefusal> {
+        let one = self.state.participants.get(participant).filter(|one| one.present);
+        let one = one.ok_or_else(|| SpaceRefusal::NoSuchParticipant(participant.to_string()))?;
         let tool = |tool: &Tool| json!({ "name": tool.name, "title": tool.title, "description": tool.description, "inputSchema": tool.input_schema });
         Ok(one.tools.iter().map(tool).collect())
     }

@@ -1,24 +1,24 @@
-//! What harnesses report, and what it means for the space.
+//! Handling of the reports of harnesses.
 
 use std::mem::discriminant;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::super::command::Done;
-use super::super::event::{Acknowledgement, Event, Pause, StreamFrame};
+use super::super::command::CommandAccepted;
+use super::super::event::{Acknowledgement, Pause, SpaceEvent, StreamFrame};
 use super::super::extent::Extent;
-use super::super::harness::{Key, Outcome, PauseReport, Report};
+use super::super::harness::{HarnessKey, Outcome, PauseReport, Report};
 use super::super::item::{Body, Item, Level, Progress, ToolCall};
 use super::super::name::{ItemId, ParticipantId, TurnId};
 use super::super::question::{Closing, Question};
-use super::super::roster::Ask;
-use super::super::session::Life;
+use super::super::roster::AgentRequest;
+use super::super::session::Lifecycle;
 use super::super::state;
-use super::{Effect, Signal, Space};
+use super::{Signal, Space, SpaceEffect};
 use crate::receipt::{Failure, Stage};
 
-/// Items among which the request for a stream is looked for.
+/// Number of recent items among which the request for a stream is searched.
 const RECENT_ITEMS: usize = 64;
 
 impl Space {
@@ -29,26 +29,30 @@ impl Space {
         match report {
             Report::Ready(capabilities) => {
                 if let Some(session) = self.sessions.get_mut(id) {
-                    session.life = Life::Ready;
+                    session.lifecycle = Lifecycle::Ready;
                 }
-                self.publish(Event::Capabilities(id.clone(), Arc::new(capabilities)));
+                self.publish(SpaceEvent::Capabilities(id.clone(), Arc::new(capabilities)));
             }
-            Report::Tools(tools) => self.publish(Event::Tools(id.clone(), tools.into())),
+            Report::Tools(tools) => self.publish(SpaceEvent::Tools(id.clone(), tools.into())),
             Report::Delivered(turn) => self.turn_reached(&turn, Stage::Delivered),
             Report::Submitted(turn) => self.turn_reached(&turn, Stage::Submitted),
             Report::Started(turn) => self.turn_reached(&turn, Stage::Started),
             Report::Warned(turn, warning) => self.turn_warned(&turn, warning),
             Report::Ended(turn, outcome) => self.ended(id, &turn, outcome),
-            Report::Began => self.began(id),
-            Report::Rested(outcome) => {
-                let own = self.sessions.get(id).filter(|session| session.own).and_then(|session| session.turn.clone());
+            Report::SelfStarted => self.self_started(id),
+            Report::SelfEnded(outcome) => {
+                let own = self
+                    .sessions
+                    .get(id)
+                    .filter(|session| session.self_started)
+                    .and_then(|session| session.turn.clone());
                 if let Some(turn) = own {
                     self.ended(id, &turn, outcome);
                 }
             }
-            Report::Recalled(text) => {
+            Report::EarlierPrompt(text) => {
                 let me = self.state.me.clone();
-                self.whole('m', me, Some(vec![id.clone()]), Body::Text { text, attachments: Vec::new() });
+                self.put_complete('m', me, Some(vec![id.clone()]), Body::Text { text, attachments: Vec::new() });
             }
             Report::Item { key, body, done } => self.item(id, key, body, done, None),
             Report::Grew { key, text, tokens } => self.grew(id, key, &text, tokens, None),
@@ -70,25 +74,25 @@ impl Space {
             Report::WantsAcknowledgement(key) => {
                 if let Some(item) = self.known(id, &key) {
                     let (from, to, at) = (id.clone(), self.state.me.clone(), self.now.time);
-                    self.publish(Event::AcknowledgementWanted(Acknowledgement { item, from, to, at }));
+                    self.publish(SpaceEvent::AcknowledgementWanted(Acknowledgement { item, from, to, at }));
                 }
             }
             Report::Status { status, summary } => {
                 let payload = json!({ "status": status, "summary": summary });
-                self.publish(Event::Said { by: id.clone(), status, summary });
+                self.publish(SpaceEvent::StatusReported { by: id.clone(), status, summary });
                 self.act(id.clone(), "participant/status", payload, vec![]);
             }
             Report::Paused(pause) => self.paused(id, pause),
             Report::StreamOpened(key) => self.stream_opened(id, key),
             Report::StreamFrame(key, payload) => self.stream_frame(id, &key, payload),
             Report::StreamClosed(key) => self.stream_closed(id, &key),
-            Report::Usage(usage) => self.publish(Event::Usage(id.clone(), usage)),
-            Report::Did(deed, result) => self.did(id, &deed, result),
+            Report::Usage(usage) => self.publish(SpaceEvent::Usage(id.clone(), usage)),
+            Report::Acked(order, result) => self.acked(id, &order, result),
             Report::Called(call, result) => self.called(call, result),
-            // Whoever keeps sessions takes it before it comes here.
-            Report::Kept(_) => {}
+            // The store of sessions takes it before it reaches the space.
+            Report::ResumeId(_) => {}
             Report::Notice(level, text) => {
-                // Among several it has to be said whose it is.
+                // With several agents, the notice names its agent.
                 let text = if self.sessions.len() > 1 { format!("{id}: {text}") } else { text };
                 self.notice(level, topic(level), vec![text]);
             }
@@ -97,21 +101,21 @@ impl Space {
     }
 
     fn is_gone(&self, id: &ParticipantId) -> bool {
-        self.sessions.get(id).is_some_and(|session| matches!(session.life, Life::Gone(_)))
+        self.sessions.get(id).is_some_and(|session| matches!(session.lifecycle, Lifecycle::Gone(_)))
     }
 
     fn turn_of(&self, id: &ParticipantId) -> Option<TurnId> {
         self.sessions.get(id)?.turn.clone()
     }
 
-    fn known(&self, id: &ParticipantId, key: &Key) -> Option<ItemId> {
+    fn known(&self, id: &ParticipantId, key: &HarnessKey) -> Option<ItemId> {
         self.sessions.get(id)?.items.get(key).cloned()
     }
 
-    fn asked(&mut self, from: &ParticipantId, key: Key, question: Question, extent: Option<Extent>) {
+    fn asked(&mut self, from: &ParticipantId, key: HarnessKey, question: Question, extent: Option<Extent>) {
         let (id, turn) = (self.item_id('q'), self.turn_of(from));
         if let Some(session) = self.sessions.get_mut(from) {
-            session.learn(key.clone(), id.clone());
+            session.insert_key(key.clone(), id.clone());
             session.questions.insert(id.clone(), key);
         }
         let body = Body::Question { question, closing: None };
@@ -130,13 +134,13 @@ impl Space {
         });
     }
 
-    fn item(&mut self, from: &ParticipantId, key: Key, body: Body, done: bool, extent: Option<Extent>) {
+    fn item(&mut self, from: &ParticipantId, key: HarnessKey, body: Body, done: bool, extent: Option<Extent>) {
         let progress = if done { Progress::Done } else { Progress::Growing };
         let known = self.known(from, &key).and_then(|id| self.state.items.get(&id).cloned());
-        // A key that comes again for another kind of thing is another item: what is listed stays what it is.
+        // A known key with another kind of body is a new item: listed envelopes do not change.
         let known = known.filter(|known| discriminant(&known.body) == discriminant(&body));
         let body = match (body, known.as_ref().map(|known| &known.body)) {
-            // A call that is over does not run again.
+            // A call that has ended cannot run again.
             (Body::Tool(call), Some(Body::Tool(before))) if before.status.is_over() && !call.status.is_over() => {
                 Body::Tool(ToolCall { status: before.status, ..call })
             }
@@ -147,7 +151,7 @@ impl Space {
             None => {
                 let (id, turn) = (self.item_id('i'), self.turn_of(from));
                 if let Some(session) = self.sessions.get_mut(from) {
-                    session.learn(key, id.clone());
+                    session.insert_key(key, id.clone());
                 }
                 Item {
                     id,
@@ -166,7 +170,7 @@ impl Space {
         self.put(item);
     }
 
-    fn grew(&mut self, from: &ParticipantId, key: Key, more: &str, cost: Option<u64>, extent: Option<Extent>) {
+    fn grew(&mut self, from: &ParticipantId, key: HarnessKey, more: &str, cost: Option<u64>, extent: Option<Extent>) {
         let known = self.known(from, &key).and_then(|id| self.state.items.get(&id).cloned());
         let Some(mut item) = known else {
             let body = Body::Text { text: more.to_owned(), attachments: Vec::new() };
@@ -184,35 +188,35 @@ impl Space {
                 *tokens = cost.or(*tokens);
             }
             Body::Tool(call) => match call.output.last_mut() {
-                Some(super::super::item::Output::Text(text)) => text.push_str(more),
+                Some(super::super::item::ToolResultPart::Text(text)) => text.push_str(more),
                 _ if more.is_empty() => {}
-                _ => call.output.push(super::super::item::Output::Text(more.to_owned())),
+                _ => call.output.push(super::super::item::ToolResultPart::Text(more.to_owned())),
             },
             Body::Question { .. } | Body::Notice { .. } | Body::Act { .. } => return,
         }
-        // What gives output runs; its request is not a matter of growth.
+        // Output shows that the call runs, so its request is listed now.
         if matches!(item.body, Body::Tool(_)) && item.listed.is_empty() {
             return self.put_running(&item);
         }
         self.state.put_at(Arc::clone(&item), self.now.time, 0);
-        self.effects.push(Effect::Signal(Signal::Item(item)));
+        self.effects.push(SpaceEffect::Signal(Signal::Item(item)));
     }
 
-    fn finished(&mut self, from: &ParticipantId, key: &Key) {
+    fn finished(&mut self, from: &ParticipantId, key: &HarnessKey) {
         let known = self.known(from, key).and_then(|id| self.state.items.get(&id).cloned());
         if let Some(item) = known.filter(|item| item.progress == Progress::Growing) {
             self.put(Item { progress: Progress::Done, ..(*item).clone() });
         }
     }
 
-    fn retracted(&mut self, from: &ParticipantId, key: &Key) {
+    fn retracted(&mut self, from: &ParticipantId, key: &HarnessKey) {
         let known = self.known(from, key).and_then(|id| self.state.items.get(&id).cloned());
         if let Some(item) = known {
             self.put(Item { progress: Progress::Retracted, ..(*item).clone() });
         }
     }
 
-    /// Closes a question of this agent, if it is open.
+    /// Closes a question of this agent if it is open.
     pub(super) fn close(&mut self, id: &ParticipantId, question: &ItemId, how: Closing) {
         if let Some(session) = self.sessions.get_mut(id) {
             session.questions.remove(question);
@@ -226,30 +230,33 @@ impl Space {
         self.put(item);
     }
 
-    /// A turn without a prompt; what says that it began stands in the prompt's place.
-    fn began(&mut self, id: &ParticipantId) {
-        let idle = self.sessions.get(id).is_some_and(|session| session.life == Life::Ready && session.turn.is_none());
+    /// Starts a turn without a prompt; an act item takes the place of the prompt.
+    fn self_started(&mut self, id: &ParticipantId) {
+        let idle = self
+            .sessions
+            .get(id)
+            .is_some_and(|session| session.lifecycle == Lifecycle::Ready && session.turn.is_none());
         if !idle {
             return;
         }
         let payload = json!({ "status": "working", "summary": "by itself" });
         let body = Body::Act { kind: "participant/status".to_owned(), payload, about: vec![] };
-        let prompt = self.whole('a', id.clone(), None, body);
+        let prompt = self.put_complete('a', id.clone(), None, body);
         let turn = self.turn_id();
         if let Some(session) = self.sessions.get_mut(id) {
-            (session.turn, session.own) = (Some(turn.clone()), true);
+            (session.turn, session.self_started) = (Some(turn.clone()), true);
         }
-        self.publish(Event::TurnStarted { turn, by: id.clone(), prompt });
+        self.publish(SpaceEvent::TurnStarted { turn, by: id.clone(), prompt });
     }
 
     fn ended(&mut self, id: &ParticipantId, turn: &TurnId, outcome: Outcome) {
         let Some(session) = self.sessions.get_mut(id).filter(|session| session.turn.as_ref() == Some(turn)) else {
             return;
         };
-        (session.turn, session.own) = (None, false);
+        (session.turn, session.self_started) = (None, false);
         match &outcome {
             Outcome::Completed => {}
-            // An item that is cut is marked as interrupted itself.
+            // The unfinished item is itself marked as interrupted.
             Outcome::Cancelled if self.has_unfinished(turn) => {}
             Outcome::Cancelled => self.notice(Level::Info, "interrupted", vec![format!("{id}: interrupted")]),
             Outcome::Failed(reason) => self.notice(Level::Error, "error", vec![format!("{id}: {reason}")]),
@@ -259,15 +266,15 @@ impl Space {
             Outcome::Cancelled => Stage::Failed(Failure::cancelled()),
             Outcome::Failed(reason) => Stage::Failed(reason.as_str().into()),
         };
-        let tally = self.state.tally(turn, self.now.time);
-        self.publish(Event::TurnEnded(turn.clone(), outcome, tally));
+        let tally = self.state.turn_stats(turn, self.now.time);
+        self.publish(SpaceEvent::TurnEnded(turn.clone(), outcome, tally));
         self.turn_reached(turn, stage);
         let (state, session) = (&self.state, self.sessions.get_mut(id));
         let open = |question: &ItemId| state.items.get(question).is_some_and(|item| item.open_question().is_some());
         session.into_iter().for_each(|session| session.questions.retain(|question, _| open(question)));
     }
 
-    /// True if the turn has a text, a thought or a tool call that is not complete.
+    /// True if the turn has an incomplete text, thought or tool call.
     fn has_unfinished(&self, turn: &TurnId) -> bool {
         let mut growing = self.state.items.growing().filter(|item| item.turn.as_ref() == Some(turn));
         growing.any(|item| matches!(item.body, Body::Text { .. } | Body::Thought { .. } | Body::Tool(_)))
@@ -276,7 +283,7 @@ impl Space {
     fn acknowledged(&mut self, by: &ParticipantId, item: ItemId, granted: bool) {
         let waits = self.state.acknowledgements.iter().any(|wanted| wanted.item == item && wanted.to == *by);
         if waits {
-            self.publish(Event::Acknowledged { item: item.clone(), by: by.clone(), granted });
+            self.publish(SpaceEvent::Acknowledged { item: item.clone(), by: by.clone(), granted });
             let status = if granted { "received" } else { "declined" };
             self.act(by.clone(), "chat/acknowledge", json!({ "status": status }), vec![item]);
         }
@@ -288,32 +295,32 @@ impl Space {
             Some(PauseReport { timeout, reason }) => {
                 let seconds = timeout.map(|timeout| timeout.as_secs());
                 let payload = json!({ "reason": reason, "timeout_seconds": seconds });
-                // A pause beyond all time has no end.
+                // A pause that exceeds the clock has no end.
                 let until = timeout.and_then(|timeout| self.now.time.checked_add(timeout));
                 let by = self.calls.pause_by(id).unwrap_or_else(|| id.clone());
-                self.publish(Event::Paused(id.clone(), Some(Pause { by, until, reason })));
+                self.publish(SpaceEvent::Paused(id.clone(), Some(Pause { by, until, reason })));
                 self.act(id.clone(), "participant/pause", payload, vec![]);
             }
             None if was => {
-                self.publish(Event::Paused(id.clone(), None));
+                self.publish(SpaceEvent::Paused(id.clone(), None));
                 self.act(id.clone(), "participant/resume", json!({}), vec![]);
             }
             None => {}
         }
     }
 
-    fn stream_opened(&mut self, id: &ParticipantId, key: Key) {
+    fn stream_opened(&mut self, id: &ParticipantId, key: HarnessKey) {
         let stream = self.stream_id();
         if let Some(session) = self.sessions.get_mut(id) {
             session.streams.insert(key, stream.clone());
         }
         let payload = json!({ "stream_id": stream.as_str(), "encoding": "json" });
-        self.publish(Event::StreamOpened(stream, id.clone()));
+        self.publish(SpaceEvent::StreamOpened(stream, id.clone()));
         let about = self.stream_request(id).into_iter().collect();
         self.act(id.clone(), "stream/open", payload, about);
     }
 
-    /// The newest request for a stream of this agent, unless a stream was opened for it already.
+    /// Returns the newest stream request to this agent that no opened stream answers yet.
     fn stream_request(&self, of: &ParticipantId) -> Option<ItemId> {
         let recent = || self.state.items.iter().rev().take(RECENT_ITEMS);
         let act = |item: &Item, wanted: &str| matches!(&item.body, Body::Act { kind, .. } if kind == wanted);
@@ -323,17 +330,17 @@ impl Space {
         (!recent().any(|item| act(item, "stream/open") && is_about(item))).then_some(request)
     }
 
-    fn stream_frame(&mut self, id: &ParticipantId, key: &Key, payload: Value) {
+    fn stream_frame(&mut self, id: &ParticipantId, key: &HarnessKey, payload: Value) {
         let Some(stream) = self.sessions.get(id).and_then(|session| session.streams.get(key)).cloned() else { return };
         let frame = StreamFrame { stream, payload, at: self.now.time };
         self.state.frame(frame.clone());
-        self.effects.push(Effect::Signal(Signal::Frame(frame)));
+        self.effects.push(SpaceEffect::Signal(Signal::Frame(frame)));
     }
 
-    fn stream_closed(&mut self, id: &ParticipantId, key: &Key) {
+    fn stream_closed(&mut self, id: &ParticipantId, key: &HarnessKey) {
         let Some(stream) = self.sessions.get_mut(id).and_then(|session| session.streams.remove(key)) else { return };
         let payload = json!({ "stream_id": stream.as_str() });
-        self.publish(Event::StreamClosed(stream));
+        self.publish(SpaceEvent::StreamClosed(stream));
         self.act(id.clone(), "stream/close", payload, vec![]);
     }
 
@@ -348,17 +355,22 @@ impl Space {
                 };
                 if pending.of_status {
                     let agent = Some(pending.of.to_string());
-                    let number = self.calls.go_on(pending, lines, self.now.time);
-                    return self.effects.push(Effect::Manage { number, agent, ask: Ask::Status });
+                    let number = self.calls.follow_up(pending, lines, self.now.time);
+                    return self.effects.push(SpaceEffect::Manage { number, agent, ask: AgentRequest::Status });
                 }
                 self.reach(&pending.request_id, Stage::Finished);
-                // What an agent tells about itself is for everybody to see.
+                // Information that an agent gives about itself is shown to all participants.
                 if !lines.is_empty() {
                     self.notice(Level::Info, "info", lines.clone());
                 }
-                let done = Done { receipt: self.receipt(&pending.request_id), lines, duplicate: false, queued: false };
+                let done = CommandAccepted {
+                    receipt: self.receipt(&pending.request_id),
+                    lines,
+                    duplicate: false,
+                    queued: false,
+                };
                 self.remember(&pending.request_id, Ok(done.clone()));
-                self.effects.push(Effect::Answer(pending.ticket, Ok(done)));
+                self.effects.push(SpaceEffect::Answer(pending.ticket, Ok(done)));
             }
             Err(reason) => self.fail(pending.ticket, &pending.request_id, reason),
         }
@@ -369,39 +381,39 @@ impl Space {
         let streams: Vec<_> = session.streams.drain().map(|(_, stream)| stream).collect();
         session.questions.clear();
         let (turn, waiting) = session.abandon(reason.clone());
-        let why = reason.clone().unwrap_or_else(|| format!("{id} was ended"));
+        let why = reason.clone().unwrap_or_else(|| format!("{id} was shut down"));
         if let Some(turn) = turn {
-            let tally = self.state.tally(&turn, self.now.time);
-            self.publish(Event::TurnEnded(turn.clone(), Outcome::Failed(why.clone()), tally));
+            let tally = self.state.turn_stats(&turn, self.now.time);
+            self.publish(SpaceEvent::TurnEnded(turn.clone(), Outcome::Failed(why.clone()), tally));
             self.turn_reached(&turn, Stage::Failed(why.as_str().into()));
         }
         if !self.suspended {
             self.abandon(waiting, &why.as_str().into());
         }
-        // Also what was of no turn: nobody is left who could finish it.
+        // Includes items outside a turn, which no agent will complete either.
         let unfinished: Vec<Arc<Item>> = self.state.items.growing().filter(|item| item.from == *id).cloned().collect();
         for item in unfinished {
             self.put(state::cut((*item).clone()));
         }
         for stream in streams {
-            self.publish(Event::StreamClosed(stream));
+            self.publish(SpaceEvent::StreamClosed(stream));
         }
         let owed: Vec<ItemId> =
             self.state.acknowledgements.iter().filter(|one| one.to == *id).map(|one| one.item.clone()).collect();
         for item in owed {
-            self.publish(Event::Acknowledged { item, by: id.clone(), granted: false });
+            self.publish(SpaceEvent::Acknowledged { item, by: id.clone(), granted: false });
         }
         for (ticket, request_id) in self.calls.of(id) {
             self.fail(ticket, &request_id, why.clone());
         }
-        self.undone(id, &why);
+        self.fail_acks(id, &why);
         if self.state.participants.get(id).is_some_and(|one| one.paused.is_some()) {
-            self.publish(Event::Paused(id.clone(), None));
+            self.publish(SpaceEvent::Paused(id.clone(), None));
         }
         if let Some(reason) = reason {
             self.notice(Level::Error, "error", vec![format!("{id} is gone: {reason}")]);
         }
-        self.publish(Event::Left(id.clone()));
+        self.publish(SpaceEvent::Left(id.clone()));
         let payload = json!({ "event": "leave", "participant": { "id": id.as_str() } });
         self.act(super::system(), "system/presence", payload, vec![]);
     }

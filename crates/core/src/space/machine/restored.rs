@@ -1,5 +1,5 @@
-//! A space that begins with what was said in an earlier life of it. All of that is over: nobody is left who could finish
-//! it, and nothing new gets a name that something old has.
+//! Restoring a space from the stored items of an earlier run. Unfinished items are closed, because their agents no
+//! longer run. New ids never repeat stored ones.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -10,22 +10,22 @@ use super::super::name::ParticipantId;
 use super::super::question::Closing;
 use super::super::state;
 use super::messages::QueuedMessage;
-use super::{Counters, Effect, Now, Space};
+use super::{Counters, Now, Space, SpaceEffect};
 
-/// Numbers in names are counted up to here; no space ever comes so far by itself.
-const HIGHEST: u64 = 1 << 53;
+/// Bound on the numbers in ids, above any number that a space can reach.
+const MAX_ID_NUMBER: u64 = 1 << 53;
 
 impl Space {
-    /// A space that begins with these items, in this order: what was unfinished is cut as at the end of a turn, and open
-    /// questions are withdrawn. `notice`: what people are told about it, if anything. What happened comes back as from
-    /// [`Space::new`]; the items are in the state, and are no events.
+    /// Returns a space with these items, in this order. Unfinished items are cut as at the end of a turn, and open
+    /// questions are withdrawn. `notice` is shown in the conversation. The effects are those of [`Space::new`];
+    /// restored items are part of the state and are not published.
     pub fn restore(
         name: &str,
         me: ParticipantId,
-        Left { items, queued, was_running, epoch }: Left,
+        RestoredSpace { items, queued, was_running, epoch }: RestoredSpace,
         notice: Option<&str>,
         now: Now,
-    ) -> (Self, Vec<Effect>) {
+    ) -> (Self, Vec<SpaceEffect>) {
         let (mut space, mut effects) = Self::new(name, me, now);
         let mut withdrawn = 0;
         space.requeued = queued;
@@ -33,23 +33,24 @@ impl Space {
         let mut newest = SystemTime::UNIX_EPOCH;
         let mut items: Vec<Arc<Item>> = items.into_iter().map(Arc::new).collect();
         for item in &mut items {
-            // An earlier version did not store when envelopes were listed.
+            // Earlier versions did not store the times of listing.
             let at = item.at;
-            items::list(item, &mut newest, at, 0);
+            items::assign_listing_times(item, &mut newest, at, 0);
         }
-        // What ends by the restart is listed now, after all that was listed before.
+        // Envelopes that the restart adds are listed after all stored ones.
         let at = now.time.max(newest);
         space.state.items.list_after(newest);
         for item in items {
-            space.counters.pass(&item);
+            space.counters.advance_past(&item);
             let item = Arc::unwrap_or_clone(item);
-            let waits = item.progress == Progress::Queued && space.claims(&item);
-            let (item, was_asked) = if waits { (item, false) } else { settled(item) };
+            let waits = item.progress == Progress::Queued && space.has_queued_message(&item);
+            let (item, was_asked) = if waits { (item, false) } else { finish_item(item) };
             withdrawn += usize::from(was_asked);
             space.state.put_at(Arc::new(item), at, 0);
         }
-        let told = space.requeued.iter().filter_map(|queued| queued.turn.as_ref()).map(|turn| number(turn.as_str()));
-        space.counters.turns = space.counters.turns.max(told.max().unwrap_or(0));
+        let turn_numbers =
+            space.requeued.iter().filter_map(|queued| queued.turn.as_ref()).map(|turn| number(turn.as_str()));
+        space.counters.turns = space.counters.turns.max(turn_numbers.max().unwrap_or(0));
         if was_running {
             space.counters.items += UNSTORED_IDS;
             space.counters.turns += UNSTORED_IDS;
@@ -58,8 +59,10 @@ impl Space {
             let mut lines = vec![notice.to_owned()];
             match withdrawn {
                 0 => {}
-                1 => lines.push("A question was withdrawn: whoever asked it no longer waits.".to_owned()),
-                many => lines.push(format!("{many} questions were withdrawn: whoever asked them no longer waits.")),
+                1 => lines.push("An open question was withdrawn: its agent is no longer running.".to_owned()),
+                many => {
+                    lines.push(format!("{many} open questions were withdrawn: their agents are no longer running."))
+                }
             }
             space.notice(Level::Warning, "restarted", lines);
         }
@@ -68,28 +71,28 @@ impl Space {
     }
 }
 
-/// Ids that are left out after a crash: some that were given out just before it were not stored.
+/// Number of ids skipped after a crash: ids assigned just before it may not have been stored.
 const UNSTORED_IDS: u64 = 1000;
 
-/// State of an earlier life of a space.
+/// Stored state of an earlier run of a space.
 #[derive(Debug, Default)]
-pub struct Left {
-    /// Its items, in order.
+pub struct RestoredSpace {
+    /// Stored items, in order.
     pub items: Vec<Item>,
-    /// Messages that no agent was given, in order.
+    /// Undelivered messages, in order.
     pub queued: Vec<QueuedMessage>,
-    /// It was running when the earlier life ended, which may have given out ids that were not stored.
+    /// True if the earlier run ended without a shutdown, so that it may have assigned ids that were not stored.
     pub was_running: bool,
-    /// The number of this life, so that commands without an id get one that no earlier life has given.
+    /// Number of this run. It makes generated request ids differ from those of earlier runs.
     pub epoch: u64,
 }
 
 impl Space {
-    /// True if an item shows a message that waits. Each message has one.
-    fn claims(&mut self, item: &Item) -> bool {
+    /// True if the item shows a queued message. Each message has one item.
+    fn has_queued_message(&mut self, item: &Item) -> bool {
         let Body::Text { text, .. } = &item.body else { return false };
         let shows = |queued: &&mut QueuedMessage| {
-            queued.item.is_none() && queued.by == item.from && super::messages::shown(&queued.text) == *text
+            queued.item.is_none() && queued.by == item.from && super::messages::shown_message(&queued.text) == *text
         };
         match self.requeued.iter_mut().find(shows) {
             Some(queued) => {
@@ -102,8 +105,8 @@ impl Space {
 }
 
 impl Counters {
-    /// Goes past the numbers of an item, and of what it names.
-    fn pass(&mut self, item: &Item) {
+    /// Advances the counters past the numbers of an item and of the ids in it.
+    fn advance_past(&mut self, item: &Item) {
         self.items = self.items.max(number(item.id.as_str()));
         let turns = item.turn.iter().chain(&item.starts).map(|turn| number(turn.as_str())).max();
         self.turns = self.turns.max(turns.unwrap_or(0));
@@ -113,16 +116,16 @@ impl Counters {
     }
 }
 
-/// The number at a name's end. One that is out of all reach counts as none: it is never come to.
+/// Returns the number at the end of an id. A number above the bound counts as 0: it is never reached.
 fn number(name: &str) -> u64 {
     let digits = name.len() - name.trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
-    name[name.len() - digits..].parse().ok().filter(|number| *number < HIGHEST).unwrap_or(0)
+    name[name.len() - digits..].parse().ok().filter(|number| *number < MAX_ID_NUMBER).unwrap_or(0)
 }
 
-/// The item, over; and whether it was a question that waited.
-fn settled(mut item: Item) -> (Item, bool) {
+/// Returns the finished item, and true if it was an open question.
+fn finish_item(mut item: Item) -> (Item, bool) {
     if item.progress == Progress::Queued {
-        // It is not among the messages that wait: an agent was given it, and that was not stored in time.
+        // Not among the queued messages: it was delivered, and that was not stored in time.
         item.progress = Progress::Done;
     }
     let over = item.progress != Progress::Growing;
@@ -168,13 +171,13 @@ mod tests {
         Body::Text { text: text.to_owned(), attachments: Vec::<Attachment>::new() }
     }
 
-    fn restored(items: Vec<Item>, notice: Option<&str>) -> (Space, Vec<Effect>) {
+    fn restored(items: Vec<Item>, notice: Option<&str>) -> (Space, Vec<SpaceEffect>) {
         let now = Now { steady: Instant::now(), time: SystemTime::UNIX_EPOCH };
-        Space::restore("test", "human".into(), Left { items, ..Left::default() }, notice, now)
+        Space::restore("test", "human".into(), RestoredSpace { items, ..RestoredSpace::default() }, notice, now)
     }
 
     #[test]
-    fn what_was_unfinished_is_cut_and_what_was_asked_is_withdrawn() {
+    fn unfinished_items_are_cut_and_open_questions_withdrawn() {
         let call = ToolCall {
             name: "t".to_owned(),
             title: "T".to_owned(),
@@ -202,13 +205,13 @@ mod tests {
         let Body::Notice { lines, .. } = body("n6") else { panic!("a notice") };
         assert_eq!(lines[0], "It was restarted.");
         assert!(lines[1].contains("withdrawn"), "{lines:?}");
-        let told = effects.iter().filter(|effect| matches!(effect, Effect::Publish(_))).count();
-        assert_eq!(told, 3, "two who joined, and the notice: {effects:?}");
+        let published = effects.iter().filter(|effect| matches!(effect, SpaceEffect::Publish(_))).count();
+        assert_eq!(published, 3, "two who joined, and the notice: {effects:?}");
         assert!(restored(items, None).0.state().items.len() == 5);
     }
 
     #[test]
-    fn new_names_come_after_the_old_whatever_these_are() {
+    fn new_ids_follow_the_restored_ones() {
         let act =
             Body::Act { kind: "stream/open".to_owned(), payload: json!({ "stream_id": "stream-7" }), about: vec![] };
         let items = vec![

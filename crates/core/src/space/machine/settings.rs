@@ -1,17 +1,17 @@
-//! Models and modes of agents: listing them, and choosing one.
+//! Listing and choosing models and modes of agents.
 
-use super::super::command::{Refusal, Setting};
+use super::super::command::{Setting, SpaceRefusal};
 use super::super::harness::{Named, Order};
 use super::super::name::ParticipantId;
-use super::super::roster::Ask;
-use super::commands::{Came, Outcome};
-use super::deeds::Said;
+use super::super::roster::AgentRequest;
+use super::acks::AckResponse;
+use super::commands::{CommandCompletion, CommandOutcome};
 use super::{Space, Ticket};
 use crate::request::RequestId;
 
-/// A setting that can be listed and chosen.
+/// Kind of a setting that can be listed and chosen.
 #[derive(Clone, Copy)]
-pub(super) enum Chosen {
+pub(super) enum SettingKind {
     Model,
     Mode,
 }
@@ -21,70 +21,79 @@ impl Space {
         &mut self,
         ticket: Ticket,
         id: &RequestId,
-        whom: Option<ParticipantId>,
+        participant: Option<ParticipantId>,
         wanted: Option<String>,
-        what: Chosen,
-    ) -> Outcome {
-        let (whom, wanted) = self.addressed(whom, wanted);
-        if let (Some(agent), None, Chosen::Model) = (&whom, &wanted, what)
-            && !self.takes_part(agent)
+        what: SettingKind,
+    ) -> CommandOutcome {
+        let (participant, wanted) = self.split_agent(participant, wanted);
+        if let (Some(agent), None, SettingKind::Model) = (&participant, &wanted, what)
+            && !self.has_joined(agent)
         {
-            return self.manage(ticket, id, whom, Ask::Models);
+            return self.manage(ticket, id, participant, AgentRequest::Models);
         }
-        let whom = self.meant(whom)?;
-        let Some(one) = self.state.participants.get(&whom) else { return Err(Refusal::Gone(whom)) };
+        let participant = self.resolve_agent(participant)?;
+        let Some(one) = self.state.participants.get(&participant) else { return Err(SpaceRefusal::Gone(participant)) };
         let (known, current, name) = match what {
-            Chosen::Model => (&one.capabilities.models, &one.capabilities.model, "model"),
-            Chosen::Mode => (&one.capabilities.modes, &one.capabilities.mode, "mode"),
+            SettingKind::Model => (&one.capabilities.models, &one.capabilities.model, "model"),
+            SettingKind::Mode => (&one.capabilities.modes, &one.capabilities.mode, "mode"),
         };
         if known.is_empty() {
             return match (what, wanted) {
-                (Chosen::Model, None) => self.manage(ticket, id, Some(whom), Ask::Models),
-                _ => Err(Refusal::NotSupported(whom, format!("change its {name}"))),
+                (SettingKind::Model, None) => self.manage(ticket, id, Some(participant), AgentRequest::Models),
+                _ => Err(SpaceRefusal::NotSupported(participant, format!("change its {name}"))),
             };
         }
         let Some(wanted) = wanted else {
             let width = known.iter().map(|one| one.id.chars().count()).max().unwrap_or_default();
             let lines = known.iter().map(|one| line(one, current.as_deref() == Some(&one.id), width)).collect();
-            return self.tell(id, "info", lines);
+            return self.show_lines(id, "info", lines);
         };
         let setting = match what {
-            Chosen::Model => Setting::Model(wanted),
-            Chosen::Mode => Setting::Mode(wanted),
+            SettingKind::Model => Setting::Model(wanted),
+            SettingKind::Mode => Setting::Mode(wanted),
         };
-        self.order(id, whom, setting, (ticket, true))
+        self.order(id, participant, setting, (ticket, true))
     }
 
-    pub(super) fn set(&mut self, ticket: Ticket, id: &RequestId, whom: ParticipantId, setting: Setting) -> Outcome {
-        self.agent(&whom)?;
-        self.order(id, whom, setting, (ticket, false))
+    pub(super) fn set(
+        &mut self,
+        ticket: Ticket,
+        id: &RequestId,
+        participant: ParticipantId,
+        setting: Setting,
+    ) -> CommandOutcome {
+        self.agent(&participant)?;
+        self.order(id, participant, setting, (ticket, false))
     }
 
-    /// Tells an agent to use another model or mode, if it has it. Done once the agent has agreed.
+    /// Orders an agent to use another model or mode. Finishes when the agent has acknowledged it.
     fn order(
         &mut self,
         id: &RequestId,
-        whom: ParticipantId,
+        participant: ParticipantId,
         setting: Setting,
-        (ticket, aloud): (Ticket, bool),
-    ) -> Outcome {
-        let Some(one) = self.state.participants.get(&whom) else { return Err(Refusal::Gone(whom)) };
+        (ticket, announce): (Ticket, bool),
+    ) -> CommandOutcome {
+        let Some(one) = self.state.participants.get(&participant) else { return Err(SpaceRefusal::Gone(participant)) };
         let (known, name, wanted) = match &setting {
             Setting::Model(model) => (&one.capabilities.models, "model", model),
             Setting::Mode(mode) => (&one.capabilities.modes, "mode", mode),
         };
         if !known.iter().any(|one| one.id == *wanted) {
             let ids: Vec<&str> = known.iter().map(|one| one.id.as_str()).collect();
-            return Err(Refusal::Failed(format!("{whom} has no {name} {wanted:?}; it has {}", ids.join(", "))));
+            return Err(SpaceRefusal::Failed(format!(
+                "{participant} has no {name} {wanted:?}; it has {}",
+                ids.join(", ")
+            )));
         }
-        let line = format!("{whom}: {name} {wanted}.");
+        let line = format!("{participant}: {name} {wanted}.");
         let order = match setting {
             Setting::Model(model) => Order::SetModel(model),
             Setting::Mode(mode) => Order::SetMode(mode),
         };
         self.accept(id);
-        self.have_done(id, whom, order, Some(Said { ticket, line, aloud }));
-        Ok(Came::Later)
+        self.send_acked(id, participant, order, Some(AckResponse { ticket, line, announce }));
+        Ok(CommandCompletion::Deferred)
     }
 }
 

@@ -1,18 +1,18 @@
-//! What was told of agents, as lines for people.
+//! Roster answers as text lines for people.
 
 use super::{
-    AgentCard, ConversationCard, LoginDone, LoginMethod, LoginState, LogoutDone, McpServer, ModelCard, RunningCard,
-    StatusCard, Told,
+    AgentCard, AgentReply, ConversationCard, LoginMethod, LoginProgress, LoginState, LogoutResult, McpServer,
+    ModelCard, RunningCard, StatusCard,
 };
 
-/// Models that are listed; the rest is counted.
-const MOST_MODELS: usize = 40;
+/// Maximum number of listed models; the rest is counted.
+const MAX_LISTED_MODELS: usize = 40;
 
-/// Conversations that are listed; the rest is counted.
-const MOST_CONVERSATIONS: usize = 20;
+/// Maximum number of listed conversations; the rest is counted.
+const MAX_LISTED_CONVERSATIONS: usize = 20;
 
-impl Told {
-    /// In lines for people.
+impl AgentReply {
+    /// Returns the answer as lines for people.
     pub fn lines(&self) -> Vec<String> {
         match self {
             Self::Agents(cards) => agents(cards),
@@ -22,22 +22,22 @@ impl Told {
                 let mut lines = vec![format!("MCP Servers ({agent})")];
                 lines.extend(servers_of(servers));
                 if *switching && !servers.is_empty() {
-                    lines.push("/mcp enable NAME and /mcp disable NAME switch one.".to_owned());
+                    lines.push("Use /mcp enable NAME or /mcp disable NAME.".to_owned());
                 }
                 lines
             }
             Self::Conversations { agent, conversations } => conversations_of(agent, conversations),
             Self::LoggedIn { agent, done } => logged_in(agent, done),
             Self::LoggedOut { agent, done } => logged_out(agent, done),
-            Self::TakesPart(id) => vec![format!("Chat goes to {id}.")],
-            Self::Done(said) => vec![said.clone()],
+            Self::Joined(id) => vec![format!("Chat goes to {id}.")],
+            Self::Done(message) => vec![message.clone()],
         }
     }
 }
 
 impl LoginState {
-    /// In a few words.
-    pub fn words(&self) -> String {
+    /// Returns a short description.
+    pub fn description(&self) -> String {
         match self {
             Self::NotNeeded => "no login needed".to_owned(),
             Self::Yes { account: Some(account) } => format!("logged in by {account}"),
@@ -56,17 +56,17 @@ fn agents(cards: &[AgentCard]) -> Vec<String> {
     let ids = width(cards.iter().map(|card| card.id.as_str()));
     let titles = width(cards.iter().map(|card| card.title.as_str()));
     let line = |card: &AgentCard| {
-        let mark = if card.taking_part { "*" } else { " " };
+        let mark = if card.joined { "*" } else { " " };
         let state = match (&card.version, card.installed) {
             (_, false) => "not installed".to_owned(),
-            (Some(version), true) => format!("{version}, {}", card.login.words()),
-            (None, true) => card.login.words(),
+            (Some(version), true) => format!("{version}, {}", card.login.description()),
+            (None, true) => card.login.description(),
         };
         format!("{mark} {:<ids$}  {:<titles$}  {state}", card.id, card.title)
     };
     let mut lines = vec!["Agents".to_owned()];
     lines.extend(cards.iter().map(line));
-    lines.push("/agent ID has one take part, and chat go to it.".to_owned());
+    lines.push("/agent ID adds an agent and sends chat to it.".to_owned());
     lines
 }
 
@@ -81,7 +81,7 @@ fn status_lines(status: &StatusCard) -> Vec<String> {
     }
     lines.push(field("Version", card.version.as_deref().unwrap_or("unknown")));
     let mark = if matches!(card.login, LoginState::Yes { .. }) { "✓ " } else { "" };
-    lines.push(field("Auth", &format!("{mark}{}", card.login.words())));
+    lines.push(field("Auth", &format!("{mark}{}", card.login.description())));
     lines.extend(card.hint.as_ref().map(|hint| field("", hint)));
     if let Some(RunningCard { model, mode, conversation, turns }) = &status.running {
         lines.extend(model.as_ref().map(|model| field("Model", model)));
@@ -91,10 +91,7 @@ fn status_lines(status: &StatusCard) -> Vec<String> {
         lines.push(field("Session", &session));
     }
     lines.extend(status.about.iter().map(|(name, value)| field(name, value)));
-    lines.push(field(
-        "Space",
-        if card.taking_part { "takes part" } else { "does not take part; /agent ID has it do so" },
-    ));
+    lines.push(field("Space", if card.joined { "joined" } else { "not joined; add it with /agent ID" }));
     match &status.mcp {
         Ok(servers) if servers.is_empty() => lines.push(field("MCP", "no servers")),
         Ok(servers) => {
@@ -120,7 +117,7 @@ fn servers_of(servers: &[McpServer]) -> Vec<String> {
 
 fn models_of(agent: &str, models: &[ModelCard]) -> Vec<String> {
     if models.is_empty() {
-        return vec![format!("{agent} offers no models.")];
+        return vec![format!("{agent} reports no models.")];
     }
     let ids = width(models.iter().map(|model| model.id.as_str()));
     let line = |model: &ModelCard| {
@@ -134,27 +131,27 @@ fn models_of(agent: &str, models: &[ModelCard]) -> Vec<String> {
         format!("  {mark} {:<ids$}  {}{tags}", model.id, model.title)
     };
     let mut lines = vec![format!("Available Models ({agent})")];
-    lines.extend(models.iter().take(MOST_MODELS).map(line));
-    if models.len() > MOST_MODELS {
+    lines.extend(models.iter().take(MAX_LISTED_MODELS).map(line));
+    if models.len() > MAX_LISTED_MODELS {
         lines.push(format!("  … ({} models)", models.len()));
     }
-    lines.push("/model ID switches, once it takes part; --model ID begins with it.".to_owned());
+    lines.push("/model ID changes the model of a joined agent; --model ID sets it at the start.".to_owned());
     lines
 }
 
 fn conversations_of(agent: &str, conversations: &[ConversationCard]) -> Vec<String> {
     if conversations.is_empty() {
-        return vec![format!("{agent} keeps no conversation of this directory.")];
+        return vec![format!("{agent} has no saved conversations for this directory.")];
     }
     let mut lines = vec![format!("Conversations ({agent})")];
-    lines.extend(conversations.iter().take(MOST_CONVERSATIONS).map(|one| format!("  {}  {}", one.id, one.title)));
-    if conversations.len() > MOST_CONVERSATIONS {
+    lines.extend(conversations.iter().take(MAX_LISTED_CONVERSATIONS).map(|one| format!("  {}  {}", one.id, one.title)));
+    if conversations.len() > MAX_LISTED_CONVERSATIONS {
         lines.push(format!("  … ({} conversations)", conversations.len()));
     }
     lines
 }
 
-fn logged_in(agent: &str, done: &LoginDone) -> Vec<String> {
+fn logged_in(agent: &str, done: &LoginProgress) -> Vec<String> {
     let mut lines = vec![format!("{agent} Login")];
     match (done.success, done.pending, &done.account) {
         (true, _, Some(account)) => lines.push(format!("  ✓ Logged in by {account}.")),
@@ -171,7 +168,7 @@ fn logged_in(agent: &str, done: &LoginDone) -> Vec<String> {
     lines
 }
 
-fn logged_out(agent: &str, done: &LogoutDone) -> Vec<String> {
+fn logged_out(agent: &str, done: &LogoutResult) -> Vec<String> {
     let mark = if done.success { "✓ " } else { "" };
     let mut lines = vec![format!("{agent} Logout")];
     lines.extend(done.message.lines().enumerate().map(|(index, line)| {
@@ -190,16 +187,16 @@ mod tests {
         let hint = (login == LoginState::No || !installed).then(|| "run `it`".to_owned());
         let version = installed.then(|| "1.2".to_owned());
         let (id, title, abilities) = ("one".into(), "One".into(), Abilities::ALL);
-        AgentCard { id, title, installed, version, login, hint, taking_part: installed, abilities }
+        AgentCard { id, title, installed, version, login, hint, joined: installed, abilities }
     }
 
     #[test]
-    fn agents_say_who_takes_part_and_what_is_missing() {
+    fn the_agent_list_marks_joined_and_missing_agents() {
         let mut other = card(false, LoginState::Unknown);
         other.id = "another".into();
         let mut unnamed = card(true, LoginState::NotNeeded);
         unnamed.version = None;
-        let lines = Told::Agents(vec![card(true, LoginState::Yes { account: None }), other, unnamed]).lines();
+        let lines = AgentReply::Agents(vec![card(true, LoginState::Yes { account: None }), other, unnamed]).lines();
         assert_eq!(lines[1], "* one      One  1.2, logged in");
         assert_eq!(lines[2], "  another  One  not installed");
         assert_eq!(lines[3], "* one      One  no login needed");
@@ -220,7 +217,7 @@ mod tests {
                 turns: 2,
             }),
         };
-        let lines = Told::Status(Box::new(full)).lines();
+        let lines = AgentReply::Status(Box::new(full)).lines();
         let wanted = [
             "One Status",
             "  Version   1.2",
@@ -229,7 +226,7 @@ mod tests {
             "  Mode      plan",
             "  Session   c12 (2 turns)",
             "  OS        linux",
-            "  Space     takes part",
+            "  Space     joined",
             "  MCP Servers",
             "    desk  not loaded (approve)",
         ];
@@ -263,51 +260,54 @@ mod tests {
             |id: &str, is_default, is_current| ModelCard { id: id.into(), title: id.into(), is_default, is_current };
         let models =
             vec![model("a", true, true), model("b", false, true), model("c", true, false), model("d", false, false)];
-        let lines = Told::Models { agent: "One".into(), models }.lines();
+        let lines = AgentReply::Models { agent: "One".into(), models }.lines();
         assert_eq!(
             lines[1..5],
             ["  ● a  a  ← current, default", "  ● b  b  ← current", "  ● c  c  ← default", "  ○ d  d"]
         );
         let many = (0..50).map(|number| model(&number.to_string(), false, false)).collect();
-        assert!(Told::Models { agent: "One".into(), models: many }.lines().contains(&"  … (50 models)".to_owned()));
-        assert_eq!(Told::Models { agent: "One".into(), models: vec![] }.lines(), ["One offers no models."]);
-        let of_one = |servers, switching| Told::Mcp { agent: "One".into(), servers, switching }.lines();
+        assert!(
+            AgentReply::Models { agent: "One".into(), models: many }.lines().contains(&"  … (50 models)".to_owned())
+        );
+        assert_eq!(AgentReply::Models { agent: "One".into(), models: vec![] }.lines(), ["One reports no models."]);
+        let of_one = |servers, switching| AgentReply::Mcp { agent: "One".into(), servers, switching }.lines();
         let servers = of_one(vec![], true);
         assert_eq!(servers, ["MCP Servers (One)", "  No MCP servers."]);
         let server = McpServer { name: "desk".into(), status: "connected".into(), reason: None };
         let lines = of_one(vec![server.clone()], true);
-        assert_eq!(lines[1..], ["  desk  connected", "/mcp enable NAME and /mcp disable NAME switch one."]);
-        assert_eq!(of_one(vec![server], false).len(), 2, "what it cannot do is not offered");
+        assert_eq!(lines[1..], ["  desk  connected", "Use /mcp enable NAME or /mcp disable NAME."]);
+        assert_eq!(of_one(vec![server], false).len(), 2, "an unsupported command is not offered");
     }
 
     #[test]
-    fn conversations_are_listed_by_our_ids() {
+    fn conversations_are_listed_by_the_ids_of_wh() {
         let one = ConversationCard { id: "c1".into(), title: "about".into(), at: None, directory: None };
-        let list = |count| Told::Conversations { agent: "One".into(), conversations: vec![one.clone(); count] }.lines();
-        assert_eq!(list(0), ["One keeps no conversation of this directory."]);
+        let list =
+            |count| AgentReply::Conversations { agent: "One".into(), conversations: vec![one.clone(); count] }.lines();
+        assert_eq!(list(0), ["One has no saved conversations for this directory."]);
         assert_eq!(list(1)[1], "  c1  about");
         assert_eq!(list(25).last().unwrap(), "  … (25 conversations)");
     }
 
     #[test]
-    fn a_login_says_what_is_left_to_do() {
-        let say = |done| Told::LoggedIn { agent: "One".into(), done }.lines();
-        let done = LoginDone { success: true, account: Some("a@b.c".into()), ..LoginDone::default() };
+    fn a_login_has_instructions_for_the_remaining_step() {
+        let say = |done| AgentReply::LoggedIn { agent: "One".into(), done }.lines();
+        let done = LoginProgress { success: true, account: Some("a@b.c".into()), ..LoginProgress::default() };
         assert_eq!(say(done), ["One Login", "  ✓ Logged in by a@b.c."]);
-        assert_eq!(say(LoginDone { success: true, ..LoginDone::default() })[1], "  ✓ Logged in.");
+        assert_eq!(say(LoginProgress { success: true, ..LoginProgress::default() })[1], "  ✓ Logged in.");
         let browser = Some(LoginMethod::Browser);
         let instructions = Some("Open https://x".to_owned());
-        let open = LoginDone { pending: true, method: browser, instructions, ..LoginDone::default() };
+        let open = LoginProgress { pending: true, method: browser, instructions, ..LoginProgress::default() };
         assert_eq!(say(open.clone())[1..], ["  Opening browser…", "  Open https://x"]);
-        assert_eq!(say(LoginDone { method: None, ..open.clone() })[1..], ["  Open https://x"]);
-        assert_eq!(say(LoginDone { pending: false, ..open })[1..], ["  Open https://x"]);
-        let failed = LoginDone { message: Some("no\nway".into()), ..LoginDone::default() };
+        assert_eq!(say(LoginProgress { method: None, ..open.clone() })[1..], ["  Open https://x"]);
+        assert_eq!(say(LoginProgress { pending: false, ..open })[1..], ["  Open https://x"]);
+        let failed = LoginProgress { message: Some("no\nway".into()), ..LoginProgress::default() };
         assert_eq!(say(failed)[1..], ["  ✗ Not logged in.", "  no", "  way"]);
-        let out = LogoutDone { success: true, supported: true, message: "Logged out.\nA key is set.".into() };
-        let lines = Told::LoggedOut { agent: "One".into(), done: out }.lines();
+        let out = LogoutResult { success: true, supported: true, message: "Logged out.\nA key is set.".into() };
+        let lines = AgentReply::LoggedOut { agent: "One".into(), done: out }.lines();
         assert_eq!(lines, ["One Logout", "  ✓ Logged out.", "  A key is set."]);
-        assert_eq!(Told::TakesPart("one".into()).lines(), ["Chat goes to one."]);
-        assert_eq!(Told::Done("so".into()).lines(), ["so"]);
+        assert_eq!(AgentReply::Joined("one".into()).lines(), ["Chat goes to one."]);
+        assert_eq!(AgentReply::Done("so".into()).lines(), ["so"]);
         let names = [LoginMethod::Browser, LoginMethod::ApiKey, LoginMethod::Variable, LoginMethod::Terminal];
         assert_eq!(names.map(LoginMethod::name), ["browser", "api_key", "env_var", "terminal"]);
     }

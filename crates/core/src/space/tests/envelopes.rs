@@ -1,12 +1,12 @@
-//! The list of messages: what is in it, in which order, and who each envelope is from.
+//! The list of messages: its contents, its order, and the sender of each envelope.
 
 use serde_json::{Value, json};
 
 use super::super::envelope::Envelope;
-use super::super::event::{Event, StreamFrame};
-use super::super::item::Output;
+use super::super::event::{SpaceEvent, StreamFrame};
+use super::super::item::ToolResultPart;
 use super::super::question::Detail;
-use super::super::roster::Ask;
+use super::super::roster::AgentRequest;
 use super::super::state::State;
 use super::*;
 
@@ -15,9 +15,9 @@ fn listed(bench: &Bench) -> Vec<Envelope> {
     listed.filter_map(|(item, place)| envelope::at(item, place)).collect()
 }
 
-fn call(bench: &mut Bench, status: ToolStatus, done: bool) -> Vec<Effect> {
+fn call(bench: &mut Bench, status: ToolStatus, done: bool) -> Vec<SpaceEffect> {
     let (name, title, input) = ("Bash".to_owned(), "ls".to_owned(), json!({ "command": "ls" }));
-    let output = vec![Output::Text("a\n".to_owned())];
+    let output = vec![ToolResultPart::Text("a\n".to_owned())];
     let body = Body::Tool(ToolCall { name, title, kind: ToolKind::Execute, input, status, output });
     bench.report(Report::Item { key: "call".into(), body, done })
 }
@@ -34,23 +34,23 @@ fn kinds_after(bench: &Bench, count: usize) -> Vec<(String, Option<String>)> {
 }
 
 #[test]
-fn a_permission_is_proposed_then_requested_by_who_gave_it_and_only_then_by_the_agent() {
+fn a_permission_is_proposed_then_requested_by_its_approver_and_then_by_the_agent() {
     let mut bench = Bench::ready();
     bench.say("r1", "go");
     let before = listed(&bench).len();
-    // Announced as running, as Claude and Codex do, and only then asked about.
+    // Reported as running first, as Claude and Codex do, and only then asked about.
     call(&mut bench, ToolStatus::Running, false);
     bench.pass(100);
     let question = asked(&mut bench);
     call(&mut bench, ToolStatus::Pending, false);
     bench.pass(5_000);
-    bench.handle(Input::Tick);
+    bench.handle(SpaceInput::Tick);
     let owned = |kind: &str, from: &str| (kind.to_owned(), Some(from.to_owned()));
     assert_eq!(kinds_after(&bench, before), [owned("mcp/proposal", "demo")]);
-    bench.command(None, Command::Answer { question, answer: answer("yes"), decision: None });
+    bench.command(None, ConversationCommand::Answer { question, answer: answer("yes"), decision: None });
     call(&mut bench, ToolStatus::Running, false);
     bench.pass(5_000);
-    bench.handle(Input::Tick);
+    bench.handle(SpaceInput::Tick);
     call(&mut bench, ToolStatus::Completed, true);
     let kinds = kinds_after(&bench, before);
     let expected = [
@@ -77,7 +77,7 @@ fn a_rejected_proposal_has_a_reason_and_its_call_comes_after_it() {
     let before = listed(&bench).len();
     call(&mut bench, ToolStatus::Pending, false);
     let question = asked(&mut bench);
-    bench.command(None, Command::Answer { question, answer: answer("no"), decision: None });
+    bench.command(None, ConversationCommand::Answer { question, answer: answer("no"), decision: None });
     call(&mut bench, ToolStatus::Denied, true);
     let kinds: Vec<String> = kinds_after(&bench, before).into_iter().map(|(kind, _)| kind).collect();
     assert_eq!(kinds, ["mcp/proposal", "mcp/reject", "mcp/request", "mcp/response"]);
@@ -92,7 +92,7 @@ fn a_proposal_that_is_denied_in_words_is_rejected_for_that_reason() {
     let question = Question { accepts_text: true, ..permission() };
     bench.report(Report::Asked { key: "k".into(), question });
     let words = Answer { option: None, text: Some("not like this".to_owned()) };
-    bench.command(None, Command::Answer { question: bench.question(), answer: words, decision: None });
+    bench.command(None, ConversationCommand::Answer { question: bench.question(), answer: words, decision: None });
     let rejected = &listed(&bench)[before + 1];
     assert_eq!(rejected.kind, "mcp/reject");
     assert!(rejected.payload.to_string().contains("not like this"), "{}", rejected.payload);
@@ -103,7 +103,7 @@ fn a_stream_is_opened_for_the_newest_request_once() {
     let mut bench = Bench::ready();
     bench.report(Report::Ready(Capabilities { calls: vec!["stream".to_owned()], ..capable() }));
     let call = Call::OpenStream { description: Some("clock".to_owned()) };
-    let (_, asked) = bench.command(None, Command::Call(Some(agent()), call));
+    let (_, asked) = bench.command(None, ConversationCommand::Call(Some(agent()), call));
     assert_eq!(asked, None, "the agent answers later");
     bench.report(Report::StreamOpened("s1".into()));
     bench.report(Report::StreamOpened("s2".into()));
@@ -114,7 +114,7 @@ fn a_stream_is_opened_for_the_newest_request_once() {
 }
 
 #[test]
-fn a_call_that_nobody_is_asked_about_is_listed_while_it_runs() {
+fn a_call_without_a_question_is_listed_while_it_runs() {
     let mut bench = Bench::ready();
     bench.say("r1", "go");
     let before = listed(&bench).len();
@@ -122,10 +122,10 @@ fn a_call_that_nobody_is_asked_about_is_listed_while_it_runs() {
     assert_eq!(kinds_after(&bench, before), [], "it may still ask");
     assert!(bench.space.wake_at().is_some());
     bench.pass(500);
-    bench.handle(Input::Tick);
+    bench.handle(SpaceInput::Tick);
     assert_eq!(listed(&bench)[before].kind, "mcp/request");
     assert_eq!(bench.space.wake_at(), None);
-    // One that gives output runs.
+    // A call that produces output is running.
     let body = |status| {
         let (name, title, input, output) = ("t".to_owned(), "T".to_owned(), Value::Null, Vec::new());
         Body::Tool(ToolCall { name, title, kind: ToolKind::Other, input, status, output })
@@ -136,7 +136,7 @@ fn a_call_that_nobody_is_asked_about_is_listed_while_it_runs() {
 }
 
 #[test]
-fn what_ends_later_is_listed_when_it_ends() {
+fn an_item_is_listed_when_it_is_complete() {
     let mut bench = Bench::ready();
     bench.say("r1", "go");
     let before = listed(&bench).len();
@@ -160,22 +160,22 @@ fn what_ends_later_is_listed_when_it_ends() {
 }
 
 #[test]
-fn a_pause_is_said_to_be_by_who_asked_for_it() {
+fn a_pause_names_the_participant_that_requested_it() {
     let mut bench = Bench::ready();
     let pause = || PauseReport { timeout: None, reason: Some("lunch".to_owned()) };
     let asked = Call::Pause { timeout: None, reason: Some("lunch".to_owned()) };
-    bench.command(None, Command::Call(Some(agent()), asked));
+    bench.command(None, ConversationCommand::Call(Some(agent()), asked));
     bench.report(Report::Paused(Some(pause())));
     assert_eq!(bench.space.state().pause().unwrap().1.by, me());
     bench.report(Report::Called(1, Ok(json!("Paused."))));
-    let (effects, _) = bench.command(None, Command::Call(None, Call::Resume));
-    assert_eq!(told(&effects), [Order::Call { id: 2, call: Call::Resume }], "the only one that is paused");
+    let (effects, _) = bench.command(None, ConversationCommand::Call(None, Call::Resume));
+    assert_eq!(orders(&effects), [Order::Call { id: 2, call: Call::Resume }], "the only one that is paused");
     bench.report(Report::Paused(None));
-    let (effects, _) = bench.command(None, Command::Call(None, Call::Resume));
-    let asks = |effect: &Effect| matches!(effect, Effect::Manage { ask: Ask::Conversations, .. });
-    assert!(effects.iter().any(asks), "nobody is paused: {effects:?}");
+    let (effects, _) = bench.command(None, ConversationCommand::Call(None, Call::Resume));
+    let asks = |effect: &SpaceEffect| matches!(effect, SpaceEffect::Manage { ask: AgentRequest::Conversations, .. });
+    assert!(effects.iter().any(asks), "no agent is paused: {effects:?}");
     bench.report(Report::Paused(Some(pause())));
-    assert_eq!(bench.space.state().pause().unwrap().1.by, agent(), "nobody has asked for this one");
+    assert_eq!(bench.space.state().pause().unwrap().1.by, agent(), "this pause was not requested");
 }
 
 #[test]
@@ -186,9 +186,9 @@ fn the_last_frame_of_a_stream_may_come_after_its_end() {
         payload: json!({ "mark": mark }),
         at: SystemTime::UNIX_EPOCH,
     };
-    state.apply(&Event::StreamOpened("stream-1".into(), agent()), SystemTime::UNIX_EPOCH);
+    state.apply(&SpaceEvent::StreamOpened("stream-1".into(), agent()), SystemTime::UNIX_EPOCH);
     state.frame(frame(1));
-    state.apply(&Event::StreamClosed("stream-1".into()), SystemTime::UNIX_EPOCH);
+    state.apply(&SpaceEvent::StreamClosed("stream-1".into()), SystemTime::UNIX_EPOCH);
     state.frame(frame(2));
     assert_eq!(state.frames.iter().map(|frame| frame.payload["mark"].as_u64()).collect::<Vec<_>>(), [Some(1), Some(2)]);
 }

@@ -1,33 +1,33 @@
-//! What is asked about agents beside their conversations.
+//! Requests about agents outside their conversations.
 
 use serde_json::json;
 
-use super::super::command::{Command, Refusal};
+use super::super::command::{ConversationCommand, SpaceRefusal};
 use super::super::harness::{Call, Capabilities, Named, Order, Report};
 use super::super::item::{Body, Level};
-use super::super::machine::{Effect, Input};
-use super::super::roster::{Ask, LoginDone, Told};
+use super::super::machine::{SpaceEffect, SpaceInput};
+use super::super::roster::{AgentReply, AgentRequest, LoginProgress};
 use super::{Bench, ParticipantId, agent};
 use crate::receipt::Stage;
 use crate::slash::{self, Slash};
 
-fn command(line: &str) -> Command {
+fn command(line: &str) -> ConversationCommand {
     match slash::parse(line) {
         Ok(Slash::Space(command)) => command,
         other => panic!("{line} is {other:?}"),
     }
 }
 
-fn manage(agent: Option<&str>, ask: Ask) -> Command {
-    Command::Manage(agent.map(ParticipantId::from), ask)
+fn manage(agent: Option<&str>, ask: AgentRequest) -> ConversationCommand {
+    ConversationCommand::Manage(agent.map(ParticipantId::from), ask)
 }
 
-/// What a line has the engine ask.
-fn asked(bench: &mut Bench, id: Option<&str>, line: &str) -> (u64, Option<String>, Ask) {
+/// Returns the engine request of a slash command.
+fn engine_request(bench: &mut Bench, id: Option<&str>, line: &str) -> (u64, Option<String>, AgentRequest) {
     let (effects, answer) = bench.command(id, command(line));
     assert_eq!(answer, None, "{line} is answered later");
     let found = effects.into_iter().find_map(|effect| match effect {
-        Effect::Manage { number, agent, ask } => Some((number, agent, ask)),
+        SpaceEffect::Manage { number, agent, ask } => Some((number, agent, ask)),
         _ => None,
     });
     found.unwrap_or_else(|| panic!("{line} asks nothing"))
@@ -35,20 +35,20 @@ fn asked(bench: &mut Bench, id: Option<&str>, line: &str) -> (u64, Option<String
 
 #[test]
 fn lines_are_read() {
-    assert_eq!(command("/agents"), manage(None, Ask::Agents));
-    assert_eq!(command("/agent codex"), manage(Some("codex"), Ask::Invite));
-    assert_eq!(command("/login"), manage(None, Ask::LogIn));
-    assert_eq!(command("/login cancel"), manage(None, Ask::StopLogin));
-    assert_eq!(command("/login codex"), manage(Some("codex"), Ask::LogIn));
-    assert_eq!(command("/login codex cancel"), manage(Some("codex"), Ask::StopLogin));
-    assert_eq!(command("/login codex x#y"), manage(Some("codex"), Ask::TellLogin("x#y".into())));
+    assert_eq!(command("/agents"), manage(None, AgentRequest::Agents));
+    assert_eq!(command("/agent codex"), manage(Some("codex"), AgentRequest::Invite));
+    assert_eq!(command("/login"), manage(None, AgentRequest::LogIn));
+    assert_eq!(command("/login cancel"), manage(None, AgentRequest::CancelLogin));
+    assert_eq!(command("/login codex"), manage(Some("codex"), AgentRequest::LogIn));
+    assert_eq!(command("/login codex cancel"), manage(Some("codex"), AgentRequest::CancelLogin));
+    assert_eq!(command("/login codex x#y"), manage(Some("codex"), AgentRequest::SubmitLoginCode("x#y".into())));
     assert!(slash::parse("/login codex two words").is_err());
-    assert_eq!(command("/logout codex"), manage(Some("codex"), Ask::LogOut));
-    assert_eq!(command("/sessions codex"), manage(Some("codex"), Ask::Conversations));
-    assert_eq!(command("/models codex"), Command::Model(Some("codex".into()), None));
+    assert_eq!(command("/logout codex"), manage(Some("codex"), AgentRequest::LogOut));
+    assert_eq!(command("/sessions codex"), manage(Some("codex"), AgentRequest::Conversations));
+    assert_eq!(command("/models codex"), ConversationCommand::Model(Some("codex".into()), None));
     let mcp = |agent: Option<&str>, words: &[&str]| {
         let call = Call::Other { name: "mcp".into(), parameters: json!({ "words": words }) };
-        Command::Call(agent.map(ParticipantId::from), call)
+        ConversationCommand::Call(agent.map(ParticipantId::from), call)
     };
     assert_eq!(command("/mcp"), mcp(None, &[]));
     assert_eq!(command("/mcp enable desk"), mcp(None, &["enable", "desk"]));
@@ -59,28 +59,28 @@ fn lines_are_read() {
 }
 
 #[test]
-fn who_does_not_take_part_or_cannot_say_it_is_asked_apart() {
+fn an_agent_that_has_not_joined_or_lacks_the_call_is_asked_outside_the_conversation() {
     let mut bench = Bench::ready();
     let ask = |bench: &mut Bench, line: &str| {
-        let (_, agent, ask) = asked(bench, None, line);
+        let (_, agent, ask) = engine_request(bench, None, line);
         (agent.unwrap_or_default(), ask)
     };
-    assert_eq!(ask(&mut bench, "/status codex"), ("codex".into(), Ask::Status));
-    assert_eq!(ask(&mut bench, "/models codex"), ("codex".into(), Ask::Models));
-    assert_eq!(ask(&mut bench, "/models"), ("demo".into(), Ask::Models), "it names no models while it runs");
-    assert_eq!(ask(&mut bench, "/mcp"), ("demo".into(), Ask::Mcp));
-    let off = Ask::SwitchMcp { server: "desk".into(), on: false };
+    assert_eq!(ask(&mut bench, "/status codex"), ("codex".into(), AgentRequest::Status));
+    assert_eq!(ask(&mut bench, "/models codex"), ("codex".into(), AgentRequest::Models));
+    assert_eq!(ask(&mut bench, "/models"), ("demo".into(), AgentRequest::Models), "it names no models while it runs");
+    assert_eq!(ask(&mut bench, "/mcp"), ("demo".into(), AgentRequest::Mcp));
+    let off = AgentRequest::SwitchMcp { server: "desk".into(), on: false };
     assert_eq!(ask(&mut bench, "/mcp disable desk"), ("demo".into(), off));
-    let on = Ask::SwitchMcp { server: "desk".into(), on: true };
+    let on = AgentRequest::SwitchMcp { server: "desk".into(), on: true };
     assert_eq!(ask(&mut bench, "/mcp codex enable desk"), ("codex".into(), on));
-    assert_eq!(ask(&mut bench, "/login"), ("demo".into(), Ask::LogIn));
-    assert_eq!(ask(&mut bench, "/agents"), (String::new(), Ask::Agents));
+    assert_eq!(ask(&mut bench, "/login"), ("demo".into(), AgentRequest::LogIn));
+    assert_eq!(ask(&mut bench, "/agents"), (String::new(), AgentRequest::Agents));
     let refused = bench.refused(command("/mcp reconnect desk"));
-    assert_eq!(refused, Refusal::NotSupported(agent(), "mcp".into()), "nobody else can do that");
+    assert_eq!(refused, SpaceRefusal::NotSupported(agent(), "mcp".into()), "only the agent can do that");
 }
 
 #[test]
-fn who_runs_and_knows_better_is_asked_itself() {
+fn a_running_agent_that_supports_the_call_is_asked_directly() {
     let mut bench = Bench::ready();
     let named = |id: &str| Named { id: id.into(), title: id.into() };
     let able = Capabilities {
@@ -91,13 +91,13 @@ fn who_runs_and_knows_better_is_asked_itself() {
     bench.report(Report::Ready(able));
     for line in ["/status", "/status demo", "/mcp", "/mcp demo"] {
         let (effects, _) = bench.command(None, command(line));
-        let told = |effect: &Effect| matches!(effect, Effect::Tell(_, Order::Call { .. }));
+        let told = |effect: &SpaceEffect| matches!(effect, SpaceEffect::SendOrder(_, Order::Call { .. }));
         assert!(effects.iter().any(told), "{line}: {effects:?}");
     }
     let chosen = |bench: &mut Bench, line: &str| {
         let (effects, _) = bench.command(None, command(line));
         effects.into_iter().find_map(|effect| match effect {
-            Effect::Tell(_, Order::SetModel(model)) => Some(model),
+            SpaceEffect::SendOrder(_, Order::SetModel(model)) => Some(model),
             _ => None,
         })
     };
@@ -108,47 +108,46 @@ fn who_runs_and_knows_better_is_asked_itself() {
 }
 
 #[test]
-fn what_it_came_to_is_told_answered_and_remembered() {
+fn a_managed_request_is_announced_answered_and_stored() {
     let mut bench = Bench::ready();
-    let (number, _, _) = asked(&mut bench, Some("r1"), "/agent codex");
-    let effects = bench.handle(Input::Managed(number, Ok(Told::TakesPart("codex".into()))));
-    let answered =
-        |effect: &Effect| matches!(effect, Effect::Answer(_, Ok(done)) if done.lines == ["Chat goes to codex."]);
+    let (number, _, _) = engine_request(&mut bench, Some("r1"), "/agent codex");
+    let effects = bench.handle(SpaceInput::Managed(number, Ok(AgentReply::Joined("codex".into()))));
+    let answered = |effect: &SpaceEffect| matches!(effect, SpaceEffect::Answer(_, Ok(done)) if done.lines == ["Chat goes to codex."]);
     assert!(effects.iter().any(answered), "{effects:?}");
     assert_eq!(bench.space.state().targets.effective(), Some(&["codex".into()][..]));
     assert_eq!(bench.stage("r1"), Stage::Finished);
     let (effects, again) = bench.command(Some("r1"), command("/agent codex"));
-    assert!(again.unwrap().unwrap().duplicate && !effects.iter().any(|one| matches!(one, Effect::Manage { .. })));
-    let late = bench.handle(Input::Managed(number, Ok(Told::Done("twice".into()))));
+    assert!(again.unwrap().unwrap().duplicate && !effects.iter().any(|one| matches!(one, SpaceEffect::Manage { .. })));
+    let late = bench.handle(SpaceInput::Managed(number, Ok(AgentReply::Done("twice".into()))));
     assert_eq!(late, [], "it was answered");
 }
 
 #[test]
-fn what_a_running_one_says_of_itself_is_joined_with_what_is_known_of_it() {
+fn the_status_of_a_running_agent_is_combined_with_its_card() {
     let mut bench = Bench::ready();
     bench.command(Some("r1"), command("/status demo"));
     let effects = bench.report(Report::Called(1, Ok("I am well".into())));
-    let asks = Effect::Manage { number: 2, agent: Some("demo".into()), ask: Ask::Status };
+    let asks = SpaceEffect::Manage { number: 2, agent: Some("demo".into()), ask: AgentRequest::Status };
     assert_eq!(effects, [asks], "and nothing is answered yet");
-    bench.handle(Input::Managed(2, Ok(Told::Done("a card".into()))));
+    bench.handle(SpaceInput::Managed(2, Ok(AgentReply::Done("a card".into()))));
     let (_, again) = bench.command(Some("r1"), command("/status demo"));
     assert_eq!(again.unwrap().unwrap().lines, ["I am well", "a card"]);
     bench.command(Some("r2"), command("/status demo"));
     bench.report(Report::Called(3, Ok("still well".into())));
-    bench.handle(Input::Managed(4, Err(Refusal::NoSuchAgent("demo".into()))));
+    bench.handle(SpaceInput::Managed(4, Err(SpaceRefusal::NoSuchAgent("demo".into()))));
     let (_, again) = bench.command(Some("r2"), command("/status demo"));
-    assert_eq!(again.unwrap().unwrap().lines, ["still well"], "its own word is enough");
+    assert_eq!(again.unwrap().unwrap().lines, ["still well"], "its own answer is sufficient");
 }
 
 #[test]
-fn what_was_refused_fails_its_receipt_and_what_comes_later_is_announced() {
+fn a_refused_request_fails_its_receipt_and_a_late_result_is_announced() {
     let mut bench = Bench::ready();
-    let (number, _, _) = asked(&mut bench, Some("r1"), "/login demo");
-    let effects = bench.handle(Input::Managed(number, Err(Refusal::NoSuchAgent("demo".into()))));
-    assert!(effects.iter().any(|one| matches!(one, Effect::Answer(_, Err(Refusal::NoSuchAgent(_))))));
+    let (number, _, _) = engine_request(&mut bench, Some("r1"), "/login demo");
+    let effects = bench.handle(SpaceInput::Managed(number, Err(SpaceRefusal::NoSuchAgent("demo".into()))));
+    assert!(effects.iter().any(|one| matches!(one, SpaceEffect::Answer(_, Err(SpaceRefusal::NoSuchAgent(_))))));
     assert!(matches!(bench.stage("r1"), Stage::Failed(_)));
-    let done = LoginDone { success: true, ..LoginDone::default() };
-    bench.handle(Input::Announced(Level::Info, Told::LoggedIn { agent: "One".into(), done }));
+    let done = LoginProgress { success: true, ..LoginProgress::default() };
+    bench.handle(SpaceInput::Announced(Level::Info, AgentReply::LoggedIn { agent: "One".into(), done }));
     let last = bench.space.state().items.iter().next_back().unwrap().body.clone();
     assert!(matches!(last, Body::Notice { lines, .. } if lines == ["One Login", "  ✓ Logged in."]));
 }

@@ -1,11 +1,11 @@
 use super::*;
 use crate::request::Decision;
-use crate::space::machine::{Left, QueuedMessage};
+use crate::space::machine::{QueuedMessage, RestoredSpace};
 
-fn told(effects: &[Effect]) -> Vec<&str> {
+fn sent(effects: &[SpaceEffect]) -> Vec<&str> {
     let told = effects.iter().filter_map(|effect| match effect {
-        Effect::Tell(_, Order::Prompt { text, .. }) => Some(text.as_str()),
-        Effect::Tell(_, Order::Interrupt) => Some("(interrupt)"),
+        SpaceEffect::SendOrder(_, Order::Prompt { text, .. }) => Some(text.as_str()),
+        SpaceEffect::SendOrder(_, Order::Interrupt) => Some("(interrupt)"),
         _ => None,
     });
     told.collect()
@@ -28,13 +28,13 @@ fn ended(turn: &str) -> Report {
 }
 
 #[test]
-fn a_message_is_queued_until_an_agent_is_given_it() {
+fn a_message_is_queued_until_it_is_delivered() {
     let mut bench = Bench::ready();
     assert!(!bench.say("r1", "one").queued);
     assert!(bench.say("r2", "two").queued);
     let one = ("one".to_owned(), Progress::Done);
     assert_eq!(texts(&bench), [one.clone(), ("two".to_owned(), Progress::Queued)]);
-    assert_eq!(told(&bench.report(ended("turn-1"))), ["two"]);
+    assert_eq!(sent(&bench.report(ended("turn-1"))), ["two"]);
     assert_eq!(texts(&bench)[1].1, Progress::Queued, "the agent does not have it yet");
     bench.report(Report::Delivered(TurnId::from("turn-2")));
     assert_eq!(texts(&bench), [one, ("two".to_owned(), Progress::Done)]);
@@ -47,7 +47,7 @@ fn a_message_that_interrupts_comes_before_those_that_wait() {
     let mut bench = Bench::ready();
     bench.say("r1", "one");
     bench.say("r2", "two");
-    let now = Command::Say {
+    let now = ConversationCommand::Say {
         text: "now".to_owned(),
         to: Some(vec![agent()]),
         attachments: vec![],
@@ -55,31 +55,31 @@ fn a_message_that_interrupts_comes_before_those_that_wait() {
         literal: false,
     };
     let (effects, done) = bench.command(Some("r3"), now.clone());
-    assert_eq!(told(&effects), ["(interrupt)"]);
+    assert_eq!(sent(&effects), ["(interrupt)"]);
     assert!(done.unwrap().unwrap().queued);
     let (effects, again) = bench.command(Some("r3"), now.clone());
-    assert!(told(&effects).is_empty() && again.unwrap().unwrap().duplicate);
-    bench.report(Report::Did(Deed::Interrupt, Ok(())));
+    assert!(sent(&effects).is_empty() && again.unwrap().unwrap().duplicate);
+    bench.report(Report::Acked(AckedOrder::Interrupt, Ok(())));
     assert_eq!(bench.stage("r3"), Stage::Accepted, "the interrupt is not the message");
-    assert_eq!(told(&bench.report(Report::Ended(TurnId::from("turn-1"), Outcome::Cancelled))), ["now"]);
-    assert_eq!(told(&bench.report(ended("turn-3"))), ["two"]);
+    assert_eq!(sent(&bench.report(Report::Ended(TurnId::from("turn-1"), Outcome::Cancelled))), ["now"]);
+    assert_eq!(sent(&bench.report(ended("turn-3"))), ["two"]);
     bench.report(ended("turn-2"));
-    assert_eq!(told(&bench.command(Some("r4"), now).0), ["now"], "an idle agent needs no interrupt");
+    assert_eq!(sent(&bench.command(Some("r4"), now).0), ["now"], "an idle agent needs no interrupt");
 }
 
 #[test]
-fn an_agent_that_goes_for_good_leaves_its_messages_unsent_unless_the_space_is_suspended() {
+fn queued_messages_of_an_ended_agent_are_cut_unless_the_space_is_suspended() {
     for suspended in [false, true] {
         let mut bench = Bench::ready();
         bench.say("r1", "one");
         bench.say("r2", "two");
         if suspended {
-            bench.handle(Input::Suspend);
-            assert!(told(&bench.report(ended("turn-1"))).is_empty(), "nothing more is handed over");
+            bench.handle(SpaceInput::Suspend);
+            assert!(sent(&bench.report(ended("turn-1"))).is_empty(), "nothing more is handed over");
         }
         bench.report(Report::Gone(None));
         let (progress, stage) = match suspended {
-            false => (Progress::Cut, Stage::Failed("demo was ended".into())),
+            false => (Progress::Cut, Stage::Failed("demo was shut down".into())),
             true => (Progress::Queued, Stage::Accepted),
         };
         assert_eq!(texts(&bench)[1], ("two".to_owned(), progress));
@@ -88,12 +88,12 @@ fn an_agent_that_goes_for_good_leaves_its_messages_unsent_unless_the_space_is_su
 }
 
 #[test]
-fn messages_that_waited_are_given_to_the_agent_in_order_after_a_restart() {
+fn queued_messages_are_delivered_in_order_after_a_restart() {
     let mut bench = Bench::ready();
     for (request, text) in [("r1", "one"), ("r2", "two"), ("r3", "three")] {
         bench.say(request, text);
     }
-    bench.handle(Input::Suspend);
+    bench.handle(SpaceInput::Suspend);
     let items: Vec<_> = bench.space.state().items.iter().map(|item| (**item).clone()).collect();
     let queued = |request: &str, text: &str| QueuedMessage {
         request_id: id(request),
@@ -104,28 +104,31 @@ fn messages_that_waited_are_given_to_the_agent_in_order_after_a_restart() {
         turn: None,
         item: None,
     };
-    // The item of the third was not stored in time.
+    // The item of the third message was not stored in time.
     let items = items.into_iter().filter(|item| !matches!(&item.body, Body::Text { text, .. } if text == "three"));
     let queued = vec![queued("r2", "two"), queued("r3", "three")];
-    let left = Left { items: items.collect(), queued, was_running: false, epoch: 7 };
+    let left = RestoredSpace { items: items.collect(), queued, was_running: false, epoch: 7 };
     let now = Now { steady: Instant::now(), time: SystemTime::UNIX_EPOCH };
     let (space, _) = Space::restore("test", me(), left, None, now);
     let mut bench = Bench { space, ..Bench::new() };
     let (done, waits) = (Progress::Done, Progress::Queued);
     assert_eq!(texts(&bench), [("one".to_owned(), done), ("two".to_owned(), waits)]);
-    bench.handle(Input::Enrol(agent(), &[]));
+    bench.handle(SpaceInput::Enrol(agent(), &[]));
     assert_eq!(bench.stage("r2"), Stage::Accepted);
-    assert_eq!(told(&bench.report(Report::Ready(capable()))), ["two"]);
-    assert_eq!(told(&bench.report(ended("turn-3"))), ["three"]);
+    assert_eq!(sent(&bench.report(Report::Ready(capable()))), ["two"]);
+    assert_eq!(sent(&bench.report(ended("turn-3"))), ["three"]);
     bench.report(ended("turn-4"));
     assert_eq!((bench.stage("r2"), bench.stage("r3")), (Stage::Finished, Stage::Finished));
     assert_eq!(texts(&bench), ["one", "two", "three"].map(|text| (text.to_owned(), done)));
-    assert_eq!(bench.command(None, Command::Help).1.unwrap().unwrap().receipt.request_id.as_str(), "wh-7-1");
+    assert_eq!(
+        bench.command(None, ConversationCommand::Help).1.unwrap().unwrap().receipt.request_id.as_str(),
+        "wh-7-1"
+    );
 }
 
 #[test]
 fn a_literal_text_that_the_agent_would_interpret_is_refused() {
-    let literal = |text: &str| Command::Say {
+    let literal = |text: &str| ConversationCommand::Say {
         text: text.to_owned(),
         to: None,
         attachments: vec![],
@@ -133,18 +136,18 @@ fn a_literal_text_that_the_agent_would_interpret_is_refused() {
         literal: true,
     };
     let mut bench = Bench::new();
-    bench.handle(Input::Enrol(agent(), &['/']));
-    assert_eq!(bench.refused(literal(" /clear")), Refusal::NotLiteral(agent(), '/'), "also before it is ready");
+    bench.handle(SpaceInput::Enrol(agent(), &['/']));
+    assert_eq!(bench.refused(literal(" /clear")), SpaceRefusal::NotLiteral(agent(), '/'), "also before it is ready");
     bench.report(Report::Ready(capable()));
-    assert_eq!(bench.refused(literal("/clear")), Refusal::NotLiteral(agent(), '/'));
-    assert_eq!(told(&bench.command(Some("r1"), literal("clear /this")).0), ["clear /this"]);
+    assert_eq!(bench.refused(literal("/clear")), SpaceRefusal::NotLiteral(agent(), '/'));
+    assert_eq!(sent(&bench.command(Some("r1"), literal("clear /this")).0), ["clear /this"]);
 }
 
 #[test]
 fn a_plain_yes_or_no_is_the_option_that_means_it() {
     let mut bench = Bench::ready();
     bench.say("r1", "go");
-    let answer = |question, decision| Command::Answer {
+    let answer = |question, decision| ConversationCommand::Answer {
         question,
         answer: Answer { option: None, text: None },
         decision: Some(decision),
@@ -152,11 +155,11 @@ fn a_plain_yes_or_no_is_the_option_that_means_it() {
     bench.report(Report::Asked { key: "k".into(), question: permission() });
     let (effects, _) = bench.command(None, answer(bench.question(), Decision::Reject));
     let chosen = effects.iter().find_map(|effect| match effect {
-        Effect::Tell(_, Order::Answer { answer, .. }) => answer.option.clone(),
+        SpaceEffect::SendOrder(_, Order::Answer { answer, .. }) => answer.option.clone(),
         _ => None,
     });
     assert_eq!(chosen.as_deref(), Some("no"));
     let question = Question { options: Vec::new(), accepts_text: true, ..permission() };
     bench.report(Report::Asked { key: "l".into(), question });
-    assert_eq!(bench.refused(answer(bench.question(), Decision::Approve)), Refusal::NoPlainAnswer);
+    assert_eq!(bench.refused(answer(bench.question(), Decision::Approve)), SpaceRefusal::NoPlainAnswer);
 }

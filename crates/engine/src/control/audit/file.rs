@@ -1,4 +1,4 @@
-//! The file of the log: appended to, put aside when it has grown, and shared with other processes that write to it.
+//! File of the audit log: appended to, rotated, and shared with other writing processes.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -10,18 +10,18 @@ use nix::fcntl::{Flock, FlockArg};
 use nix::libc;
 use wh_wire::socket::AuditRecord;
 
-use super::{super::private, Options, line};
+use super::{super::private, AuditOptions, line};
 
-/// The log's file.
+/// Log file with its rotation settings.
 #[derive(Debug)]
 pub(super) struct LogFile {
     path: PathBuf,
-    options: Options,
+    options: AuditOptions,
     file: Option<File>,
 }
 
 impl LogFile {
-    pub(super) fn open(path: PathBuf, options: Options) -> io::Result<Self> {
+    pub(super) fn open(path: PathBuf, options: AuditOptions) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
             private::folder(folder)?;
         }
@@ -31,7 +31,7 @@ impl LogFile {
         Ok(log)
     }
 
-    /// Appends these entries.
+    /// Appends these records.
     pub(super) fn append<'a>(&mut self, records: impl Iterator<Item = &'a AuditRecord>) -> io::Result<()> {
         let _lock = self.lock()?;
         let (mut written, mut buffer) = (self.current()?, Vec::new());
@@ -56,7 +56,8 @@ impl LogFile {
         }
     }
 
-    /// Makes sure that the open file is the one that the path names, begins with a header of ours and ends with a whole line; its length.
+    /// Ensures that the open file is the one at the path, starts with a header and ends with a complete line. Returns
+    /// its length.
     fn current(&mut self) -> io::Result<u64> {
         let named = fs::symlink_metadata(&self.path).ok().map(|named| (named.dev(), named.ino()));
         let same = match &self.file {
@@ -75,7 +76,7 @@ impl LogFile {
         if length > 0 {
             let mut last = [0];
             file.read_exact_at(&mut last, length - 1)?;
-            // Somebody was cut off in the middle of a line: theirs is lost, ours is not.
+            // Another writer was cut off in the middle of a line: only its entry is lost.
             if last != [b'\n'] {
                 missing.push(b'\n');
             }
@@ -87,34 +88,34 @@ impl LogFile {
         Ok(length + missing.len() as u64)
     }
 
-    /// Puts the file aside: `log` becomes `log.1`, `log.1` becomes `log.2`, and the oldest goes.
+    /// Rotates the files: `log` becomes `log.1`, `log.1` becomes `log.2`, and the oldest is removed.
     fn rotate(&mut self) -> io::Result<()> {
         self.file = None;
         if self.options.keep == 0 {
             return fs::remove_file(&self.path);
         }
         for number in (1..self.options.keep).rev() {
-            match fs::rename(aside(&self.path, number), aside(&self.path, number + 1)) {
+            match fs::rename(rotated_path(&self.path, number), rotated_path(&self.path, number + 1)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
         }
-        fs::rename(&self.path, aside(&self.path, 1))
+        fs::rename(&self.path, rotated_path(&self.path, 1))
     }
 
-    /// Keeps other processes from writing or putting aside at the same time.
+    /// Excludes other processes from writing and rotating.
     fn lock(&self) -> io::Result<Flock<File>> {
         let file = options().create(true).open(lock_path(&self.path))?;
         Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, error)| error.into())
     }
 }
 
-/// The file put aside under this number.
-pub(super) fn aside(path: &Path, number: usize) -> PathBuf {
+/// Path of the rotated file with this number.
+pub(super) fn rotated_path(path: &Path, number: usize) -> PathBuf {
     with_suffix(path, &number.to_string())
 }
 
-/// The file that is locked while the log is written to.
+/// Path of the lock file that writers hold.
 pub(super) fn lock_path(path: &Path) -> PathBuf {
     with_suffix(path, "lock")
 }
@@ -136,7 +137,10 @@ fn open(path: &Path) -> io::Result<File> {
     let file = options().create(true).open(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() || metadata.uid() != nix::unistd::geteuid().as_raw() {
-        return Err(io::Error::other(format!("{}: the audit log must be a file of yours", path.display())));
+        return Err(io::Error::other(format!(
+            "{}: the audit log must be a file owned by the current user",
+            path.display()
+        )));
     }
     if metadata.mode() & 0o077 != 0 {
         file.set_permissions(fs::Permissions::from_mode(0o600))?;

@@ -6,10 +6,10 @@ use jiff::Timestamp;
 use serde::Serialize;
 use wh_wire::socket::{AuditAction, AuditRecord, ControlKey, ControlResult};
 
-use super::Texts;
+use super::LoggedText;
 
-/// The keys on the disk, and what they mean.
-pub(super) const KEYS: [(&str, &str); 22] = [
+/// Short keys in the file, with their meaning.
+pub(super) const SHORT_KEYS: [(&str, &str); 22] = [
     ("v", "schema_version"),
     ("k", "record_kind"),
     ("ts", "timestamp"),
@@ -34,19 +34,19 @@ pub(super) const KEYS: [(&str, &str); 22] = [
     ("msg", "message_text"),
 ];
 
-/// Names come from strangers; so many characters of each are logged.
-const LONGEST_NAME: usize = 256;
+/// Bytes of a name that are logged; names are untrusted input.
+const MAX_LOGGED_NAME_BYTES: usize = 256;
 
 /// Truncates the text of a record to the part that is logged.
-pub(super) fn truncate_text(record: &mut AuditRecord, texts: Texts) {
+pub(super) fn truncate_text(record: &mut AuditRecord, texts: LoggedText) {
     match (texts, &record.text) {
-        (Texts::Omitted, _) => record.text = None,
-        (Texts::Beginning(bytes), Some(text)) => record.text = Some(beginning(text, bytes)),
-        (Texts::Beginning(_), None) | (Texts::Whole, _) => {}
+        (LoggedText::Omitted, _) => record.text = None,
+        (LoggedText::Beginning(bytes), Some(text)) => record.text = Some(beginning(text, bytes)),
+        (LoggedText::Beginning(_), None) | (LoggedText::Whole, _) => {}
     }
 }
 
-/// The record that stands for records that were lost.
+/// Creates the record that counts lost records.
 pub(super) fn dropped(count: u64, at: SystemTime) -> AuditRecord {
     let error = Some("entries were lost: the queue was full, or the file could not be written".to_owned());
     let record = AuditRecord::new(AuditAction::Dropped, None, &ControlKey::default(), at);
@@ -62,21 +62,21 @@ fn level(record: &AuditRecord) -> &'static str {
     }
 }
 
-/// The first line of a file. The map has the keys in their order.
+/// Encodes the first line of a file. The map has the keys in their order.
 pub(super) fn header(now: SystemTime) -> Vec<u8> {
     #[derive(Serialize)]
-    struct Header {
+    struct AuditLogHeader {
         v: u8,
         k: &'static str,
         ts: String,
         m: serde_json::Map<String, serde_json::Value>,
     }
-    let m = KEYS.iter().map(|(key, label)| ((*key).to_owned(), (*label).into())).collect();
-    line(&Header { v: 1, k: "h", ts: time(now), m })
+    let m = SHORT_KEYS.iter().map(|(key, label)| ((*key).to_owned(), (*label).into())).collect();
+    line(&AuditLogHeader { v: 1, k: "h", ts: time(now), m })
 }
 
 #[derive(Serialize)]
-struct Entry<'a> {
+struct AuditLogEntry<'a> {
     v: u8,
     k: &'static str,
     ts: String,
@@ -93,9 +93,9 @@ struct Entry<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     target: Option<String>,
     rid: String,
-    /// Always there: null while it is not known.
+    /// Always present; null until it is known.
     res: Option<&'static str>,
-    /// Likewise.
+    /// Always present; null until it is known.
     dup: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rtr: Option<u64>,
@@ -113,9 +113,9 @@ struct Entry<'a> {
     msg: Option<&'a str>,
 }
 
-/// An entry as a line.
+/// Encodes a record as a line.
 pub(super) fn entry(record: &AuditRecord, source: &str) -> Vec<u8> {
-    line(&Entry {
+    line(&AuditLogEntry {
         v: 1,
         k: "e",
         ts: time(record.at),
@@ -136,7 +136,7 @@ pub(super) fn entry(record: &AuditRecord, source: &str) -> Vec<u8> {
         len: record.bytes,
         cnt: record.count,
         err: record.error.as_deref().map(short),
-        det: record.detail.as_deref().map(|detail| beginning(detail, 4 * LONGEST_NAME)),
+        det: record.detail.as_deref().map(|detail| beginning(detail, 4 * MAX_LOGGED_NAME_BYTES)),
         msg: record.text.as_deref(),
     })
 }
@@ -152,10 +152,10 @@ fn time(at: SystemTime) -> String {
 }
 
 fn short(text: &str) -> String {
-    beginning(text, LONGEST_NAME)
+    beginning(text, MAX_LOGGED_NAME_BYTES)
 }
 
-/// The first so many bytes at most, whole characters, with a sign if something was left out.
+/// Returns at most `bytes` bytes of whole characters, marked with an ellipsis if truncated.
 fn beginning(text: &str, bytes: usize) -> String {
     if text.len() <= bytes {
         return text.to_owned();

@@ -1,8 +1,9 @@
-//! The audit log: who sent what to which session, and what became of it. One JSON object a line with short keys; a header line says what the
-//! keys mean. Files are only appended to, ours alone, and put aside when they have grown; senders and receivers may share one.
+//! Audit log of control messages and their results. One JSON object per line with short keys, which a header line
+//! explains. Files are append-only, private and rotated; several processes may write to one log.
 //!
-//! Writing must not hold up control, and nothing may be lost in silence: entries go through a queue to a thread, and what finds the queue
-//! full, or the disk, is counted, and the count is entered when writing succeeds again.
+//! Logging never blocks control and never loses records silently: records go through a bounded queue to a thread.
+//! Records that do not fit in the queue or cannot be written are counted, and the count is logged when writing succeeds
+//! again.
 
 mod file;
 mod line;
@@ -10,7 +11,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-pub use read::{Filter, Reading, Record, read};
+pub use read::{AuditFilter, FilteredRecords, LoggedRecord, read};
 
 use std::collections::VecDeque;
 use std::io;
@@ -23,95 +24,93 @@ use wh_wire::socket::AuditRecord;
 
 use file::LogFile;
 
-/// How the log is kept.
+/// Settings of the log.
 #[derive(Debug, Clone)]
-pub struct Options {
-    /// Who writes: `wh-daemon`, `wh`.
+pub struct AuditOptions {
+    /// Name of the writing program: `wh-daemon` or `wh`.
     pub source: String,
-    /// How much of the texts is logged.
-    pub texts: Texts,
-    /// Bytes after which a file is put aside.
+    /// Amount of message text to log.
+    pub texts: LoggedText,
+    /// Size in bytes at which a file is rotated.
     pub rotate_at: u64,
-    /// Files put aside that are kept; the oldest go.
+    /// Number of rotated files to keep; older ones are removed.
     pub keep: usize,
-    /// Entries that may wait. Beyond that they are counted and dropped.
-    pub depth: usize,
+    /// Records that may be queued; further ones are counted and dropped.
+    pub max_queued: usize,
 }
 
-impl Options {
-    /// As usual: no texts, five files of 10 MiB.
+impl AuditOptions {
+    /// Default settings: no texts, five rotated files of 10 MiB.
     pub fn new(source: impl Into<String>) -> Self {
-        Self { source: source.into(), texts: Texts::Omitted, rotate_at: 10 << 20, keep: 5, depth: 8192 }
+        Self { source: source.into(), texts: LoggedText::Omitted, rotate_at: 10 << 20, keep: 5, max_queued: 8192 }
     }
 }
 
-/// How much of the texts is logged.
+/// Amount of message text to log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Texts {
-    /// Nothing.
+pub enum LoggedText {
     Omitted,
-    /// The first so many bytes.
+    /// Up to this number of bytes.
     Beginning(usize),
-    /// All.
     Whole,
 }
 
-/// The log, to be written to. Dropping it waits until what was recorded is written.
+/// Writer of the log. Dropping it waits until all recorded entries are written.
 #[derive(Debug)]
 pub struct Audit {
-    queue: Arc<Queue>,
-    texts: Texts,
+    queue: Arc<AuditQueue>,
+    texts: LoggedText,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
-struct Queue {
-    state: Mutex<State>,
-    /// Something waits, or the log is to be closed.
+struct AuditQueue {
+    state: Mutex<AuditQueueState>,
+    /// Signalled when a record is queued or the log is closed.
     more: Condvar,
-    /// Something was written.
-    less: Condvar,
+    /// Signalled when records were written.
+    written: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct AuditQueueState {
     waiting: VecDeque<AuditRecord>,
-    depth: usize,
-    /// Entries that were queued, and entries that the thread is done with.
+    max_queued: usize,
+    /// Total of records queued, and of records processed by the thread.
     queued: u64,
     done: u64,
-    /// Entries lost, in all, and those of which the log does not know yet.
+    /// Total of records lost, and of losses that are not logged yet.
     lost: u64,
-    untold: u64,
+    unreported: u64,
     closed: bool,
 }
 
-impl Queue {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl AuditQueue {
+    fn lock(&self) -> MutexGuard<'_, AuditQueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Audit {
     /// Opens the log, and starts its thread.
-    pub fn open(path: impl Into<PathBuf>, options: Options) -> io::Result<Self> {
-        let (queue, texts) = (Arc::new(Queue::default()), options.texts);
-        queue.lock().depth = options.depth.max(1);
+    pub fn open(path: impl Into<PathBuf>, options: AuditOptions) -> io::Result<Self> {
+        let (queue, texts) = (Arc::new(AuditQueue::default()), options.texts);
+        queue.lock().max_queued = options.max_queued.max(1);
         let file = LogFile::open(path.into(), options)?;
         let thread = {
             let queue = Arc::clone(&queue);
-            std::thread::Builder::new().name("wh-audit".to_owned()).spawn(move || keep(&queue, file))?
+            std::thread::Builder::new().name("wh-audit".to_owned()).spawn(move || write_queued(&queue, file))?
         };
         Ok(Self { queue, texts, thread: Some(thread) })
     }
 
-    /// Enters a record. Never waits for the disk, and keeps no more of the text than is logged.
+    /// Queues a record without blocking. Text that is not logged is dropped first.
     pub fn record(&self, mut record: AuditRecord) {
         line::truncate_text(&mut record, self.texts);
         let mut state = self.queue.lock();
-        if state.waiting.len() >= state.depth {
+        if state.waiting.len() >= state.max_queued {
             state.lost += 1;
-            state.untold += 1;
+            state.unreported += 1;
         } else {
             state.waiting.push_back(record);
             state.queued += 1;
@@ -119,14 +118,14 @@ impl Audit {
         }
     }
 
-    /// Entries that could not be written so far.
+    /// Number of records lost so far.
     pub fn lost(&self) -> u64 {
         self.queue.lock().lost
     }
 
-    /// Waits until everything recorded before is written, at most so long. Whether it is.
-    pub fn flush(&self, patience: Duration) -> bool {
-        let deadline = Instant::now() + patience;
+    /// Waits until all earlier records are processed, at most for `timeout`. Returns false on timeout.
+    pub fn flush(&self, timeout: Duration) -> bool {
+        let deadline = Instant::now() + timeout;
         let mut state = self.queue.lock();
         let wanted = state.queued;
         while state.done < wanted {
@@ -134,7 +133,7 @@ impl Audit {
             if left.is_zero() {
                 return false;
             }
-            state = self.queue.less.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.queue.written.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         true
     }
@@ -150,33 +149,33 @@ impl Drop for Audit {
     }
 }
 
-/// Writes what waits until the log is closed.
-fn keep(queue: &Queue, mut file: LogFile) {
+/// Writes queued records until the log is closed.
+fn write_queued(queue: &AuditQueue, mut file: LogFile) {
     loop {
         let mut state = queue.lock();
         while state.waiting.is_empty() && !state.closed {
             state = queue.more.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        let (records, untold) = (std::mem::take(&mut state.waiting), std::mem::take(&mut state.untold));
+        let (records, unreported) = (std::mem::take(&mut state.waiting), std::mem::take(&mut state.unreported));
         let closed = state.closed;
         drop(state);
-        if records.is_empty() && untold == 0 {
+        if records.is_empty() && unreported == 0 {
             if closed {
                 return;
             }
             continue;
         }
         let count = records.len() as u64;
-        let dropped = (untold > 0).then(|| line::dropped(untold, SystemTime::now()));
-        let written = file.append(records.iter().chain(&dropped));
+        let dropped = (unreported > 0).then(|| line::dropped(unreported, SystemTime::now()));
+        let result = file.append(records.iter().chain(&dropped));
         let mut state = queue.lock();
         state.done += count;
-        if let Err(error) = written {
-            tracing::error!(%error, lost = count, "the audit log cannot be written");
+        if let Err(error) = result {
+            tracing::error!(%error, lost = count, "cannot write the audit log");
             state.lost += count;
-            state.untold += count + untold;
+            state.unreported += count + unreported;
         }
-        queue.less.notify_all();
+        queue.written.notify_all();
         if closed && state.waiting.is_empty() {
             return;
         }

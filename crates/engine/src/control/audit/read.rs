@@ -1,4 +1,4 @@
-//! Reading the log: the entries that are looked for, with their keys in full.
+//! Reads the audit log: filters entries and expands their keys.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
@@ -11,62 +11,62 @@ use nix::fcntl::{Flock, FlockArg};
 use serde_json::{Map, Value};
 use wh_wire::socket::ControlResult;
 
-use super::file::{aside, lock_path};
-use super::line::KEYS;
+use super::file::{lock_path, rotated_path};
+use super::line::SHORT_KEYS;
 
-/// Files put aside that are looked for.
-const MOST_ASIDE: usize = 1000;
+/// Maximum number of rotated files that are read.
+const MAX_ROTATED_FILES: usize = 1000;
 
-/// Which entries are looked for. What is absent does not matter.
+/// Selects entries. Fields that are `None` match everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Filter {
-    /// Of this message.
+pub struct AuditFilter {
+    /// Request id of the message.
     pub request_id: Option<String>,
-    /// Of this team.
+    /// Team of the session.
     pub team: Option<String>,
-    /// About this session.
+    /// Session of the message.
     pub session_id: Option<String>,
-    /// Of who says to be this.
+    /// Sender as claimed in the message.
     pub sender: Option<String>,
-    /// With this result.
+    /// Result of the message.
     pub result: Option<ControlResult>,
-    /// From then on.
     pub since: Option<SystemTime>,
-    /// Of those, so many of the newest.
+    /// Maximum number of matches; the newest are returned.
     pub newest: Option<usize>,
 }
 
-/// What was found.
+/// Entries that match an [`AuditFilter`].
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Reading {
-    /// The entries, oldest first.
-    pub records: VecDeque<Record>,
-    /// Lines that could not be read, such as a last one that was cut off.
+pub struct FilteredRecords {
+    /// Matching entries, oldest first.
+    pub records: VecDeque<LoggedRecord>,
+    /// Number of unreadable lines, such as a truncated last one.
     pub unreadable: usize,
 }
 
-/// One entry, by the full names of its fields.
+/// Log entry with the full names of its fields.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Record(pub Map<String, Value>);
+pub struct LoggedRecord(pub Map<String, Value>);
 
-impl Record {
-    /// The text of a field.
+impl LoggedRecord {
+    /// Text of a field.
     pub fn text(&self, label: &str) -> Option<&str> {
         self.0.get(label)?.as_str()
     }
 
-    /// When.
+    /// Time of the entry.
     pub fn at(&self) -> Option<SystemTime> {
         self.text("timestamp")?.parse::<Timestamp>().ok().map(SystemTime::from)
     }
 }
 
-/// Reads the log with what was put aside. Also reads logs whose header says other keys.
-pub fn read(path: &Path, filter: &Filter) -> io::Result<Reading> {
-    let mut reading = Reading::default();
+/// Reads the log including rotated files. Uses the keys in each file's header, so that logs with other keys can be
+/// read.
+pub fn read(path: &Path, filter: &AuditFilter) -> io::Result<FilteredRecords> {
+    let mut reading = FilteredRecords::default();
     for file in files(path)? {
         let mut labels: HashMap<String, String> =
-            KEYS.iter().map(|(key, label)| ((*key).to_owned(), (*label).to_owned())).collect();
+            SHORT_KEYS.iter().map(|(key, label)| ((*key).to_owned(), (*label).to_owned())).collect();
         for line in BufReader::new(file).split(b'\n') {
             let line = line?;
             if line.is_empty() {
@@ -84,8 +84,8 @@ pub fn read(path: &Path, filter: &Filter) -> io::Result<Reading> {
                 continue;
             }
             let full = |(key, value)| (labels.get(&key).cloned().unwrap_or(key), value);
-            let record = Record(fields.into_iter().map(full).collect());
-            if filter.takes(&record) {
+            let record = LoggedRecord(fields.into_iter().map(full).collect());
+            if filter.matches(&record) {
                 reading.records.push_back(record);
             }
             if filter.newest.is_some_and(|most| reading.records.len() > most) {
@@ -96,13 +96,14 @@ pub fn read(path: &Path, filter: &Filter) -> io::Result<Reading> {
     Ok(reading)
 }
 
-/// The files of the log, oldest first. They are all opened before any is read, so that none is put aside unread meanwhile.
+/// Opens the files of the log, oldest first. All are opened under the lock before any is read, so that rotation cannot
+/// skip one.
 fn files(path: &Path) -> io::Result<Vec<File>> {
     let lock = File::open(lock_path(path)).ok();
     let _lock = lock.and_then(|lock| Flock::lock(lock, FlockArg::LockShared).ok());
     let mut files = vec![File::open(path)?];
-    for number in 1..MOST_ASIDE {
-        match File::open(aside(path, number)) {
+    for number in 1..MAX_ROTATED_FILES {
+        match File::open(rotated_path(path, number)) {
             Ok(file) => files.push(file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => break,
             Err(error) => return Err(error),
@@ -112,13 +113,13 @@ fn files(path: &Path) -> io::Result<Vec<File>> {
     Ok(files)
 }
 
-impl Filter {
-    fn takes(&self, record: &Record) -> bool {
+impl AuditFilter {
+    fn matches(&self, record: &LoggedRecord) -> bool {
         let is = |wanted: &Option<String>, label: &str| {
             wanted.as_deref().is_none_or(|wanted| record.text(label) == Some(wanted))
         };
         let sender = record.text("sender").or_else(|| record.text("agent_name"));
-        // Other daemons write results without their underscores.
+        // Other daemons write results without underscores.
         let result = |wanted: ControlResult| {
             record.text("result").is_some_and(|result| result.replace('_', "") == wanted.as_str().replace('_', ""))
         };

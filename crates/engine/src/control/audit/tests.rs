@@ -9,7 +9,7 @@ use wh_wire::socket::{AuditAction, ControlKey, ControlKind, ControlResult};
 
 use super::*;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(60);
 
 fn at(seconds: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_771_622_100 + seconds)
@@ -25,15 +25,15 @@ fn record(action: AuditAction, request_id: &str, seconds: u64) -> AuditRecord {
     AuditRecord::new(action, Some(ControlKind::Stdin), &key, at(seconds))
 }
 
-fn options() -> Options {
-    Options::new("wh-daemon")
+fn options() -> AuditOptions {
+    AuditOptions::new("wh-daemon")
 }
 
 fn written(path: &Path) -> Vec<Value> {
     fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn ids(path: &Path, filter: &Filter) -> Vec<String> {
+fn ids(path: &Path, filter: &AuditFilter) -> Vec<String> {
     let reading = read(path, filter).unwrap();
     reading.records.iter().map(|record| record.text("request_id").unwrap().to_owned()).collect()
 }
@@ -54,7 +54,7 @@ fn an_entry_has_short_keys_that_the_header_explains_and_every_field_of_the_proto
     };
     audit.record(AuditRecord { retry_of: Some("r0".to_owned()), ..record(AuditAction::Request, "r1", 0) });
     audit.record(ack);
-    assert!(audit.flush(PATIENCE));
+    assert!(audit.flush(FLUSH_TIMEOUT));
     let lines = written(&path);
     assert_eq!((&lines[0]["k"], &lines[0]["m"]["rid"]), (&json!("h"), &json!("request_id")));
     let request = json!({
@@ -78,30 +78,30 @@ fn an_entry_has_short_keys_that_the_header_explains_and_every_field_of_the_proto
 }
 
 #[test]
-fn a_text_is_logged_only_as_far_as_wished() {
+fn a_text_is_truncated_as_configured() {
     let logged = |texts| {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("control.jsonl");
-        let audit = Audit::open(&path, Options { texts, ..options() }).unwrap();
+        let audit = Audit::open(&path, AuditOptions { texts, ..options() }).unwrap();
         audit.record(AuditRecord { text: Some("größe\nmehr".to_owned()), ..record(AuditAction::Request, "r1", 0) });
         drop(audit);
         written(&path)[1]["msg"].clone()
     };
-    assert_eq!(logged(Texts::Omitted), Value::Null);
-    assert_eq!(logged(Texts::Whole), json!("größe\nmehr"));
-    assert_eq!(logged(Texts::Beginning(3)), json!("gr…"));
-    assert_eq!(logged(Texts::Beginning(4)), json!("grö…"));
+    assert_eq!(logged(LoggedText::Omitted), Value::Null);
+    assert_eq!(logged(LoggedText::Whole), json!("größe\nmehr"));
+    assert_eq!(logged(LoggedText::Beginning(3)), json!("gr…"));
+    assert_eq!(logged(LoggedText::Beginning(4)), json!("grö…"));
 }
 
 #[test]
-fn what_is_not_logged_of_a_text_does_not_wait_for_the_disk_either() {
+fn text_that_is_not_logged_is_not_queued() {
     let waits = |texts| {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("control.jsonl");
-        let audit = Audit::open(&path, Options { texts, ..options() }).unwrap();
+        let audit = Audit::open(&path, AuditOptions { texts, ..options() }).unwrap();
         let lock = File::open(format!("{}.lock", path.display())).unwrap();
         let lock = Flock::lock(lock, FlockArg::LockExclusive).map_err(|(_, error)| error).unwrap();
-        // The thread takes the first, and waits with it for the lock; the second stays in the queue.
+        // The thread takes the first record and waits for the lock; the second one stays in the queue.
         audit.record(record(AuditAction::Request, "r1", 0));
         while !audit.queue.lock().waiting.is_empty() {
             std::thread::yield_now();
@@ -111,13 +111,13 @@ fn what_is_not_logged_of_a_text_does_not_wait_for_the_disk_either() {
         drop(lock);
         kept
     };
-    assert_eq!(waits(Texts::Omitted), 0);
-    assert!((100..1000).contains(&waits(Texts::Beginning(100))));
-    assert!(waits(Texts::Whole) >= 1 << 20);
+    assert_eq!(waits(LoggedText::Omitted), 0);
+    assert!((100..1000).contains(&waits(LoggedText::Beginning(100))));
+    assert!(waits(LoggedText::Whole) >= 1 << 20);
 }
 
 #[test]
-fn names_of_strangers_neither_break_a_line_nor_fill_the_disk() {
+fn untrusted_names_neither_break_a_line_nor_fill_the_disk() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("control.jsonl");
     let audit = Audit::open(&path, options()).unwrap();
@@ -142,17 +142,18 @@ fn a_reader_finds_by_every_field_and_expands_the_keys() {
     audit.record(record(AuditAction::Timeout, "r3", 3));
     drop(audit);
     let some = |text: &str| Some(text.to_owned());
-    let by = |filter: Filter| ids(&path, &filter);
-    assert_eq!(by(Filter::default()), ["r1", "r1", "r2", "r3"]);
-    assert_eq!(by(Filter { request_id: some("r1"), ..Filter::default() }), ["r1", "r1"]);
-    assert_eq!(by(Filter { team: some("others"), ..Filter::default() }), ["r2"]);
-    assert_eq!(by(Filter { session_id: some("s2"), ..Filter::default() }), ["r2"]);
-    assert_eq!(by(Filter { sender: some("ada"), ..Filter::default() }), ["r1"]);
-    assert_eq!(by(Filter { result: Some(ControlResult::NotLive), ..Filter::default() }), ["r1"]);
-    assert_eq!(by(Filter { since: Some(at(2)), ..Filter::default() }), ["r2", "r3"]);
-    assert_eq!(by(Filter { newest: Some(1), ..Filter::default() }), ["r3"]);
-    let record =
-        &read(&path, &Filter { result: Some(ControlResult::NotLive), ..Filter::default() }).unwrap().records[0];
+    let by = |filter: AuditFilter| ids(&path, &filter);
+    assert_eq!(by(AuditFilter::default()), ["r1", "r1", "r2", "r3"]);
+    assert_eq!(by(AuditFilter { request_id: some("r1"), ..AuditFilter::default() }), ["r1", "r1"]);
+    assert_eq!(by(AuditFilter { team: some("others"), ..AuditFilter::default() }), ["r2"]);
+    assert_eq!(by(AuditFilter { session_id: some("s2"), ..AuditFilter::default() }), ["r2"]);
+    assert_eq!(by(AuditFilter { sender: some("ada"), ..AuditFilter::default() }), ["r1"]);
+    assert_eq!(by(AuditFilter { result: Some(ControlResult::NotLive), ..AuditFilter::default() }), ["r1"]);
+    assert_eq!(by(AuditFilter { since: Some(at(2)), ..AuditFilter::default() }), ["r2", "r3"]);
+    assert_eq!(by(AuditFilter { newest: Some(1), ..AuditFilter::default() }), ["r3"]);
+    let record = &read(&path, &AuditFilter { result: Some(ControlResult::NotLive), ..AuditFilter::default() })
+        .unwrap()
+        .records[0];
     assert_eq!((record.text("action"), record.text("agent_id")), (Some("control_ack"), Some("codex:s1")));
 }
 
@@ -167,11 +168,11 @@ fn a_log_of_another_daemon_is_read_by_its_own_header() {
         "\n",
     );
     fs::write(&path, lines).unwrap();
-    let filter = Filter {
+    let filter = AuditFilter {
         result: Some(ControlResult::NotFound),
         sender: Some("team-lead".to_owned()),
         since: Some(at(0)),
-        ..Filter::default()
+        ..AuditFilter::default()
     };
     let reading = read(&path, &filter).unwrap();
     assert_eq!((reading.records.len(), &reading.records[0].0["new_field"]), (1, &json!(1)));
@@ -183,28 +184,28 @@ fn a_torn_line_costs_only_itself() {
     let path = folder.path().join("control.jsonl");
     let first = Audit::open(&path, options()).unwrap();
     first.record(record(AuditAction::Request, "r1", 0));
-    assert!(first.flush(PATIENCE));
+    assert!(first.flush(FLUSH_TIMEOUT));
     let tear = || OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"v\":1,\"k\":\"e\",\"ri").unwrap();
     tear();
-    let reading = read(&path, &Filter::default()).unwrap();
+    let reading = read(&path, &AuditFilter::default()).unwrap();
     assert_eq!((reading.records.len(), reading.unreadable), (1, 1));
-    // The one that has it open goes on on a line of its own, and so does one that opens it anew.
+    // The open log continues on a new line, and so does one that is opened again.
     first.record(record(AuditAction::Request, "r2", 1));
     drop(first);
     tear();
     Audit::open(&path, options()).unwrap().record(record(AuditAction::Request, "r3", 2));
-    assert_eq!(ids(&path, &Filter::default()), ["r1", "r2", "r3"]);
-    assert_eq!(read(&path, &Filter::default()).unwrap().unreadable, 2);
+    assert_eq!(ids(&path, &AuditFilter::default()), ["r1", "r2", "r3"]);
+    assert_eq!(read(&path, &AuditFilter::default()).unwrap().unreadable, 2);
 }
 
 #[test]
-fn a_log_that_has_grown_is_put_aside_and_the_oldest_go() {
+fn a_large_log_is_rotated_and_the_oldest_is_removed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("control.jsonl");
-    let audit = Audit::open(&path, Options { rotate_at: 2000, keep: 2, ..options() }).unwrap();
+    let audit = Audit::open(&path, AuditOptions { rotate_at: 2000, keep: 2, ..options() }).unwrap();
     for number in 0..50 {
         audit.record(record(AuditAction::Request, &format!("r{number}"), number));
-        assert!(audit.flush(PATIENCE));
+        assert!(audit.flush(FLUSH_TIMEOUT));
     }
     let mut names: Vec<String> =
         fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
@@ -215,30 +216,30 @@ fn a_log_that_has_grown_is_put_aside_and_the_oldest_go() {
         assert!(fs::metadata(&file).unwrap().len() <= 2000);
         assert_eq!(written(Path::new(&file))[0]["k"], "h");
     }
-    let kept = ids(&path, &Filter::default());
+    let kept = ids(&path, &AuditFilter::default());
     let newest: Vec<String> = (50 - kept.len()..50).map(|number| format!("r{number}")).collect();
     assert_eq!(kept, newest);
     assert!((10..50).contains(&kept.len()), "{}", kept.len());
 }
 
 #[test]
-fn two_who_write_to_the_same_log_lose_nothing_when_it_is_put_aside() {
+fn two_writers_lose_nothing_when_the_log_is_rotated() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("control.jsonl");
-    let open = || Audit::open(&path, Options { rotate_at: 5000, keep: 100, ..options() }).unwrap();
+    let open = || Audit::open(&path, AuditOptions { rotate_at: 5000, keep: 100, ..options() }).unwrap();
     let (one, other) = (open(), open());
     std::thread::scope(|scope| {
         for (name, audit) in [("a", &one), ("b", &other)] {
             scope.spawn(move || {
                 for number in 0..200 {
                     audit.record(record(AuditAction::Request, &format!("{name}{number}"), number));
-                    assert!(audit.flush(PATIENCE));
+                    assert!(audit.flush(FLUSH_TIMEOUT));
                 }
             });
         }
     });
     drop((one, other));
-    let reading = read(&path, &Filter::default()).unwrap();
+    let reading = read(&path, &AuditFilter::default()).unwrap();
     let mut kept: Vec<&str> = reading.records.iter().filter_map(|record| record.text("request_id")).collect();
     kept.sort_unstable();
     kept.dedup();
@@ -247,11 +248,11 @@ fn two_who_write_to_the_same_log_lose_nothing_when_it_is_put_aside() {
 }
 
 #[test]
-fn what_finds_the_queue_full_is_counted_and_the_log_says_so() {
+fn records_beyond_the_queue_are_counted_in_the_log() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("control.jsonl");
-    let audit = Audit::open(&path, Options { depth: 10, ..options() }).unwrap();
-    // Somebody else holds the log: the thread waits, the callers do not.
+    let audit = Audit::open(&path, AuditOptions { max_queued: 10, ..options() }).unwrap();
+    // The log is locked by another process: the thread waits, the callers do not.
     let lock = File::open(format!("{}.lock", path.display())).unwrap();
     let lock = Flock::lock(lock, FlockArg::LockExclusive).map_err(|(_, error)| error).unwrap();
     for number in 0..100 {
@@ -262,26 +263,26 @@ fn what_finds_the_queue_full_is_counted_and_the_log_says_so() {
     assert!(!audit.flush(Duration::from_millis(1)));
     drop(lock);
     drop(audit);
-    let reading = read(&path, &Filter::default()).unwrap();
+    let reading = read(&path, &AuditFilter::default()).unwrap();
     let dropped: u64 = reading.records.iter().filter_map(|record| record.0.get("count")?.as_u64()).sum();
     let entries = reading.records.iter().filter(|record| record.text("action") == Some("control_request")).count();
     assert_eq!((dropped, entries as u64 + dropped), (lost, 100));
 }
 
 #[test]
-fn what_cannot_be_written_is_counted_and_told_when_it_can_be_again() {
+fn failed_writes_are_counted_in_the_log_later() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log/control.jsonl");
     let audit = Audit::open(&path, options()).unwrap();
     let away = folder.path().join("away");
     fs::rename(path.parent().unwrap(), &away).unwrap();
     audit.record(record(AuditAction::Request, "r1", 0));
-    assert!(audit.flush(PATIENCE));
+    assert!(audit.flush(FLUSH_TIMEOUT));
     assert_eq!(audit.lost(), 1);
     fs::rename(&away, path.parent().unwrap()).unwrap();
     audit.record(record(AuditAction::Request, "r2", 1));
     drop(audit);
-    let reading = read(&path, &Filter::default()).unwrap();
+    let reading = read(&path, &AuditFilter::default()).unwrap();
     assert_eq!(reading.records[0].text("request_id"), Some("r2"));
     assert_eq!((reading.records[1].text("action"), &reading.records[1].0["count"]), (Some("audit_dropped"), &json!(1)));
 }

@@ -1,8 +1,8 @@
-//! Texts that are too long to be sent inline: written by the sender to a file under a folder that both sides know, and read by the receiver
-//! only if the file is what the reference says.
+//! Texts that are too long to be sent inline. The sender writes the text to a file in a shared folder; the receiver
+//! reads it only if the file matches the reference.
 //!
-//! The way from the folder to the file is walked name by name on open folders, and no link is followed; the file is looked at before it is
-//! opened for reading, and read through that one handle. So whatever is swapped meanwhile, what is checked is what is used.
+//! The path below the folder is opened component by component without following links. The file is checked before it is
+//! opened for reading, and read through the same handle, so that replacing files in between has no effect.
 
 mod problem;
 #[cfg(test)]
@@ -26,45 +26,45 @@ use wh_wire::socket::ContentRef;
 
 use super::private;
 
-/// What a text is said to be.
+/// Media type of written references.
 const MIME: &str = "text/plain; charset=utf-8";
 
-/// Media types of texts that are taken.
+/// Accepted media types.
 const MIME_TYPES: [&str; 3] = ["text/plain", "text/markdown", "application/json"];
 
-/// How long a text may lie there: no message that refers to it can still come after that.
-const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+/// Age at which a text is removed. No message that refers to it can still arrive by then.
+const MAX_TEXT_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The folder under which texts lie, one folder a team.
+/// Shared folder for texts, with one folder per team.
 #[derive(Debug, Clone)]
 pub struct References {
-    /// As it was given; senders may name their files by it.
+    /// Path as configured; senders may use it in references.
     base: PathBuf,
-    /// Without links.
+    /// Path without links.
     resolved: PathBuf,
-    longest: u64,
+    max_bytes: u64,
 }
 
 impl References {
-    /// The folder, made if need be. Texts may have so many bytes.
-    pub fn new(base: impl Into<PathBuf>, longest: u64) -> io::Result<Self> {
+    /// Uses `base`, which is created if needed. Texts may have up to `max_bytes` bytes.
+    pub fn new(base: impl Into<PathBuf>, max_bytes: u64) -> io::Result<Self> {
         let base = base.into();
         if !base.is_absolute() {
-            return Err(io::Error::other(format!("{}: the folder for texts must be absolute", base.display())));
+            return Err(io::Error::other(format!("{}: the folder for texts must be an absolute path", base.display())));
         }
         private::folder(&base)?;
         let resolved = base.canonicalize()?;
-        Ok(Self { base, resolved, longest })
+        Ok(Self { base, resolved, max_bytes })
     }
 
-    /// The folder.
+    /// Path of the shared folder, as configured.
     pub fn base(&self) -> &Path {
         &self.base
     }
 
     /// Reads the text that a member of this team refers to.
     pub fn read(&self, team: &str, reference: &ContentRef, now: SystemTime) -> Result<String, ReferenceProblem> {
-        let way = self.way(team, &reference.path)?;
+        let components = self.components(team, &reference.path)?;
         if !is_known_mime(&reference.mime) {
             return Err(ReferenceProblem::Mime(reference.mime.clone()));
         }
@@ -74,18 +74,18 @@ impl References {
                 return Err(ReferenceProblem::Expired(expires_at.clone()));
             }
         }
-        if reference.size_bytes > self.longest {
-            return Err(ReferenceProblem::TooLong { bytes: reference.size_bytes, allowed: self.longest });
+        if reference.size_bytes > self.max_bytes {
+            return Err(ReferenceProblem::TooLong { bytes: reference.size_bytes, allowed: self.max_bytes });
         }
         let base = open(&self.resolved, OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty())
             .map_err(ReferenceProblem::unreadable)?;
-        let mut file = open_beneath(base, &way, reference.size_bytes)?;
+        let mut file = open_beneath(base, &components, reference.size_bytes)?;
         let mut bytes = Vec::with_capacity(usize::try_from(reference.size_bytes).unwrap_or(0));
-        // One byte more than there should be: a file that grows while it is read is noticed.
+        // One byte more than expected, to notice a file that grows while it is read.
         let read = Read::by_ref(&mut file).take(reference.size_bytes.saturating_add(1)).read_to_end(&mut bytes);
         read.map_err(|error| ReferenceProblem::Unreadable(error.to_string()))?;
         if bytes.len() as u64 != reference.size_bytes {
-            return Err(ReferenceProblem::Size { said: reference.size_bytes, actual: bytes.len() as u64 });
+            return Err(ReferenceProblem::Size { stated: reference.size_bytes, actual: bytes.len() as u64 });
         }
         if !digest(&bytes).eq_ignore_ascii_case(&reference.sha256) {
             return Err(ReferenceProblem::Digest);
@@ -95,27 +95,27 @@ impl References {
         if text.trim().is_empty() { Err(ReferenceProblem::Blank) } else { Ok(text) }
     }
 
-    /// The names from the folder to the file. The first is the team.
-    fn way(&self, team: &str, path: &str) -> Result<Vec<PathBuf>, ReferenceProblem> {
+    /// Path components below the shared folder. The first is the team.
+    fn components(&self, team: &str, path: &str) -> Result<Vec<PathBuf>, ReferenceProblem> {
         let path = Path::new(path);
         if !path.is_absolute() {
             return Err(ReferenceProblem::NotAbsolute);
         }
-        // A path is taken as it is written: what `..` would come to depends on links.
+        // The path is used literally: the meaning of `..` would depend on links.
         if path.components().any(|part| part == Component::ParentDir) {
             return Err(ReferenceProblem::Upwards);
         }
         let beneath = path.strip_prefix(&self.base).or_else(|_| path.strip_prefix(&self.resolved));
         let outside = || ReferenceProblem::Outside(self.base.join(team));
-        let way: Vec<PathBuf> = beneath.map_err(|_| outside())?.iter().map(PathBuf::from).collect();
-        if way.len() < 2 || way[0] != Path::new(team) {
+        let components: Vec<PathBuf> = beneath.map_err(|_| outside())?.iter().map(PathBuf::from).collect();
+        if components.len() < 2 || components[0] != Path::new(team) {
             return Err(outside());
         }
-        Ok(way)
+        Ok(components)
     }
 
-    /// Writes a text that is too long to be sent inline, and makes the reference to it. Only we can read the file; a text of the same name
-    /// is replaced in one step. Whoever sent it may take the file away once the message is acknowledged.
+    /// Writes a text and returns the reference to it. Only the current user can read the file; a text with the same
+    /// name is replaced atomically. The sender may remove the file once the message is acknowledged.
     pub fn write(
         &self,
         team: &str,
@@ -123,8 +123,8 @@ impl References {
         text: &str,
         expires_at: Option<SystemTime>,
     ) -> io::Result<ContentRef> {
-        if text.len() as u64 > self.longest {
-            let (bytes, allowed) = (text.len(), self.longest);
+        if text.len() as u64 > self.max_bytes {
+            let (bytes, allowed) = (text.len(), self.max_bytes);
             return Err(io::Error::other(format!("the text has {bytes} bytes; at most {allowed} can be sent")));
         }
         if !is_plain(team) {
@@ -133,13 +133,14 @@ impl References {
         for folder in [self.base.join(team), self.base.join(team).join("input")] {
             private::folder(&folder)?;
         }
-        // A request id may have characters that no file name should have; then its digest names the file.
+        // Request ids that are not safe as file names are replaced by their digest.
         let name = if is_plain(request_id) { request_id.to_owned() } else { digest(request_id.as_bytes()) };
         let path = self.base.join(team).join("input").join(format!("{name}.txt"));
         private::write(&path, text.as_bytes())?;
-        let path = path.into_os_string().into_string().map_err(|path| {
-            io::Error::other(format!("{}: a path that is not UTF-8 cannot be sent", Path::new(&path).display()))
-        })?;
+        let path = path
+            .into_os_string()
+            .into_string()
+            .map_err(|path| io::Error::other(format!("{}: the path is not valid UTF-8", Path::new(&path).display())))?;
         let expires_at = expires_at.map(Timestamp::try_from).transpose().map_err(io::Error::other)?;
         Ok(ContentRef {
             path,
@@ -152,11 +153,11 @@ impl References {
 }
 
 impl References {
-    /// Takes away what senders have left behind, a day after it was written. How many files that were.
+    /// Removes texts older than a day. Returns the number of removed files.
     pub fn sweep(&self, now: SystemTime) -> io::Result<usize> {
         let mut swept = 0;
         for team in fs::read_dir(&self.resolved)?.flatten() {
-            // What somebody put in the place of a folder is not followed anywhere.
+            // Links in place of folders are not followed.
             if !team.file_type().is_ok_and(|kind| kind.is_dir()) {
                 continue;
             }
@@ -167,7 +168,8 @@ impl References {
             for text in fs::read_dir(&input)?.flatten() {
                 let Ok(found) = text.metadata() else { continue };
                 let age = found.modified().ok().and_then(|written| now.duration_since(written).ok());
-                if found.is_file() && age.is_some_and(|age| age > KEPT) && fs::remove_file(text.path()).is_ok() {
+                if found.is_file() && age.is_some_and(|age| age > MAX_TEXT_AGE) && fs::remove_file(text.path()).is_ok()
+                {
                     swept += 1;
                 }
             }
@@ -176,13 +178,13 @@ impl References {
     }
 }
 
-/// Opens a file of ours for reading, through these names and no link, if it has so many bytes. Nothing is opened for reading that is not a
-/// file: a pipe would hang, a device might do something.
-fn open_beneath(base: OwnedFd, way: &[PathBuf], bytes: u64) -> Result<File, ReferenceProblem> {
-    let look = OFlag::O_PATH | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+/// Opens a file of the current user for reading without following links, if it has `bytes` bytes. Only regular files
+/// are opened: opening a pipe would block, opening a device may have effects.
+fn open_beneath(base: OwnedFd, components: &[PathBuf], bytes: u64) -> Result<File, ReferenceProblem> {
+    let inspect = OFlag::O_PATH | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
     let mut at = base;
-    for (number, name) in way.iter().enumerate() {
-        at = openat(&at, name, look, Mode::empty()).map_err(|error| match error {
+    for (number, name) in components.iter().enumerate() {
+        at = openat(&at, name, inspect, Mode::empty()).map_err(|error| match error {
             Errno::ENOENT => ReferenceProblem::Missing,
             error => ReferenceProblem::unreadable(error),
         })?;
@@ -191,34 +193,34 @@ fn open_beneath(base: OwnedFd, way: &[PathBuf], bytes: u64) -> Result<File, Refe
         if kind == SFlag::S_IFLNK {
             return Err(ReferenceProblem::Link(name.clone()));
         }
-        if number + 1 < way.len() {
+        if number + 1 < components.len() {
             if kind != SFlag::S_IFDIR {
                 return Err(ReferenceProblem::NoFolder(name.clone()));
             }
             continue;
         }
         if kind != SFlag::S_IFREG {
-            return Err(ReferenceProblem::NoFile(problem::called(kind)));
+            return Err(ReferenceProblem::NoFile(problem::kind_name(kind)));
         }
         if stat.st_uid != geteuid().as_raw() {
             return Err(ReferenceProblem::Foreign);
         }
-        // Another name may be anywhere: this one would be a way to a file outside of the folder.
+        // A hard link could give access to a file outside of the shared folder.
         if stat.st_nlink > 1 {
             return Err(ReferenceProblem::HardLink);
         }
         let actual = u64::try_from(stat.st_size).unwrap_or(0);
         if actual != bytes {
-            return Err(ReferenceProblem::Size { said: bytes, actual });
+            return Err(ReferenceProblem::Size { stated: bytes, actual });
         }
     }
-    // The same file again, now to be read: the handle is what it was looked at through.
+    // Reopens the checked file for reading, through its handle.
     let handle = format!("/proc/self/fd/{}", at.as_raw_fd());
     let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
     open(handle.as_str(), flags, Mode::empty()).map(File::from).map_err(ReferenceProblem::unreadable)
 }
 
-/// True if a text of this media type is taken as it is: one of [`MIME_TYPES`], in UTF-8 if it names a charset. US-ASCII is a part of UTF-8.
+/// True for one of [`MIME_TYPES`], in UTF-8 or US-ASCII if it names a charset.
 fn is_known_mime(mime: &str) -> bool {
     let mut parts = mime.split(';').map(str::trim);
     let known = parts.next().is_some_and(|kind| MIME_TYPES.iter().any(|known| kind.eq_ignore_ascii_case(known)));
@@ -235,7 +237,7 @@ fn kind_of(stat: &FileStat) -> SFlag {
     SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT
 }
 
-/// Whether a name is harmless as a file's.
+/// True if the name is safe as a file name.
 fn is_plain(name: &str) -> bool {
     (1..=128).contains(&name.len())
         && !name.starts_with('.')

@@ -1,4 +1,4 @@
-//! Why a text behind a reference is not taken.
+//! Reasons for refusing a content reference.
 
 use std::path::PathBuf;
 
@@ -6,74 +6,75 @@ use nix::errno::Errno;
 use nix::sys::stat::SFlag;
 use wh_core::reason::Reason;
 
-/// Why not. As text it is the detail of a `rejected`. It tells nothing about files outside of the folder.
+/// Reason for refusing a content reference. Its text is the detail of the refusal, and reveals nothing about files
+/// outside of the shared folder.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReferenceProblem {
     /// The path is relative.
     #[error("content_ref.path must be absolute")]
     NotAbsolute,
-    /// The path goes upwards.
+    /// The path contains `..`.
     #[error("content_ref.path must not contain \"..\"")]
     Upwards,
     /// The path is outside of the team's folder.
     #[error("content_ref.path must be a file under {}", .0.display())]
     Outside(PathBuf),
-    /// There is nothing.
-    #[error("content_ref: there is no such file")]
+    /// The file does not exist.
+    #[error("content_ref: no such file")]
     Missing,
-    /// A link is in the way.
-    #[error("content_ref: {:?} is a symbolic link, and none is followed", .0.display().to_string())]
+    /// The path contains a symbolic link.
+    #[error("content_ref: {:?} is a symbolic link; links are not followed", .0.display().to_string())]
     Link(PathBuf),
-    /// The file has other names.
+    /// The file has more than one hard link.
     #[error("content_ref: the file has more than one hard link; send a copy of it")]
     HardLink,
-    /// The media type is none that is taken.
+    /// The media type is not accepted.
     #[error(
-        "content_ref.mime must be text/plain, text/markdown or application/json, with charset=utf-8 or none, and not {0:?}"
+        "content_ref.mime must be text/plain, text/markdown or application/json, with charset=utf-8 or none, not {0:?}"
     )]
     Mime(String),
-    /// Something in the way is no folder.
-    #[error("content_ref: {:?} is no folder", .0.display().to_string())]
+    /// A parent of the file is not a folder.
+    #[error("content_ref: {:?} is not a folder", .0.display().to_string())]
     NoFolder(PathBuf),
-    /// It is something else than a file.
-    #[error("content_ref: it is {0}, not a file")]
+    /// The path is not a regular file.
+    #[error("content_ref: the path is {0}, not a regular file")]
     NoFile(&'static str),
-    /// It is another user's.
+    /// The file belongs to another user.
     #[error("content_ref: the file belongs to another user")]
     Foreign,
-    /// It is of another size.
-    #[error("content_ref: size_bytes says {said}, the file has {actual} bytes or more")]
+    /// The file has another size than stated.
+    #[error("content_ref: size_bytes is {stated}, but the file has {actual} bytes or more")]
     Size {
-        /// What the reference says.
-        said: u64,
-        /// What there is.
+        /// Size in the reference.
+        stated: u64,
+        /// Size of the file.
         actual: u64,
     },
-    /// It is too long.
-    #[error("content_ref: size_bytes says {bytes}; at most {allowed} are taken")]
+    /// The text is too long.
+    #[error("content_ref: size_bytes is {bytes}; the limit is {allowed}")]
     TooLong {
-        /// How long.
+        /// Size in the reference.
         bytes: u64,
-        /// How long it might be.
+        /// Largest accepted size.
         allowed: u64,
     },
-    /// It has another digest.
-    #[error("content_ref: the file's SHA-256 is another than sha256 says")]
+    /// The digest differs.
+    #[error("content_ref: the file's SHA-256 digest differs from sha256")]
     Digest,
-    /// It is no text.
-    #[error("content_ref: the file is not UTF-8 from byte {0} on")]
+    /// The text is not UTF-8.
+    #[error("content_ref: the file is not valid UTF-8 at byte {0}")]
     NotUtf8(usize),
-    /// There is nothing but white space in it.
+    /// The text is empty or only white space.
     #[error("content_ref: the text is blank")]
     Blank,
-    /// It may not be used any more.
+    /// The reference has expired.
     #[error("content_ref: expired at {0}")]
     Expired(String),
-    /// When it expires cannot be read.
-    #[error("content_ref.expires_at must be a time as of RFC 3339, and not {0:?}")]
+    /// The expiry time is malformed.
+    #[error("content_ref.expires_at must be an RFC 3339 time, not {0:?}")]
     NoTime(String),
-    /// It cannot be read.
-    #[error("content_ref: the file cannot be read: {0}")]
+    /// The file cannot be read.
+    #[error("content_ref: cannot read the file: {0}")]
     Unreadable(String),
 }
 
@@ -82,7 +83,7 @@ impl ReferenceProblem {
         Self::Unreadable(error.desc().to_lowercase())
     }
 
-    /// In a word for programs.
+    /// Machine-readable code of the problem.
     pub fn reason(&self) -> Reason {
         match self {
             Self::NotAbsolute | Self::Upwards | Self::Outside(_) | Self::Link(_) | Self::HardLink => Reason::RefOutside,
@@ -98,8 +99,8 @@ impl ReferenceProblem {
     }
 }
 
-/// What people call such a thing.
-pub(super) fn called(kind: SFlag) -> &'static str {
+/// Name of a file type in messages.
+pub(super) fn kind_name(kind: SFlag) -> &'static str {
     match kind {
         SFlag::S_IFDIR => "a folder",
         SFlag::S_IFIFO => "a pipe",

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::*;
 
-const LONGEST: u64 = 16 << 20;
+const MAX_BENCH_TEXT_BYTES: u64 = 16 << 20;
 
-/// A folder for texts with the folder of one team, and a secret beside it.
+/// A shared folder with the folder of one team, and a secret file beside it.
 struct Bench {
     outer: tempfile::TempDir,
     references: References,
@@ -17,7 +17,7 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let outer = tempfile::tempdir().unwrap();
-        let references = References::new(outer.path().join("share"), LONGEST).unwrap();
+        let references = References::new(outer.path().join("share"), MAX_BENCH_TEXT_BYTES).unwrap();
         fs::create_dir_all(references.base().join("crew/input")).unwrap();
         fs::write(outer.path().join("secret"), "secret").unwrap();
         Self { outer, references }
@@ -52,7 +52,7 @@ fn refer(path: &Path, bytes: &[u8]) -> ContentRef {
 }
 
 #[test]
-fn what_is_written_is_read_and_only_we_can() {
+fn a_written_text_can_be_read_by_its_owner_only() {
     let bench = Bench::new();
     let text = "größe\n".repeat(300_000);
     let until = Some(now() + Duration::from_secs(1));
@@ -115,7 +115,7 @@ fn a_folder_for_texts_that_is_reached_by_a_link_has_two_names() {
     let alias = bench.outer.path().join("alias");
     fs::create_dir(bench.outer.path().join("real")).unwrap();
     symlink(bench.outer.path().join("real"), &alias).unwrap();
-    let references = References::new(alias.join("share"), LONGEST).unwrap();
+    let references = References::new(alias.join("share"), MAX_BENCH_TEXT_BYTES).unwrap();
     let reference = references.write("crew", "r", "x", None).unwrap();
     assert_eq!(references.read("crew", &reference, now()), Ok("x".to_owned()));
     let real = bench.outer.path().canonicalize().unwrap().join("real/share/crew/input/r.txt");
@@ -123,7 +123,7 @@ fn a_folder_for_texts_that_is_reached_by_a_link_has_two_names() {
 }
 
 #[test]
-fn no_link_is_followed_outwards_or_inwards() {
+fn links_are_not_followed() {
     let bench = Bench::new();
     let good = bench.file("good.txt", b"good");
     symlink(bench.outer.path().join("secret"), bench.path("out.txt")).unwrap();
@@ -138,7 +138,7 @@ fn no_link_is_followed_outwards_or_inwards() {
     assert_eq!(bench.read(&good), Ok("good".to_owned()));
 }
 
-/// Swaps what a name stands for, without a pause, while it is read again and again by who says that it is the secret.
+/// Replaces a path component in a loop while it is read with the digest of the secret.
 fn never_followed_while_swapped(bench: &Bench, name: &str, inside: &Path, to_read: &Path) {
     let (link, stop) = (bench.path("link"), AtomicBool::new(false));
     let deadline = Instant::now() + Duration::from_secs(60);
@@ -146,7 +146,7 @@ fn never_followed_while_swapped(bench: &Bench, name: &str, inside: &Path, to_rea
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
-                // Two names change places in one step, so that there is always something to find.
+                // Exchanges the two names atomically, so that the path always exists.
                 let here = nix::fcntl::AT_FDCWD;
                 let flags = nix::fcntl::RenameFlags::RENAME_EXCHANGE;
                 nix::fcntl::renameat2(here, &link, here, inside, flags).unwrap();
@@ -164,11 +164,11 @@ fn never_followed_while_swapped(bench: &Bench, name: &str, inside: &Path, to_rea
         }
         stop.store(true, Ordering::Relaxed);
     });
-    assert!(links >= 200 && digests >= 200, "the swapping was not met: {links} links, {digests} files");
+    assert!(links >= 200 && digests >= 200, "too few swaps were seen: {links} links, {digests} files");
 }
 
 #[test]
-fn a_link_that_is_swapped_in_between_check_and_use_is_not_followed() {
+fn a_link_swapped_between_check_and_use_is_not_followed() {
     let bench = Bench::new();
     bench.file("text.txt", b"public");
     symlink(bench.outer.path().join("secret"), bench.path("link")).unwrap();
@@ -189,9 +189,9 @@ fn a_text_must_be_what_the_reference_says() {
     let bench = Bench::new();
     let good = bench.file("r.txt", b"hello");
     assert_eq!(bench.read(&ContentRef { sha256: good.sha256.to_uppercase(), ..good.clone() }), Ok("hello".to_owned()));
-    for said in [4, 6] {
-        let read = bench.read(&ContentRef { size_bytes: said, ..good.clone() });
-        assert_eq!(read, Err(ReferenceProblem::Size { said, actual: 5 }));
+    for stated in [4, 6] {
+        let read = bench.read(&ContentRef { size_bytes: stated, ..good.clone() });
+        assert_eq!(read, Err(ReferenceProblem::Size { stated, actual: 5 }));
     }
     assert_eq!(bench.read(&ContentRef { sha256: digest(b"hellO"), ..good.clone() }), Err(ReferenceProblem::Digest));
     assert_eq!(bench.read(&ContentRef { sha256: String::new(), ..good }), Err(ReferenceProblem::Digest));
@@ -210,7 +210,7 @@ fn a_reference_is_good_until_it_expires() {
 }
 
 #[test]
-fn what_is_no_file_is_not_opened() {
+fn only_regular_files_are_opened() {
     let bench = Bench::new();
     nix::unistd::mkfifo(&bench.path("pipe"), Mode::S_IRWXU).unwrap();
     fs::create_dir(bench.path("folder")).unwrap();
@@ -240,13 +240,13 @@ fn a_file_of_ten_gigabytes_is_refused_unread() {
     let size = 10 << 30;
     File::create(&path).unwrap().set_len(size).unwrap();
     let said = ContentRef { size_bytes: size, ..refer(&path, b"") };
-    assert_eq!(bench.read(&said), Err(ReferenceProblem::TooLong { bytes: size, allowed: LONGEST }));
+    assert_eq!(bench.read(&said), Err(ReferenceProblem::TooLong { bytes: size, allowed: MAX_BENCH_TEXT_BYTES }));
     let unsaid = refer(&path, b"short");
-    // Nothing of it was read: its last access stays what it was made to be.
+    // The access time shows that the file was not read.
     let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(1);
     let times = fs::FileTimes::new().set_accessed(long_ago).set_modified(long_ago + Duration::from_secs(1));
     File::options().write(true).open(&path).unwrap().set_times(times).unwrap();
-    assert_eq!(bench.read(&unsaid), Err(ReferenceProblem::Size { said: 5, actual: size }));
+    assert_eq!(bench.read(&unsaid), Err(ReferenceProblem::Size { stated: 5, actual: size }));
     assert_eq!(fs::metadata(&path).unwrap().accessed().unwrap(), long_ago);
 }
 
@@ -268,9 +268,9 @@ fn a_folder_that_others_can_write_to_is_not_used() {
     let share = outer.path().join("share");
     fs::create_dir(&share).unwrap();
     fs::set_permissions(&share, fs::Permissions::from_mode(0o777)).unwrap();
-    let error = References::new(&share, LONGEST).unwrap_err().to_string();
+    let error = References::new(&share, MAX_BENCH_TEXT_BYTES).unwrap_err().to_string();
     assert!(error.contains("chmod 700"), "{error}");
-    assert!(References::new("share", LONGEST).is_err());
+    assert!(References::new("share", MAX_BENCH_TEXT_BYTES).is_err());
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn a_text_over_the_limit_is_not_written() {
 }
 
 #[test]
-fn what_was_left_behind_is_taken_away_after_a_day_and_nothing_else() {
+fn only_old_texts_are_swept() {
     let bench = Bench::new();
     let (old, new) = (bench.file("old.txt", b"old"), bench.file("new.txt", b"new"));
     fs::create_dir(bench.path("folder")).unwrap();
@@ -293,7 +293,7 @@ fn what_was_left_behind_is_taken_away_after_a_day_and_nothing_else() {
     let written = |path: &str| fs::metadata(path).unwrap().modified().unwrap();
     let later = |path: &str, by| File::open(path).unwrap().set_modified(written(path) + by).unwrap();
     later(&new.path, Duration::from_secs(60));
-    let now = written(&old.path) + KEPT + Duration::from_secs(30);
+    let now = written(&old.path) + MAX_TEXT_AGE + Duration::from_secs(30);
     assert_eq!(bench.references.sweep(now).unwrap(), 1);
     assert!(!Path::new(&old.path).exists() && Path::new(&new.path).exists());
     assert!(bench.path("folder").exists() && outside.exists(), "links are not followed");

@@ -1,4 +1,4 @@
-//! A team's `config.json`.
+//! Parses and edits a team's `config.json`.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ struct ConfigMember {
     role: Option<String>,
 }
 
-/// A role is read strictly: a field that is misspelt must not become a right.
+/// Unknown fields are rejected, so that a misspelt field cannot grant a permission.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ConfigRole {
@@ -34,7 +34,7 @@ struct ConfigRole {
     deny: Vec<String>,
 }
 
-/// Lists in the place of objects would be read as their fields in order.
+/// Rejects lists in place of objects, which serde would read as fields in order.
 fn objects(config: &Value) -> Result<(), String> {
     if !config.is_object() {
         return Err("it must be a JSON object".to_owned());
@@ -42,12 +42,12 @@ fn objects(config: &Value) -> Result<(), String> {
     let members = config["members"].as_array().into_iter().flatten();
     let roles = config["roles"].as_object().into_iter().flat_map(|roles| roles.values());
     match members.chain(roles).find(|part| !part.is_object()) {
-        Some(other) => Err(format!("a member and a role must be JSON objects, and not {other}")),
+        Some(other) => Err(format!("members and roles must be JSON objects, not {other}")),
         None => Ok(()),
     }
 }
 
-/// The team that a configuration describes.
+/// Parses the team from its configuration.
 pub(super) fn read(team: &str, config: &Value) -> Result<Team, String> {
     objects(config)?;
     let config = Config::deserialize(config).map_err(|error| error.to_string())?;
@@ -55,18 +55,18 @@ pub(super) fn read(team: &str, config: &Value) -> Result<Team, String> {
     let mut aliases = Vec::new();
     for member in config.members {
         if !is_name(&member.name) {
-            return Err(format!("{:?} cannot be the name of a member", member.name));
+            return Err(format!("{:?} is not a valid member name", member.name));
         }
         let alias = member.agent_id.unwrap_or_else(|| format!("{}@{team}", member.name));
         aliases.push(alias.clone());
         let known = Member { alias: Some(alias), role: member.role };
         if read.members.insert(member.name.clone(), known).is_some() {
-            return Err(format!("there are two members {:?}", member.name));
+            return Err(format!("member {:?} is listed twice", member.name));
         }
     }
     aliases.sort();
     if let Some(twice) = aliases.windows(2).find(|two| two[0] == two[1]) {
-        return Err(format!("there are two members of agentId {:?}", twice[0]));
+        return Err(format!("agentId {:?} is used twice", twice[0]));
     }
     let taken =
         aliases.iter().find(|alias| read.members.get(*alias).is_some_and(|own| own.alias.as_ref() != Some(alias)));
@@ -84,8 +84,8 @@ pub(super) fn read(team: &str, config: &Value) -> Result<Team, String> {
     Ok(read)
 }
 
-/// Takes a member out of a configuration, and leaves everything else as it is. Whether there was one.
-pub(super) fn strike(config: &mut Value, member: &str) -> Result<bool, String> {
+/// Removes a member from a configuration and leaves everything else unchanged. True if there was one.
+pub(super) fn remove_member(config: &mut Value, member: &str) -> Result<bool, String> {
     let Some(members) = config.get_mut("members").and_then(Value::as_array_mut) else {
         return Err("members must be a list".to_owned());
     };
@@ -94,8 +94,8 @@ pub(super) fn strike(config: &mut Value, member: &str) -> Result<bool, String> {
     Ok(members.len() < before)
 }
 
-/// Enters a member into a configuration, and leaves everything else as it is. Whether something changed.
-pub(super) fn enter(config: &mut Value, team: &str, member: &str, role: Option<&str>) -> Result<bool, String> {
+/// Adds a member to a configuration and leaves everything else unchanged. True if something changed.
+pub(super) fn add_member(config: &mut Value, team: &str, member: &str, role: Option<&str>) -> Result<bool, String> {
     let Some(fields) = config.as_object_mut() else { return Err("it must be a JSON object".to_owned()) };
     let Some(members) = fields.entry("members").or_insert_with(|| json!([])).as_array_mut() else {
         return Err("members must be a list".to_owned());

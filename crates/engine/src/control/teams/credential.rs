@@ -1,4 +1,4 @@
-//! What a member proves with who they are.
+//! Tokens by which members prove their identity.
 
 use std::fmt;
 use std::fs::File;
@@ -13,10 +13,10 @@ use wh_core::gate::MemberId;
 
 use super::private;
 
-/// Random bytes of a token.
-const BYTES: usize = 32;
+/// Random bytes in a token.
+const TOKEN_BYTES: usize = 32;
 
-/// A secret of a member. It is never shown by `Debug`.
+/// Secret token of a member. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
@@ -27,34 +27,34 @@ impl fmt::Debug for Token {
 }
 
 impl Token {
-    /// A new one, from the system's own randomness.
+    /// Generates a token from the system's random source.
     pub fn new() -> io::Result<Self> {
-        let mut bytes = [0; BYTES];
+        let mut bytes = [0; TOKEN_BYTES];
         File::open("/dev/urandom")?.read_exact(&mut bytes)?;
         Ok(Self(URL_SAFE_NO_PAD.encode(bytes)))
     }
 
-    /// As it is sent.
+    /// Text of the token, as it is sent.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// The token in a file, which must be ours alone. One that could be guessed is refused.
+/// Reads a token from a file that only the current user may use. Tokens that are too short are refused.
 pub(super) fn read(path: &Path) -> io::Result<Token> {
     let text = private::read(path, true, 1024)?;
     let token = text.trim();
     match URL_SAFE_NO_PAD.decode(token) {
-        Ok(bytes) if bytes.len() >= BYTES => Ok(Token(token.to_owned())),
-        _ => Err(super::named(path, "it holds no token of 32 bytes in base64url; remove it, and add the member again")),
+        Ok(bytes) if bytes.len() >= TOKEN_BYTES => Ok(Token(token.to_owned())),
+        _ => Err(super::named(path, "not a token of 32 bytes in base64url; remove the file, and add the member again")),
     }
 }
 
-/// A token's digest: what is kept, and compared without telling by the time it takes how much of it is right.
+/// Digest of a token. Only the digest is stored, and comparison takes constant time.
 #[derive(Clone)]
-pub(super) struct Digest([u8; 32]);
+pub(super) struct TokenDigest([u8; 32]);
 
-impl Digest {
+impl TokenDigest {
     pub(super) fn of(token: &str) -> Self {
         Self(<Sha256 as sha2::Digest>::digest(token.as_bytes()).into())
     }
@@ -64,15 +64,15 @@ impl Digest {
     }
 }
 
-impl fmt::Debug for Digest {
+impl fmt::Debug for TokenDigest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Digest(…)")
     }
 }
 
-/// Members whose token is that of another member too: it proves nothing.
-pub(super) fn copied(credentials: &[(MemberId, Digest)]) -> Vec<MemberId> {
-    let is_copied = |(number, (_, digest)): (usize, &(MemberId, Digest))| {
+/// Members whose token equals that of another member, and therefore proves nothing.
+pub(super) fn copied(credentials: &[(MemberId, TokenDigest)]) -> Vec<MemberId> {
+    let is_copied = |(number, (_, digest)): (usize, &(MemberId, TokenDigest))| {
         credentials.iter().enumerate().any(|(other, (_, theirs))| other != number && theirs.same(digest))
     };
     let all = credentials.iter().enumerate();

@@ -1,12 +1,13 @@
-//! Teams on the disk: who is in which, what their roles allow, and the credentials by which they prove who they are.
+//! Teams on disk: members, their roles, and the credentials by which they prove their identity.
 //!
 //! ```text
-//! teams/<team>/config.json                  {"name", "members": [{"name", "agentId"?, "role"?, …}], "roles"?: {"<role>": {"allow": [], "deny": []}}, …}
+//! teams/<team>/config.json
+//!     {"name", "members": [{"name", "agentId"?, "role"?, …}], "roles"?: {"<role>": {"allow": [], "deny": []}}, …}
 //! teams/<team>/credentials/<member>.token   32 random bytes in base64url, mode 0600
 //! ```
 //!
-//! `config.json` is that of other tools for teams, with `role` and `roles` added; fields that are not known are kept. A team whose files cannot
-//! be read, or could be written by others, is left out with the reason: nobody is let in on what is not understood.
+//! `config.json` is shared with other tools; wh adds `role` and `roles` and keeps unknown fields. A team whose files
+//! cannot be read, or can be written by other users, is ignored and reported: invalid files grant no access.
 
 mod config;
 mod credential;
@@ -25,36 +26,37 @@ use serde_json::{Value, json};
 use wh_core::gate::{MemberId, Policy};
 
 use super::private;
-use credential::Digest;
+use credential::TokenDigest;
 
-/// The team that there is when none was made.
+/// Team that is created on the first start.
 pub const DEFAULT_TEAM: &str = "default";
 
-/// Its member: whoever started wh.
+/// Member of the default team: the user who started wh.
 pub const LOCAL_MEMBER: &str = "local";
 
-/// Bytes of a configuration.
-const LONGEST_CONFIG: u64 = 4 << 20;
+/// Maximum bytes of a configuration.
+const MAX_CONFIG_BYTES: u64 = 4 << 20;
 
-/// The teams, as they were when they were read last.
+/// Teams as of the last reading.
 #[derive(Debug)]
 pub struct Teams {
     root: PathBuf,
     policy: Policy,
-    credentials: Vec<(MemberId, Digest)>,
+    credentials: Vec<(MemberId, TokenDigest)>,
     problems: Vec<String>,
-    stamp: Stamp,
+    stamp: FileStamps,
 }
 
-/// What says that a file or folder is another than before: its inode, its size, its mode and when it changed.
-type Stamp = BTreeMap<PathBuf, (u64, u64, u32, i64, i64)>;
+/// Detects changes of files and folders: inode, size, mode and change time.
+type FileStamps = BTreeMap<PathBuf, (u64, u64, u32, i64, i64)>;
 
 impl Teams {
-    /// Reads the teams under this folder, which is made if need be. If there is none, the default team is made, with the local user in it.
+    /// Reads the teams in this folder, which is created if needed. If there are none, the default team is created with
+    /// the local user.
     pub fn open(root: impl Into<PathBuf>) -> io::Result<Self> {
         let root = root.into();
         private::folder(&root)?;
-        let stamp = Stamp::new();
+        let stamp = FileStamps::new();
         let mut teams = Self { root, policy: Policy::default(), credentials: vec![], problems: vec![], stamp };
         if teams.names()?.is_empty() {
             teams.add(DEFAULT_TEAM, LOCAL_MEMBER, None)?;
@@ -63,17 +65,17 @@ impl Teams {
         Ok(teams)
     }
 
-    /// Who is in which team, and may do what.
+    /// Members of all teams and their permissions.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// What could not be read, and was left out.
+    /// Problems of the teams and members that were ignored.
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
 
-    /// Reads everything anew if something has changed. Whether it has.
+    /// Reads everything again if a file has changed. Returns true if so.
     pub fn refresh(&mut self) -> io::Result<bool> {
         let changed = stamp(&self.root)? != self.stamp;
         if changed {
@@ -82,9 +84,9 @@ impl Teams {
         Ok(changed)
     }
 
-    /// Who has this token. It is compared with all of them, however early one matches.
+    /// Returns the member with this token. Compares it with all tokens, so that the duration reveals nothing.
     pub fn verify(&self, token: &str) -> Option<MemberId> {
-        let shown = Digest::of(token);
+        let shown = TokenDigest::of(token);
         let mut found = None;
         for (member, digest) in &self.credentials {
             if digest.same(&shown) {
@@ -98,19 +100,19 @@ impl Teams {
         self.policy.teams.get(&id.team).is_some_and(|team| team.members.contains_key(&id.member))
     }
 
-    /// Makes somebody a member, and the team if there is none, with a new credential; the file that holds it. Who is a member already gets the
-    /// role, if one is given, and keeps a credential that is there.
+    /// Adds a member with a new credential, and creates the team if needed. Returns the path of the credential. An
+    /// existing member gets the role, if one is given, and keeps its credential.
     pub fn add(&mut self, team: &str, member: &str, role: Option<&str>) -> io::Result<PathBuf> {
         check_names(&[team, member])?;
         let folder = self.root.join(team);
         private::folder(&folder)?;
         let path = folder.join("config.json");
-        let mut config = match private::read(&path, false, LONGEST_CONFIG) {
+        let mut config = match private::read(&path, false, MAX_CONFIG_BYTES) {
             Ok(text) => serde_json::from_str(&text).map_err(|error| named(&path, &error.to_string()))?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => json!({"name": team, "members": []}),
             Err(error) => return Err(error),
         };
-        let changed = config::enter(&mut config, team, member, role).map_err(|problem| named(&path, &problem))?;
+        let changed = config::add_member(&mut config, team, member, role).map_err(|problem| named(&path, &problem))?;
         config::read(team, &config).map_err(|problem| named(&path, &problem))?;
         let credential = self.credential_path(team, member);
         private::folder(&folder.join("credentials"))?;
@@ -124,19 +126,19 @@ impl Teams {
         Ok(credential)
     }
 
-    /// Takes somebody out of a team, credential and all. Whether there was somebody.
+    /// Removes a member and its credential. Returns true if there was one.
     pub fn remove(&mut self, team: &str, member: &str) -> io::Result<bool> {
         check_names(&[team, member])?;
-        // First what proves who they are: from then on nobody is them.
+        // The credential first: it proves nothing from then on.
         let credential = match fs::remove_file(self.credential_path(team, member)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             removed => removed.is_ok(),
         };
         let path = self.root.join(team).join("config.json");
-        let listed = match private::read(&path, false, LONGEST_CONFIG) {
+        let listed = match private::read(&path, false, MAX_CONFIG_BYTES) {
             Ok(text) => {
                 let mut config = serde_json::from_str(&text).map_err(|error| named(&path, &error.to_string()))?;
-                let listed = config::strike(&mut config, member).map_err(|problem| named(&path, &problem))?;
+                let listed = config::remove_member(&mut config, member).map_err(|problem| named(&path, &problem))?;
                 if listed {
                     write_config(&path, &config)?;
                 }
@@ -149,12 +151,12 @@ impl Teams {
         Ok(credential || listed)
     }
 
-    /// The credential of a member, for a client of the same user.
+    /// Credential of a member, for a client of the same user.
     pub fn credential(&self, team: &str, member: &str) -> io::Result<Token> {
         credential::read(&self.credential_path(team, member))
     }
 
-    /// A credential of each team of which one can be read, for a client of the same user.
+    /// Returns a readable credential of each team, for a client of the same user.
     pub fn credentials(&self) -> Vec<Token> {
         let of_team = |(team, members): (&String, &wh_core::gate::Team)| {
             members.members.keys().find_map(|member| self.credential(team, member).ok())
@@ -180,7 +182,7 @@ impl Teams {
     }
 
     fn load(&mut self) -> io::Result<()> {
-        // Before the reading: what changes meanwhile is noticed the next time.
+        // Before reading, so that a change during the reading is noticed the next time.
         let stamp = stamp(&self.root)?;
         let (mut policy, mut credentials, mut problems) = (Policy::default(), Vec::new(), Vec::new());
         for name in self.names()? {
@@ -191,9 +193,9 @@ impl Teams {
                         match credential::read(&path) {
                             Ok(token) => {
                                 let id = MemberId { team: name.clone(), member: member.clone() };
-                                credentials.push((id, Digest::of(token.as_str())));
+                                credentials.push((id, TokenDigest::of(token.as_str())));
                             }
-                            // A member that cannot prove anything yet.
+                            // The member has no credential yet.
                             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                             Err(error) => problems.push(error.to_string()),
                         }
@@ -216,13 +218,13 @@ impl Teams {
         let folder = self.root.join(name);
         private::folder(&folder)?;
         let path = folder.join("config.json");
-        let text = private::read(&path, false, LONGEST_CONFIG)?;
+        let text = private::read(&path, false, MAX_CONFIG_BYTES)?;
         let config: Value = serde_json::from_str(&text).map_err(|error| named(&path, &error.to_string()))?;
         config::read(name, &config).map_err(|problem| named(&path, &problem))
     }
 }
 
-/// Whether a name can be a file's and is read the same everywhere.
+/// True if the name is safe as a file name.
 fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && !name.starts_with('.')
@@ -234,7 +236,7 @@ fn check_names(names: &[&str]) -> io::Result<()> {
         Some(name) => Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             format!(
-                "{name:?} cannot be the name of a team or member; use letters, digits, \".\", \"_\" and \"-\", 64 at most"
+                "{name:?} is not a valid name of a team or member; use at most 64 letters, digits, \".\", \"_\" and \"-\""
             ),
         )),
         None => Ok(()),
@@ -251,14 +253,14 @@ fn named(path: &Path, problem: &str) -> io::Error {
     io::Error::other(format!("{}: {problem}", path.display()))
 }
 
-/// Everything that the teams are read from, with what would show a change.
-fn stamp(root: &Path) -> io::Result<Stamp> {
-    let mut stamp = Stamp::new();
+/// Collects the stamps of all files that teams are read from.
+fn stamp(root: &Path) -> io::Result<FileStamps> {
+    let mut stamp = FileStamps::new();
     let mut open = vec![(root.to_owned(), 0)];
     while let Some((path, depth)) = open.pop() {
         let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
         let marks = (metadata.ino(), metadata.size(), metadata.mode(), metadata.ctime(), metadata.ctime_nsec());
-        // Above the credentials: teams, one team, its credentials.
+        // Levels above the credentials: teams, one team, its credentials.
         if metadata.is_dir() && depth < 3 {
             for entry in fs::read_dir(&path)? {
                 open.push((entry?.path(), depth + 1));

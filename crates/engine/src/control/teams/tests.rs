@@ -11,7 +11,7 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
-/// Teams with one called crew, whose configuration this is.
+/// Teams with one team "crew" that has this configuration.
 fn crew(config: &Value) -> (tempfile::TempDir, Teams) {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("teams");
@@ -40,14 +40,14 @@ fn the_first_start_makes_a_team_with_the_local_user() {
 }
 
 #[test]
-fn where_there_are_teams_no_default_is_made() {
+fn no_default_team_is_created_if_teams_exist() {
     let (folder, teams) = crew(&json!({"members": [{"name": "ada"}]}));
     assert_eq!(teams.policy().teams.keys().collect::<Vec<_>>(), ["crew"]);
     assert!(!folder.path().join("teams/default").exists());
 }
 
 #[test]
-fn only_the_token_itself_is_a_proof() {
+fn only_the_exact_token_is_accepted() {
     let (_folder, mut teams) = crew(&json!({"members": []}));
     for name in ["ada", "ben"] {
         teams.add("crew", name, None).unwrap();
@@ -85,7 +85,7 @@ fn a_configuration_of_another_tool_is_read_and_kept() {
 }
 
 #[test]
-fn who_is_taken_out_proves_nothing_any_more() {
+fn the_token_of_a_removed_member_is_invalid() {
     let (folder, mut teams) = crew(&json!({"members": [{"name": "ada", "model": "m"}], "extra": 1}));
     teams.add("crew", "ben", None).unwrap();
     let token = teams.credential("crew", "ben").unwrap();
@@ -96,7 +96,7 @@ fn who_is_taken_out_proves_nothing_any_more() {
     assert_eq!(config, json!({"members": [{"name": "ada", "model": "m"}], "extra": 1}), "the rest stays");
     assert!(!teams.remove("crew", "ben").unwrap() && !teams.remove("nobody", "ben").unwrap());
     assert!(teams.remove("../crew", "ada").is_err());
-    // Who comes back has another proof.
+    // A member that is added again gets a new credential.
     teams.add("crew", "ben", None).unwrap();
     assert_ne!(teams.credential("crew", "ben").unwrap(), token);
 }
@@ -117,7 +117,7 @@ fn roles_and_rules_are_read() {
 }
 
 #[test]
-fn what_is_not_understood_lets_nobody_in() {
+fn an_invalid_configuration_grants_no_access() {
     for wrong in [
         json!([]),
         json!({"members": [["ada"]]}),
@@ -137,7 +137,7 @@ fn what_is_not_understood_lets_nobody_in() {
 }
 
 #[test]
-fn one_bad_team_does_not_shut_the_others_out() {
+fn an_invalid_team_does_not_affect_the_others() {
     let (folder, mut teams) = crew(&json!({"members": "all"}));
     teams.add("second", "ada", None).unwrap();
     let token = teams.credential("second", "ada").unwrap();
@@ -148,7 +148,7 @@ fn one_bad_team_does_not_shut_the_others_out() {
 }
 
 #[test]
-fn files_that_others_can_use_are_not_believed() {
+fn files_accessible_to_other_users_are_ignored() {
     let (folder, mut teams) = crew(&json!({"members": []}));
     let path = teams.add("crew", "ada", None).unwrap();
     let token = teams.credential("crew", "ada").unwrap();
@@ -167,7 +167,7 @@ fn files_that_others_can_use_are_not_believed() {
 }
 
 #[test]
-fn a_token_behind_a_link_or_too_short_or_copied_is_none() {
+fn a_linked_short_or_copied_token_is_ignored() {
     let (_folder, mut teams) = crew(&json!({"members": []}));
     let ada = teams.add("crew", "ada", None).unwrap();
     let ben = teams.add("crew", "ben", None).unwrap();
@@ -192,7 +192,7 @@ fn a_change_is_noticed_and_an_unchanged_folder_is_not_read_again() {
     teams.add("crew", "ada", None).unwrap();
     let token = teams.credential("crew", "ada").unwrap();
     assert!(!teams.refresh().unwrap());
-    // Another process takes the member out; the token alone is no proof any more.
+    // Another process removes the member; the token alone proves nothing.
     private::write(&folder.path().join("teams/crew/config.json"), br#"{"members": []}"#).unwrap();
     assert!(teams.refresh().unwrap());
     assert!(!teams.refresh().unwrap());

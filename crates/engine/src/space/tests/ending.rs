@@ -1,11 +1,11 @@
-//! Agents that do not end when they are told to. The clock is the test's: what takes long takes no time here.
+//! Agents that do not end when asked to. Time is paused, so long waits are instant.
 
 use wh_core::request::RequestId;
 use wh_core::space::event::Activity;
 
 use super::*;
 
-/// One that takes no orders, never ends, and has been given something to do.
+/// Starts an agent that reads no orders and never ends, with a message queued for it.
 async fn stubborn() -> (RunningSpace, Mirror, RequestId) {
     let running = RunningSpace::start("test", me());
     let harness = Harness::run(|inside| async move {
@@ -33,28 +33,28 @@ fn stage(mirror: &Mirror, id: &RequestId) -> Stage {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_does_not_end_is_ended_and_that_is_said() {
+async fn an_agent_that_does_not_end_is_killed_and_reported() {
     let (running, mut mirror, request) = stubborn().await;
     running.space.end(false).await.unwrap();
     mirror.catch_up().await.unwrap();
-    let why = gone(&mirror).expect("it is gone").expect("and why is said");
+    let why = gone(&mirror).expect("the agent is gone").expect("with a reason");
     assert!(why.contains("was killed"), "{why}");
-    assert_eq!(stage(&mirror, &request), Stage::Failed(why.into()), "nothing stays under way");
+    assert_eq!(stage(&mirror, &request), Stage::Failed(why.into()), "the command has failed");
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_is_to_end_at_once_is_not_waited_for() {
+async fn an_immediate_end_does_not_wait_for_the_agent() {
     let (running, mut mirror, request) = stubborn().await;
     let start = tokio::time::Instant::now();
     running.space.end(true).await.unwrap();
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
     mirror.catch_up().await.unwrap();
-    assert_eq!(gone(&mirror), Some(None), "it was asked for");
-    assert_eq!(stage(&mirror, &request), Stage::Failed("fake was ended".into()));
+    assert_eq!(gone(&mirror), Some(None), "a requested end has no reason");
+    assert_eq!(stage(&mirror, &request), Stage::Failed("fake was shut down".into()));
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_was_asked_to_end_may_still_be_ended_at_once() {
+async fn a_pending_end_can_be_made_immediate() {
     let (running, _mirror, _) = stubborn().await;
     let start = tokio::time::Instant::now();
     let space = running.space.clone();
@@ -66,11 +66,11 @@ async fn who_was_asked_to_end_may_still_be_ended_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_shutdown_that_is_not_heeded_is_carried_out() {
+async fn an_ignored_shutdown_kills_the_agent() {
     let (running, mut mirror, request) = stubborn().await;
-    running.space.command(me(), None, Command::Shutdown("fake".into(), None)).await.unwrap().unwrap();
+    running.space.command(me(), None, ConversationCommand::Shutdown("fake".into(), None)).await.unwrap().unwrap();
     until(&mut mirror, |mirror| gone(mirror).is_some()).await;
-    assert!(matches!(stage(&mirror, &request), Stage::Failed(why) if why.words.contains("was killed")));
+    assert!(matches!(stage(&mirror, &request), Stage::Failed(why) if why.message.contains("was killed")));
 }
 
 #[tokio::test(start_paused = true)]
@@ -78,13 +78,13 @@ async fn an_order_that_could_not_be_given_has_failed() {
     let (running, mut mirror, _) = stubborn().await;
     let mut ids = Vec::new();
     while gone(&mirror).is_none() {
-        if let Ok(done) = running.space.command(me(), None, Command::Interrupt(None)).await.unwrap() {
+        if let Ok(done) = running.space.command(me(), None, ConversationCommand::Interrupt(None)).await.unwrap() {
             ids.push(done.receipt.request_id);
         }
         mirror.catch_up().await.unwrap();
     }
     assert!(ids.len() > 1);
     for id in ids {
-        assert_eq!(stage(&mirror, &id), Stage::Failed("it does not take its orders".into()));
+        assert_eq!(stage(&mirror, &id), Stage::Failed("it does not read its orders".into()));
     }
 }

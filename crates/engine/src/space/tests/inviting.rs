@@ -1,28 +1,28 @@
-//! Agents that are invited into a space that runs.
+//! Agents invited into a running space.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::mpsc;
 use wh_agents::Catalog;
-use wh_agents::manage::{Launch, LoginWay};
-use wh_agents::port::{
-    Agent, AgentFacts, BoxFuture, Harness, Inside, Installation, Kept, LoginState, ManageError, Readiness, Resume,
-    Start, StartError, Surroundings,
+use wh_agents::interface::{
+    Agent, AgentFacts, BoxFuture, Harness, HarnessTask, Installation, LoginState, ManageError, QueryContext, Readiness,
+    Resume, SavedConversation, Start, StartError,
 };
+use wh_agents::manage::{Launch, LoginWay};
 use wh_core::receipt::Stage;
-use wh_core::space::command::{Command, Refusal};
+use wh_core::space::command::{ConversationCommand, SpaceRefusal};
 use wh_core::space::event::Activity;
 use wh_core::space::harness::{Call, Capabilities, Order, Report};
-use wh_core::space::roster::{Ask, LoginDone, LoginMethod, RunningCard, Told, conversation_id};
+use wh_core::space::roster::{AgentReply, AgentRequest, LoginMethod, LoginProgress, RunningCard, conversation_id};
 
 use super::super::{Roster, RunningSpace};
 use super::{me, until};
 
-/// An agent of which every start is handed to the test.
+/// An agent that passes each start to the test.
 struct Fake {
     checks: Mutex<u32>,
-    starts: mpsc::Sender<(Start, Inside)>,
+    starts: mpsc::Sender<(Start, HarnessTask)>,
 }
 
 impl Agent for Fake {
@@ -30,16 +30,19 @@ impl Agent for Fake {
         AgentFacts { id: "fake".into(), title: "Fake".into(), install_hint: None, login_hint: None }
     }
 
-    fn check<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Readiness> {
+    fn check<'a>(&'a self, _here: &'a QueryContext) -> BoxFuture<'a, Readiness> {
         *self.checks.lock().unwrap() += 1;
         let installation = Installation::Installed { path: "/bin/fake".into(), version: Some("1.2".into()) };
         let login = LoginState::Yes { account: Some("someone".into()) };
         Box::pin(async move { Readiness { installation, login, hint: None } })
     }
 
-    fn conversations<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Result<Vec<Kept>, ManageError>> {
+    fn conversations<'a>(
+        &'a self,
+        here: &'a QueryContext,
+    ) -> BoxFuture<'a, Result<Vec<SavedConversation>, ManageError>> {
         let directory = Some(here.directory.clone());
-        let kept = |name: &str| Kept {
+        let kept = |name: &str| SavedConversation {
             name: name.into(),
             title: format!("about {name}"),
             at: Some(SystemTime::UNIX_EPOCH),
@@ -58,7 +61,7 @@ impl Agent for Fake {
     }
 }
 
-fn running() -> (RunningSpace, mpsc::Receiver<(Start, Inside)>, Arc<Fake>) {
+fn running() -> (RunningSpace, mpsc::Receiver<(Start, HarnessTask)>, Arc<Fake>) {
     let (starts, started) = mpsc::channel(8);
     let fake = Arc::new(Fake { checks: Mutex::new(0), starts });
     let catalog = Catalog::of(vec![Arc::clone(&fake) as Arc<dyn Agent>, Arc::new(wh_demo::Demo::default())]);
@@ -66,12 +69,12 @@ fn running() -> (RunningSpace, mpsc::Receiver<(Start, Inside)>, Arc<Fake>) {
     (RunningSpace::with_roster("test", me(), Roster { catalog, start }), started, fake)
 }
 
-async fn ready(inside: &Inside) {
+async fn ready(inside: &HarnessTask) {
     inside.reports.send(Report::Ready(Capabilities::default())).await.unwrap();
 }
 
-/// Ends as an agent does that is told nothing any more.
-fn obedient(mut inside: Inside) {
+/// Ends once its order channel is closed.
+fn end_when_closed(mut inside: HarnessTask) {
     tokio::spawn(async move {
         while inside.orders.recv().await.is_some() {}
         let _ = inside.reports.send(Report::Gone(Some("its pipe broke".into()))).await;
@@ -79,21 +82,21 @@ fn obedient(mut inside: Inside) {
 }
 
 #[tokio::test]
-async fn the_agents_are_listed_with_what_they_say_of_themselves_and_who_takes_part() {
+async fn the_agents_are_listed_with_their_readiness_and_presence() {
     let (running, mut started, fake) = running();
     let cards = running.space.agents().await;
     assert_eq!(cards.iter().map(|card| card.id.as_str()).collect::<Vec<_>>(), ["fake", "demo"]);
-    assert_eq!((cards[0].version.as_deref(), cards[0].taking_part), (Some("1.2"), false));
+    assert_eq!((cards[0].version.as_deref(), cards[0].joined), (Some("1.2"), false));
     assert_eq!(cards[0].login, LoginState::Yes { account: Some("someone".into()) });
     assert_eq!(cards[1].login, LoginState::NotNeeded);
     running.space.invite("fake", None).await.unwrap();
     let (_, _inside) = started.recv().await.unwrap();
-    assert!(running.space.agents().await[0].taking_part);
-    assert_eq!(*fake.checks.lock().unwrap(), 1, "what it said not long ago is believed");
+    assert!(running.space.agents().await[0].joined);
+    assert_eq!(*fake.checks.lock().unwrap(), 1, "readiness is cached");
 }
 
 #[tokio::test]
-async fn who_is_invited_works_where_the_space_does_and_goes_on_with_a_conversation_of_its_own() {
+async fn an_invited_agent_uses_the_directory_of_the_space_and_resumes_its_conversation() {
     let (running, mut started, _) = running();
     let kept = running.space.conversations("fake").await.unwrap();
     assert_eq!(kept[1].title, "about secret-2");
@@ -108,35 +111,35 @@ async fn who_is_invited_works_where_the_space_does_and_goes_on_with_a_conversati
 }
 
 #[tokio::test]
-async fn a_conversation_that_the_space_has_already_is_not_told_again() {
+async fn a_conversation_already_in_the_space_is_not_replayed() {
     let (running, mut started, _) = running();
     running.space.invite("fake", Some(conversation_id("fake", "secret-1"))).await.unwrap();
     let (start, first) = started.recv().await.unwrap();
-    assert!(start.recalls, "it was held elsewhere");
+    assert!(start.reports_history, "it was held elsewhere");
     ready(&first).await;
-    first.reports.send(Report::Kept(Some("secret-1".into()))).await.unwrap();
+    first.reports.send(Report::ResumeId(Some("secret-1".into()))).await.unwrap();
     let mut mirror = running.space.mirror().await.unwrap();
     until(&mut mirror, |mirror| mirror.state().activity(&"fake".into()) == Some(&Activity::Idle)).await;
-    let mut kept = running.kept.clone();
+    let mut kept = running.resume_ids.clone();
     kept.wait_for(|kept| kept.contains_key(&"fake".into())).await.unwrap();
-    obedient(first);
+    end_when_closed(first);
     for (name, recalls) in [("secret-1", false), ("secret-2", true)] {
         running.space.invite("fake", Some(conversation_id("fake", name))).await.unwrap();
         let (start, next) = started.recv().await.unwrap();
-        assert_eq!(start.recalls, recalls, "{name}");
+        assert_eq!(start.reports_history, recalls, "{name}");
         ready(&next).await;
-        obedient(next);
+        end_when_closed(next);
     }
 }
 
 #[tokio::test]
-async fn one_that_takes_part_is_ended_and_begins_again_with_the_conversation() {
+async fn an_agent_in_the_space_is_restarted_to_resume_a_conversation() {
     let (running, mut started, _) = running();
     running.space.invite("fake", None).await.unwrap();
     let (_, first) = started.recv().await.unwrap();
     ready(&first).await;
     let late = first.reports.clone();
-    obedient(first);
+    end_when_closed(first);
     running.space.invite("fake", None).await.unwrap();
     assert!(started.try_recv().is_err(), "without a conversation it stays as it is");
     running.space.invite("fake", Some(conversation_id("fake", "secret-1"))).await.unwrap();
@@ -152,7 +155,7 @@ async fn one_that_takes_part_is_ended_and_begins_again_with_the_conversation() {
 }
 
 #[tokio::test]
-async fn one_that_has_gone_comes_back_and_answers() {
+async fn an_ended_agent_can_be_invited_again() {
     let (running, mut started, _) = running();
     running.space.invite("fake", None).await.unwrap();
     let (_, first) = started.recv().await.unwrap();
@@ -169,12 +172,12 @@ async fn one_that_has_gone_comes_back_and_answers() {
 }
 
 #[tokio::test]
-async fn what_there_is_not_is_refused_with_what_to_do() {
+async fn an_unknown_agent_or_conversation_is_refused() {
     let (running, _started, _) = running();
     let nobody = running.space.invite("nobody", None).await;
-    assert_eq!(nobody, Err(Refusal::NoSuchAgent("nobody".into())));
+    assert_eq!(nobody, Err(SpaceRefusal::NoSuchAgent("nobody".into())));
     let lost = running.space.invite("fake", Some("c0".into())).await;
-    assert_eq!(lost, Err(Refusal::NoSuchConversation("fake".into(), "c0".into())));
+    assert_eq!(lost, Err(SpaceRefusal::NoSuchConversation("fake".into(), "c0".into())));
     let none = running.space.conversations("demo").await.unwrap_err().to_string();
     assert_eq!(none, "Demo lists no conversations");
 }
@@ -187,12 +190,12 @@ impl Agent for Scripted {
         AgentFacts { id: "scripted".into(), title: "Scripted".into(), install_hint: None, login_hint: None }
     }
 
-    fn check<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Readiness> {
+    fn check<'a>(&'a self, _here: &'a QueryContext) -> BoxFuture<'a, Readiness> {
         let login = self.1.lock().unwrap().clone();
         Box::pin(async move { Readiness { installation: Installation::BuiltIn, login, hint: None } })
     }
 
-    fn login_way<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Result<LoginWay, ManageError>> {
+    fn login_way<'a>(&'a self, _here: &'a QueryContext) -> BoxFuture<'a, Result<LoginWay, ManageError>> {
         Box::pin(async { Ok(self.0.clone()) })
     }
 
@@ -218,9 +221,9 @@ fn notices(mirror: &wh_client::Mirror) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-async fn log_in(running: &RunningSpace) -> LoginDone {
-    match running.space.manage(Some("scripted"), Ask::LogIn).await.unwrap() {
-        Told::LoggedIn { done, .. } => done,
+async fn log_in(running: &RunningSpace) -> LoginProgress {
+    match running.space.manage(Some("scripted"), AgentRequest::LogIn).await.unwrap() {
+        AgentReply::LoggedIn { done, .. } => done,
         other => panic!("{other:?}"),
     }
 }
@@ -232,11 +235,15 @@ async fn a_login_shows_its_page_takes_the_code_and_ends_in_the_space() {
     let done = log_in(&running).await;
     assert!(done.pending && done.instructions.unwrap().contains("https://page.example/x"));
     *agent.1.lock().unwrap() = LoginState::Yes { account: Some("someone".into()) };
-    running.space.manage(Some("scripted"), Ask::TellLogin("42".into())).await.unwrap();
+    running.space.manage(Some("scripted"), AgentRequest::SubmitLoginCode("42".into())).await.unwrap();
     let mut mirror = running.space.mirror().await.unwrap();
     until(&mut mirror, |mirror| notices(mirror).contains("✓ Logged in by someone.")).await;
     let account = Some("someone".to_owned());
-    assert_eq!(running.space.agents().await[0].login, LoginState::Yes { account }, "what was known is asked anew");
+    assert_eq!(
+        running.space.agents().await[0].login,
+        LoginState::Yes { account },
+        "a login discards the cached readiness"
+    );
 }
 
 #[tokio::test]
@@ -249,7 +256,7 @@ async fn a_login_without_an_address_is_answered_soon_and_its_end_is_told_in_the_
         go.display()
     );
     let (running, agent) = scripted(&script);
-    let login = Command::Manage(Some("scripted".into()), Ask::LogIn);
+    let login = ConversationCommand::Manage(Some("scripted".into()), AgentRequest::LogIn);
     let done = running.space.command(me(), None, login).await.unwrap().unwrap();
     assert_eq!(done.receipt.stage, Stage::Finished);
     assert_eq!(done.lines[1..3], ["  Opening browser…", "  waiting for a browser"], "{:?}", done.lines);
@@ -259,7 +266,7 @@ async fn a_login_without_an_address_is_answered_soon_and_its_end_is_told_in_the_
     *agent.1.lock().unwrap() = LoginState::Unknown;
     std::fs::write(go, "").unwrap();
     until(&mut mirror, |mirror| notices(mirror).contains("✓ Logged in.")).await;
-    let none = running.space.manage(Some("scripted"), Ask::TellLogin("x".into())).await;
+    let none = running.space.manage(Some("scripted"), AgentRequest::SubmitLoginCode("x".into())).await;
     assert!(none.is_err(), "it is over: {none:?}");
 }
 
@@ -268,41 +275,54 @@ async fn a_login_that_fails_says_why_and_one_that_is_stopped_is_gone() {
     let (running, _) = scripted("echo no way >&2; exit 1");
     let done = log_in(&running).await;
     assert_eq!((done.success, done.message.as_deref()), (false, Some("no way")));
-    let none = running.space.manage(Some("scripted"), Ask::StopLogin).await;
+    let none = running.space.manage(Some("scripted"), AgentRequest::CancelLogin).await;
     assert!(none.is_err(), "it is over: {none:?}");
     let (running, _) = scripted("echo https://page.example/x; exec sleep 1000");
     assert!(log_in(&running).await.pending);
     assert!(log_in(&running).await.pending, "another takes its place");
-    running.space.manage(Some("scripted"), Ask::StopLogin).await.unwrap();
-    let told = running.space.manage(Some("scripted"), Ask::TellLogin("x".into())).await;
-    assert!(told.unwrap_err().to_string().contains("no login with scripted is under way"));
+    running.space.manage(Some("scripted"), AgentRequest::CancelLogin).await.unwrap();
+    let told = running.space.manage(Some("scripted"), AgentRequest::SubmitLoginCode("x".into())).await;
+    assert!(told.unwrap_err().to_string().contains("no login with scripted is in progress"));
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_said_and_what_needs_nothing_too() {
+async fn unsupported_queries_are_refused_with_a_reason() {
     let (running, _, _) = running();
-    let refused = |told: Result<Told, Refusal>| told.unwrap_err().to_string();
-    let models = running.space.manage(Some("fake"), Ask::Models).await;
+    let refused = |told: Result<AgentReply, SpaceRefusal>| told.unwrap_err().to_string();
+    let models = running.space.manage(Some("fake"), AgentRequest::Models).await;
     assert!(refused(models).contains("--model MODEL"));
-    let mcp = running.space.manage(Some("demo"), Ask::Mcp).await;
+    let mcp = running.space.manage(Some("demo"), AgentRequest::Mcp).await;
     assert_eq!(refused(mcp), "MCP servers are not available with Demo");
-    let off = Ask::SwitchMcp { server: "x".into(), on: false };
+    let off = AgentRequest::SwitchMcp { server: "x".into(), on: false };
     assert!(refused(running.space.manage(Some("demo"), off).await).contains("no command"));
-    let Ok(Told::LoggedOut { done, .. }) = running.space.manage(Some("demo"), Ask::LogOut).await else { panic!() };
+    let Ok(AgentReply::LoggedOut { done, .. }) = running.space.manage(Some("demo"), AgentRequest::LogOut).await else {
+        panic!()
+    };
     assert!(!done.supported && !done.success);
-    let Ok(Told::LoggedIn { done, .. }) = running.space.manage(Some("demo"), Ask::LogIn).await else { panic!() };
+    let Ok(AgentReply::LoggedIn { done, .. }) = running.space.manage(Some("demo"), AgentRequest::LogIn).await else {
+        panic!()
+    };
     assert!(done.success && done.message.unwrap().contains("no login"));
-    let Ok(Told::Status(status)) = running.space.manage(Some("demo"), Ask::Status).await else { panic!() };
+    let Ok(AgentReply::Status(status)) = running.space.manage(Some("demo"), AgentRequest::Status).await else {
+        panic!()
+    };
     assert!(status.mcp.is_err() && status.about[0].0 == "OS");
-    let Ok(Told::Models { models, .. }) = running.space.manage(Some("demo"), Ask::Models).await else { panic!() };
+    let Ok(AgentReply::Models { models, .. }) = running.space.manage(Some("demo"), AgentRequest::Models).await else {
+        panic!()
+    };
     assert!(models.len() == 3 && models[0].is_default);
-    assert_eq!(running.space.manage(Some("nobody"), Ask::Mcp).await, Err(Refusal::NoSuchAgent("nobody".into())));
+    assert_eq!(
+        running.space.manage(Some("nobody"), AgentRequest::Mcp).await,
+        Err(SpaceRefusal::NoSuchAgent("nobody".into()))
+    );
 }
 
 #[tokio::test]
-async fn one_that_takes_part_is_told_of_with_its_model_its_mode_its_conversation_and_its_turns() {
+async fn the_status_of_a_running_agent_has_its_model_mode_conversation_and_turns() {
     let (running, mut started, _) = running();
-    let Ok(Told::Status(status)) = running.space.manage(Some("fake"), Ask::Status).await else { panic!() };
+    let Ok(AgentReply::Status(status)) = running.space.manage(Some("fake"), AgentRequest::Status).await else {
+        panic!()
+    };
     assert_eq!(status.running, None);
     running.space.invite("fake", None).await.unwrap();
     let (_, mut inside) = started.recv().await.unwrap();
@@ -313,16 +333,18 @@ async fn one_that_takes_part_is_told_of_with_its_model_its_mode_its_conversation
         ..Capabilities::default()
     };
     inside.reports.send(Report::Ready(able)).await.unwrap();
-    inside.reports.send(Report::Kept(Some("secret-1".into()))).await.unwrap();
+    inside.reports.send(Report::ResumeId(Some("secret-1".into()))).await.unwrap();
     running.space.command(me(), None, super::say("hello")).await.unwrap().unwrap();
     assert!(matches!(inside.orders.recv().await, Some(Order::Prompt { .. })));
-    let Ok(Told::Status(status)) = running.space.manage(Some("fake"), Ask::Status).await else { panic!() };
+    let Ok(AgentReply::Status(status)) = running.space.manage(Some("fake"), AgentRequest::Status).await else {
+        panic!()
+    };
     let conversation = Some(conversation_id("fake", "secret-1"));
     let card = RunningCard { model: Some("big".into()), mode: Some("plan".into()), conversation, turns: 1 };
     assert_eq!(status.running, Some(card));
     let asked = tokio::spawn({
         let space = running.space.clone();
-        async move { space.command(me(), None, Command::Call(Some("fake".into()), Call::ReportStatus)).await }
+        async move { space.command(me(), None, ConversationCommand::Call(Some("fake".into()), Call::ReportStatus)).await }
     });
     let Some(Order::Call { id, .. }) = inside.orders.recv().await else { panic!() };
     inside.reports.send(Report::Called(id, Ok("I am well".into()))).await.unwrap();
@@ -332,14 +354,19 @@ async fn one_that_takes_part_is_told_of_with_its_model_its_mode_its_conversation
 }
 
 #[tokio::test]
-async fn a_slash_command_has_an_agent_take_part_and_chat_go_to_it() {
+async fn a_slash_command_adds_an_agent_and_makes_it_the_chat_target() {
     let (running, mut started, _) = running();
-    let invite = Command::Manage(Some("fake".into()), Ask::Invite);
+    let invite = ConversationCommand::Manage(Some("fake".into()), AgentRequest::Invite);
     let done = running.space.command(me(), None, invite).await.unwrap().unwrap();
     assert_eq!(done.lines, ["Chat goes to fake."]);
     let (_, _inside) = started.recv().await.unwrap();
     let targets = running.space.watch().await.unwrap().state.targets.effective().map(<[_]>::to_vec);
     assert_eq!(targets, Some(vec!["fake".into()]));
-    let list = running.space.command(me(), None, Command::Manage(None, Ask::Agents)).await.unwrap().unwrap();
+    let list = running
+        .space
+        .command(me(), None, ConversationCommand::Manage(None, AgentRequest::Agents))
+        .await
+        .unwrap()
+        .unwrap();
     assert!(list.lines[1].starts_with("* fake"), "{:?}", list.lines);
 }

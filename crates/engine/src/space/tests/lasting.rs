@@ -1,11 +1,11 @@
-//! Spaces that begin with what was said before.
+//! Spaces that begin with stored items.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use wh_core::space::command::Refusal;
+use wh_core::space::command::SpaceRefusal;
 use wh_core::space::item::{Item, Progress};
-use wh_core::space::machine::Left;
+use wh_core::space::machine::RestoredSpace;
 
 use super::*;
 
@@ -31,15 +31,20 @@ fn ids(mirror: &Mirror) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_restored_space_goes_on_where_the_earlier_one_was_cut_off() {
+async fn a_restored_space_continues_after_its_stored_items() {
     let items = vec![said("m1", "before", Progress::Done), said("i2", "half a", Progress::Growing)];
-    let running =
-        RunningSpace::restore("test", me(), Left { items, ..Left::default() }, Some("It was restarted."), None);
+    let running = RunningSpace::restore(
+        "test",
+        me(),
+        RestoredSpace { items, ..RestoredSpace::default() },
+        Some("It was restarted."),
+        None,
+    );
     let (harness, mut inside) = Harness::new();
     running.enrol("fake".into(), harness).await;
     inside.reports.send(Report::Ready(Capabilities::default())).await.unwrap();
     let done = running.space.command(me(), None, say("again")).await.unwrap().unwrap();
-    assert_eq!(done.receipt.turn.as_ref().map(|turn| turn.as_str()), Some("turn-4"), "no turn of before comes again");
+    assert_eq!(done.receipt.turn.as_ref().map(|turn| turn.as_str()), Some("turn-4"), "turn ids are not reused");
     assert!(matches!(inside.orders.recv().await, Some(Order::Prompt { text, .. }) if text == "again"));
     let body = Body::Text { text: "after".into(), attachments: vec![] };
     inside.reports.send(Report::Item { key: "i2".into(), body, done: true }).await.unwrap();
@@ -51,18 +56,18 @@ async fn a_restored_space_goes_on_where_the_earlier_one_was_cut_off() {
 }
 
 #[tokio::test]
-async fn a_conversation_that_sleeps_is_read_when_somebody_asks_and_only_once() {
+async fn an_archived_conversation_is_read_once_on_the_first_request() {
     let reads = Arc::new(AtomicU32::new(0));
     let counted = Arc::clone(&reads);
     let read = async move {
         counted.fetch_add(1, Ordering::SeqCst);
         vec![said("m1", "before", Progress::Done)]
     };
-    let space = RunningSpace::asleep("test", me(), read, None);
+    let space = RunningSpace::archived("test", me(), read, None);
     tokio::task::yield_now().await;
     assert_eq!(reads.load(Ordering::SeqCst), 0);
     assert_eq!(ids(&space.mirror().await.unwrap()), ["m1"]);
-    assert_eq!(space.command(me(), None, say("hello?")).await.unwrap(), Err(Refusal::NobodyThere));
+    assert_eq!(space.command(me(), None, say("hello?")).await.unwrap(), Err(SpaceRefusal::NoAgentPresent));
     assert_eq!(ids(&space.mirror().await.unwrap()), ["m1"]);
     assert_eq!(reads.load(Ordering::SeqCst), 1);
     tokio::time::timeout(Duration::from_secs(30), space.end(false)).await.unwrap().unwrap();

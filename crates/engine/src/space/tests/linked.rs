@@ -1,4 +1,4 @@
-//! A space at the other end of a connection.
+//! A space used through a link.
 
 use futures_util::FutureExt;
 use tokio::io::BufReader;
@@ -8,7 +8,7 @@ use wh_client::{Gone, Space};
 
 use super::*;
 
-/// The space at the other end of a line, what becomes of the line, and what ends it.
+/// Returns the space at the other end of a link, the task of the link, and a sender that stops it.
 fn linked(running: &RunningSpace) -> (Space, tokio::task::JoinHandle<LinkEnd>, tokio::sync::oneshot::Sender<()>) {
     let (near, far) = UnixStream::pair().unwrap();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
@@ -38,7 +38,7 @@ async fn a_mirror_at_the_other_end_of_a_line_follows_the_space() {
     assert_eq!(shown(mirror.state()), shown(&running.space.watch().await.unwrap().state));
     far.command(me(), None, say("from afar")).await.unwrap().unwrap();
     until(&mut mirror, |mirror| kinds(mirror).contains(&"chat".to_owned())).await;
-    // What grows without being an event comes too.
+    // Growth that is not an event arrives as well.
     let body = Body::Text { text: "grow".to_owned(), attachments: Vec::new() };
     inside.reports.send(Report::Item { key: "k".to_owned(), body, done: false }).await.unwrap();
     inside.reports.send(Report::Grew { key: "k".to_owned(), text: "n".to_owned(), tokens: None }).await.unwrap();
@@ -59,7 +59,7 @@ async fn commands_through_a_line_keep_their_order() {
     let mut all = Vec::new();
     for number in 0..200 {
         let mut one = Box::pin(far.command(me(), None, say(&number.to_string())));
-        // Under way before the next.
+        // Polled once, so that it is sent before the next.
         if (&mut one).now_or_never().is_none() {
             all.push(one);
         }

@@ -1,11 +1,11 @@
-//! History: items by id and in order, raw output by its end, and what nobody waits for.
+//! History: items by id and in order, the end of the raw output, and buffered writes.
 
-use wh_testkit::deadline::PATIENCE;
+use wh_testkit::deadline::CONDITION_TIMEOUT;
 
 use super::*;
 
-fn item(id: impl ToString, seq: u64, json: &str) -> KeptItem {
-    KeptItem { id: id.to_string(), seq, json: json.to_owned() }
+fn item(id: impl ToString, seq: u64, json: &str) -> StoredItem {
+    StoredItem { id: id.to_string(), seq, json: json.to_owned() }
 }
 
 async fn with_session(bench: &Bench) -> Store {
@@ -14,12 +14,12 @@ async fn with_session(bench: &Bench) -> Store {
     store
 }
 
-async fn all(store: &Store) -> Vec<KeptItem> {
-    store.items_from("s", Place::START, 1000).await.unwrap().items
+async fn all(store: &Store) -> Vec<StoredItem> {
+    store.items_from("s", ItemPosition::START, 1000).await.unwrap().items
 }
 
 #[tokio::test]
-async fn an_item_takes_the_place_of_an_older_one_of_the_same_id() {
+async fn an_item_replaces_an_older_one_with_the_same_id() {
     let bench = Bench::new();
     let store = with_session(&bench).await;
     store.append_items("s", vec![item("b", 2, "2"), item("a", 1, "1")]).await.unwrap();
@@ -30,13 +30,13 @@ async fn an_item_takes_the_place_of_an_older_one_of_the_same_id() {
 }
 
 #[tokio::test]
-async fn items_are_read_in_pages_from_either_end_with_none_left_out() {
+async fn items_are_read_in_complete_pages_from_either_end() {
     let bench = Bench::new();
     let store = with_session(&bench).await;
-    // Two of each number: a page may end between them.
-    let items: Vec<KeptItem> = (0..25).map(|number| item(number, number / 2, "x")).collect();
+    // Two items of each number, so that a page may end between them.
+    let items: Vec<StoredItem> = (0..25).map(|number| item(number, number / 2, "x")).collect();
     store.append_items("s", items.clone()).await.unwrap();
-    let (mut onwards, mut place) = (Vec::new(), Some(Place::START));
+    let (mut onwards, mut place) = (Vec::new(), Some(ItemPosition::START));
     while let Some(from) = place {
         let page = store.items_from("s", from, 3).await.unwrap();
         assert!(page.items.len() <= 3);
@@ -44,36 +44,36 @@ async fn items_are_read_in_pages_from_either_end_with_none_left_out() {
         place = page.next;
     }
     assert_eq!(onwards, items);
-    let (mut back, mut place) = (Vec::new(), Some(Place::END));
+    let (mut back, mut place) = (Vec::new(), Some(ItemPosition::END));
     while let Some(to) = place {
         let page = store.items_before("s", to, 4).await.unwrap();
         back.splice(0..0, page.items);
         place = page.next;
     }
     assert_eq!(back, items);
-    assert_eq!(store.items_from("s", Place::before(11), 2).await.unwrap().items, items[22..24]);
+    assert_eq!(store.items_from("s", ItemPosition::before(11), 2).await.unwrap().items, items[22..24]);
     assert_eq!(
-        store.items_from("nowhere", Place::START, 1).await,
+        store.items_from("nowhere", ItemPosition::START, 1).await,
         Err(StoreError::NoSuchSession("nowhere".to_owned()))
     );
 }
 
 #[tokio::test]
-async fn a_reading_of_large_items_ends_early_and_says_where_to_go_on() {
+async fn a_page_of_large_items_ends_early_and_can_be_continued() {
     let bench = Bench::new();
     let store = with_session(&bench).await;
     let large = "x".repeat(3 << 20);
     for number in 0..3 {
         store.append_items("s", vec![item(number, number, &large)]).await.unwrap();
     }
-    let page = store.items_from("s", Place::START, 3).await.unwrap();
+    let page = store.items_from("s", ItemPosition::START, 3).await.unwrap();
     assert_eq!(page.items.len(), 2);
     let page = store.items_from("s", page.next.unwrap(), 3).await.unwrap();
     assert_eq!((page.items.len(), page.next), (1, None));
 }
 
 #[tokio::test]
-async fn beyond_the_bounds_the_first_items_go() {
+async fn beyond_the_limits_the_first_items_are_removed() {
     let mut bench = Bench::new();
     bench.limits.history_items = 5;
     bench.limits.history_bytes = 100;
@@ -87,26 +87,28 @@ async fn beyond_the_bounds_the_first_items_go() {
 }
 
 #[tokio::test]
-async fn what_nobody_waits_for_is_written_by_itself() {
+async fn buffered_history_is_written_without_a_flush() {
     let bench = Bench::new();
     let store = with_session(&bench).await;
-    // Seen without asking the store, which would write it for the sake of the question.
-    let log = bench.directory().join(format!("{FILE}-wal"));
+    // Observed in the file, because a query would trigger the write.
+    let log = bench.directory().join(format!("{DATABASE_FILE}-wal"));
     let before = std::fs::metadata(&log).unwrap().len();
     for round in 0..50 {
         store.append_later("s", vec![item("a", 1, &round.to_string())]).unwrap();
     }
     store.add_output_later("s", b"shown").unwrap();
     let grown = move || (std::fs::metadata(&log).unwrap().len() > before).then_some(());
-    tokio::task::spawn_blocking(move || wh_testkit::deadline::eventually_within(PATIENCE, "it is written", grown))
-        .await
-        .unwrap();
+    tokio::task::spawn_blocking(move || {
+        wh_testkit::deadline::eventually_within(CONDITION_TIMEOUT, "it is written", grown)
+    })
+    .await
+    .unwrap();
     assert_eq!(all(&store).await, [item("a", 1, "49")]);
     assert_eq!(store.screen("s").await.unwrap(), b"shown");
 }
 
 #[tokio::test]
-async fn what_was_left_is_seen_and_written_before_what_is_waited_for() {
+async fn buffered_history_is_written_before_later_writes_and_reads() {
     let bench = Bench::new();
     let store = with_session(&bench).await;
     for round in 0..20 {
@@ -122,7 +124,7 @@ async fn what_was_left_is_seen_and_written_before_what_is_waited_for() {
 }
 
 #[tokio::test]
-async fn what_was_left_is_there_after_a_flush_and_after_a_close() {
+async fn buffered_history_is_durable_after_a_flush_and_after_a_close() {
     let bench = Bench::new();
     let store = with_session(&bench).await;
     store.append_later("s", vec![item("a", 1, "1")]).unwrap();
@@ -137,7 +139,7 @@ async fn what_was_left_is_there_after_a_flush_and_after_a_close() {
 }
 
 #[tokio::test]
-async fn raw_output_is_kept_by_its_end_however_it_comes() {
+async fn the_end_of_raw_output_is_stored() {
     let mut bench = Bench::new();
     bench.limits.output = 10;
     let store = with_session(&bench).await;
@@ -151,20 +153,20 @@ async fn raw_output_is_kept_by_its_end_however_it_comes() {
     }
     let pieces = store
         .queue()
-        .ask(queue::Touches::Nothing, |desk| {
-            Ok(desk
+        .run(queue::HistoryAccess::Nothing, |database| {
+            Ok(database
                 .connection
                 .query_row("SELECT sum(octet_length(bytes)) FROM outputs", [], |row| row.get::<_, i64>(0))?)
         })
         .await
         .unwrap();
-    assert!(pieces <= 20, "what is out of reach goes: {pieces}");
+    assert!(pieces <= 20, "output beyond the limit is removed: {pieces}");
     store.set_screen("s", b"anew".to_vec()).await.unwrap();
     assert_eq!(store.screen("s").await.unwrap(), b"anew");
 }
 
 #[tokio::test]
-async fn the_history_of_a_session_that_was_removed_is_cleared_away() {
+async fn the_history_of_a_removed_session_is_removed() {
     let bench = Bench::new();
     let store = with_session(&bench).await;
     store.append_items("s", (0..1200).map(|number| item(number, number, "x")).collect()).await.unwrap();
@@ -173,15 +175,15 @@ async fn the_history_of_a_session_that_was_removed_is_cleared_away() {
     store.remove_session("s").await.unwrap();
     assert_eq!(store.screen("s").await, Err(StoreError::NoSuchSession("s".to_owned())));
     store.put_session(record("s", "one")).await.unwrap();
-    assert_eq!(all(&store).await, [], "one of the same id begins anew");
-    let deadline = Instant::now() + PATIENCE;
+    assert_eq!(all(&store).await, [], "a new session with the same id has an empty history");
+    let deadline = Instant::now() + CONDITION_TIMEOUT;
     loop {
         let left = store
             .queue()
-            .ask(queue::Touches::Nothing, |desk| {
+            .run(queue::HistoryAccess::Nothing, |database| {
                 let count = "SELECT (SELECT count(*) FROM items) + (SELECT count(*) FROM outputs)
                              + (SELECT count(*) FROM histories)";
-                Ok(desk.connection.query_row(count, [], |row| row.get::<_, i64>(0))?)
+                Ok(database.connection.query_row(count, [], |row| row.get::<_, i64>(0))?)
             })
             .await
             .unwrap();
@@ -193,13 +195,13 @@ async fn the_history_of_a_session_that_was_removed_is_cleared_away() {
 }
 
 #[tokio::test]
-async fn too_much_that_waits_is_refused() {
+async fn too_much_buffered_history_is_refused() {
     let mut bench = Bench::new();
     bench.limits.waiting = 1000;
     let store = with_session(&bench).await;
     let large = |id: &str| vec![item(id, 1, &"x".repeat(600))];
     store.append_later("s", large("a")).unwrap();
-    // The thread may have taken the first already; then a third is one too many.
+    // The thread may have taken the first write already; then the third exceeds the limit.
     let outcomes = [store.append_later("s", large("b")), store.append_later("s", large("c"))];
     assert!(outcomes.contains(&Err(StoreError::Behind { most: 1000 })), "{outcomes:?}");
     store.flush().await.unwrap();

@@ -1,4 +1,4 @@
-//! What must hold of the store, seen from inside: with a clock that a test moves by hand.
+//! Tests of the store with a clock that the test controls.
 
 mod damage;
 mod history;
@@ -15,25 +15,25 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tempfile::TempDir;
 
-use super::clock::Steady;
+use super::clock::TimeSource;
 use super::*;
 
-/// A directory for a store, and a hand on its clock.
+/// A directory for a store, and its clock.
 pub struct Bench {
     pub home: TempDir,
-    pub hand: Arc<AtomicI64>,
-    pub limits: Limits,
+    pub clock: Arc<AtomicI64>,
+    pub limits: StoreLimits,
 }
 
 impl Bench {
     pub fn new() -> Self {
-        Self { home: tempfile::tempdir().unwrap(), hand: Arc::new(AtomicI64::new(0)), limits: Limits::default() }
+        Self { home: tempfile::tempdir().unwrap(), clock: Arc::new(AtomicI64::new(0)), limits: StoreLimits::default() }
     }
 
-    /// Opens the store. The steady clock of a new life starts anew.
+    /// Opens the store. The monotonic clock starts at zero again.
     pub fn open(&self) -> Store {
-        self.hand.store(0, Ordering::SeqCst);
-        Store::start(&self.directory(), self.limits, Steady::Hand(Arc::clone(&self.hand))).unwrap()
+        self.clock.store(0, Ordering::SeqCst);
+        Store::start(&self.directory(), self.limits, TimeSource::Manual(Arc::clone(&self.clock))).unwrap()
     }
 
     pub fn directory(&self) -> PathBuf {
@@ -41,13 +41,13 @@ impl Bench {
     }
 
     pub fn wait(&self, duration: Duration) {
-        self.hand.fetch_add(duration.as_millis() as i64, Ordering::SeqCst);
+        self.clock.fetch_add(duration.as_millis() as i64, Ordering::SeqCst);
     }
 }
 
-pub fn key(request: impl ToString) -> Key {
+pub fn key(request: impl ToString) -> RequestKey {
     let request = request.to_string();
-    Key { team: "team".to_owned(), session: "session".to_owned(), agent: "agent".to_owned(), request }
+    RequestKey { team: "team".to_owned(), session: "session".to_owned(), agent: "agent".to_owned(), request }
 }
 
 /// Seconds after 1970.
@@ -74,7 +74,7 @@ pub fn record(id: &str, name: &str) -> SessionRecord {
         idempotency: None,
         created_at: at(100),
         ended: None,
-        resume: Some(Resume::new("secret-of-the-provider")),
+        resume: Some(ResumeId::new("secret-of-the-provider")),
         resume_changed: None,
     }
 }

@@ -1,4 +1,4 @@
-//! Whatever is asked, in whatever order and over however many lives: the store says what a map would.
+//! Model test: the store agrees with a map for any sequence of calls and reopenings.
 
 use std::collections::HashMap;
 
@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-const REMEMBERED: u64 = 100;
-const MOST: usize = 3;
+const RETENTION_MILLIS: u64 = 100;
+const MAX_REQUESTS: usize = 3;
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -26,23 +26,24 @@ fn step() -> impl Strategy<Value = Step> {
         5 => (key(), 0..3u8).prop_map(|(key, result)| Step::Finish(key, result)),
         1 => key().prop_map(Step::Undo),
         2 => key().prop_map(Step::Lookup),
-        3 => (0..REMEMBERED + 20).prop_map(Step::Wait),
+        3 => (0..RETENTION_MILLIS + 20).prop_map(Step::Wait),
         1 => Just(Step::Reopen),
     ]
 }
 
-/// What the store should know, as simply as it can be said.
+/// Expected state of the store.
 #[derive(Default)]
 struct Model {
-    entries: HashMap<u8, (Entry, u64)>,
+    entries: HashMap<u8, (RequestEntry, u64)>,
     now: u64,
     epoch: u64,
 }
 
 impl Model {
-    fn known(&mut self) -> &mut HashMap<u8, (Entry, u64)> {
+    fn known(&mut self) -> &mut HashMap<u8, (RequestEntry, u64)> {
         let now = self.now;
-        self.entries.retain(|_, (entry, stamp)| entry.state == State::Pending || *stamp + REMEMBERED > now);
+        self.entries
+            .retain(|_, (entry, stamp)| entry.state == RequestState::Pending || *stamp + RETENTION_MILLIS > now);
         &mut self.entries
     }
 
@@ -50,8 +51,8 @@ impl Model {
         self.epoch += 1;
         let (epoch, now) = (self.epoch, self.now);
         for (entry, stamp) in self.entries.values_mut() {
-            if entry.state == State::Pending {
-                (entry.state, *stamp) = (State::CutOff { epoch }, now);
+            if entry.state == RequestState::Pending {
+                (entry.state, *stamp) = (RequestState::CutOff { epoch }, now);
             }
         }
     }
@@ -62,14 +63,14 @@ impl Model {
         if let Some((entry, _)) = known.get(&key) {
             return Ok(Begun::Known(entry.clone()));
         }
-        if known.len() == MOST {
-            return Err(StoreError::Full { what: "requests", most: MOST as u64 });
+        if known.len() == MAX_REQUESTS {
+            return Err(StoreError::Full { what: "requests", most: MAX_REQUESTS as u64 });
         }
-        let entry = Entry {
+        let entry = RequestEntry {
             fingerprint: print.to_string(),
             at: at(1),
             epoch,
-            state: State::Pending,
+            state: RequestState::Pending,
             receipt: None,
             queued: false,
         };
@@ -77,30 +78,32 @@ impl Model {
         Ok(Begun::New)
     }
 
-    /// Whether it is allowed.
+    /// True if the result is accepted.
     fn finish(&mut self, key: u8, result: u8) -> bool {
         let now = self.now;
         match self.known().get_mut(&key) {
-            Some((entry, stamp)) if entry.state == State::Pending => {
+            Some((entry, stamp)) if entry.state == RequestState::Pending => {
                 *stamp = now;
-                entry.state = State::Done { result: result.to_string(), detail: None, at: at(2) };
+                entry.state = RequestState::Done { result: result.to_string(), detail: None, at: at(2) };
                 true
             }
-            Some((Entry { state: State::Done { result: before, .. }, .. }, _)) => *before == result.to_string(),
+            Some((RequestEntry { state: RequestState::Done { result: before, .. }, .. }, _)) => {
+                *before == result.to_string()
+            }
             _ => false,
         }
     }
 
     fn undo(&mut self, key: u8) -> bool {
-        let pending = self.known().get(&key).is_some_and(|(entry, _)| entry.state == State::Pending);
+        let pending = self.known().get(&key).is_some_and(|(entry, _)| entry.state == RequestState::Pending);
         pending && self.entries.remove(&key).is_some()
     }
 }
 
 async fn agree(steps: Vec<Step>) -> Result<(), TestCaseError> {
     let mut bench = Bench::new();
-    bench.limits.remembered = Duration::from_millis(REMEMBERED);
-    bench.limits.requests = MOST as u64;
+    bench.limits.remembered = Duration::from_millis(RETENTION_MILLIS);
+    bench.limits.requests = MAX_REQUESTS as u64;
     let (mut store, mut model) = (bench.open(), Model { epoch: 1, ..Model::default() });
     for step in steps {
         match step {
@@ -135,7 +138,7 @@ async fn agree(steps: Vec<Step>) -> Result<(), TestCaseError> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
     #[test]
-    fn the_store_says_what_a_map_would(steps in proptest::collection::vec(step(), 1..40)) {
+    fn the_store_agrees_with_a_map(steps in proptest::collection::vec(step(), 1..40)) {
         tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(agree(steps))?;
     }
 }

@@ -1,4 +1,4 @@
-//! Opening: whose it is, whether it is sound, and how it is set up.
+//! Opening: exclusive use, damage, and configuration.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -16,7 +16,7 @@ fn refused(directory: &Path) -> StoreError {
 }
 
 #[tokio::test]
-async fn a_missing_directory_is_made_and_is_nobody_elses_business() {
+async fn a_missing_directory_is_created_private() {
     let home = tempfile::tempdir().unwrap();
     let directory = home.path().join("a/b");
     let store = Store::open(&directory).unwrap();
@@ -30,7 +30,7 @@ async fn a_missing_directory_is_made_and_is_nobody_elses_business() {
 }
 
 #[tokio::test]
-async fn a_second_engine_is_told_who_has_the_store() {
+async fn a_second_engine_gets_the_process_id_of_the_first() {
     let bench = Bench::new();
     let store = bench.open();
     let error = refused(&bench.directory());
@@ -41,14 +41,14 @@ async fn a_second_engine_is_told_who_has_the_store() {
 }
 
 #[tokio::test]
-async fn it_is_set_up_as_is_stated() {
+async fn the_pragmas_are_set() {
     let bench = Bench::new();
     let store = bench.open();
     let said = store
         .queue()
-        .ask(queue::Touches::Nothing, |desk| {
+        .run(queue::HistoryAccess::Nothing, |database| {
             let ask = |pragma: &str| -> Result<String, StoreError> {
-                let value = desk.connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0))?;
+                let value = database.connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0))?;
                 Ok(match value {
                     rusqlite::types::Value::Integer(number) => number.to_string(),
                     rusqlite::types::Value::Text(text) => text,
@@ -83,20 +83,20 @@ fn a_directory_that_cannot_be_used_is_named_with_the_reason() {
     let linked = home.path().join("linked");
     fs::create_dir(&linked).unwrap();
     fs::set_permissions(&linked, Permissions::from_mode(0o700)).unwrap();
-    std::os::unix::fs::symlink(&file, linked.join(FILE)).unwrap();
+    std::os::unix::fs::symlink(&file, linked.join(DATABASE_FILE)).unwrap();
     assert!(matches!(refused(&linked), StoreError::Unusable { .. }));
     assert_eq!(fs::read(&file).unwrap(), b"", "what the link points to was not touched");
 }
 
 #[tokio::test]
-async fn a_damaged_file_is_set_aside_and_a_new_one_begun() {
+async fn a_damaged_file_is_set_aside_and_a_new_one_created() {
     let bench = Bench::new();
     let store = bench.open();
     for request in 0..200 {
         store.begin(key(request), "x".repeat(200), at(1)).await.unwrap();
     }
     store.close().await.unwrap();
-    let path = bench.directory().join(FILE);
+    let path = bench.directory().join(DATABASE_FILE);
     let mut bytes = fs::read(&path).unwrap();
     let size = bytes.len();
     assert!(size > 40_000, "{size}");
@@ -121,10 +121,10 @@ async fn a_damaged_file_is_set_aside_and_a_new_one_begun() {
 }
 
 #[tokio::test]
-async fn what_is_newer_or_another_programs_is_left_alone() {
+async fn a_newer_or_foreign_file_is_not_changed() {
     let bench = Bench::new();
     bench.open().close().await.unwrap();
-    let path = bench.directory().join(FILE);
+    let path = bench.directory().join(DATABASE_FILE);
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let error = refused(&bench.directory());
     assert!(matches!(error, StoreError::Newer { found: 99, known: 2, .. }), "{error}");
@@ -140,20 +140,20 @@ async fn what_is_newer_or_another_programs_is_left_alone() {
 }
 
 #[tokio::test]
-async fn when_there_is_no_room_in_the_file_only_those_fail_that_do_not_fit_and_it_recovers() {
+async fn on_a_full_file_only_jobs_that_do_not_fit_fail() {
     let bench = Bench::new();
     let store = bench.open();
     store.put_session(record("s", "one")).await.unwrap();
     let limit = async |pages: i64| {
-        let set = move |desk: &mut Desk| {
-            let now: i64 = desk.connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
+        let set = move |database: &mut Database| {
+            let now: i64 = database.connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
             let most = format!("PRAGMA max_page_count = {}", now + pages);
-            Ok(desk.connection.query_row(&most, [], |row| row.get::<_, i64>(0))?)
+            Ok(database.connection.query_row(&most, [], |row| row.get::<_, i64>(0))?)
         };
-        store.queue().ask(queue::Touches::Nothing, set).await.unwrap()
+        store.queue().run(queue::HistoryAccess::Nothing, set).await.unwrap()
     };
     limit(3).await;
-    let large = |id: &str| vec![KeptItem { id: id.to_owned(), seq: 1, json: "x".repeat(100_000) }];
+    let large = |id: &str| vec![StoredItem { id: id.to_owned(), seq: 1, json: "x".repeat(100_000) }];
     let (small, too_large, other) = tokio::join!(
         store.begin(key("before"), "", at(1)),
         store.append_items("s", large("large")),
@@ -162,9 +162,9 @@ async fn when_there_is_no_room_in_the_file_only_those_fail_that_do_not_fit_and_i
     assert_eq!((small, too_large, other), (Ok(Begun::New), Err(StoreError::DiskFull), Ok(Begun::New)));
     store.append_later("s", large("later")).unwrap();
     assert_eq!(store.flush().await, Err(StoreError::DiskFull));
-    assert_eq!(store.items_from("s", Place::START, 10).await.unwrap().items, [], "nothing is half done");
+    assert_eq!(store.items_from("s", ItemPosition::START, 10).await.unwrap().items, [], "nothing is half done");
     limit(1000).await;
     store.append_items("s", large("again")).await.unwrap();
-    let kept = store.items_from("s", Place::START, 10).await.unwrap().items;
+    let kept = store.items_from("s", ItemPosition::START, 10).await.unwrap().items;
     assert!(kept.iter().map(|item| item.id.as_str()).eq(["later", "again"]), "what waited was not lost");
 }

@@ -1,9 +1,9 @@
-//! Requests: begun once, remembered as long as promised.
+//! Requests: begun once, and remembered as long as promised.
 
 use super::*;
 
 #[tokio::test]
-async fn of_many_who_begin_the_same_request_one_hears_that_it_is_new() {
+async fn of_concurrent_begins_of_a_request_one_is_new() {
     let bench = Bench::new();
     let store = bench.open();
     let tasks: Vec<_> = (0..64)
@@ -17,11 +17,11 @@ async fn of_many_who_begin_the_same_request_one_hears_that_it_is_new() {
         match task.await.unwrap() {
             Begun::New => new += 1,
             Begun::Known(entry) => {
-                let known = Entry {
+                let known = RequestEntry {
                     fingerprint: "print".to_owned(),
                     at: at(1),
                     epoch: 1,
-                    state: State::Pending,
+                    state: RequestState::Pending,
                     receipt: None,
                     queued: false,
                 };
@@ -33,14 +33,14 @@ async fn of_many_who_begin_the_same_request_one_hears_that_it_is_new() {
 }
 
 #[tokio::test]
-async fn every_part_of_the_key_tells_requests_apart() {
+async fn every_part_of_the_key_distinguishes_requests() {
     let store = Bench::new().open();
     let first = key("r");
     let others = [
-        Key { team: "t".to_owned(), ..first.clone() },
-        Key { session: "s".to_owned(), ..first.clone() },
-        Key { agent: "a".to_owned(), ..first.clone() },
-        Key { request: "q".to_owned(), ..first.clone() },
+        RequestKey { team: "t".to_owned(), ..first.clone() },
+        RequestKey { session: "s".to_owned(), ..first.clone() },
+        RequestKey { agent: "a".to_owned(), ..first.clone() },
+        RequestKey { request: "q".to_owned(), ..first.clone() },
     ];
     assert_eq!(store.begin(first, "", at(1)).await.unwrap(), Begun::New);
     for other in others {
@@ -49,21 +49,21 @@ async fn every_part_of_the_key_tells_requests_apart() {
 }
 
 #[tokio::test]
-async fn the_first_result_counts() {
+async fn the_first_result_is_final() {
     let store = Bench::new().open();
     store.begin(key("r"), "print", at(1)).await.unwrap();
     store.finish(key("r"), "ok", Some("said".to_owned()), at(2)).await.unwrap();
     store.finish(key("r"), "ok", Some("again".to_owned()), at(3)).await.unwrap();
     let error = store.finish(key("r"), "rejected", None, at(3)).await.unwrap_err();
     assert_eq!(error, StoreError::Settled { request: "r".to_owned(), state: "\"ok\"".to_owned() });
-    let done = State::Done { result: "ok".to_owned(), detail: Some("said".to_owned()), at: at(2) };
+    let done = RequestState::Done { result: "ok".to_owned(), detail: Some("said".to_owned()), at: at(2) };
     assert_eq!(store.lookup(key("r")).await.unwrap().unwrap().state, done);
     let error = store.finish(key("never"), "ok", None, at(3)).await.unwrap_err();
     assert_eq!(error, StoreError::NoSuchRequest("never".to_owned()));
 }
 
 #[tokio::test]
-async fn a_beginning_is_taken_back_only_while_it_is_pending() {
+async fn only_a_pending_request_can_be_withdrawn() {
     let store = Bench::new().open();
     store.begin(key("r"), "", at(1)).await.unwrap();
     assert!(store.undo(key("r")).await.unwrap());
@@ -75,7 +75,7 @@ async fn a_beginning_is_taken_back_only_while_it_is_pending() {
 }
 
 #[tokio::test]
-async fn what_was_pending_is_cut_off_in_the_next_life_and_stays_so() {
+async fn a_pending_request_is_cut_off_by_the_next_opening() {
     let bench = Bench::new();
     let store = bench.open();
     store.begin(key("pending"), "print", at(1)).await.unwrap();
@@ -86,11 +86,11 @@ async fn what_was_pending_is_cut_off_in_the_next_life_and_stays_so() {
     let store = bench.open();
     assert_eq!(store.opening(), &Opening { epoch: 2, cut_off: 1, set_aside: None });
     assert_eq!(store.cut_off(10).await.unwrap(), [key("pending")]);
-    let known = Entry {
+    let known = RequestEntry {
         fingerprint: "print".to_owned(),
         at: at(1),
         epoch: 1,
-        state: State::CutOff { epoch: 2 },
+        state: RequestState::CutOff { epoch: 2 },
         receipt: None,
         queued: false,
     };
@@ -120,7 +120,7 @@ async fn a_request_is_remembered_for_its_time_from_when_it_was_settled() {
 }
 
 #[tokio::test]
-async fn neither_the_wall_clock_nor_a_pause_between_two_lives_makes_a_request_older_and_one_of_the_future_stays() {
+async fn neither_the_wall_clock_nor_a_pause_between_openings_makes_a_request_older() {
     let bench = Bench::new();
     let store = bench.open();
     bench.wait(Duration::from_secs(1000));
@@ -130,7 +130,7 @@ async fn neither_the_wall_clock_nor_a_pause_between_two_lives_makes_a_request_ol
     }
     bench.wait(bench.limits.remembered / 2);
     store.close().await.unwrap();
-    // A new life begins its steady clock anew, at nought here; years may have passed on the wall.
+    // Another opening starts the monotonic clock at zero; the wall clock may have advanced by years.
     let store = bench.open();
     bench.wait(bench.limits.remembered / 2 - Duration::from_millis(1));
     for request in ["past", "future"] {
@@ -138,9 +138,9 @@ async fn neither_the_wall_clock_nor_a_pause_between_two_lives_makes_a_request_ol
     }
     bench.wait(Duration::from_millis(1));
     assert_eq!(store.lookup(key("past")).await.unwrap(), None, "time was written down at the close");
-    // The clock was ahead when it began: its message will be fresh again when the clock comes there.
+    // The wall clock was ahead when it began: its message will be fresh again when the clock gets there.
     assert!(store.lookup(key("future")).await.unwrap().is_some());
-    // Enough is begun for some to be swept.
+    // Enough requests to trigger a sweep.
     for request in 0..300 {
         store.begin(key(request), "", at(3)).await.unwrap();
     }
@@ -148,7 +148,7 @@ async fn neither_the_wall_clock_nor_a_pause_between_two_lives_makes_a_request_ol
 }
 
 #[tokio::test]
-async fn a_clock_that_was_far_ahead_once_does_not_fill_the_store_for_good() {
+async fn a_clock_that_was_far_ahead_does_not_fill_the_store_permanently() {
     let mut bench = Bench::new();
     bench.limits.requests = 3;
     let store = bench.open();
@@ -185,7 +185,7 @@ async fn a_full_store_refuses_and_forgets_nothing_early() {
 }
 
 #[tokio::test]
-async fn what_has_expired_goes_by_itself_while_others_come() {
+async fn expired_requests_are_removed_while_new_ones_begin() {
     let bench = Bench::new();
     let store = bench.open();
     for request in 0..300 {
@@ -196,18 +196,18 @@ async fn what_has_expired_goes_by_itself_while_others_come() {
     for request in 1000..1300 {
         store.begin(key(request), "", at(1)).await.unwrap();
     }
-    let kept = store.queue().ask(queue::Touches::Nothing, |desk| Ok(desk.tally.requests)).await.unwrap();
+    let kept = store.queue().run(queue::HistoryAccess::Nothing, |database| Ok(database.counts.requests)).await.unwrap();
     assert_eq!(kept, 300);
 }
 
 #[tokio::test]
-async fn results_are_short_and_details_are_cut() {
+async fn long_results_are_refused_and_long_details_truncated() {
     let store = Bench::new().open();
     store.begin(key("r"), "", at(1)).await.unwrap();
     let error = store.finish(key("r"), "x".repeat(65), None, at(1)).await.unwrap_err();
     assert_eq!(error, StoreError::TooLarge { what: "the result", size: 65, most: 64 });
     store.finish(key("r"), "ok", Some("é".repeat(4000)), at(1)).await.unwrap();
-    let State::Done { detail: Some(detail), .. } = store.lookup(key("r")).await.unwrap().unwrap().state else {
+    let RequestState::Done { detail: Some(detail), .. } = store.lookup(key("r")).await.unwrap().unwrap().state else {
         panic!("it is done");
     };
     assert!(detail.len() <= 4096 && detail.len() > 4080 && detail.ends_with("é…"), "{}", detail.len());
@@ -216,7 +216,7 @@ async fn results_are_short_and_details_are_cut() {
 }
 
 #[tokio::test]
-async fn a_job_that_fails_leaves_those_beside_it_alone() {
+async fn a_failed_job_does_not_affect_others() {
     let mut bench = Bench::new();
     bench.limits.requests = 10;
     let store = bench.open();
@@ -261,7 +261,7 @@ async fn queued_messages_of_living_sessions_wait_in_order_and_others_are_cut_off
     let bench = Bench::new();
     let store = bench.open();
     store.put_session(record("session", "one")).await.unwrap();
-    let gone = Key { session: "gone".to_owned(), ..key("lost") };
+    let gone = RequestKey { session: "gone".to_owned(), ..key("lost") };
     for one in [key("first"), key("second"), key("urgent"), gone.clone()] {
         let first = one.request == "urgent";
         store.begin(one.clone(), "", at(1)).await.unwrap();
@@ -270,7 +270,7 @@ async fn queued_messages_of_living_sessions_wait_in_order_and_others_are_cut_off
     store.close().await.unwrap();
     let store = bench.open();
     assert!(store.lookup(key("first")).await.unwrap().unwrap().queued);
-    assert_eq!(store.lookup(gone).await.unwrap().unwrap().state, State::CutOff { epoch: 2 });
+    assert_eq!(store.lookup(gone).await.unwrap().unwrap().state, RequestState::CutOff { epoch: 2 });
     let messages = store.queued("team", "session", "agent").await.unwrap();
     assert_eq!(messages, ["urgent", "first", "second"]);
 }

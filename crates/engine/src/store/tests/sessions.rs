@@ -1,4 +1,4 @@
-//! Sessions: kept whole, and named once among the living.
+//! Sessions: stored completely, with unique names among the running ones.
 
 use wh_client::Ending;
 use wh_core::terminal::Exit;
@@ -6,7 +6,7 @@ use wh_core::terminal::Exit;
 use super::*;
 
 #[tokio::test]
-async fn a_session_is_the_same_when_read_in_another_life() {
+async fn a_session_is_read_as_written_by_the_next_opening() {
     let bench = Bench::new();
     let store = bench.open();
     let bare = SessionRecord {
@@ -16,7 +16,7 @@ async fn a_session_is_the_same_when_read_in_another_life() {
         mode: None,
         resume: None,
         created_at: at(50),
-        ended: Some(Ended { at: at(60), how: Ending::Exited(Exit::Code(1)) }),
+        ended: Some(SessionEnd { at: at(60), how: Ending::Exited(Exit::Code(1)) }),
         environment: BTreeMap::new(),
         ..record("b", "other")
     };
@@ -26,15 +26,15 @@ async fn a_session_is_the_same_when_read_in_another_life() {
     let store = bench.open();
     assert_eq!(store.session("a").await.unwrap(), Some(record("a", "one")));
     assert_eq!(store.session("c").await.unwrap(), None);
-    assert_eq!(store.sessions(Which::default()).await.unwrap(), [bare, record("a", "one")]);
-    let live = Which { live: true, ..Which::default() };
+    assert_eq!(store.sessions(SessionFilter::default()).await.unwrap(), [bare, record("a", "one")]);
+    let live = SessionFilter { live: true, ..SessionFilter::default() };
     assert_eq!(store.sessions(live).await.unwrap(), [record("a", "one")]);
-    let elsewhere = Which { team: Some("elsewhere".to_owned()), live: false };
+    let elsewhere = SessionFilter { team: Some("elsewhere".to_owned()), live: false };
     assert_eq!(store.sessions(elsewhere).await.unwrap(), []);
 }
 
 #[tokio::test]
-async fn of_the_living_in_a_team_one_has_a_name() {
+async fn names_of_running_sessions_are_unique_in_a_team() {
     let store = Bench::new().open();
     store.put_session(record("a", "one")).await.unwrap();
     let taken = StoreError::NameTaken { team: "team".to_owned(), name: "one".to_owned() };
@@ -42,15 +42,15 @@ async fn of_the_living_in_a_team_one_has_a_name() {
     assert_eq!(store.session("b").await.unwrap(), None, "nothing of it was kept");
     store.put_session(SessionRecord { team: "others".to_owned(), ..record("c", "one") }).await.unwrap();
     store
-        .change_session("a", |record| record.ended = Some(Ended { at: at(9), how: Ending::Gone(None) }))
+        .change_session("a", |record| record.ended = Some(SessionEnd { at: at(9), how: Ending::Gone(None) }))
         .await
         .unwrap();
     store.put_session(record("b", "one")).await.unwrap();
-    assert_eq!(store.change_session("a", |record| record.ended = None).await, Err(taken), "it cannot come back so");
+    assert_eq!(store.change_session("a", |record| record.ended = None).await, Err(taken), "the name is taken");
 }
 
 #[tokio::test]
-async fn a_change_is_made_to_what_is_kept_and_leaves_the_rest() {
+async fn a_change_applies_to_the_stored_record() {
     let store = Bench::new().open();
     store.put_session(record("a", "one")).await.unwrap();
     let changes = (0..20).map(|_| {
@@ -69,7 +69,7 @@ async fn a_change_is_made_to_what_is_kept_and_leaves_the_rest() {
 }
 
 #[tokio::test]
-async fn a_change_that_panics_changes_nothing_and_the_store_goes_on() {
+async fn a_change_that_panics_has_no_effect() {
     let store = Bench::new().open();
     store.put_session(record("a", "one")).await.unwrap();
     let error = store.change_session("a", |_| panic!("a caller's mistake")).await.unwrap_err();
@@ -79,15 +79,15 @@ async fn a_change_that_panics_changes_nothing_and_the_store_goes_on() {
 }
 
 #[tokio::test]
-async fn when_there_are_too_many_the_one_that_ended_first_goes_and_never_a_living_one() {
+async fn at_the_limit_the_session_that_ended_first_is_removed() {
     let mut bench = Bench::new();
     bench.limits.sessions = 3;
     let store = bench.open();
     for (id, ended) in [("a", None), ("b", Some(20)), ("c", Some(10))] {
-        let ended = ended.map(|seconds| Ended { at: at(seconds), how: Ending::Lost });
+        let ended = ended.map(|seconds| SessionEnd { at: at(seconds), how: Ending::Lost });
         store.put_session(SessionRecord { ended, ..record(id, id) }).await.unwrap();
     }
-    let ids = async || store.sessions(Which::default()).await.unwrap().into_iter().map(|record| record.id);
+    let ids = async || store.sessions(SessionFilter::default()).await.unwrap().into_iter().map(|record| record.id);
     store.put_session(record("d", "d")).await.unwrap();
     assert!(ids().await.eq(["a", "b", "d"]));
     store.put_session(record("e", "e")).await.unwrap();
@@ -100,7 +100,7 @@ async fn when_there_are_too_many_the_one_that_ended_first_goes_and_never_a_livin
 }
 
 #[tokio::test]
-async fn what_a_provider_calls_it_is_not_shown() {
+async fn debug_output_hides_the_resume_id() {
     let shown = format!("{:?}", record("a", "one"));
-    assert!(shown.contains("Resume(…)") && !shown.contains("secret-of-the-provider"), "{shown}");
+    assert!(shown.contains("ResumeId(…)") && !shown.contains("secret-of-the-provider"), "{shown}");
 }

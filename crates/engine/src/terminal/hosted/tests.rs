@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use wh_client::{Attachment, Look, ToTerminal, Ui};
+use wh_client::{Attachment, ScreenRead, ToTerminal, Ui};
 use wh_core::input::Gesture;
 use wh_core::session::AnswerAt;
 
@@ -25,17 +25,17 @@ async fn hosted(attended: bool) -> (Hosted, Host, RunningSpace) {
     (hosted, host, running)
 }
 
-async fn beat(running: &RunningSpace) -> u64 {
-    running.space.watch().await.unwrap().beat
+async fn change_count(running: &RunningSpace) -> u64 {
+    running.space.watch().await.unwrap().change_count
 }
 
 #[tokio::test]
 async fn output_before_a_terminal_is_attached_waits_for_it() {
     let (hosted, mut host, running) = hosted(true).await;
     host.line.write_all(b"enter and the first frame").await.unwrap();
-    host.drawn.send_replace(Drawn { typed: 0, beat: beat(&running).await });
-    // A look comes after the report, and shows that nothing was read.
-    let shown = hosted.surface.look(Look::default()).await.unwrap();
+    host.drawn.send_replace(DrawProgress { typed: 0, change_count: change_count(&running).await });
+    // The read is served after the report, and shows that nothing was read from the UI.
+    let shown = hosted.surface.read_screen(ScreenRead::default()).await.unwrap();
     assert_eq!(wh_screen::render::plain(&shown.frame).trim(), "");
     let ((output, mut terminal), (_input, input), (_changes, changes)) =
         (mpsc::channel(8), mpsc::channel(1), mpsc::channel(1));
@@ -47,18 +47,18 @@ async fn output_before_a_terminal_is_attached_waits_for_it() {
 #[tokio::test]
 async fn a_look_waits_until_the_ui_has_drawn_what_happened_before() {
     let (hosted, mut host, running) = hosted(false).await;
-    let looking = tokio::spawn(async move { hosted.surface.look(Look::default()).await.unwrap() });
+    let looking = tokio::spawn(async move { hosted.surface.read_screen(ScreenRead::default()).await.unwrap() });
     tokio::task::yield_now().await;
     host.line.write_all(b"the newest frame").await.unwrap();
-    host.drawn.send_replace(Drawn { typed: 0, beat: beat(&running).await });
+    host.drawn.send_replace(DrawProgress { typed: 0, change_count: change_count(&running).await });
     let shown = looking.await.unwrap();
     assert_eq!(wh_screen::render::plain(&shown.frame).trim(), "the newest frame");
 }
 
-/// Time without use after which the UIs of these tests end.
-const UNUSED: Duration = Duration::from_millis(50);
+/// Idle period of the UIs in these tests.
+const IDLE_PERIOD: Duration = Duration::from_millis(50);
 
-/// UIs that were started, and those that have ended.
+/// Numbers of started and ended UIs.
 #[derive(Clone, Default)]
 struct Count(Arc<(AtomicUsize, AtomicUsize)>);
 
@@ -76,15 +76,15 @@ impl Drop for Ends {
     }
 }
 
-/// A UI that shows what was typed, and says that it is at rest when that is nothing.
+/// A UI that shows the typed bytes. It is at rest while they are all dots.
 async fn echo(mut host: Host, port: UiPort, space: Space, ends: Ends) {
     let mut typed = Vec::new();
     loop {
         let frame = format!("\x1b[2J\x1b[Hui {} typed {:?}", ends.0.now().0, String::from_utf8_lossy(&typed));
         host.line.write_all(frame.as_bytes()).await.unwrap();
         port.facts.send_replace(UiFacts { at_rest: typed.iter().all(|byte| *byte == b'.'), ..UiFacts::default() });
-        let beat = space.watch().await.unwrap().beat;
-        host.drawn.send_replace(Drawn { typed: typed.len() as u64, beat });
+        let change_count = space.watch().await.unwrap().change_count;
+        host.drawn.send_replace(DrawProgress { typed: typed.len() as u64, change_count });
         let mut buffer = [0; 64];
         match host.line.read(&mut buffer).await {
             Ok(count) if count > 0 => typed.extend(&buffer[..count]),
@@ -116,7 +116,7 @@ async fn on_demand(unused_after: Duration) -> (Surface, Ui, Count, RunningSpace)
 }
 
 async fn plain(surface: &Surface) -> String {
-    wh_screen::render::plain(&surface.look(Look::default()).await.unwrap().frame).trim().to_owned()
+    wh_screen::render::plain(&surface.read_screen(ScreenRead::default()).await.unwrap().frame).trim().to_owned()
 }
 
 async fn type_in(surface: &Surface, text: &str) {
@@ -143,7 +143,7 @@ async fn a_ui_on_demand_is_started_by_the_first_use_of_its_screen() {
     wait("message_count > 1000").await.unwrap();
     assert_eq!(count.now(), (0, 0), "nobody has used its screen");
     let met = wait("screen_contains \"ui 1\"").await.unwrap();
-    assert_eq!(met.waited.why, wh_core::session::Why::Matched, "its first frame is waited for");
+    assert_eq!(met.waited.outcome, wh_core::session::WaitOutcome::Matched, "its first frame is waited for");
     assert_eq!((plain(&surface).await.as_str(), count.now()), ("ui 1 typed \"\"", (1, 0)));
     type_in(&surface, "abc").await;
     assert_eq!(plain(&surface).await, "ui 1 typed \"abc\"");
@@ -151,26 +151,26 @@ async fn a_ui_on_demand_is_started_by_the_first_use_of_its_screen() {
 
 #[tokio::test]
 async fn a_ui_that_nobody_uses_ends_unless_something_would_be_lost() {
-    let (surface, ui, count, _running) = on_demand(UNUSED).await;
+    let (surface, ui, count, _running) = on_demand(IDLE_PERIOD).await;
     type_in(&surface, "..").await;
     eventually("it ends", || count.now() == (1, 1)).await;
     eventually("its facts are gone", || !ui.facts().at_rest).await;
-    // Another one begins anew; what was typed to the first does not count as typed to it.
+    // The second UI starts fresh: bytes typed to the first do not count as typed to it.
     type_in(&surface, "draft").await;
     assert_eq!(plain(&surface).await, "ui 2 typed \"draft\"");
-    // Time itself is the subject: it would have ended long before.
-    tokio::time::sleep(UNUSED * 6).await;
+    // Waits for real time to pass: without the draft the UI would have ended.
+    tokio::time::sleep(IDLE_PERIOD * 6).await;
     assert_eq!(count.now(), (2, 1), "a draft keeps it");
     assert_eq!(plain(&surface).await, "ui 2 typed \"draft\"");
 }
 
 #[tokio::test]
 async fn a_ui_whose_screen_is_watched_stays() {
-    let (surface, _ui, count, _running) = on_demand(UNUSED).await;
+    let (surface, _ui, count, _running) = on_demand(IDLE_PERIOD).await;
     let watched = surface.watch(true).await.unwrap();
     assert!(watched.shown.is_some(), "its first frame is there");
-    // Time itself is the subject: it would have ended long before.
-    tokio::time::sleep(UNUSED * 6).await;
+    // Waits for real time to pass: without the watcher the UI would have ended.
+    tokio::time::sleep(IDLE_PERIOD * 6).await;
     assert_eq!(count.now(), (1, 0));
     drop(watched);
     eventually("it ends", || count.now() == (1, 1)).await;

@@ -1,33 +1,34 @@
-//! Replies that wait for wh's own UI to draw: answers to typing until its effect is drawn, and looks until what had happened
-//! in the space before is.
+//! Replies that wait for wh's own UI to draw: answers to typed input until its effect is drawn, and screen reads until
+//! earlier events of the space are drawn.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
-use wh_client::{Drawn, Look, Shown};
+use wh_client::{DrawProgress, ScreenRead, ScreenSnapshot};
 use wh_core::session::Input;
 
-use super::requests::Reply;
-use super::{Answer, Task};
+use super::requests::AwaitedReply;
+use super::{CommandAnswer, TerminalTask};
 
-/// Reads of 4 KiB at most before whoever waits for a drawn frame is answered: more than a socket of the system's default size holds.
-const DRAWN_READS: usize = 256;
+/// Maximum number of 4 KiB reads before replies to a drawn frame are sent. More than a socket buffer of the default
+/// size holds.
+const MAX_DRAWN_READS: usize = 256;
 
-/// An answer to typing, and whom it is for.
-pub(super) type HeldAnswer = (oneshot::Sender<Answer>, Answer);
+/// An answer to typed input, with its reply channel.
+pub(super) type HeldAnswer = (oneshot::Sender<CommandAnswer>, CommandAnswer);
 
-/// A look, and whom it is for.
-pub(super) type HeldLook = (Look, oneshot::Sender<Shown>);
+/// A screen read, with its reply channel.
+pub(super) type HeldScreenRead = (ScreenRead, oneshot::Sender<ScreenSnapshot>);
 
-/// Time that a reply waits for the UI to draw: half a sequence of keys has no effect that could be drawn, and a person's
-/// terminal may take nothing.
+/// Time that a reply waits for the UI to draw. The UI may draw nothing: an incomplete key sequence has no visible
+/// effect, and the attached terminal may not read.
 const DRAW_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Replies that wait until the UI has drawn up to a mark, at most [`DRAW_TIMEOUT`]. Marks never decrease.
-pub(super) struct Undrawn<T>(VecDeque<Held<T>>);
+pub(super) struct Undrawn<T>(VecDeque<HeldReply<T>>);
 
-struct Held<T> {
+struct HeldReply<T> {
     mark: u64,
     until: Instant,
     reply: T,
@@ -40,9 +41,9 @@ impl<T> Default for Undrawn<T> {
 }
 
 impl<T> Undrawn<T> {
-    /// Keeps a reply until everything up to `mark` is drawn.
+    /// Holds a reply until everything up to `mark` is drawn.
     pub fn hold(&mut self, mark: u64, reply: T) {
-        self.0.push_back(Held { mark, until: Instant::now() + DRAW_TIMEOUT, reply });
+        self.0.push_back(HeldReply { mark, until: Instant::now() + DRAW_TIMEOUT, reply });
     }
 
     /// Deadline of the first reply.
@@ -64,20 +65,20 @@ impl<T> Undrawn<T> {
         self.release(|held| held.mark <= mark)
     }
 
-    fn release(&mut self, due: impl Fn(&Held<T>) -> bool) -> Vec<T> {
+    fn release(&mut self, due: impl Fn(&HeldReply<T>) -> bool) -> Vec<T> {
         let due = self.0.iter().take_while(|held| due(held)).count();
         self.0.drain(..due).map(|held| held.reply).collect()
     }
 }
 
-impl Task {
-    /// The UI has drawn up to here: its output is read before anybody is told.
-    pub(super) async fn drawn(&mut self, drawn: Drawn) {
+impl TerminalTask {
+    /// Handles drawing progress of the UI: reads its output first, then releases replies.
+    pub(super) async fn drawn(&mut self, drawn: DrawProgress) {
         let mut buffer = [0; 4096];
-        // Before a person's terminal is attached, and while it takes nothing, the output waits for it.
+        // Output is held back until a user's terminal is attached and while it does not read.
         let mut is_read = !self.reading.is_held();
-        // The UI had drawn all of it before it said so: more than its line holds is of a later frame.
-        for _ in 0..if is_read { DRAWN_READS } else { 0 } {
+        // The UI wrote the frame before reporting it; anything beyond the socket buffer belongs to a later frame.
+        for _ in 0..if is_read { MAX_DRAWN_READS } else { 0 } {
             if self.display.is_full() {
                 is_read = false;
                 break;
@@ -92,20 +93,20 @@ impl Task {
         let answers = self.undrawn.shown(drawn.typed);
         self.release(answers, Vec::new()).await;
         if self.undrawn.is_empty() {
-            self.happens(Input::Drawn).await;
+            self.handle_input(Input::Drawn).await;
         }
-        // Looks at a frame that is not read yet wait for their deadline.
-        let looks = if is_read { self.undrawn_looks.shown(drawn.beat) } else { Vec::new() };
+        // Screen reads of a frame that is not processed yet wait for their deadline.
+        let looks = if is_read { self.undrawn_reads.shown(drawn.change_count) } else { Vec::new() };
         self.release(Vec::new(), looks).await;
     }
 
-    pub(super) async fn look(&mut self, look: Look, reply: oneshot::Sender<Shown>) {
-        let ticket = self.replies.insert(Reply::Look(look, reply));
-        self.happens(Input::Look(ticket, look.sight)).await;
+    pub(super) async fn look(&mut self, look: ScreenRead, reply: oneshot::Sender<ScreenSnapshot>) {
+        let ticket = self.replies.insert(AwaitedReply::ReadScreen(look, reply));
+        self.handle_input(Input::ReadScreen(ticket, look.timing)).await;
     }
 
-    /// Sends answers, and has looks answered.
-    pub(super) async fn release(&mut self, answers: Vec<HeldAnswer>, looks: Vec<HeldLook>) {
+    /// Sends answers, and serves screen reads.
+    pub(super) async fn release(&mut self, answers: Vec<HeldAnswer>, looks: Vec<HeldScreenRead>) {
         for (reply, answer) in answers {
             let _ = reply.send(answer);
         }

@@ -1,6 +1,6 @@
-//! Commands of a terminal session that carry a request id: begun in the store before they are carried out, settled with
-//! their result before their caller is answered. Commands without an id are not stored; they keep their place behind those
-//! that are being begun.
+//! Commands of a terminal session that have a request id. They are entered in the store before they are executed, and
+//! settled with their result before their caller is answered. Commands without an id are not stored, but keep their
+//! order behind those being entered.
 
 use std::collections::{HashMap, HashSet};
 use std::future::poll_fn;
@@ -8,27 +8,27 @@ use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
-use wh_client::Request;
+use wh_client::SurfaceRequest;
 use wh_core::reason::Reason;
 use wh_core::receipt::{Receipt, Stage};
 use wh_core::request::RequestId;
-use wh_core::session::{Done, Fate, Loss, Refusal, Taken, Ticket};
+use wh_core::session::{DeliveryState, InputAccepted, InputReceipt, Loss, Refusal, Ticket};
 
-use super::{Answer, Task};
-use crate::ledger::{Beginning, BegunCommand, SessionLedger};
+use super::{CommandAnswer, TerminalTask};
+use crate::ledger::{BeginQueue, BegunCommand, SessionLedger};
 use crate::store::{Begun, Durable, StoreError};
 
-/// The commands of a session that are stored.
+/// Stored commands of a session.
 pub(super) struct StoredCommands {
     ledger: SessionLedger,
-    beginning: Beginning<Request>,
-    /// Retries of commands that are being begun.
-    repeated: HashMap<RequestId, Vec<Request>>,
-    /// Commands of this life without a result.
+    beginning: BeginQueue<SurfaceRequest>,
+    /// Retries that arrived while their command was being entered.
+    retries: HashMap<RequestId, Vec<SurfaceRequest>>,
+    /// Commands of this daemon without a result.
     open: HashSet<RequestId>,
-    /// Tickets of commands that were begun, until they are answered.
+    /// Tickets of stored commands, until they are answered.
     tickets: HashMap<Ticket, RequestId>,
-    /// Results on their way to the store, until the answer to their command waits for them.
+    /// Results being stored, until the answer to their command waits for them.
     settling: HashMap<RequestId, (Durable<()>, Receipt)>,
 }
 
@@ -36,8 +36,8 @@ impl StoredCommands {
     pub fn new(ledger: SessionLedger) -> Self {
         Self {
             ledger,
-            beginning: Beginning::default(),
-            repeated: HashMap::new(),
+            beginning: BeginQueue::default(),
+            retries: HashMap::new(),
             open: HashSet::new(),
             tickets: HashMap::new(),
             settling: HashMap::new(),
@@ -45,28 +45,30 @@ impl StoredCommands {
     }
 }
 
-/// The next command whose turn it is. Cancel safe.
-pub(super) async fn next(stored: &mut Option<StoredCommands>) -> BegunCommand<Request> {
+/// Waits for the next command whose entry is complete. Cancel safe.
+pub(super) async fn next(stored: &mut Option<StoredCommands>) -> BegunCommand<SurfaceRequest> {
     match stored {
         Some(stored) => poll_fn(|context| stored.beginning.poll(context)).await,
         None => std::future::pending().await,
     }
 }
 
-impl Task {
-    /// Begins a command in the store, where that is needed; returns what can be carried out at once.
-    pub(super) fn begin(&mut self, request: Request) -> Option<Request> {
+impl TerminalTask {
+    /// Enters a command in the store where needed. Returns the request if it can be executed at once.
+    pub(super) fn begin(&mut self, request: SurfaceRequest) -> Option<SurfaceRequest> {
         let Some(stored) = &mut self.stored else { return Some(request) };
         let waits = !stored.beginning.is_empty();
         match request.named() {
-            // This life knows it: its retry is answered by the machine.
-            Some(named) if !waits && self.keeper.session.receipt(&named.id, Instant::now()).is_some() => Some(request),
+            // Known to the machine, which answers the retry.
+            Some(named) if !waits && self.screened.session.receipt(&named.id, Instant::now()).is_some() => {
+                Some(request)
+            }
             Some(named) => {
-                if let Some(repeated) = stored.repeated.get_mut(&named.id) {
-                    repeated.push(request);
+                if let Some(retries) = stored.retries.get_mut(&named.id) {
+                    retries.push(request);
                     return None;
                 }
-                stored.repeated.insert(named.id.clone(), Vec::new());
+                stored.retries.insert(named.id.clone(), Vec::new());
                 let begin = stored.ledger.begin(named);
                 stored.beginning.push(request, begin);
                 None
@@ -79,34 +81,34 @@ impl Task {
         }
     }
 
-    pub(super) async fn begun(&mut self, (request, begun): BegunCommand<Request>) {
+    pub(super) async fn handle_begun(&mut self, (request, begun): BegunCommand<SurfaceRequest>) {
         let id = request.named().map(|named| named.id.clone());
-        self.entered(request, begun).await;
-        // If it was refused, it is being taken back: the next of the same id is begun after that.
-        let repeated = id.and_then(|id| self.stored.as_mut()?.repeated.remove(&id)).unwrap_or_default();
-        for request in repeated {
+        self.command_begun(request, begun).await;
+        // A refused command is being withdrawn; retries of the same id are entered after that.
+        let retries = id.and_then(|id| self.stored.as_mut()?.retries.remove(&id)).unwrap_or_default();
+        for request in retries {
             if let Some(request) = self.begin(request) {
-                self.carry_out(request, None).await;
+                self.execute(request, None).await;
             }
         }
     }
 
-    async fn entered(&mut self, request: Request, begun: Option<Result<Begun, StoreError>>) {
+    async fn command_begun(&mut self, request: SurfaceRequest, begun: Option<Result<Begun, StoreError>>) {
         let Some((stored, named)) = self.stored.as_mut().zip(request.named()) else {
-            return self.carry_out(request, None).await;
+            return self.execute(request, None).await;
         };
         let id = named.id.clone();
         let answer = match begun {
-            None => return self.carry_out(request, None).await,
+            None => return self.execute(request, None).await,
             Some(Ok(Begun::New)) => {
                 stored.open.insert(id.clone());
-                return self.carry_out(request, Some(id)).await;
+                return self.execute(request, Some(id)).await;
             }
-            Some(Ok(Begun::Known(_))) if self.keeper.session.receipt(&id, Instant::now()).is_some() => {
-                return self.carry_out(request, None).await;
+            Some(Ok(Begun::Known(_))) if self.screened.session.receipt(&id, Instant::now()).is_some() => {
+                return self.execute(request, None).await;
             }
             Some(Ok(Begun::Known(entry))) => match stored.ledger.repeated(named, &entry) {
-                Ok(receipt) => Ok(Done { fate: fate_of(&receipt), duplicate: true }),
+                Ok(receipt) => Ok(InputAccepted { delivery: fate_of(&receipt), duplicate: true }),
                 Err(_) => Err(Refusal::RequestIdReused),
             },
             Some(Err(StoreError::Full { .. })) => Err(Refusal::LedgerFull),
@@ -117,7 +119,7 @@ impl Task {
         }
     }
 
-    /// Notes that a ticket is that of a command that was begun.
+    /// Notes the request id of a stored command's ticket.
     pub(super) fn note_ticket(&mut self, ticket: Ticket, begun: Option<RequestId>) {
         if let (Some(stored), Some(id)) = (&mut self.stored, begun) {
             stored.tickets.insert(ticket, id);
@@ -125,7 +127,7 @@ impl Task {
     }
 
     /// Stores the result of a command.
-    pub(super) fn settle(&mut self, id: RequestId, taken: Taken) {
+    pub(super) fn settle(&mut self, id: RequestId, taken: InputReceipt) {
         let receipt = self.identity.clock.receipt(&id, taken);
         if let Some(stored) = self.stored.as_mut().filter(|stored| stored.open.contains(&id)) {
             stored.open.remove(&id);
@@ -133,7 +135,7 @@ impl Task {
         }
     }
 
-    /// Results that no answer waits for: their commands were answered before.
+    /// Waits in the background for results whose commands were answered before.
     pub(super) fn settle_unawaited(&mut self) {
         let Some(stored) = &mut self.stored else { return };
         for (_, (commit, receipt)) in stored.settling.drain() {
@@ -142,13 +144,14 @@ impl Task {
         }
     }
 
-    /// The way back for an answer: behind the commit of the result, or of the withdrawal of a refused command.
+    /// Returns a reply channel that delays the answer until the result, or the withdrawal of a refused command, is
+    /// committed.
     pub(super) fn after_commit(
         &mut self,
         ticket: Ticket,
-        reply: oneshot::Sender<Answer>,
-        answer: &Answer,
-    ) -> oneshot::Sender<Answer> {
+        reply: oneshot::Sender<CommandAnswer>,
+        answer: &CommandAnswer,
+    ) -> oneshot::Sender<CommandAnswer> {
         let Some((stored, id)) = self.stored.as_mut().and_then(|stored| {
             let id = stored.tickets.remove(&ticket)?;
             Some((stored, id))
@@ -167,7 +170,7 @@ impl Task {
         };
         let (relay, relayed) = oneshot::channel();
         tokio::spawn(async move {
-            let (answer, stored): (Result<Answer, _>, _) = tokio::join!(relayed, commit);
+            let (answer, stored): (Result<CommandAnswer, _>, _) = tokio::join!(relayed, commit);
             let Ok(answer) = answer else { return };
             let _ = reply.send(match (answer, stored) {
                 (Ok(_), Err(error)) => Err(Refusal::ResultNotStored(error.to_string())),
@@ -178,14 +181,14 @@ impl Task {
         relay
     }
 
-    /// The receipt of a command, also of one that an earlier life has stored.
+    /// Returns the receipt of a command, including commands of previous daemons.
     pub(super) fn receipt(&mut self, id: RequestId, reply: oneshot::Sender<Option<Receipt>>) {
-        let here = self.keeper.session.receipt(&id, Instant::now());
+        let here = self.screened.session.receipt(&id, Instant::now());
         match (&self.stored, here) {
             (Some(stored), None) => {
                 let ledger = stored.ledger.clone();
                 tokio::spawn(async move {
-                    // Without an answer the caller knows that it is not known.
+                    // Dropping the reply tells the caller that the command is unknown.
                     if let Ok(receipt) = ledger.stored_receipt(&id).await {
                         let _ = reply.send(receipt);
                     }
@@ -196,14 +199,14 @@ impl Task {
     }
 }
 
-fn fate_of(receipt: &Receipt) -> Fate {
+fn fate_of(receipt: &Receipt) -> DeliveryState {
     match &receipt.stage {
-        Stage::Accepted => Fate::Waits,
-        Stage::Failed(failure) => Fate::Lost(match failure.reason {
+        Stage::Accepted => DeliveryState::Queued,
+        Stage::Failed(failure) => DeliveryState::Lost(match failure.reason {
             Reason::CutOff => Loss::CutOff,
             Reason::Interrupted => Loss::Interrupted,
             _ => Loss::Ended,
         }),
-        _ => Fate::Delivered(Instant::now()),
+        _ => DeliveryState::Delivered(Instant::now()),
     }
 }

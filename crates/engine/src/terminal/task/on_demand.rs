@@ -1,87 +1,90 @@
-//! A UI that runs on demand: requests that need its screen start it, and wait for its first frame.
+//! UIs that run on demand: requests that need the screen start the UI and wait for its first frame.
 
 use std::time::{Duration, Instant};
 
-use wh_client::Request;
+use wh_client::SurfaceRequest;
 use wh_core::request::RequestId;
 
-use super::Task;
-use crate::terminal::hosted::Screen;
+use super::TerminalTask;
+use crate::terminal::hosted::ScreenReadiness;
 
-/// Limit for the first frame of a UI. After that its screen is used as it is.
-const START_TIMEOUT: Duration = Duration::from_secs(10);
+/// Time limit for the first frame of a UI. After that its screen is used as it is.
+const FIRST_FRAME_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Requests that wait for the first frame of a UI.
 #[derive(Default)]
-pub(super) struct Waiting {
-    /// Each with the id under which it was stored just now.
-    requests: Vec<(Request, Option<RequestId>)>,
+pub(super) struct FirstFrameWaiters {
+    /// Requests, each with the id under which it was stored.
+    requests: Vec<(SurfaceRequest, Option<RequestId>)>,
     deadline: Option<Instant>,
 }
 
-impl Waiting {
+impl FirstFrameWaiters {
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline.filter(|_| !self.requests.is_empty())
     }
 }
 
 /// True if the request needs the screen.
-fn needs_screen(request: &Request) -> bool {
+fn needs_screen(request: &SurfaceRequest) -> bool {
     match request {
-        Request::Type { .. } | Request::Keyboard { .. } | Request::Look { .. } | Request::Attach(_) => true,
-        Request::Watch { screen, .. } => *screen,
-        Request::Wait { condition, .. } => condition.needs_terminal() || condition.needs_stability(),
+        SurfaceRequest::Type { .. }
+        | SurfaceRequest::Keyboard { .. }
+        | SurfaceRequest::ReadScreen { .. }
+        | SurfaceRequest::Attach(_) => true,
+        SurfaceRequest::Watch { screen, .. } => *screen,
+        SurfaceRequest::Wait { condition, .. } => condition.needs_terminal() || condition.needs_stability(),
         _ => false,
     }
 }
 
-impl Task {
-    /// The request, unless it has to wait for the first frame of a UI.
+impl TerminalTask {
+    /// Returns the request, unless it has to wait for the first frame of a UI.
     pub(super) fn after_first_frame(
         &mut self,
-        request: Request,
+        request: SurfaceRequest,
         begun: Option<RequestId>,
-    ) -> Option<(Request, Option<RequestId>)> {
+    ) -> Option<(SurfaceRequest, Option<RequestId>)> {
         if !needs_screen(&request) || self.has_screen() {
             return Some((request, begun));
         }
-        self.waiting.requests.push((request, begun));
+        self.first_frame_waiters.requests.push((request, begun));
         None
     }
 
-    /// Uses the screen: starts a UI that runs on demand. True if there is a frame already.
+    /// Uses the screen, which starts a UI that runs on demand. True if a frame is available.
     pub(super) fn has_screen(&mut self) -> bool {
-        match self.behind.use_screen(self.outbox.pushed()) {
-            Screen::Drawn => true,
-            Screen::Starting => false,
-            Screen::Started(terminal, spec) => {
+        match self.peer.use_screen(self.input_queue.pushed()) {
+            ScreenReadiness::Drawn => true,
+            ScreenReadiness::Starting => false,
+            ScreenReadiness::Started(terminal, spec) => {
                 self.terminal = terminal;
-                self.keeper.open_screen(self.size, spec);
-                self.waiting.deadline = Some(Instant::now() + START_TIMEOUT);
+                self.screened.open_screen(self.size, spec);
+                self.first_frame_waiters.deadline = Some(Instant::now() + FIRST_FRAME_TIMEOUT);
                 false
             }
         }
     }
 
-    /// Carries out what has waited for the first frame.
-    pub(super) async fn carry_out_waiting(&mut self) {
-        for (request, begun) in std::mem::take(&mut self.waiting.requests) {
-            self.carry_out(request, begun).await;
+    /// Executes the requests that waited for the first frame.
+    pub(super) async fn execute_first_frame_waiters(&mut self) {
+        for (request, begun) in std::mem::take(&mut self.first_frame_waiters.requests) {
+            self.execute(request, begun).await;
         }
     }
 
-    /// The time has come: a UI that draws nothing is not waited for, and one that is not needed any more ends.
+    /// Handles timers: stops waiting for a UI that draws nothing, and ends one that is not needed.
     pub(super) async fn check_ui(&mut self, now: Instant) {
-        if self.waiting.deadline().is_some_and(|deadline| deadline <= now) {
-            self.behind.take_as_drawn();
-            self.carry_out_waiting().await;
+        if self.first_frame_waiters.deadline().is_some_and(|deadline| deadline <= now) {
+            self.peer.assume_drawn();
+            self.execute_first_frame_waiters().await;
         }
-        let in_use = self.keeper.session.open_waits() > 0
-            || !self.outbox.is_empty()
+        let in_use = self.screened.session.open_waits() > 0
+            || !self.input_queue.is_empty()
             || !self.undrawn.is_empty()
-            || !self.undrawn_looks.is_empty();
-        if !in_use && self.behind.end_unused(now) {
-            self.keeper.close_screen();
+            || !self.undrawn_reads.is_empty();
+        if !in_use && self.peer.end_if_unused(now) {
+            self.screened.close_screen();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Output of the program: read, passed on, and drained to its end. [`OutputReading`] is how far that is.
+//! Program output: reading, forwarding, and draining it after the program's exit; see [`OutputReading`].
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -8,36 +8,36 @@ use tracing::debug;
 use wh_client::ToTerminal;
 use wh_core::session::{Effect, Input, Status};
 use wh_core::terminal::Exit;
-use wh_screen::pty::Terminal;
+use wh_screen::pty::PtyMaster;
 
-use super::Task;
-use crate::terminal::attached::Display;
-use crate::terminal::recorder::Take;
+use super::TerminalTask;
+use crate::terminal::attached::AttachedDisplay;
+use crate::terminal::recorder::RecordedEvent;
 
-/// Silence after which the output of a program that has ended is taken to be complete. It may leave others behind that keep
-/// its terminal open; its own last words come well before.
-const DRAIN_SILENCE: Duration = Duration::from_millis(200);
+/// Silence after which the output of an exited program counts as complete. Descendants may keep its terminal open. The
+/// program's own output arrives well before.
+const DRAIN_SILENCE_WINDOW: Duration = Duration::from_millis(200);
 
-/// Time that the output of a program that has ended waits for a person's terminal to be attached.
+/// Time that the output of an exited program waits for a user's terminal to be attached.
 const ATTACH_GRACE: Duration = Duration::from_secs(5);
 
-/// The state of the program's output.
+/// State of reading the program's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputReading {
-    /// Not read before a person's terminal is attached: the program's first words are for it.
+    /// Not read until a user's terminal is attached, which needs the first output.
     Held,
-    /// The program has ended before a person's terminal was attached; not read before it is, or this time has come.
+    /// The program exited before a user's terminal was attached. Not read until it is, or until this time.
     HeldAtEnd(Instant),
-    /// Read as it comes.
+    /// Read as it arrives.
     Open,
-    /// The program has ended; complete at this time, unless more comes.
+    /// The program exited; the output is complete at this time unless more arrives.
     Draining(Instant),
-    /// There is no more.
+    /// The output has ended.
     Closed,
 }
 
 impl OutputReading {
-    /// True while the terminal may have output; it also takes input then.
+    /// True while the terminal may have output, and accepts input.
     pub fn is_open(self) -> bool {
         self != Self::Closed
     }
@@ -47,12 +47,12 @@ impl OutputReading {
         matches!(self, Self::Open | Self::Draining(_))
     }
 
-    /// True until a person's terminal is attached, if one is to be.
+    /// True while waiting for a user's terminal to be attached.
     pub fn is_held(self) -> bool {
         matches!(self, Self::Held | Self::HeldAtEnd(_))
     }
 
-    /// The time at which a state that time alone ends is over.
+    /// Time at which the state ends by itself.
     pub fn deadline(self) -> Option<Instant> {
         match self {
             Self::HeldAtEnd(at) | Self::Draining(at) => Some(at),
@@ -60,7 +60,7 @@ impl OutputReading {
         }
     }
 
-    /// Reads from now on, if the output was held.
+    /// Starts reading if the output was held.
     pub fn release(&mut self, now: Instant) {
         match self {
             Self::Held => *self = Self::Open,
@@ -70,13 +70,13 @@ impl OutputReading {
     }
 
     fn drain(&mut self, now: Instant) {
-        *self = Self::Draining(now + DRAIN_SILENCE);
+        *self = Self::Draining(now + DRAIN_SILENCE_WINDOW);
     }
 }
 
-impl Task {
+impl TerminalTask {
     pub(super) async fn exited(&mut self, exit: Exit, now: Instant) {
-        self.happens(Input::Exited(exit)).await;
+        self.handle_input(Input::Exited(exit)).await;
         match self.reading {
             OutputReading::Held => self.reading = OutputReading::HeldAtEnd(now + ATTACH_GRACE),
             OutputReading::Closed => self.finish().await,
@@ -88,26 +88,26 @@ impl Task {
         match count {
             Ok(0) => self.drained().await,
             Ok(count) => {
-                self.forget_the_gone();
-                self.take(Take::Output(Bytes::copy_from_slice(&buffer[..count]))).await;
+                self.drop_abandoned_waits();
+                self.record_event(RecordedEvent::Output(Bytes::copy_from_slice(&buffer[..count]))).await;
                 if matches!(self.reading, OutputReading::Draining(_)) {
                     self.reading.drain(Instant::now());
                 }
-                let (effects, answers) = self.keeper.output(&buffer[..count], Instant::now());
-                self.shows(effects, answers).await;
+                let (effects, answers) = self.screened.output(&buffer[..count], Instant::now());
+                self.screen_changed(effects, answers).await;
             }
             Err(error) => {
-                debug!(%error, "the terminal cannot be read");
+                debug!(%error, "cannot read from the terminal");
                 self.drained().await;
             }
         }
     }
 
-    /// The screen has changed: whoever waits is told, and the terminal's answers go to the program.
-    pub(super) async fn shows(&mut self, effects: Vec<Effect>, answers: Vec<u8>) {
+    /// Performs the effects of a screen change, and sends the terminal's answers to the program.
+    pub(super) async fn screen_changed(&mut self, effects: Vec<Effect>, answers: Vec<u8>) {
         self.perform(effects).await;
         if !answers.is_empty() {
-            self.happens(Input::Replied(answers)).await;
+            self.handle_input(Input::Replied(answers)).await;
         }
     }
 
@@ -118,37 +118,37 @@ impl Task {
         }
     }
 
-    /// The program has ended and its last words are spoken.
+    /// Completes the session: the program has exited and its output is complete.
     async fn finish(&mut self) {
         self.reading = OutputReading::Closed;
-        self.outbox.clear();
-        self.happens(Input::Drained).await;
-        if let (Status::Exited(exit), _) = self.keeper.session.status() {
-            self.take(Take::Exit(exit.code())).await;
+        self.input_queue.clear();
+        self.handle_input(Input::Drained).await;
+        if let (Status::Exited(exit), _) = self.screened.session.status() {
+            self.record_event(RecordedEvent::Exit(exit.code())).await;
             self.recorder = None;
-            self.tell_ended.take().map(|tell| tell.send(exit));
+            self.ended_sender.take().map(|sender| sender.send(exit));
         }
-        // The person's terminal shows all that there is to show.
-        self.display = Display::default();
-        self.person = None;
-        let (answers, looks) = (self.undrawn.shown(u64::MAX), self.undrawn_looks.shown(u64::MAX));
+        // The attached terminal shows everything.
+        self.display = AttachedDisplay::default();
+        self.attached = None;
+        let (answers, looks) = (self.undrawn.shown(u64::MAX), self.undrawn_reads.shown(u64::MAX));
         self.release(answers, looks).await;
     }
 
-    /// The program has ended and was silent for a while: that is its end, unless there is still something to read, the
-    /// person's terminal is too far behind to read on, or it was waited for in vain.
-    pub(super) async fn last_words(&mut self, now: Instant) {
+    /// Finishes an exited program that has been silent. If output is available, it is processed instead. If the
+    /// attached terminal is too far behind, or output was held until now, the silence is awaited again.
+    pub(super) async fn finish_if_silent(&mut self, now: Instant) {
         let mut buffer = [0; 4096];
         if self.display.is_full() || self.reading.is_held() {
             return self.reading.drain(now);
         }
         match self.terminal.try_read(&mut buffer) {
-            Ok(Some(count)) if count > 0 => self.passes(&buffer[..count]).await,
+            Ok(Some(count)) if count > 0 => self.process_output(&buffer[..count]).await,
             _ => self.finish().await,
         }
     }
 
-    /// Takes some of what the program has written already: who looks at this moment is not shown an earlier one.
+    /// Processes output that is already available, so that the next screen read is current.
     pub(super) async fn catch_up(&mut self) {
         let mut buffer = [0; 4096];
         if !self.reading.reads() || self.display.is_full() {
@@ -157,24 +157,24 @@ impl Task {
         if let Ok(Some(count)) = self.terminal.try_read(&mut buffer)
             && count > 0
         {
-            self.passes(&buffer[..count]).await;
+            self.process_output(&buffer[..count]).await;
         }
     }
 
-    /// Takes output that was read out of turn; the person's terminal has room for it.
-    async fn passes(&mut self, bytes: &[u8]) {
+    /// Processes output read outside of the main loop, and forwards it to the attached terminal, which has room for it.
+    async fn process_output(&mut self, bytes: &[u8]) {
         self.display.pass_on(bytes);
         self.output(Ok(bytes.len()), bytes).await;
     }
 }
 
-/// Reads what the program has written, once the person's terminal (if any) can take it, and passes it on there. Cancel
-/// safe: nothing is read before it can be passed on.
-pub(super) async fn read(terminal: &Terminal, display: &Display, buffer: &mut [u8]) -> io::Result<usize> {
-    let room = display.room().await;
+/// Reads program output once the attached terminal (if any) has room, and forwards it. Cancel safe: nothing is read
+/// before it can be forwarded.
+pub(super) async fn read(terminal: &PtyMaster, display: &AttachedDisplay, buffer: &mut [u8]) -> io::Result<usize> {
+    let reserved = display.reserve().await;
     let count = terminal.read(buffer).await?;
-    if let (Some(room), true) = (room, count > 0) {
-        room.send(ToTerminal::Output(Bytes::copy_from_slice(&buffer[..count])));
+    if let (Some(reserved), true) = (reserved, count > 0) {
+        reserved.send(ToTerminal::Output(Bytes::copy_from_slice(&buffer[..count])));
     }
     Ok(count)
 }
@@ -190,9 +190,9 @@ mod tests {
         assert!(reading.is_open() && reading.is_held() && !reading.reads());
         assert_eq!(reading.deadline(), Some(now + ATTACH_GRACE));
         reading.release(now);
-        assert_eq!(reading, OutputReading::Draining(now + DRAIN_SILENCE));
+        assert_eq!(reading, OutputReading::Draining(now + DRAIN_SILENCE_WINDOW));
         assert!(reading.reads() && !reading.is_held());
-        reading.release(now + DRAIN_SILENCE);
-        assert_eq!(reading, OutputReading::Draining(now + DRAIN_SILENCE), "a second terminal changes nothing");
+        reading.release(now + DRAIN_SILENCE_WINDOW);
+        assert_eq!(reading, OutputReading::Draining(now + DRAIN_SILENCE_WINDOW), "a second terminal changes nothing");
     }
 }

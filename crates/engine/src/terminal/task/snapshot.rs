@@ -1,15 +1,15 @@
-//! The screen and the facts beside it, as they are now.
+//! Current state of the screen and the session's facts.
 
-use wh_client::{Facts, Look, Shown};
+use wh_client::{ScreenRead, ScreenSnapshot, SurfaceFacts};
 
-use super::Task;
+use super::TerminalTask;
 
-impl Task {
-    pub(super) fn shown(&mut self, look: Look) -> Option<Shown> {
-        let frame = self.keeper.frame()?;
-        let log = self.keeper.log()?;
-        let (frames_rendered, last) = self.keeper.session.frames();
-        Some(Shown {
+impl TerminalTask {
+    pub(super) fn shown(&mut self, look: ScreenRead) -> Option<ScreenSnapshot> {
+        let frame = self.screened.frame()?;
+        let log = self.screened.log()?;
+        let (frames_rendered, last) = self.screened.session.frames();
+        Some(ScreenSnapshot {
             frame,
             frames_rendered,
             last_frame: last.map_or(self.identity.clock.time, |last| self.identity.clock.time(last)),
@@ -20,25 +20,25 @@ impl Task {
         })
     }
 
-    pub(super) fn facts(&self) -> Facts {
-        let (status, since) = self.keeper.session.status();
-        let vt = self.keeper.vt();
-        let (typed_bytes, input_to_frame) = self.keeper.session.input();
-        Facts {
+    pub(super) fn facts(&self) -> SurfaceFacts {
+        let (status, since) = self.screened.session.status();
+        let vt = self.screened.vt();
+        let (typed_bytes, input_to_frame) = self.screened.session.input();
+        SurfaceFacts {
             id: self.identity.id.clone(),
             command: self.identity.command.clone(),
             pid: Some(self.identity.pid),
             status,
             since: self.identity.clock.time(since),
             size: self.size,
-            attached: self.keeper.session.attached(),
+            attached: self.screened.session.attached(),
             title: vt.and_then(|vt| vt.title().map(str::to_owned)),
             alternate_screen: vt.is_some_and(|vt| vt.modes().alternate_screen),
             reports: vt.map(|vt| vt.reports().clone()).unwrap_or_default(),
-            output_bytes: self.keeper.log().map_or(0, |log| log.total()),
-            frames_rendered: self.keeper.session.frames().0,
-            open_waits: self.keeper.session.open_waits(),
-            queued_input: self.keeper.session.queued(),
+            output_bytes: self.screened.log().map_or(0, |log| log.total()),
+            frames_rendered: self.screened.session.frames().0,
+            open_waits: self.screened.session.open_waits(),
+            queued_input: self.screened.session.queued(),
             typed_bytes,
             input_to_frame: input_to_frame.clone(),
         }

@@ -14,12 +14,12 @@ fn size(columns: u16, rows: u16) -> Size {
     Size { columns, rows }
 }
 
-fn small() -> Header {
-    Header::new(size(80, 24))
+fn small() -> CastHeader {
+    CastHeader::new(size(80, 24))
 }
 
-fn full() -> Header {
-    Header {
+fn full() -> CastHeader {
+    CastHeader {
         size: size(120, 40),
         timestamp: Some(1_504_467_315),
         idle_limit: Some(seconds(2.5)),
@@ -32,9 +32,9 @@ fn full() -> Header {
     }
 }
 
-/// A whole recording as text.
-fn write(format: Format, header: Header, events: &[(Duration, Event<'_>)]) -> String {
-    let mut writer = Writer::new(format, header);
+/// Returns a complete recording as text.
+fn write(format: CastFormat, header: CastHeader, events: &[(Duration, CastEvent<'_>)]) -> String {
+    let mut writer = CastWriter::new(format, header);
     let mut bytes = writer.header();
     for (at, event) in events {
         bytes.extend(writer.event(*at, *event));
@@ -47,6 +47,6 @@ fn read(text: &str) -> Cast {
     Cast::parse(text.as_bytes()).expect("a recording")
 }
 
-fn output(at: f64, text: &str) -> Recorded {
-    Recorded { at: seconds(at), what: What::Output(text.to_owned()) }
+fn output(at: f64, text: &str) -> TimedEvent {
+    TimedEvent { at: seconds(at), content: EventContent::Output(text.to_owned()) }
 }

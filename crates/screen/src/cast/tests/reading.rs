@@ -25,10 +25,10 @@ fn the_example_of_version_3_is_read() {
 [0.887, "x", "0"]
 "##,
     );
-    assert_eq!(cast.format, Format::V3);
+    assert_eq!(cast.format, CastFormat::V3);
     assert_eq!(
         cast.header,
-        Header {
+        CastHeader {
             timestamp: Some(1_504_467_315),
             title: Some("Demo".to_owned()),
             terminal_type: Some("xterm-256color".to_owned()),
@@ -41,12 +41,12 @@ fn the_example_of_version_3_is_read() {
         [
             output(0.248, "\x1b[1;31mHello \x1b[32mWorld!\x1b[0m\n"),
             output(1.249, "That was ok\rThis is better."),
-            Recorded { at: seconds(4.749), what: What::Mark(String::new()) },
-            Recorded { at: seconds(6.799), what: What::Resize(size(90, 30)) },
-            Recorded { at: seconds(7.686), what: What::Exit(0) },
+            TimedEvent { at: seconds(4.749), content: EventContent::Mark(String::new()) },
+            TimedEvent { at: seconds(6.799), content: EventContent::Resize(size(90, 30)) },
+            TimedEvent { at: seconds(7.686), content: EventContent::Exit(0) },
         ]
     );
-    assert_eq!((cast.duration(), cast.dropped), (seconds(7.686), None));
+    assert_eq!((cast.duration(), cast.truncated), (seconds(7.686), None));
 }
 
 #[test]
@@ -56,10 +56,10 @@ fn what_asciinema_2_writes_is_read() {
         r#""duration": 2, "idle_time_limit": 1, "env": {"SHELL": null, "TERM": "xterm"}}"#,
         "\r\n[0.25, \"o\", \"a\"]\r\n[1, \"i\", \"b\"]\r\n\r\n[2.5e0, \"r\", \"100x50\"]\r\n"
     ));
-    assert_eq!(cast.format, Format::V2);
+    assert_eq!(cast.format, CastFormat::V2);
     assert_eq!(
         cast.header,
-        Header {
+        CastHeader {
             timestamp: Some(1_504_467_315),
             idle_limit: Some(seconds(1.0)),
             terminal_type: Some("xterm".to_owned()),
@@ -70,14 +70,14 @@ fn what_asciinema_2_writes_is_read() {
         cast.events,
         [
             output(0.25, "a"),
-            Recorded { at: seconds(1.0), what: What::Input("b".to_owned()) },
-            Recorded { at: seconds(2.5), what: What::Resize(size(100, 50)) },
+            TimedEvent { at: seconds(1.0), content: EventContent::Input("b".to_owned()) },
+            TimedEvent { at: seconds(2.5), content: EventContent::Resize(size(100, 50)) },
         ]
     );
 }
 
 #[test]
-fn unknown_events_are_passed_over_but_their_time_counts() {
+fn unknown_events_are_skipped_but_their_time_counts() {
     let cast = read(&format!("{V3}[1.0, \"subtitle\", {{\"a\": [1]}}]\n[1.0, \"o\", \"x\"]\n[1.0, \"z\", \"\"]\n"));
     assert_eq!(cast.events, [output(2.0, "x")]);
     assert_eq!(cast.duration(), seconds(3.0));
@@ -90,25 +90,25 @@ fn times_that_go_backwards_stay() {
 }
 
 #[test]
-fn the_smallest_differences_of_others_do_not_get_lost() {
+fn intervals_below_the_precision_add_up() {
     let cast = read(&format!("{V3}{}[0.0, \"o\", \"x\"]\n", "[0.0000003, \"z\", \"\"]\n".repeat(1_000_000)));
     assert_eq!(cast.events, [output(0.3, "x")]);
 }
 
 #[test]
-fn sizes_from_elsewhere_become_sizes_that_can_be_kept() {
+fn sizes_of_other_recorders_are_clamped() {
     let cast = read("{\"version\":2,\"width\":4000000000,\"height\":0}\n[0, \"r\", \"1x99999\"]\n");
     assert_eq!(cast.header.size, size(1000, 1));
-    assert_eq!(cast.events[0].what, What::Resize(size(2, 500)));
+    assert_eq!(cast.events[0].content, EventContent::Resize(size(2, 500)));
 }
 
 #[test]
-fn a_line_that_a_crash_cut_off_is_dropped_and_said_to_be() {
+fn a_truncated_last_line_is_dropped_and_reported() {
     let cut = format!("{V3}[1.0, \"o\", \"whole\"]\n[1.0, \"o\", \"ha]");
     let cast = read(&cut);
     assert_eq!(cast.events, [output(1.0, "whole")]);
-    assert_eq!(cast.dropped, Some(Dropped { line: 3, bytes: 15 }));
-    assert_eq!(cast.dropped.expect("dropped").to_string(), "line 3 is cut off after 15 bytes and was left out");
+    assert_eq!(cast.truncated, Some(TruncatedLine { line: 3, bytes: 15 }));
+    assert_eq!(cast.truncated.expect("dropped").to_string(), "line 3 is truncated after 15 bytes and was skipped");
 
     let zeroed = format!("{V3}[1.0, \"o\", \"whole\"]\n[1.0, \"o\", \"ha\0\0\0\0");
     assert_eq!(read(&zeroed).events, [output(1.0, "whole")]);
@@ -117,18 +117,18 @@ fn a_line_that_a_crash_cut_off_is_dropped_and_said_to_be() {
 #[test]
 fn a_last_line_needs_no_end() {
     let cast = read(&format!("{V3}[1.0, \"o\", \"whole\"]"));
-    assert_eq!((cast.events, cast.dropped), (vec![output(1.0, "whole")], None));
+    assert_eq!((cast.events, cast.truncated), (vec![output(1.0, "whole")], None));
 }
 
 #[test]
 fn a_recording_may_be_cut_anywhere_after_its_header() {
     let events = [
-        (seconds(0.5), Event::Output("日本 \x1b[1m".as_bytes())),
-        (seconds(1.5), Event::Resize(size(100, 50))),
-        (seconds(2.5), Event::Mark("]\"")),
-        (seconds(3.5), Event::Exit(1)),
+        (seconds(0.5), CastEvent::Output("日本 \x1b[1m".as_bytes())),
+        (seconds(1.5), CastEvent::Resize(size(100, 50))),
+        (seconds(2.5), CastEvent::Mark("]\"")),
+        (seconds(3.5), CastEvent::Exit(1)),
     ];
-    let whole = write(Format::V3, small(), &events).into_bytes();
+    let whole = write(CastFormat::V3, small(), &events).into_bytes();
     let all = Cast::parse(&whole[..]).expect("a recording");
     let header = whole.iter().position(|byte| *byte == b'\n').expect("a header") + 1;
     for end in header..=whole.len() {
@@ -137,7 +137,7 @@ fn a_recording_may_be_cut_anywhere_after_its_header() {
         let lines = whole[header..end].iter().filter(|byte| **byte == b'\n').count();
         let whole_without_its_end = cast.events.len() == lines + 1;
         let inside = whole[end - 1] != b'\n' && !whole_without_its_end;
-        assert_eq!(cast.dropped.is_some(), inside, "cut after {end} bytes");
+        assert_eq!(cast.truncated.is_some(), inside, "cut after {end} bytes");
     }
     assert!((1..header - 1).all(|end| Cast::parse(&whole[..end]).is_err()));
 }
@@ -149,7 +149,7 @@ fn errors_name_the_line_and_what_is_wrong() {
     assert_eq!(error("{}\n"), "line 1 is not an asciicast header: missing field `version` at column 2");
     assert_eq!(
         error("{\"version\":1,\"width\":80}\n"),
-        "asciicast version 1 is not supported, only 2 and 3 are; `asciinema convert` makes 3 of it"
+        "asciicast version 1 is not supported; convert it to version 3 with `asciinema convert`"
     );
     assert!(error("{\"version\":2,\"width\":80}\n").contains("missing field `height`"));
     assert!(error("{\"version\":3,\"width\":80}\n").contains("missing field `term`"));
@@ -172,7 +172,7 @@ fn errors_name_the_line_and_what_is_wrong() {
 fn a_line_without_end_does_not_fill_the_memory() {
     let endless = V3.as_bytes().chain(std::io::repeat(b'a'));
     let error = Cast::parse(BufReader::new(endless)).expect_err("too long");
-    assert_eq!(error.to_string(), "line 2 has more than 67108864 bytes");
+    assert_eq!(error.to_string(), "line 2 is longer than 67108864 bytes");
 }
 
 proptest! {

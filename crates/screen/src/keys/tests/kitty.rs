@@ -1,4 +1,4 @@
-//! What a program gets that has asked for the kitty keyboard protocol.
+//! Encoding of keys with the kitty keyboard protocol.
 
 use super::*;
 
@@ -157,7 +157,7 @@ fn adds_the_shifted_key_and_the_text() {
 }
 
 #[test]
-fn adornments_alone_change_nothing() {
+fn alternate_keys_and_text_alone_change_nothing() {
     for flags in [4, 16, 4 | 16] {
         for name in ["a", "A", "ctrl+shift+a", "escape", "up", "f1", "alt+a"] {
             assert_eq!(sent(name, &modes(flags, 0)), sent(name, &LEGACY), "{name}");

@@ -1,4 +1,4 @@
-//! What a program gets that has asked for nothing, or for xterm's modifyOtherKeys.
+//! Encoding of keys without a keyboard protocol, or with xterm's modifyOtherKeys.
 
 use super::*;
 
@@ -63,7 +63,7 @@ fn ctrl_makes_control_characters() {
 }
 
 #[test]
-fn ctrl_leaves_alone_what_it_has_no_code_for() {
+fn ctrl_does_not_change_characters_without_a_code() {
     check(
         &LEGACY,
         &[
@@ -151,7 +151,7 @@ fn cursor_editing_and_function_keys_carry_their_modifiers() {
 
 #[test]
 fn application_mode_is_for_unmodified_cursor_keys() {
-    let application = Modes { application_cursor: true, ..LEGACY };
+    let application = TerminalModes { application_cursor: true, ..LEGACY };
     check(
         &application,
         &[
@@ -168,7 +168,7 @@ fn application_mode_is_for_unmodified_cursor_keys() {
         ],
     );
     for kitty in [1, 2, 8] {
-        let both = Modes { kitty_keyboard: kitty, ..application };
+        let both = TerminalModes { kitty_keyboard: kitty, ..application };
         assert!(sent("up", &both).starts_with("\x1b[A"), "{kitty}");
     }
 }
@@ -177,7 +177,7 @@ fn application_mode_is_for_unmodified_cursor_keys() {
 fn a_function_key_that_does_not_exist_sends_nothing() {
     for number in [0, 13, 255] {
         for modes in [LEGACY, modes(31, 0)] {
-            let press = KeyPress::from(Key::Function(number));
+            let press = KeyPress::from(KeyCode::Function(number));
             assert_eq!(encode(&press, &modes), b"", "f{number}");
         }
     }

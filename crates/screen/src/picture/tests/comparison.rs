@@ -1,13 +1,13 @@
-//! Two PNGs.
+//! Tests of comparing PNGs.
 
 use super::{Pixels, screen};
-use crate::picture::{Options, PictureError, Scale, compare, png};
+use crate::picture::{PictureError, PictureOptions, Scale, compare, png};
 
 fn picture(columns: u16, text: &str) -> Vec<u8> {
-    png(&screen(columns, 4, text), Options { scale: Scale::One, ..Options::default() }).unwrap()
+    png(&screen(columns, 4, text), PictureOptions { scale: Scale::One, ..PictureOptions::default() }).unwrap()
 }
 
-/// A PNG that claims a size, and has nothing of it.
+/// Returns a PNG with a size in its header, but no data.
 fn claim(width: u32, height: u32) -> Vec<u8> {
     let mut bytes = picture(2, "");
     bytes[16..20].copy_from_slice(&width.to_be_bytes());
@@ -74,7 +74,7 @@ fn pictures_of_two_sizes_are_never_the_same() {
 }
 
 #[test]
-fn a_colour_that_is_off_by_a_rounding_is_the_same() {
+fn colours_that_differ_by_rounding_are_the_same() {
     let golden = picture(4, "\x1b[48;2;100;100;100m    ");
     assert!(compare(&golden, &picture(4, "\x1b[48;2;101;99;102m    "), 0.0).unwrap().same);
     assert!(!compare(&golden, &picture(4, "\x1b[48;2;100;100;103m    "), 0.0).unwrap().same);
@@ -101,7 +101,7 @@ fn pictures_of_other_programs_are_read() {
 }
 
 #[test]
-fn what_is_no_picture_is_said_to_be_none() {
+fn invalid_pictures_are_reported() {
     let good = picture(2, "");
     for broken in [&b""[..], b"GIF89a", &good[..good.len() / 2]] {
         assert!(matches!(compare(broken, &good, 0.0), Err(PictureError::Unreadable { which: "golden", .. })));
@@ -120,7 +120,7 @@ fn a_huge_picture_is_refused_before_memory_is_taken() {
         assert_eq!(compare(&claim(width, height), &good, 0.0), Err(error.clone()));
         assert_eq!(compare(&good, &claim(width, height), 0.0), Err(error));
     }
-    // Each is small, but the picture that shows both is not.
+    // Each picture is small, but the difference image of both is not.
     let crossed = compare(&claim(60_000, 100), &claim(100, 60_000), 0.0);
     assert_eq!(crossed, Err(PictureError::TooLarge { width: 60_000, height: 60_000 }));
 }

@@ -1,21 +1,21 @@
-//! SVG.
+//! Tests of SVG documents.
 
 use std::sync::Arc;
 
 use proptest::prelude::*;
 
 use super::{impossible_frames, screen};
-use crate::frame::{Cell, Extra, Frame, Row, Size};
+use crate::frame::{Cell, CellExtra, ScreenFrame, ScreenRow, Size};
 use crate::picture::Background;
 use crate::vt::Vt;
 
-fn svg(frame: &Frame) -> String {
+fn svg(frame: &ScreenFrame) -> String {
     crate::picture::svg(frame, None)
 }
 
 #[test]
-fn the_background_is_the_one_that_was_asked_for_or_set() {
-    let ground = |frame: &Frame, background| {
+fn the_background_is_the_requested_or_the_set_one() {
+    let ground = |frame: &ScreenFrame, background| {
         let document = crate::picture::svg(frame, background);
         let after = document.split_once("fill=\"").unwrap().1;
         after.split('"').next().unwrap().to_owned()
@@ -29,12 +29,12 @@ fn the_background_is_the_one_that_was_asked_for_or_set() {
     assert_eq!(ground(&screen(4, 1, "\x1b]11;#faf0e6\x1b\\\x1b]111\x1b\\ab"), None), "#000000");
 }
 
-/// The text elements, without what is the same for all.
+/// Returns the text elements, without their common attributes.
 fn texts(document: &str) -> Vec<&str> {
     document.lines().filter(|line| line.contains("<text ")).collect()
 }
 
-/// A document that a parser would take, as far as can be told without one.
+/// Asserts that a document is well-formed, as far as can be checked without a parser.
 fn assert_sound(document: &str) {
     assert!(document.starts_with("<svg ") && document.ends_with("</svg>\n"));
     assert!(!document.chars().any(|character| character.is_control() && character != '\n'), "{document:?}");
@@ -64,16 +64,16 @@ fn text_is_escaped() {
 }
 
 #[test]
-fn characters_that_control_are_never_written() {
+fn control_characters_are_never_written() {
     let mut frame = screen(12, 1, "abcdef");
     let hostile = ['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}', '\u{ffff}', '\0'];
     let mut cells = frame.rows[0].to_vec();
     for (cell, character) in cells.iter_mut().zip(hostile) {
         cell.character = character;
     }
-    let extra = Extra { combining: hostile.to_vec(), hyperlink: None };
+    let extra = CellExtra { combining: hostile.to_vec(), hyperlink: None };
     cells[6] = Cell { character: 'g', extra: Some(Box::new(extra)), ..Cell::BLANK };
-    frame.rows[0] = Arc::new(Row::new(cells));
+    frame.rows[0] = Arc::new(ScreenRow::new(cells));
     let document = svg(&frame);
     assert_sound(&document);
     assert!(!hostile.iter().any(|character| document.contains(*character)));
@@ -96,9 +96,9 @@ fn only_harmless_links_are_active() {
     }
     let mut frame = screen(4, 1, "x");
     for uri in ["java\nscript:alert(1)", " javascript:alert(1)", "https://a\"onclick=\"b c", "http:\u{1}x"] {
-        let extra = Extra { combining: Vec::new(), hyperlink: Some(Arc::from(uri)) };
+        let extra = CellExtra { combining: Vec::new(), hyperlink: Some(Arc::from(uri)) };
         let cell = Cell { character: 'x', extra: Some(Box::new(extra)), ..Cell::BLANK };
-        frame.rows[0] = Arc::new(Row::new(vec![cell; 4]));
+        frame.rows[0] = Arc::new(ScreenRow::new(vec![cell; 4]));
         assert!(!svg(&frame).contains("<a "), "{uri}");
     }
 }
@@ -111,7 +111,7 @@ fn hidden_text_is_not_in_the_document() {
 }
 
 #[test]
-fn neighbours_of_one_look_share_an_element_and_each_says_where_it_stands() {
+fn neighbours_of_one_style_share_an_element_and_each_has_its_position() {
     let document = svg(&screen(30, 1, "ab c\x1b[1mde\x1b[3mf\x1b[m          g"));
     assert_eq!(
         texts(&document),
@@ -157,7 +157,7 @@ fn wide_and_composed_characters_stand_alone_in_their_cells() {
 }
 
 #[test]
-fn underlines_have_their_form_and_colour() {
+fn underlines_have_their_style_and_colour() {
     let path = |style: &str| {
         let document = svg(&screen(4, 1, &format!("\x1b[{style};58:2::1:2:3m \x1b[m")));
         assert_sound(&document);
@@ -172,7 +172,7 @@ fn underlines_have_their_form_and_colour() {
 }
 
 #[test]
-fn the_cursor_is_drawn_in_its_form() {
+fn the_cursor_is_drawn_in_its_shape() {
     let with = |form: &str| {
         let mut vt = Vt::new(Size { columns: 4, rows: 1 }, 0);
         vt.feed(format!("ab\x1b[1D\x1b[{form} q").as_bytes());
@@ -186,7 +186,7 @@ fn the_cursor_is_drawn_in_its_form() {
 }
 
 #[test]
-fn a_frame_that_no_terminal_makes_is_drawn_as_far_as_it_goes() {
+fn an_invalid_frame_is_drawn_as_far_as_possible() {
     for frame in impossible_frames() {
         assert_sound(&svg(&frame));
     }

@@ -1,29 +1,29 @@
-//! PNG.
+//! Tests of PNG pictures.
 
 use proptest::prelude::*;
 
 use super::{Pixels, cell, fingerprint, impossible_frames, screen};
 use crate::frame::Size;
 use crate::picture::shapes::shapes;
-use crate::picture::{Grid, Options, PictureError, Scale, png};
+use crate::picture::{CellMetrics, PictureError, PictureOptions, Scale, png};
 use crate::vt::Vt;
 
 const SCALES: [Scale; 2] = [Scale::One, Scale::Two];
 const BLACK: [u8; 3] = [0, 0, 0];
 const LIGHT: [u8; 3] = [229, 229, 229];
 
-/// Every kind of thing that is drawn.
+/// Screen with every kind of drawn element.
 const SAMPLE: &str = "\x1b[1mbold\x1b[m \x1b[3mitalic\x1b[m \x1b[1;3;4:3;58:5:1mboth\x1b[m \x1b[2;7mdim\x1b[m\r\n\
     \x1b[44;93m┌─┬╮\x1b[m╱╲ ▚░⣿ \x1b[38;2;255;100;0m漢字😀\x1b[m e\u{301} \x1b[9mstruck\x1b[m \u{378}";
 
 #[test]
 fn the_same_frame_gives_the_same_bytes_everywhere() {
     let frame = screen(30, 2, SAMPLE);
-    let bytes = png(&frame, Options::default()).unwrap();
-    assert_eq!(bytes, png(&frame, Options::default()).unwrap());
+    let bytes = png(&frame, PictureOptions::default()).unwrap();
+    assert_eq!(bytes, png(&frame, PictureOptions::default()).unwrap());
     let pixels: Vec<u8> = Pixels::decode(&bytes).rows.concat().into_flattened();
-    // A change of the first means other looks: every golden picture changes. A change of the second alone comes from
-    // the compressor.
+    // A change of the first hash means that the appearance changed, and with it every golden picture. A change of the
+    // second alone comes from the compressor.
     assert_eq!(fingerprint(&pixels), 274_829_431_257_088_784, "pixels");
     assert_eq!(fingerprint(&bytes), 8_711_387_915_224_621_476, "bytes");
 }
@@ -77,7 +77,7 @@ fn lines_meet_between_cells() {
 
 #[test]
 fn every_line_of_a_weight_reaches_its_edge_in_the_same_place() {
-    // What each of the arms looks like where it leaves the cell, from characters that are nothing else.
+    // The shape of each arm at the edge of the cell, from characters with only that arm.
     for scale in SCALES {
         let (width, height) = cell(scale);
         let pixels = |character: char| Pixels::of(&screen(2, 1, &character.to_string()), scale);
@@ -101,11 +101,11 @@ fn every_line_and_block_is_a_shape() {
     let all = ('\u{2500}'..='\u{259f}').chain('\u{2800}'..='\u{28ff}').chain('\u{1fb00}'..='\u{1fb3b}');
     for character in all {
         for scale in SCALES {
-            let shapes = shapes(character, Grid::new(scale)).unwrap_or_else(|| panic!("{character}"));
+            let shapes = shapes(character, CellMetrics::new(scale)).unwrap_or_else(|| panic!("{character}"));
             assert_eq!(shapes.is_empty(), character == '\u{2800}', "{character}");
         }
     }
-    assert!(shapes('a', Grid::new(Scale::One)).is_none());
+    assert!(shapes('a', CellMetrics::new(Scale::One)).is_none());
 }
 
 #[test]
@@ -154,17 +154,18 @@ fn combining_marks_are_laid_over_their_base() {
 }
 
 #[test]
-fn looks_change_what_is_drawn() {
-    let plain = png(&screen(8, 1, "wheel"), Options::default()).unwrap();
+fn styles_change_the_drawing() {
+    let plain = png(&screen(8, 1, "wheel"), PictureOptions::default()).unwrap();
     for style in ["1", "2", "3", "4", "4:2", "4:3", "4:4", "4:5", "7", "8", "9", "31", "41", "38;2;1;2;3", "1;3"] {
-        let styled = png(&screen(8, 1, &format!("\x1b[{style}mwheel")), Options::default()).unwrap();
+        let styled = png(&screen(8, 1, &format!("\x1b[{style}mwheel")), PictureOptions::default()).unwrap();
         assert_ne!(plain, styled, "{style}");
     }
-    let hidden = png(&screen(8, 1, "\x1b[8;9;4mwheel"), Options::default()).unwrap();
-    assert_eq!(hidden, png(&screen(8, 1, ""), Options::default()).unwrap());
-    // DejaVu's bold and oblique fonts lack these: they are thickened and slanted from what there is.
+    let hidden = png(&screen(8, 1, "\x1b[8;9;4mwheel"), PictureOptions::default()).unwrap();
+    assert_eq!(hidden, png(&screen(8, 1, ""), PictureOptions::default()).unwrap());
+    // DejaVu's bold and oblique fonts lack these characters, so the styles are synthesised.
     for text in ["𝙰", "漢", "ก"] {
-        let drawn = |style: &str| png(&screen(4, 1, &format!("\x1b[{style}m{text}")), Options::default()).unwrap();
+        let drawn =
+            |style: &str| png(&screen(4, 1, &format!("\x1b[{style}m{text}")), PictureOptions::default()).unwrap();
         assert!(drawn("0") != drawn("1") && drawn("0") != drawn("3") && drawn("1") != drawn("1;3"), "{text}");
     }
 }
@@ -177,7 +178,7 @@ fn a_character_that_no_font_has_is_a_box() {
 }
 
 #[test]
-fn the_cursor_is_drawn_in_its_form() {
+fn the_cursor_is_drawn_in_its_shape() {
     let with = |form: &str, text: &str| {
         let mut vt = Vt::new(Size { columns: 4, rows: 1 }, 0);
         vt.feed(format!("{text}\x1b[1G\x1b[{form} q").as_bytes());
@@ -190,12 +191,12 @@ fn the_cursor_is_drawn_in_its_form() {
 }
 
 #[test]
-fn a_frame_that_no_terminal_makes_is_drawn_or_refused() {
+fn an_invalid_frame_is_drawn_or_refused() {
     for frame in impossible_frames() {
         for scale in SCALES {
             let empty = frame.size.columns == 0 || frame.size.rows == 0;
             assert_eq!(
-                png(&frame, Options { scale, ..Options::default() }).err(),
+                png(&frame, PictureOptions { scale, ..PictureOptions::default() }).err(),
                 empty.then_some(PictureError::Empty)
             );
         }
@@ -207,7 +208,7 @@ fn a_huge_frame_is_refused_before_memory_is_taken() {
     let mut frame = screen(4, 2, "");
     frame.size = Size { columns: u16::MAX, rows: u16::MAX };
     assert_eq!(
-        png(&frame, Options::default()),
+        png(&frame, PictureOptions::default()),
         Err(PictureError::TooLarge { width: 18 * u64::from(u16::MAX), height: 36 * u64::from(u16::MAX) })
     );
 }
@@ -230,7 +231,7 @@ proptest! {
         let looks: Vec<_> = (0..6).filter(|bit| style >> bit & 1 == 1).map(|bit| ["1", "2", "3", "4:3", "7", "9"][bit]).collect();
         let frame = screen(4, 2, &format!("\x1b[{}m{character}{mark}", looks.join(";")));
         for scale in SCALES {
-            let picture = png(&frame, Options { scale, ..Options::default() });
+            let picture = png(&frame, PictureOptions { scale, ..PictureOptions::default() });
             prop_assert!(picture.is_ok());
         }
     }

@@ -1,4 +1,4 @@
-//! What xterm shows, and the emulator by itself does not.
+//! Behaviour of xterm that the emulator alone does not have.
 
 use alacritty_terminal::index::Line;
 use alacritty_terminal::term::Config;
@@ -7,12 +7,12 @@ use alacritty_terminal::vte::ansi::{
 };
 use proptest::prelude::*;
 
-use super::{DEEPEST_KEYBOARD, Emulator};
+use super::{Emulator, MAX_KEYBOARD_MODES};
 use crate::frame::Size;
 use crate::render;
-use crate::vt::{Mailbox, Unclocked, Vt};
+use crate::vt::{EventQueue, ManualTimeout, Vt};
 
-/// A screen of 12 columns and 5 rows, each row filled with a letter of its own.
+/// Fills a screen of 12 columns and 5 rows, each row with its own letter.
 const FILLED: &str = "\x1b[1;1Haaaaaaaaaaaa\x1b[2;1Hbbbbbbbbbbbb\x1b[3;1Hcccccccccccc\
     \x1b[4;1Hdddddddddddd\x1b[5;1Heeeeeeeeeeee\x1b[1;1H";
 
@@ -30,12 +30,12 @@ fn cursor(stream: &str) -> (u16, u16) {
     fed(stream).cursor()
 }
 
-fn answers(stream: &str) -> String {
-    String::from_utf8(fed(stream).take_answers()).unwrap()
+fn replies(stream: &str) -> String {
+    String::from_utf8(fed(stream).take_replies()).unwrap()
 }
 
 #[test]
-fn the_margins_hold_a_cursor_that_moves_up_or_down() {
+fn the_margins_bound_a_cursor_that_moves_up_or_down() {
     for (moves, at) in [
         ("\x1b[3;5H\x1b[9A", (4, 1)),
         ("\x1b[3;5H\x1b[9B", (4, 3)),
@@ -51,7 +51,7 @@ fn the_margins_hold_a_cursor_that_moves_up_or_down() {
 }
 
 #[test]
-fn margins_below_the_screen_are_none() {
+fn margins_below_the_screen_are_ignored() {
     assert_eq!(row(&format!("\x1b[50;60r{FILLED}\x1b[5;1H\n"), 0), "bbbbbbbbbbbb");
 }
 
@@ -65,11 +65,11 @@ fn in_origin_mode_relative_moves_are_relative() {
     ] {
         assert_eq!(cursor(&format!("\x1b[2;4r\x1b[?6h{moves}")), at, "{moves:?}");
     }
-    assert_eq!(answers("\x1b[2;4r\x1b[?6h\x1b[2;3H\x1b[6n"), "\x1b[2;3R");
+    assert_eq!(replies("\x1b[2;4r\x1b[?6h\x1b[2;3H\x1b[6n"), "\x1b[2;3R");
 }
 
 #[test]
-fn the_origin_mode_and_the_shift_are_saved_with_the_cursor() {
+fn origin_mode_and_the_charset_are_saved_with_the_cursor() {
     assert_eq!(cursor("\x1b[2;4r\x1b[?6h\x1b7\x1b[?6l\x1b8\x1b[H"), (0, 1));
     assert_eq!(cursor("\x1b[2;4r\x1b7\x1b[?6h\x1b8\x1b[H"), (0, 0));
     assert_eq!(row("\x1b)0\x1b7\x0eq\x1b8q", 0), "q");
@@ -84,7 +84,7 @@ fn a_tab_does_not_leave_its_line() {
 }
 
 #[test]
-fn deleting_more_than_there_is_leaves_what_stands_before_the_cursor() {
+fn deleting_too_many_characters_leaves_the_cells_before_the_cursor() {
     assert_eq!(row("0123456789\x1b[1;8H\x1b[11P", 0), "0123456");
 }
 
@@ -100,7 +100,7 @@ fn the_alignment_pattern_resets_margins_and_cursor() {
 }
 
 #[test]
-fn the_older_alternate_screens_leave_the_primary_one_and_the_cursor_as_they_are() {
+fn modes_47_and_1047_do_not_change_the_primary_screen_and_the_cursor() {
     for mode in [47, 1047] {
         assert_eq!(row(&format!("main\x1b[?{mode}halt"), 0), "    alt", "mode {mode}");
         assert_eq!(row(&format!("main\x1b[?{mode}halt\x1b[?{mode}lback"), 0), "main   back", "mode {mode}");
@@ -144,16 +144,16 @@ fn half_a_wide_character_is_a_blank() {
 
 #[test]
 fn keyboard_modes_may_be_pushed_without_end() {
-    let many = DEEPEST_KEYBOARD + 5;
+    let many = MAX_KEYBOARD_MODES + 5;
     let pushed = fed(&("\x1b[>1u".repeat(many) + "\x1b[>5u"));
     assert_eq!(pushed.modes().kitty_keyboard, 5);
     let popped = fed(&("\x1b[>1u".repeat(many) + &"\x1b[<u".repeat(many)));
     assert_eq!(popped.modes().kitty_keyboard, 0);
-    assert_eq!(answers("\x1b[=5u\x1b[?u"), "\x1b[?5u");
+    assert_eq!(replies("\x1b[=5u\x1b[?u"), "\x1b[?5u");
 }
 
 #[test]
-fn a_character_that_comes_in_two_pieces_costs_none_that_follows() {
+fn a_split_character_does_not_drop_following_characters() {
     let stream = "éa漢éb字c😀d";
     for chunk in 1..stream.len() {
         let mut vt = Vt::new(Size { columns: 20, rows: 2 }, 0);
@@ -164,8 +164,8 @@ fn a_character_that_comes_in_two_pieces_costs_none_that_follows() {
     }
 }
 
-/// Pieces of output that a short way for text could get wrong: wide and combining characters, the line's end, insert
-/// mode, graphic character sets, links, a cursor in the midst of what is there.
+/// Output that is critical for the fast path: wide and combining characters, the end of a line, insert mode, graphic
+/// character sets, links, overwriting.
 const PIECES: [&str; 22] = [
     "a",
     "word ",
@@ -193,7 +193,7 @@ const PIECES: [&str; 22] = [
 
 proptest! {
     #[test]
-    fn the_short_way_for_text_leads_to_the_same_screen(
+    fn the_fast_path_for_text_leads_to_the_same_screen(
         pieces in proptest::collection::vec((0..PIECES.len() + 1, 1u16..14, 1u16..5), 0..120),
     ) {
         let stream: String = pieces
@@ -204,18 +204,18 @@ proptest! {
             })
             .collect();
         let size = Size { columns: 12, rows: 4 };
-        let emulator = || Emulator::new(Config::default(), size, Mailbox::default());
-        let (mut short, mut long) = (emulator(), TheLongWay(emulator()));
-        Processor::<Unclocked>::new().advance(&mut short, stream.as_bytes());
-        Processor::<Unclocked>::new().advance(&mut long, stream.as_bytes());
+        let emulator = || Emulator::new(Config::default(), size, EventQueue::default());
+        let (mut short, mut long) = (emulator(), WithoutFastPath(emulator()));
+        Processor::<ManualTimeout>::new().advance(&mut short, stream.as_bytes());
+        Processor::<ManualTimeout>::new().advance(&mut long, stream.as_bytes());
         let (short, long) = (short.term().grid(), long.0.term().grid());
         prop_assert!((0..4).all(|line| short[Line(line)][..] == long[Line(line)][..]), "{stream:?}");
         prop_assert!(short.cursor == long.cursor, "{stream:?}");
     }
 }
 
-/// An emulator whose every character goes the long way.
-struct TheLongWay(Emulator);
+/// Emulator without the fast path.
+struct WithoutFastPath(Emulator);
 
 macro_rules! same {
     ($($name:ident($($argument:ident: $kind:ty),*);)*) => {
@@ -225,7 +225,7 @@ macro_rules! same {
     };
 }
 
-impl Handler for TheLongWay {
+impl Handler for WithoutFastPath {
     fn input(&mut self, character: char) {
         self.0.term.input(character);
     }

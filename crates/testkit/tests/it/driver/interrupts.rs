@@ -1,4 +1,4 @@
-//! Interrupts: obeyed, refused, ignored, and right behind a prompt.
+//! Interrupts that are accepted, rejected, ignored, or sent directly after a prompt.
 
 use std::time::Instant;
 
@@ -12,10 +12,10 @@ async fn an_interrupted_turn_is_cancelled() {
     let turn = run.prompt("stream").await;
     run.says().await;
     run.order(Order::Interrupt).await;
-    assert_eq!(run.did(Deed::Interrupt).await, Ok(()));
+    assert_eq!(run.did(AckedOrder::Interrupt).await, Ok(()));
     assert_eq!(run.ended(&turn).await, Outcome::Cancelled);
     run.order(Order::Interrupt).await;
-    assert_eq!(run.did(Deed::Interrupt).await, Ok(()), "there is nothing left to stop");
+    assert_eq!(run.did(AckedOrder::Interrupt).await, Ok(()), "there is nothing left to stop");
     run.end().await;
 }
 
@@ -31,19 +31,19 @@ async fn an_interrupt_closes_open_questions() {
     run.end().await;
 }
 
-/// An agent that does not stop, with this policy: the turn is given up after the grace period, and the next one is not
-/// confused by what the agent still says of it.
+/// Interrupts an agent that does not stop because of its policy. The turn is abandoned after the grace period, and
+/// later messages of that turn do not affect the next one.
 async fn does_not_stop(policy: &str) -> Result<(), String> {
     let mut run = Run::new(&[]).await;
     let turn = run.prompt(&format!("on-interrupt {policy}; stream go")).await;
     run.says().await;
     let begin = Instant::now();
     run.order(Order::Interrupt).await;
-    let did = run.did(Deed::Interrupt).await;
+    let did = run.did(AckedOrder::Interrupt).await;
     assert_eq!(run.ended(&turn).await, Outcome::Cancelled);
-    assert!(begin.elapsed() >= GRACE, "{:?}", begin.elapsed());
+    assert!(begin.elapsed() >= DRIVER_GRACE, "{:?}", begin.elapsed());
     let [warning] = run.notices(Level::Warning)[..] else { panic!("one warning: {:?}", run.reports) };
-    assert_eq!(warning, "Line was told to stop and has not said within 5s that it has");
+    assert_eq!(warning, "Line has not stopped within 5s of the interrupt");
     let next = run.prompt("say next").await;
     run.wait(|report| (*report == Report::Delivered(next.clone())).then_some(())).await;
     run.touch("go");
@@ -61,7 +61,7 @@ async fn an_acknowledged_interrupt_without_an_end_is_done_after_the_grace_period
 
 #[tokio::test]
 async fn an_ignored_interrupt_fails_after_the_grace_period() {
-    assert_eq!(does_not_stop("ignore").await, Err("it does not say that it stops".to_owned()));
+    assert_eq!(does_not_stop("ignore").await, Err("it has not acknowledged the interrupt".to_owned()));
 }
 
 #[tokio::test]
@@ -70,7 +70,7 @@ async fn a_refused_interrupt_whose_turn_ends_anyway_is_done() {
     let turn = run.prompt("on-interrupt refuse-end; stream").await;
     run.says().await;
     run.order(Order::Interrupt).await;
-    assert_eq!(run.did(Deed::Interrupt).await, Ok(()));
+    assert_eq!(run.did(AckedOrder::Interrupt).await, Ok(()));
     assert_eq!(run.ended(&turn).await, Outcome::Completed);
     assert!(run.notices(Level::Warning).is_empty(), "{:?}", run.reports);
     run.end().await;
@@ -82,7 +82,7 @@ async fn a_refused_interrupt_whose_turn_continues_fails() {
     let turn = run.prompt("on-interrupt refuse; stream go").await;
     run.says().await;
     run.order(Order::Interrupt).await;
-    assert_eq!(run.did(Deed::Interrupt).await, Err("not now".to_owned()));
+    assert_eq!(run.did(AckedOrder::Interrupt).await, Err("not now".to_owned()));
     assert_eq!(run.notices(Level::Warning), ["not interrupted: not now"]);
     run.wait(|report| matches!(report, Report::Grew { .. }).then_some(())).await;
     run.touch("go");
@@ -91,13 +91,13 @@ async fn a_refused_interrupt_whose_turn_continues_fails() {
 }
 
 #[tokio::test]
-async fn an_interrupt_right_behind_a_prompt_is_written_behind_it() {
+async fn an_interrupt_directly_after_a_prompt_is_written_after_it() {
     let mut run = Run::new(&[]).await;
     run.ready().await;
     for _ in 0..100 {
         let turn = run.prompt("stream").await;
         run.order(Order::Interrupt).await;
-        assert_eq!(run.did(Deed::Interrupt).await, Ok(()));
+        assert_eq!(run.did(AckedOrder::Interrupt).await, Ok(()));
         assert_eq!(run.ended(&turn).await, Outcome::Cancelled);
     }
     let heard = run.heard();
@@ -106,7 +106,7 @@ async fn an_interrupt_right_behind_a_prompt_is_written_behind_it() {
         let (prompt, interrupt) = (place("prompt").expect("it is read"), place("interrupt").expect("it is read"));
         assert!(prompt < interrupt, "prompt {number}");
     }
-    assert_eq!(run.count(|report| matches!(report, Report::Did(Deed::Interrupt, _))), 100);
+    assert_eq!(run.count(|report| matches!(report, Report::Acked(AckedOrder::Interrupt, _))), 100);
     run.end().await;
 }
 
@@ -117,7 +117,7 @@ async fn an_interrupt_while_it_connects_cancels_the_prompts_that_wait() {
     run.starts().await;
     run.order(Order::Interrupt).await;
     assert_eq!(run.ended(&turn).await, Outcome::Cancelled);
-    assert_eq!(run.did(Deed::Interrupt).await, Ok(()));
+    assert_eq!(run.did(AckedOrder::Interrupt).await, Ok(()));
     run.end().await;
 }
 
@@ -133,7 +133,7 @@ async fn every_order_to_interrupt_has_an_outcome() {
     condition("both are read", move || (interrupts() == 2).then_some(())).await;
     run.touch("go");
     assert_eq!(run.ended(&turn).await, Outcome::Completed);
-    assert_eq!(run.count(|report| *report == Report::Did(Deed::Interrupt, Ok(()))), 2);
+    assert_eq!(run.count(|report| *report == Report::Acked(AckedOrder::Interrupt, Ok(()))), 2);
     run.end().await;
 }
 
@@ -143,7 +143,7 @@ async fn an_interrupted_prompt_that_is_read_too_late_does_not_run() {
     let turn = run.prompt(&format!("stream{}", " ".repeat(MORE_THAN_A_PIPE))).await;
     run.ready().await;
     run.order(Order::Interrupt).await;
-    assert_eq!(run.did(Deed::Interrupt).await, Err("it does not read its input".to_owned()));
+    assert_eq!(run.did(AckedOrder::Interrupt).await, Err("it does not read its input".to_owned()));
     assert_eq!(run.ended(&turn).await, Outcome::Cancelled);
     let next = run.prompt("say next").await;
     run.touch("go");
@@ -170,7 +170,7 @@ async fn a_new_conversation_interrupts_the_turn_of_the_old_one() {
     let turn = run.prompt("stream").await;
     run.says().await;
     run.order(Order::Call { id: 1, call: Call::Restart }).await;
-    assert!(matches!(run.ended(&turn).await, Outcome::Failed(why) if why == "a new conversation was begun"));
+    assert!(matches!(run.ended(&turn).await, Outcome::Failed(why) if why == "a new conversation was started"));
     run.wait(|report| matches!(report, Report::Called(1, Ok(_))).then_some(())).await;
     assert_eq!(run.heard().iter().filter(|line| line["op"] == "interrupt").count(), 1);
     run.end().await;

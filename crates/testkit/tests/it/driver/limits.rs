@@ -1,16 +1,16 @@
-//! Bounds: what an agent may keep from being read, written or ended.
+//! Limits on buffers and times when the agent or the reader of its reports does not respond.
 
 use std::time::Instant;
 
 use super::*;
 
-/// Bytes of events that are buffered during a handshake.
+/// Maximum bytes of events that are buffered during a handshake.
 const MAX_BUFFERED_BYTES: usize = 256 * 1024;
 
-/// Frames that may wait to be written.
+/// Maximum number of frames waiting to be written.
 const MAX_WAITING_FRAMES: usize = 64;
 
-/// Reports that may wait to be read.
+/// Maximum number of reports waiting to be read.
 const MAX_WAITING_REPORTS: usize = 256;
 
 #[tokio::test]
@@ -20,17 +20,17 @@ async fn an_answer_that_is_not_read_fails_after_the_timeout() {
     let key = run.asked().await;
     let begin = Instant::now();
     run.answer(&key, None, Some(&"x".repeat(MORE_THAN_A_PIPE))).await;
-    let why = "it does not read its input; the answer is written as soon as it does";
-    assert_eq!(run.did(Deed::Answer(key)).await, Err(why.to_owned()));
-    assert!(begin.elapsed() >= GRACE, "{:?}", begin.elapsed());
-    assert_eq!(run.notices(Level::Error), [format!("the answer has not arrived: {why}")]);
+    let why = "it does not read its input; the answer will be written when it does";
+    assert_eq!(run.did(AckedOrder::Answer(key)).await, Err(why.to_owned()));
+    assert!(begin.elapsed() >= DRIVER_GRACE, "{:?}", begin.elapsed());
+    assert_eq!(run.notices(Level::Error), [format!("the answer was not delivered: {why}")]);
     run.touch("go");
     assert_eq!(run.ended(&turn).await, Outcome::Completed);
     run.end().await;
 }
 
 #[tokio::test]
-async fn nobody_who_hears_reports_ends_the_process_while_it_connects() {
+async fn dropping_the_reports_ends_the_process_while_it_connects() {
     let run = Run::new(&["mute"]).await;
     let pid = run.starts().await;
     let Harness { orders, reports, .. } = run.harness;
@@ -40,7 +40,7 @@ async fn nobody_who_hears_reports_ends_the_process_while_it_connects() {
 }
 
 #[tokio::test]
-async fn an_end_is_heard_while_nobody_reads_reports() {
+async fn an_end_is_handled_while_reports_are_not_read() {
     let mut run = Run::new(&[]).await;
     run.prompt("flood 100000").await;
     let pid = run.starts().await;
@@ -53,7 +53,7 @@ async fn an_end_is_heard_while_nobody_reads_reports() {
 }
 
 #[tokio::test]
-async fn an_end_is_heard_while_nothing_more_can_be_written() {
+async fn an_end_is_handled_while_nothing_can_be_written() {
     let mut run = Run::new(&["deaf=never"]).await;
     run.prompt(&" ".repeat(MORE_THAN_A_PIPE)).await;
     for number in 0..MAX_WAITING_FRAMES + 8 {

@@ -1,4 +1,4 @@
-//! Processes that end by themselves, and what becomes of prompts, calls and late orders.
+//! Processes that end by themselves, and the handling of prompts, calls and late orders.
 
 use serde_json::json;
 use wh_core::space::harness::Call;
@@ -63,7 +63,7 @@ async fn an_interrupt_of_a_prompt_that_was_not_read_is_not_lost_with_the_process
     run.ready().await;
     run.order(Order::Interrupt).await;
     run.touch("die");
-    assert_eq!(run.did(Deed::Interrupt).await, Ok(()));
+    assert_eq!(run.did(AckedOrder::Interrupt).await, Ok(()));
     assert_eq!(run.ended(&turn).await, Outcome::Cancelled);
     assert!(run.prompts().is_empty(), "it is not sent again");
     run.end().await;
@@ -79,8 +79,8 @@ async fn late_interrupts_and_answers_do_not_start_the_program() {
     run.wait(|report| matches!(report, Report::Notice(Level::Error, _)).then_some(())).await;
     run.order(Order::Interrupt).await;
     run.answer(&key, None, Some("because")).await;
-    assert_eq!(run.did(Deed::Interrupt).await, Ok(()));
-    assert_eq!(run.did(Deed::Answer(key)).await, Err("Line is gone".to_owned()));
+    assert_eq!(run.did(AckedOrder::Interrupt).await, Ok(()));
+    assert_eq!(run.did(AckedOrder::Answer(key)).await, Err("Line is gone".to_owned()));
     run.order(Order::End).await;
     assert_eq!(run.gone().await, None);
     assert_eq!(run.processes().len(), 1);

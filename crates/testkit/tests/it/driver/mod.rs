@@ -1,4 +1,4 @@
-//! The driver of all agents, with a scripted agent in real processes: orders in, reports out.
+//! The agent driver with a scripted agent in real processes.
 
 mod interrupts;
 mod limits;
@@ -12,21 +12,21 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::time::timeout;
-use wh_agents::port::{Agent, Harness, Start};
+use wh_agents::interface::{Agent, Harness, Start};
 use wh_core::space::TurnId;
-use wh_core::space::harness::{Capabilities, Deed, Order, Outcome, Report};
+use wh_core::space::harness::{AckedOrder, Capabilities, Order, Outcome, Report};
 use wh_core::space::item::{Body, Level, ToolStatus};
 use wh_core::space::question::Answer;
 use wh_testkit::line_agent::LineAgent;
-use wh_testkit::{PATIENCE, eventually};
+use wh_testkit::{CONDITION_TIMEOUT, eventually};
 
-/// Longer than any pipe: an agent that does not read does not get all of it.
+/// Text length in bytes above any pipe capacity, so that an agent that does not read cannot receive all of it.
 const MORE_THAN_A_PIPE: usize = 1024 * 1024;
 
-/// The time within which a turn has to end after an interrupt, and an answer has to be read.
-const GRACE: Duration = Duration::from_secs(5);
+/// Time for a turn to end after an interrupt, and for the agent to read an answer.
+const DRIVER_GRACE: Duration = Duration::from_secs(5);
 
-/// A running agent, and everything that it has reported.
+/// Running agent with all its reports so far.
 struct Run {
     harness: Harness,
     folder: TempDir,
@@ -49,7 +49,7 @@ impl Run {
     }
 
     async fn order(&self, order: Order) {
-        timeout(PATIENCE, self.harness.orders.send(order)).await.expect("the order is taken").unwrap();
+        timeout(CONDITION_TIMEOUT, self.harness.orders.send(order)).await.expect("the order is taken").unwrap();
     }
 
     async fn prompt(&mut self, text: &str) -> TurnId {
@@ -66,14 +66,14 @@ impl Run {
     }
 
     async fn next(&mut self) -> Report {
-        let report = timeout(PATIENCE, self.harness.reports.recv()).await;
+        let report = timeout(CONDITION_TIMEOUT, self.harness.reports.recv()).await;
         let report = report.unwrap_or_else(|_| panic!("no report in time after {:?}", self.reports));
         let report = report.unwrap_or_else(|| panic!("no report after {:?}", self.reports));
         self.reports.push(report.clone());
         report
     }
 
-    /// Waits for a report, and returns what is wanted of it.
+    /// Waits for a report for which `wanted` returns a value.
     async fn wait<T>(&mut self, wanted: impl Fn(&Report) -> Option<T>) -> T {
         loop {
             let report = self.next().await;
@@ -92,20 +92,20 @@ impl Run {
         .await
     }
 
-    async fn did(&mut self, deed: Deed) -> Result<(), String> {
+    async fn did(&mut self, deed: AckedOrder) -> Result<(), String> {
         self.wait(|report| match report {
-            Report::Did(did, outcome) if *did == deed => Some(outcome.clone()),
+            Report::Acked(did, outcome) if *did == deed => Some(outcome.clone()),
             _ => None,
         })
         .await
     }
 
-    /// Waits until it has said something.
+    /// Waits for text of the agent.
     async fn says(&mut self) {
         self.wait(|report| matches!(report, Report::Item { body: Body::Text { .. }, .. }).then_some(())).await;
     }
 
-    /// Waits for a question; its key.
+    /// Waits for a question and returns its key.
     async fn asked(&mut self) -> String {
         self.wait(|report| if let Report::Asked { key, .. } = report { Some(key.clone()) } else { None }).await
     }
@@ -114,14 +114,14 @@ impl Run {
         self.wait(|report| if let Report::Ready(now) = report { Some(now.clone()) } else { None }).await
     }
 
-    /// Waits for its end and for the end of all reports; the reason.
+    /// Waits for the end of the agent and of its reports, and returns the reason.
     async fn gone(&mut self) -> Option<String> {
         let why = loop {
             if let Report::Gone(why) = self.next().await {
                 break why;
             }
         };
-        assert_eq!(timeout(PATIENCE, self.harness.reports.recv()).await, Ok(None), "nothing follows");
+        assert_eq!(timeout(CONDITION_TIMEOUT, self.harness.reports.recv()).await, Ok(None), "nothing follows");
         why
     }
 
@@ -138,7 +138,7 @@ impl Run {
         self.reports.iter().filter(|report| wanted(report)).count()
     }
 
-    /// All text that was said.
+    /// Returns all text of the agent.
     fn text(&self) -> String {
         let mut all = String::new();
         for report in &self.reports {
@@ -173,25 +173,25 @@ impl Run {
         fs::write(self.folder.path().join(name), "").unwrap();
     }
 
-    /// Lines that the agent has read.
+    /// Returns the lines that the agent has read.
     fn heard(&self) -> Vec<Value> {
         let text = fs::read_to_string(self.folder.path().join("heard")).unwrap_or_default();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// Prompts that the agent has read, by their first words.
+    /// Returns the prompts that the agent has read, without padding.
     fn prompts(&self) -> Vec<String> {
         let heard = self.heard();
         let prompts = heard.iter().filter(|line| line["op"] == "prompt");
         prompts.map(|line| line["text"].as_str().unwrap().trim().to_owned()).collect()
     }
 
-    /// Process ids of its processes so far.
+    /// Returns the ids of all processes so far.
     fn processes(&self) -> Vec<i32> {
         processes(self.folder.path())
     }
 
-    /// Waits until a process of it runs.
+    /// Waits for a process and returns its id.
     async fn starts(&self) -> i32 {
         let folder = self.folder.path().to_owned();
         condition("it starts", move || processes(&folder).pop()).await
@@ -207,7 +207,7 @@ fn is_running(pid: i32) -> bool {
     Path::new(&format!("/proc/{pid}")).exists()
 }
 
-/// Waits for a condition that no report tells of.
+/// Waits for a condition that is not reported.
 async fn condition<T: Send + 'static>(what: &'static str, ask: impl FnMut() -> Option<T> + Send + 'static) -> T {
     tokio::task::spawn_blocking(move || eventually(what, ask)).await.unwrap()
 }

@@ -31,7 +31,7 @@ async fn a_permission_is_granted_or_denied() {
         let turn = run.prompt("may touch").await;
         let key = run.asked().await;
         run.answer(&key, Some(answer), None).await;
-        assert_eq!(run.did(Deed::Answer(key)).await, Ok(()));
+        assert_eq!(run.did(AckedOrder::Answer(key)).await, Ok(()));
         assert_eq!(run.ended(&turn).await, Outcome::Completed);
         assert_eq!(run.statuses().last(), Some(&last));
     }
@@ -44,9 +44,9 @@ async fn the_parts_of_a_question_are_answered_together() {
     let turn = run.prompt("ask first second").await;
     let (first, second) = (run.asked().await, run.asked().await);
     run.answer(&second, None, Some("2")).await;
-    assert_eq!(run.did(Deed::Answer(second)).await, Ok(()));
+    assert_eq!(run.did(AckedOrder::Answer(second)).await, Ok(()));
     run.answer(&first, None, Some("1")).await;
-    assert_eq!(run.did(Deed::Answer(first)).await, Ok(()));
+    assert_eq!(run.did(AckedOrder::Answer(first)).await, Ok(()));
     assert_eq!(run.ended(&turn).await, Outcome::Completed);
     assert_eq!(run.text(), "12");
     run.end().await;
@@ -59,7 +59,7 @@ async fn a_withdrawn_question_cannot_be_answered() {
     let key = run.asked().await;
     run.wait(|report| (*report == Report::Withdrew(key.clone())).then_some(())).await;
     run.answer(&key, None, Some("because")).await;
-    assert_eq!(run.did(Deed::Answer(key)).await, Err("the question is not open any more".to_owned()));
+    assert_eq!(run.did(AckedOrder::Answer(key)).await, Err("the question is no longer open".to_owned()));
     run.touch("go");
     assert_eq!(run.ended(&turn).await, Outcome::Completed);
     assert_eq!(run.heard().iter().filter(|line| line["op"] == "answer").count(), 0);
@@ -71,13 +71,13 @@ async fn work_without_a_prompt_begins_rests_and_can_be_interrupted() {
     let mut run = Run::new(&[]).await;
     let turn = run.prompt("own say mine").await;
     assert_eq!(run.ended(&turn).await, Outcome::Completed);
-    run.wait(|report| (*report == Report::Rested(Outcome::Completed)).then_some(())).await;
-    assert_eq!((run.text().as_str(), run.count(|report| *report == Report::Began)), ("mine", 1));
+    run.wait(|report| (*report == Report::SelfEnded(Outcome::Completed)).then_some(())).await;
+    assert_eq!((run.text().as_str(), run.count(|report| *report == Report::SelfStarted)), ("mine", 1));
     run.prompt("own stream").await;
     run.says().await;
     run.order(Order::Interrupt).await;
-    assert_eq!(run.did(Deed::Interrupt).await, Ok(()));
-    run.wait(|report| (*report == Report::Rested(Outcome::Cancelled)).then_some(())).await;
+    assert_eq!(run.did(AckedOrder::Interrupt).await, Ok(()));
+    run.wait(|report| (*report == Report::SelfEnded(Outcome::Cancelled)).then_some(())).await;
     run.end().await;
 }
 
@@ -89,7 +89,7 @@ async fn a_prompt_waits_for_work_without_a_prompt() {
     let turn = run.prompt("say yours").await;
     run.touch("go");
     assert_eq!(run.ended(&turn).await, Outcome::Completed);
-    let rested = run.position(|report| matches!(report, Report::Rested(_)));
+    let rested = run.position(|report| matches!(report, Report::SelfEnded(_)));
     assert!(rested < run.position(|report| *report == Report::Delivered(turn.clone())));
     run.end().await;
 }
@@ -102,7 +102,7 @@ async fn attachments_are_warned_about() {
     run.order(Order::Prompt { turn: turn.clone(), item, text, attachments: vec![attachment] }).await;
     assert_eq!(run.ended(&turn).await, Outcome::Completed);
     let [warning] = run.notices(Level::Warning)[..] else { panic!("one warning: {:?}", run.reports) };
-    assert!(warning.starts_with("attachments do not go to Line yet"), "{warning}");
+    assert!(warning.starts_with("Line does not support attachments"), "{warning}");
     run.end().await;
 }
 
@@ -113,11 +113,11 @@ async fn a_mode_that_skips_permissions_is_left_unless_it_is_allowed() {
     run.wait(|report| matches!(report, Report::Ready(now) if now.mode.as_deref() == Some("wild")).then_some(())).await;
     assert_eq!(run.ready().await.mode.as_deref(), Some("ask"));
     let [warning] = run.notices(Level::Warning)[..] else { panic!("one warning: {:?}", run.reports) };
-    assert!(warning.contains("would work without asking a person (mode \"wild\")"), "{warning}");
+    assert!(warning.contains("is in mode \"wild\", which skips permissions"), "{warning}");
     run.touch("go");
     assert_eq!(run.ended(&turn).await, Outcome::Completed);
     run.order(Order::SetMode("wild".to_owned())).await;
-    let refused = run.did(Deed::Mode("wild".to_owned())).await.unwrap_err();
+    let refused = run.did(AckedOrder::Mode("wild".to_owned())).await.unwrap_err();
     assert!(refused.contains("skips permissions") && refused.contains("--allow-skipping-permissions"), "{refused}");
     let heard = run.heard();
     let sets: Vec<_> = heard.iter().filter(|line| line["op"] == "set").map(|line| &line["value"]).collect();
@@ -140,9 +140,9 @@ async fn a_mode_that_skips_permissions_is_left_unless_it_is_allowed() {
 async fn choices_and_calls_have_an_outcome() {
     let mut run = Run::new(&[]).await;
     run.order(Order::SetMode("plan".to_owned())).await;
-    assert_eq!(run.did(Deed::Mode("plan".to_owned())).await, Ok(()));
+    assert_eq!(run.did(AckedOrder::Mode("plan".to_owned())).await, Ok(()));
     run.order(Order::SetModel("none".to_owned())).await;
-    assert_eq!(run.did(Deed::Model("none".to_owned())).await, Err("there is none".to_owned()));
+    assert_eq!(run.did(AckedOrder::Model("none".to_owned())).await, Err("there is none".to_owned()));
     for (id, call, outcome) in [
         (1, Call::ReportStatus, Ok(json!("plan"))),
         (2, Call::Other { name: "echo".to_owned(), parameters: json!({}) }, Ok(json!("echo"))),

@@ -1,16 +1,16 @@
-//! What each kind of item looks like, at the widths of a narrow, an ordinary and a wide terminal.
+//! Snapshots of each kind of item at 40, 80 and 120 columns.
 
 use serde_json::{Value, json};
 use wh_core::slash;
 use wh_core::space::event::StreamFrame;
 use wh_core::space::extent::Extent;
-use wh_core::space::item::{Attachment, Level, Output, ToolCall, ToolKind, ToolStatus};
+use wh_core::space::item::{Attachment, Level, ToolCall, ToolKind, ToolResultPart, ToolStatus};
 use wh_core::space::question::{Answer, Choice, Closing, Detail, Meaning, Question, QuestionKind};
 use wh_core::space::{ItemId, StreamId};
 
 use super::*;
 
-/// The same at 40, 80 and 120 columns.
+/// Renders the same content at 40, 80 and 120 columns.
 fn pictures(fill: impl Fn(&mut Bench)) -> String {
     let mut pictures = String::new();
     for width in [40, 80, 120] {
@@ -101,7 +101,7 @@ fn help() {
     }));
 }
 
-fn acts(bench: &mut Bench) {
+fn events(bench: &mut Bench) {
     let act = |kind: &str, payload: Value| Body::Act { kind: kind.to_owned(), payload, about: Vec::new() };
     let join = json!({ "event": "join", "participant": { "id": "demo" } });
     bench.put("system", 0, act("system/presence", join), Progress::Done);
@@ -114,15 +114,15 @@ fn acts(bench: &mut Bench) {
 }
 
 #[test]
-fn deeds() {
-    insta::assert_snapshot!(pictures(acts));
+fn event_lines() {
+    insta::assert_snapshot!(pictures(events));
 }
 
 #[test]
 fn every_detail() {
     insta::assert_snapshot!(pictures(|bench| {
         bench.verbose = true;
-        acts(bench);
+        events(bench);
         let thought =
             Body::Thought { text: "Which file is it?".to_owned(), action: Some("read".to_owned()), tokens: None };
         bench.put("demo", 6, thought, Progress::Done);
@@ -145,18 +145,18 @@ fn thoughts() {
 fn the_duration_of_an_interrupted_thought_is_fixed() {
     let mut bench = Bench::new(80, 20);
     let turn = TurnId::from("turn-1");
-    let started = Event::TurnStarted { turn: turn.clone(), by: "demo".into(), prompt: "i0".into() };
+    let started = SpaceEvent::TurnStarted { turn: turn.clone(), by: "demo".into(), prompt: "i0".into() };
     bench.state.apply(&started, at(0));
     let thought = Body::Thought { text: "Let me see.".to_owned(), action: None, tokens: None };
     bench.put("demo", 1, thought, Progress::Growing);
-    bench.state.apply(&Event::TurnEnded(turn, Outcome::Cancelled, Tally::default()), at(3));
+    bench.state.apply(&SpaceEvent::TurnEnded(turn, Outcome::Cancelled, TurnStats::default()), at(3));
     let expected = " ◇ demo thought for 2s (interrupted)";
     assert_eq!(bench.whole(), [expected]);
     bench.put("demo", 40, text("much later"), Progress::Done);
     assert_eq!(bench.whole()[0], expected);
 }
 
-fn call(status: ToolStatus, title: &str, input: Value, output: Vec<Output>) -> Body {
+fn call(status: ToolStatus, title: &str, input: Value, output: Vec<ToolResultPart>) -> Body {
     let (name, title) = ("shell".to_owned(), title.to_owned());
     Body::Tool(ToolCall { name, title, kind: ToolKind::Execute, input, status, output })
 }
@@ -164,18 +164,18 @@ fn call(status: ToolStatus, title: &str, input: Value, output: Vec<Output>) -> B
 fn tools(bench: &mut Bench) {
     let lines = |count: usize| (1..=count).map(|line| format!("line {line}\n")).collect::<String>();
     let command = json!({ "command": "cargo test --workspace --all-features -- --nocapture --test-threads 2" });
-    let output = vec![Output::Text(lines(9))];
+    let output = vec![ToolResultPart::Text(lines(9))];
     bench.put("demo", 0, call(ToolStatus::Pending, "Run the tests", command.clone(), vec![]), Progress::Growing);
     let running = call(ToolStatus::Running, "Run the tests", command.clone(), output.clone());
     bench.put("demo", 1, running, Progress::Growing);
-    let coloured = vec![Output::Text("\u{1b}[32mok\u{1b}[0m\r\n50%\r100%\n".to_owned())];
+    let coloured = vec![ToolResultPart::Text("\u{1b}[32mok\u{1b}[0m\r\n50%\r100%\n".to_owned())];
     bench.put("demo", 2, call(ToolStatus::Completed, "", Value::Null, coloured), Progress::Done);
     bench.put("demo", 3, call(ToolStatus::Completed, "Run the tests", json!({}), output.clone()), Progress::Done);
     bench.put("demo", 4, call(ToolStatus::Failed, "Run the tests", json!({ "n": 1, "m": 2 }), output), Progress::Done);
     bench.put("demo", 5, call(ToolStatus::Denied, "Run the tests", command.clone(), vec![]), Progress::Done);
     bench.put("demo", 6, call(ToolStatus::Cancelled, "Run the tests", command, vec![]), Progress::Cut);
     let diff = |path: &str, old: Option<&str>, new: &str| {
-        vec![Output::Diff { path: path.to_owned(), old: old.map(str::to_owned), new: new.to_owned() }]
+        vec![ToolResultPart::Diff { path: path.to_owned(), old: old.map(str::to_owned), new: new.to_owned() }]
     };
     let edit = diff("src/main.rs", Some("fn main() {\n    old();\n}\n"), "fn main() {\n    new();\n}\n");
     bench.put("demo", 7, call(ToolStatus::Completed, "Edit src/main.rs", Value::Null, edit), Progress::Done);
@@ -189,9 +189,9 @@ fn tool_cards() {
 }
 
 #[test]
-fn what_is_not_shown_whole_says_how_much_is_and_where_the_rest_is() {
+fn a_partly_shown_item_says_where_the_rest_is() {
     let mut bench = Bench::new(60, 9);
-    let output = vec![Output::Text("first line\n".repeat(2))];
+    let output = vec![ToolResultPart::Text("first line\n".repeat(2))];
     bench.put("demo", 7, call(ToolStatus::Completed, "Run the tests", Value::Null, output), Progress::Done);
     let item = Arc::clone(bench.state.items.at(0).unwrap());
     assert!(!bench.frame().concat().contains("shown"));
@@ -199,7 +199,7 @@ fn what_is_not_shown_whole_says_how_much_is_and_where_the_rest_is() {
     let extent = Some(Extent { shown: 50_000, whole: 3_240_000 });
     bench.state.put(Arc::new(Item { extent, ..(*item).clone() }));
     let frame = bench.frame();
-    assert!(frame.contains(&"     … 50 KB of 3.2 MB shown; all of it: wh output i7".to_owned()), "{frame:#?}");
+    assert!(frame.contains(&"     … 50 KB of 3.2 MB shown; full text: wh output i7".to_owned()), "{frame:#?}");
 }
 
 #[test]
@@ -251,11 +251,11 @@ fn asked_unfolded() {
 }
 
 #[test]
-fn what_comes_through_streams_is_seen_by_who_asked() {
+fn stream_data_is_shown_on_request() {
     let mut bench = Bench::new(60, 10);
-    acts(&mut bench);
+    events(&mut bench);
     let stream = StreamId::from("stream-1");
-    bench.state.apply(&Event::StreamOpened(stream.clone(), ParticipantId::from("demo")), at(1));
+    bench.state.apply(&SpaceEvent::StreamOpened(stream.clone(), ParticipantId::from("demo")), at(1));
     for count in 0..5 {
         bench.state.frame(StreamFrame { stream: stream.clone(), payload: json!({ "tokens": count }), at: at(2) });
     }
@@ -275,7 +275,7 @@ fn what_comes_through_streams_is_seen_by_who_asked() {
 }
 
 #[test]
-fn what_was_taken_back_is_not_seen() {
+fn retracted_items_are_hidden() {
     let mut bench = Bench::new(60, 10);
     bench.say("human", "one");
     bench.put("demo", 1, text("two"), Progress::Growing);
@@ -283,7 +283,7 @@ fn what_was_taken_back_is_not_seen() {
     bench.put("demo", 1, text("two"), Progress::Retracted);
     let rows = bench.whole();
     assert_eq!(rows.iter().filter(|row| row.contains('◆')).count(), 2, "{rows:?}");
-    assert_eq!(bench.state.items.get(&ItemId::from("i1")).expect("it is kept").progress, Progress::Retracted);
+    assert_eq!(bench.state.items.get(&ItemId::from("i1")).expect("it is stored").progress, Progress::Retracted);
 }
 
 #[test]

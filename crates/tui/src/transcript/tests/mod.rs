@@ -1,4 +1,4 @@
-//! The transcript on a buffer: what each kind of item looks like, and that the window stays where it should.
+//! Tests of the transcript on a buffer: the appearance of items, and scrolling.
 
 mod looks;
 mod properties;
@@ -10,9 +10,9 @@ use std::time::{Duration, SystemTime};
 use jiff::tz::TimeZone;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use wh_client::Change;
+use wh_client::MirrorChange;
 use wh_core::input::{Gesture, Modifiers, Mouse, MouseAction, MouseButton};
-use wh_core::space::event::{Event, Role, Tally};
+use wh_core::space::event::{ParticipantRole, SpaceEvent, TurnStats};
 use wh_core::space::harness::Outcome;
 use wh_core::space::item::{Body, Item, Progress};
 use wh_core::space::state::State;
@@ -31,7 +31,7 @@ fn text(words: &str) -> Body {
     Body::Text { text: words.to_owned(), attachments: Vec::new() }
 }
 
-/// A space, and its transcript at some size.
+/// A space and its transcript at some size.
 struct Bench {
     state: State,
     transcript: Transcript,
@@ -46,13 +46,13 @@ impl Bench {
     fn new(width: u16, height: u16) -> Self {
         let me = ParticipantId::from("human");
         let mut state = State::new("space", me.clone());
-        state.apply(&Event::Joined(me.clone(), Role::Human), at(0));
-        state.apply(&Event::Joined(ParticipantId::from("demo"), Role::Agent), at(0));
+        state.apply(&SpaceEvent::Joined(me.clone(), ParticipantRole::Human), at(0));
+        state.apply(&SpaceEvent::Joined(ParticipantId::from("demo"), ParticipantRole::Agent), at(0));
         let transcript = Transcript::in_zone(TimeZone::UTC);
         Self { state, transcript, me, theme: Theme::dark(), size: (width, height), verbose: false, streams: false }
     }
 
-    /// Puts an item; its id is `i` and a number.
+    /// Adds an item with the id `i` and a number.
     fn put(&mut self, from: &str, number: usize, body: Body, progress: Progress) {
         self.put_to(from, None, number, body, progress);
     }
@@ -77,7 +77,7 @@ impl Bench {
         self.put(from, number, text(words), Progress::Done);
     }
 
-    /// As many messages of one line.
+    /// Adds messages of one line each.
     fn chat(&mut self, count: usize) {
         for number in self.state.items.len()..self.state.items.len() + count {
             self.say("demo", &format!("message {number}"));
@@ -86,23 +86,28 @@ impl Bench {
 
     fn buffer(&mut self) -> Buffer {
         let mut buffer = Buffer::empty(Rect::new(0, 0, self.size.0, self.size.1));
-        let look =
-            Look { theme: &self.theme, verbose: self.verbose, show_streams: self.streams, now: at(60), me: &self.me };
+        let look = TranscriptView {
+            theme: &self.theme,
+            verbose: self.verbose,
+            show_streams: self.streams,
+            now: at(60),
+            me: &self.me,
+        };
         self.transcript.render(buffer.area, &mut buffer, &self.state, &look);
         buffer
     }
 
-    /// The rows of a frame, without the spaces at their ends.
+    /// The rows of a frame, without trailing spaces.
     fn frame(&mut self) -> Vec<String> {
         rows(&self.buffer()).collect()
     }
 
-    /// Every line there is, at this width.
+    /// All lines at this width.
     fn whole(&mut self) -> Vec<String> {
         self.whole_from(0)
     }
 
-    /// Every line of the items from this number on.
+    /// All lines of the items from this number on.
     fn whole_from(&mut self, number: u64) -> Vec<String> {
         let mut transcript = Transcript::in_zone(TimeZone::UTC);
         transcript.shown.show_from(number);

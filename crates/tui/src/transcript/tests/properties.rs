@@ -1,4 +1,4 @@
-//! Whatever happens, the window shows a part of the whole.
+//! Property tests: after any steps, the window shows a contiguous part of the conversation.
 
 use proptest::prelude::*;
 
@@ -80,7 +80,7 @@ fn take(bench: &mut Bench, step: Step, floor: &mut u64) {
         Step::Resize(width, height) => bench.size = (width, height),
         Step::Verbose => bench.verbose = !bench.verbose,
         Step::Streams => bench.streams = !bench.streams,
-        Step::Reset => bench.transcript.sync(&bench.state, &Change { reset: true, ..Change::default() }),
+        Step::Reset => bench.transcript.sync(&bench.state, &MirrorChange { reset: true, ..MirrorChange::default() }),
         Step::Clear => {
             bench.transcript.clear_view(&bench.state);
             *floor = number as u64;

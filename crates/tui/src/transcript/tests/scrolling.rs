@@ -1,6 +1,6 @@
-//! Where the window stands.
+//! Tests of scrolling and selection.
 
-use wh_core::space::item::{Output, ToolCall, ToolKind, ToolStatus};
+use wh_core::space::item::{ToolCall, ToolKind, ToolResultPart, ToolStatus};
 
 use super::*;
 
@@ -18,7 +18,7 @@ fn tool(lines: usize) -> Body {
         kind: ToolKind::Execute,
         input: serde_json::Value::Null,
         status: ToolStatus::Completed,
-        output: vec![Output::Text(written)],
+        output: vec![ToolResultPart::Text(written)],
     })
 }
 
@@ -33,7 +33,7 @@ fn the_end_is_followed() {
 }
 
 #[test]
-fn what_is_seen_stays_when_something_is_added() {
+fn the_window_stays_when_items_are_added() {
     let mut bench = long(50);
     bench.put("demo", 50, text("grows"), Progress::Growing);
     bench.frame();
@@ -49,7 +49,7 @@ fn what_is_seen_stays_when_something_is_added() {
 }
 
 #[test]
-fn what_is_seen_stays_when_an_item_above_grows() {
+fn the_window_stays_when_an_item_above_grows() {
     let mut bench = long(5);
     bench.put("demo", 5, text("grows"), Progress::Growing);
     for number in 6..40 {
@@ -190,7 +190,7 @@ fn a_click_on_a_card_unfolds_it_where_it_is() {
 }
 
 #[test]
-fn enter_unfolds_what_is_selected() {
+fn enter_expands_the_selected_item() {
     let mut bench = long(3);
     bench.put("demo", 3, tool(5), Progress::Done);
     bench.press("alt+up");
@@ -203,7 +203,7 @@ fn enter_unfolds_what_is_selected() {
 }
 
 #[test]
-fn a_cleared_view_begins_anew() {
+fn a_cleared_view_starts_empty() {
     let mut bench = long(50);
     bench.frame();
     bench.press("pageup");
@@ -216,7 +216,7 @@ fn a_cleared_view_begins_anew() {
 }
 
 #[test]
-fn a_state_that_began_anew_keeps_what_is_seen() {
+fn the_window_stays_after_the_state_was_reset() {
     let mut bench = long(50);
     bench.frame();
     bench.press("pageup");
@@ -226,7 +226,7 @@ fn a_state_that_began_anew_keeps_what_is_seen() {
         anew.put("demo", number, text(&format!("message {number}")), Progress::Done);
     }
     bench.state = anew.state;
-    bench.transcript.sync(&bench.state, &Change { reset: true, ..Change::default() });
+    bench.transcript.sync(&bench.state, &MirrorChange { reset: true, ..MirrorChange::default() });
     assert_eq!(bench.frame(), before);
 }
 
@@ -242,7 +242,7 @@ fn details_that_come_and_go_do_not_lose_the_place() {
     assert_eq!(bench.frame(), before);
 }
 
-/// Items drawn by each of some frames of a conversation of so many messages.
+/// Number of items drawn by each of several frames, in a conversation of `count` messages.
 fn drawn(count: usize) -> Vec<usize> {
     let mut bench = Bench::new(80, 40);
     bench.chat(count);
@@ -282,7 +282,7 @@ fn a_frame_costs_what_it_shows() {
 }
 
 #[test]
-fn what_is_never_shown_is_not_stepped_over() {
+fn hidden_items_cost_nothing() {
     let mut bench = long(1);
     for number in 1..50_000 {
         let body = Body::Act { kind: "chat/acknowledge".to_owned(), payload: serde_json::Value::Null, about: vec![] };
@@ -297,19 +297,19 @@ fn what_is_never_shown_is_not_stepped_over() {
 }
 
 #[test]
-fn how_much_is_below_can_be_known_before_it_is_drawn() {
+fn the_lines_below_are_known_before_drawing() {
     let mut bench = long(50);
     bench.frame();
     bench.press("pageup");
     assert!(bench.transcript.following(), "no frame has shown it yet");
-    let look = Look { theme: &bench.theme, verbose: false, show_streams: false, now: at(60), me: &bench.me };
+    let look = TranscriptView { theme: &bench.theme, verbose: false, show_streams: false, now: at(60), me: &bench.me };
     bench.transcript.arrange(Rect::new(0, 0, 60, 12), &bench.state, &look);
     assert!(!bench.transcript.following());
     assert_eq!(bench.transcript.below(), 10);
 }
 
 #[test]
-fn what_is_kept_is_bounded() {
+fn the_cache_is_bounded() {
     let mut bench = Bench::new(80, 40);
     bench.chat(20_000);
     bench.frame();

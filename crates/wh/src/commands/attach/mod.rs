@@ -1,4 +1,4 @@
-//! `wh attach`: a terminal program by its screen, an agent by a UI of its own in this process.
+//! `wh attach`: shows the screen of a terminal program, or opens a UI in this process for an agent.
 
 mod screen;
 mod space;
@@ -9,40 +9,41 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 use wh_api::deadline::Deadline;
-use wh_client::sender::{Line, LineError};
+use wh_client::sender::{DaemonConnection, LineError};
 use wh_core::input::KeyPress;
-use wh_screen::modes::Modes;
+use wh_screen::modes::TerminalModes;
 use wh_wire::control::SessionKind;
-use wh_wire::socket::{Attached, ErrorCode, Seen};
+use wh_wire::socket::{Attached, ErrorCode, SessionDetails};
 
 use super::space::ThemeChoice;
-use crate::daemon::{DaemonFile, Place};
-use crate::door::{AnswerTimeout, Peer, answered};
-use crate::failure::{Failure, code, say, with_exit_codes};
-use crate::person::Person;
-use crate::sender::unanswered;
+use crate::daemon::{DaemonFile, DaemonPaths};
+use crate::failure::{API_CODES, CliFailure, code, print_to_stderr, with_exit_codes};
+use crate::local_terminal::LocalTerminal;
+use crate::sender::socket_failure;
 use crate::settings::Settings;
-use crate::{log, waiting};
+use crate::target::{AnswerTimeout, ServerProcess, answered};
+use crate::{async_runtime, log};
 
-/// The key that leaves a session without ending it.
+/// Default key that detaches without ending the session.
 pub const DETACH_KEY: &str = "ctrl+\\";
 
-/// Show a session on this terminal
+/// Attach this terminal to a session
 ///
-/// The session goes on when you leave: press ctrl+\ (or --detach-key), or close the terminal. Several terminals may be attached to
-/// one session. Of a terminal program all show the same screen, and the smallest decides its size. For an agent each has a UI of
-/// its own, with its own scroll position, draft and dialogs; a question that one answers closes for everybody.
+/// Press ctrl+\ (or --detach-key) to detach, or close the terminal; the session continues. Several terminals can attach
+/// to one session. For a terminal program, all show the same screen and the smallest terminal determines its size. For
+/// an agent, each terminal has its own UI with its own scroll position, draft and dialogs. A question that is answered
+/// in one closes in all.
 #[derive(Debug, Args)]
-#[command(after_help = with_exit_codes("  wh attach a\n  wh attach build --detach-key ctrl+q"))]
-pub struct Attach {
-    /// The session, by its name or id
+#[command(after_help = with_exit_codes("  wh attach a\n  wh attach build --detach-key ctrl+q", API_CODES))]
+pub struct AttachCommand {
+    /// Session name or id
     session: String,
 
-    /// The key that leaves
+    /// Key that detaches
     #[arg(long, value_name = "KEY", default_value = DETACH_KEY)]
     detach_key: String,
 
-    /// The colours of an agent's UI
+    /// Colours of an agent's UI
     #[arg(long, value_name = "THEME", default_value = "auto", env = "WH_THEME")]
     theme: ThemeChoice,
 
@@ -50,125 +51,126 @@ pub struct Attach {
     answer: AnswerTimeout,
 }
 
-impl Attach {
-    pub fn run(self, settings: &Settings) -> Result<ExitCode, Failure> {
+impl AttachCommand {
+    pub fn run(self, settings: &Settings) -> Result<ExitCode, CliFailure> {
         attach(&self.session, &self.detach_key, self.answer.timeout, self.theme, settings)
     }
 }
 
-/// Shows a session on this terminal until the person leaves or it is over.
+/// Shows a session on this terminal until the user detaches or the session ends.
 pub fn attach(
     session: &str,
     detach_key: &str,
     timeout: Duration,
     theme: ThemeChoice,
     settings: &Settings,
-) -> Result<ExitCode, Failure> {
-    let keys = Keys::new(detach_key)?;
-    let place = Place::here()?;
-    let daemon = place.needed()?;
-    let person = person()?;
+) -> Result<ExitCode, CliFailure> {
+    let keys = DetachKeys::new(detach_key)?;
+    let paths = DaemonPaths::here()?;
+    let daemon = paths.require_daemon()?;
+    let tty = require_terminal()?;
     log::to_file()?;
-    waiting::block_on(async move {
-        match open(&place, &daemon, session, &person, Deadline::of(timeout)).await? {
-            Opened::Screen(attached, line) => screen::show(*attached, line, person, keys).await,
-            Opened::Space(joined, line) => space::show(*joined, line, person, keys, (theme, settings)).await,
+    async_runtime::block_on(async move {
+        match open(&paths, &daemon, session, &tty, Deadline::of(timeout)).await? {
+            AttachedSession::Screen(attached, line) => screen::show(*attached, line, tty, keys).await,
+            AttachedSession::Space(joined, line) => space::show(*joined, line, tty, keys, (theme, settings)).await,
         }
     })
 }
 
-/// The person whose terminal it is shown on.
-pub fn person() -> Result<Person, Failure> {
-    Person::here().ok_or_else(|| {
-        Failure::new(code::USAGE, "attaching needs a terminal").hint("wh screen SESSION prints what it shows")
+/// Returns this process's terminal, or an error if there is none.
+pub fn require_terminal() -> Result<LocalTerminal, CliFailure> {
+    LocalTerminal::here().ok_or_else(|| {
+        CliFailure::new(code::USAGE, "attaching requires a terminal").hint("wh screen SESSION prints the screen")
     })
 }
 
-/// A session that can be shown.
-enum Opened {
-    /// A terminal program, or an agent whose daemon is of another version.
-    Screen(Box<Attached>, Line),
-    /// An agent.
-    Space(Box<wh_wire::socket::Joined>, Line),
+enum AttachedSession {
+    /// Screen of a terminal program, or of an agent if the daemon has another version.
+    Screen(Box<Attached>, DaemonConnection),
+    /// Conversation with an agent.
+    Space(Box<wh_wire::socket::Joined>, DaemonConnection),
 }
 
 async fn open(
-    place: &Place,
+    paths: &DaemonPaths,
     daemon: &DaemonFile,
     session: &str,
-    person: &Person,
+    tty: &LocalTerminal,
     deadline: Deadline,
-) -> Result<Opened, Failure> {
-    let peer = || Peer::Daemon(daemon.pid);
-    answered(peer, deadline, async {
-        let mut line = Line::open(&place.socket()).await.map_err(unanswered)?;
-        line.show(place.credentials());
+) -> Result<AttachedSession, CliFailure> {
+    let server = || ServerProcess::Daemon(daemon.pid);
+    answered(server, deadline, async {
+        let mut line = DaemonConnection::open(&paths.socket()).await.map_err(socket_failure)?;
+        line.show(paths.credentials());
         let wanted = json!({ "session_id": session });
-        let seen: Seen = line.ask("session", wanted, None).await.map_err(unanswered)?;
-        // From here on by its id: another one may get the name.
+        let seen: SessionDetails = line.ask("session", wanted, None).await.map_err(socket_failure)?;
+        // Use the id from here on, because another session may get the name.
         let session = seen.session.session_id;
         if seen.session.kind == SessionKind::Agent {
             match line.ask("join", space::join(&session), None).await {
-                Ok(joined) => return Ok(Opened::Space(Box::new(joined), line)),
+                Ok(joined) => return Ok(AttachedSession::Space(Box::new(joined), line)),
                 Err(LineError::Refused(refused))
                     if matches!(refused.code, ErrorCode::VersionMismatch | ErrorCode::UnknownCommand) =>
                 {
-                    say("wh: the daemon is of another version, and shows its own screen; `wh daemon restart` changes that");
+                    print_to_stderr(
+                        "wh: the daemon has another version; showing its own UI. Update it with `wh daemon restart`",
+                    );
                 }
-                Err(error) => return Err(unanswered(error)),
+                Err(error) => return Err(socket_failure(error)),
             }
         }
-        let size = person.size();
+        let size = tty.size();
         let payload = json!({ "session_id": session, "size": { "width": size.columns, "height": size.rows } });
-        let attached = line.ask("attach", payload, None).await.map_err(unanswered)?;
-        Ok(Opened::Screen(Box::new(attached), line))
+        let attached = line.ask("attach", payload, None).await.map_err(socket_failure)?;
+        Ok(AttachedSession::Screen(Box::new(attached), line))
     })
     .await
 }
 
-/// How it ended.
-enum Over {
-    /// The person pressed the key, or their terminal is gone.
-    Left,
-    /// The daemon said why.
-    Said(String),
-    /// The line broke.
-    Broken,
+/// Reason why the attachment ended.
+enum AttachEnd {
+    /// The user pressed the detach key, or the terminal was closed.
+    Detached,
+    /// The daemon ended it with this message.
+    Ended(String),
+    /// The connection broke.
+    Disconnected,
 }
 
-impl Over {
-    /// Tells the person, who was shown the session of this name.
-    fn tell(self, name: &str) -> Result<ExitCode, Failure> {
+impl AttachEnd {
+    /// Prints the reason to the user. `name` is the name of the session.
+    fn report(self, name: &str) -> Result<ExitCode, CliFailure> {
         match self {
-            Self::Left => {
-                say(&format!("wh: left {name}; it goes on. Come back with: wh attach {name}"));
+            Self::Detached => {
+                print_to_stderr(&format!("wh: detached from {name} (still running). Reattach with: wh attach {name}"));
                 Ok(ExitCode::SUCCESS)
             }
-            Self::Said(reason) => {
-                say(&format!("wh: {reason}"));
+            Self::Ended(reason) => {
+                print_to_stderr(&format!("wh: {reason}"));
                 Ok(ExitCode::SUCCESS)
             }
-            Self::Broken => Err(Failure::new(code::UNREACHABLE, "the daemon is gone")
-                .hint("wh daemon start brings back what can go on; wh daemon logs tells what it did")),
+            Self::Disconnected => Err(CliFailure::new(code::UNREACHABLE, "lost the connection to the daemon")
+                .hint("wh daemon start restarts it and restores agent sessions; wh daemon logs prints its log")),
         }
     }
 }
 
-/// The bytes that the key which leaves may come as: a session's program may have switched another way of writing keys on.
+/// Byte sequences of the detach key in each keyboard mode, because the session's program may have enabled any of them.
 #[derive(Clone)]
-struct Keys(Vec<Vec<u8>>);
+struct DetachKeys(Vec<Vec<u8>>);
 
-impl Keys {
-    fn new(name: &str) -> Result<Self, Failure> {
+impl DetachKeys {
+    fn new(name: &str) -> Result<Self, CliFailure> {
         let press: KeyPress = name.parse().map_err(|error| {
-            Failure::new(code::USAGE, format!("--detach-key: {error}")).hint("write it as ctrl+\\ or f12")
+            CliFailure::new(code::USAGE, format!("--detach-key: {error}")).hint("for example ctrl+\\ or f12")
         })?;
         let modes = [
-            Modes::default(),
-            Modes { kitty_keyboard: 1, ..Modes::default() },
-            Modes { kitty_keyboard: 3, ..Modes::default() },
-            Modes { kitty_keyboard: 8, ..Modes::default() },
-            Modes { modify_other_keys: 2, ..Modes::default() },
+            TerminalModes::default(),
+            TerminalModes { kitty_keyboard: 1, ..TerminalModes::default() },
+            TerminalModes { kitty_keyboard: 3, ..TerminalModes::default() },
+            TerminalModes { kitty_keyboard: 8, ..TerminalModes::default() },
+            TerminalModes { modify_other_keys: 2, ..TerminalModes::default() },
         ];
         let mut written: Vec<Vec<u8>> = Vec::new();
         for modes in modes {
@@ -180,7 +182,7 @@ impl Keys {
         Ok(Self(written))
     }
 
-    fn leave(&self, typed: &[u8]) -> bool {
+    fn are_in(&self, typed: &[u8]) -> bool {
         self.0.iter().any(|key| typed.windows(key.len()).any(|part| part == key))
     }
 }
@@ -191,9 +193,9 @@ mod tests {
 
     #[test]
     fn the_key_that_leaves_is_known_however_it_is_written() {
-        let keys = Keys::new(DETACH_KEY).unwrap();
-        assert!(keys.leave(b"\x1c") && keys.leave(b"abc\x1c") && keys.leave(b"\x1b[92;5u"));
-        assert!(!keys.leave(b"abc\x1b[A") && !keys.leave(b"\\"));
-        assert!(Keys::new("nothing+x").is_err());
+        let keys = DetachKeys::new(DETACH_KEY).unwrap();
+        assert!(keys.are_in(b"\x1c") && keys.are_in(b"abc\x1c") && keys.are_in(b"\x1b[92;5u"));
+        assert!(!keys.are_in(b"abc\x1b[A") && !keys.are_in(b"\\"));
+        assert!(DetachKeys::new("nothing+x").is_err());
     }
 }

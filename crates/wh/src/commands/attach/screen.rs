@@ -1,4 +1,4 @@
-//! The screen of a terminal program, drawn by the daemon and shown on this terminal.
+//! Attaches this terminal to a terminal program of the daemon. The daemon draws the screen.
 
 use std::process::ExitCode;
 
@@ -6,91 +6,96 @@ use bytes::Bytes;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::mpsc;
-use wh_client::sender::Line;
-use wh_client::{Attachment, FromTerminal, Request, Surface, ToTerminal};
+use wh_client::sender::DaemonConnection;
+use wh_client::{Attachment, FromTerminal, Surface, SurfaceRequest, ToTerminal};
 use wh_core::terminal::Exit;
-use wh_screen::render::LEAVE;
-use wh_wire::attach::{FromPerson, HEADER, ToPerson, header};
+use wh_screen::render::LEAVE_SCREEN;
+use wh_wire::attach::{ATTACH_HEADER_BYTES, AttachInput, AttachOutput, decode_header};
 use wh_wire::socket::Attached;
 
-use super::{Keys, Over};
-use crate::failure::Failure;
-use crate::person::Person;
+use super::{AttachEnd, DetachKeys};
+use crate::failure::CliFailure;
+use crate::local_terminal::LocalTerminal;
 
-/// Shows the session's screen until the person leaves or it is over.
-pub async fn show(attached: Attached, line: Line, person: Person, keys: Keys) -> Result<ExitCode, Failure> {
+/// Shows the session's screen until the user detaches or the session ends.
+pub async fn show(
+    attached: Attached,
+    line: DaemonConnection,
+    tty: LocalTerminal,
+    keys: DetachKeys,
+) -> Result<ExitCode, CliFailure> {
     let (reader, writer) = line.into_halves();
-    // What a person's terminal is attached to: here a line to the daemon stands behind it.
+    // The local terminal attaches to a surface; here the surface is a connection to the daemon.
     let (surface, mut requests) = Surface::new();
     let bridge = tokio::spawn(async move {
         match requests.recv().await {
-            Some(Request::Attach(attachment)) => bridge(attachment, reader, writer, keys).await,
-            _ => Over::Broken,
+            Some(SurfaceRequest::Attach(attachment)) => bridge(attachment, reader, writer, keys).await,
+            _ => AttachEnd::Disconnected,
         }
     });
-    let on_screen = person.attach(&surface).await;
-    let over = bridge.await.unwrap_or(Over::Broken);
-    // A daemon that is gone has switched nothing off.
-    let exit = if matches!(over, Over::Broken) { Exit::Signal(nix::libc::SIGTERM) } else { Exit::Code(0) };
+    let on_screen = tty.attach(&surface).await;
+    let over = bridge.await.unwrap_or(AttachEnd::Disconnected);
+    // A lost daemon has not reset terminal modes.
+    let exit = if matches!(over, AttachEnd::Disconnected) { Exit::Signal(nix::libc::SIGTERM) } else { Exit::Code(0) };
     on_screen.detach(&surface, exit).await;
-    over.tell(&attached.session.name)
+    over.report(&attached.session.name)
 }
 
 async fn bridge(
     attachment: Attachment,
     reader: BufReader<OwnedReadHalf>,
     mut writer: OwnedWriteHalf,
-    keys: Keys,
-) -> Over {
+    keys: DetachKeys,
+) -> AttachEnd {
     let Attachment { output, mut input, mut changes, .. } = attachment;
-    let (tell, mut said) = mpsc::channel(1);
-    let hears = tokio::spawn(hear(reader, tell));
+    let (frames, mut received) = mpsc::channel(1);
+    let forwarding = tokio::spawn(forward_frames(reader, frames));
     let over = loop {
         let frame = tokio::select! {
-            heard = said.recv() => match heard {
-                Some(ToPerson::Draw(bytes)) => {
+            frame = received.recv() => match frame {
+                Some(AttachOutput::Output(bytes)) => {
                     if output.send(ToTerminal::Output(Bytes::from(bytes))).await.is_err() {
-                        break Over::Left;
+                        break AttachEnd::Detached;
                     }
                     continue;
                 }
-                Some(ToPerson::Left) => break Over::Left,
-                Some(ToPerson::Over(reason)) => break Over::Said(reason),
-                None => break Over::Broken,
+                Some(AttachOutput::Detached) => break AttachEnd::Detached,
+                Some(AttachOutput::Ended(reason)) => break AttachEnd::Ended(reason),
+                None => break AttachEnd::Disconnected,
             },
             typed = input.recv() => match typed {
-                Some(bytes) if keys.leave(&bytes) => {
-                    let _ = output.send(ToTerminal::Output(Bytes::from_static(LEAVE.as_bytes()))).await;
-                    break Over::Left;
+                Some(bytes) if keys.are_in(&bytes) => {
+                    let _ = output.send(ToTerminal::Output(Bytes::from_static(LEAVE_SCREEN.as_bytes()))).await;
+                    break AttachEnd::Detached;
                 }
-                Some(bytes) => FromPerson::Typed(bytes.to_vec()),
-                None => break Over::Left,
+                Some(bytes) => AttachInput::Typed(bytes.to_vec()),
+                None => break AttachEnd::Detached,
             },
             change = changes.recv() => match change {
-                Some(FromTerminal::Resized(size)) => FromPerson::Resized(size.columns, size.rows),
-                Some(FromTerminal::Continue) => FromPerson::Back,
-                None => break Over::Left,
+                Some(FromTerminal::Resized(size)) => AttachInput::Resized(size.columns, size.rows),
+                Some(FromTerminal::Continue) => AttachInput::Redraw,
+                None => break AttachEnd::Detached,
             },
         };
         if writer.write_all(&frame.encode()).await.is_err() {
-            break Over::Broken;
+            break AttachEnd::Disconnected;
         }
     };
-    hears.abort();
+    forwarding.abort();
     over
 }
 
-/// Reads frames until there are no more.
-async fn hear(mut reader: BufReader<OwnedReadHalf>, tell: mpsc::Sender<ToPerson>) {
-    let mut start = [0; HEADER];
+/// Forwards frames from the daemon until the connection ends.
+async fn forward_frames(mut reader: BufReader<OwnedReadHalf>, frames: mpsc::Sender<AttachOutput>) {
+    let mut start = [0; ATTACH_HEADER_BYTES];
     while reader.read_exact(&mut start).await.is_ok() {
-        let Ok((kind, length)) = header(start) else { return };
+        let Ok((kind, length)) = decode_header(start) else { return };
         let mut body = vec![0; length];
         if reader.read_exact(&mut body).await.is_err() {
             return;
         }
-        let Ok(frame) = ToPerson::decode(kind, body) else { return };
-        if tell.send(frame).await.is_err() {
+        let Ok(frame) = AttachOutput::decode(kind, body) else { return };
+        if frames.send(frame).await.is_err() {
             return;
         }
     }

@@ -1,5 +1,4 @@
-//! An agent's conversation in a UI of its own, in this process; the daemon at the other end of the line has the
-//! conversation.
+//! Shows an agent's conversation in a UI in this process. The conversation itself stays in the daemon.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,98 +8,98 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use wh_client::link::{self, LINK_VERSION, LinkEnd};
-use wh_client::sender::Line;
-use wh_client::{Attachment, Request, Surface, Ui};
+use wh_client::sender::DaemonConnection;
+use wh_client::{Attachment, Surface, SurfaceRequest, Ui};
 use wh_core::slash::UiCommand;
 use wh_core::space::ParticipantId;
 use wh_engine::terminal::HostSpec;
-use wh_tui::{Left, Options};
+use wh_tui::{TuiExit, TuiOptions};
 use wh_wire::socket::Joined;
 
-use super::{Keys, Over};
+use super::{AttachEnd, DetachKeys};
 use crate::commands::space::ThemeChoice;
-use crate::failure::{Failure, code};
-use crate::person::Person;
+use crate::failure::{CliFailure, code};
+use crate::local_terminal::LocalTerminal;
 use crate::settings::Settings;
-use crate::shown::ShownUi;
 use crate::signals::Signals;
+use crate::terminal_ui::TerminalUi;
 
-/// Pieces of typing that may wait for the UI. Beyond that they wait in the terminal.
-const INPUT_PIECES: usize = 16;
+/// Maximum keyboard reads queued for the UI. Beyond that, input waits in the terminal.
+const MAX_QUEUED_KEY_READS: usize = 16;
 
-/// The request that opens a conversation.
+/// Returns the payload of the `join` request.
 pub fn join(session: &str) -> Value {
     json!({ "session_id": session, "link": LINK_VERSION })
 }
 
-/// Shows the conversation until the person leaves or it is over.
+/// Shows the conversation until the user detaches or it ends.
 pub async fn show(
     joined: Joined,
-    line: Line,
-    person: Person,
-    keys: Keys,
+    line: DaemonConnection,
+    tty: LocalTerminal,
+    keys: DetachKeys,
     (theme, settings): (ThemeChoice, &Settings),
-) -> Result<ExitCode, Failure> {
-    let failed = |error: std::io::Error| Failure::new(code::FAILED, format!("cannot start: {error}"));
+) -> Result<ExitCode, CliFailure> {
+    let failed = |error: std::io::Error| CliFailure::new(code::FAILED, format!("cannot start the UI: {error}"));
     let mut signals = Signals::new().map_err(failed)?;
     let (reader, writer) = line.into_halves();
     let (space, link) = link::connect(reader, writer);
     let link = tokio::spawn(link);
     let spec = HostSpec {
         command: vec!["wh".to_owned(), "attach".to_owned(), joined.session.name.clone()],
-        size: person.size(),
+        size: tty.size(),
         attended: true,
         screen: None,
         recording: None,
         space: space.clone(),
         ledger: None,
     };
-    let options = Options {
+    let options = TuiOptions {
         theme: theme.theme(true),
         keys: Arc::new(settings.keys().clone()),
         bell: settings.bell(),
         agent: Some(joined.title),
         directory: PathBuf::from(&joined.session.cwd),
-        ..Options::new(ParticipantId::from(joined.participant.as_str()))
+        ..TuiOptions::new(ParticipantId::from(joined.participant.as_str()))
     };
-    let shown = match ShownUi::start(spec, options).await {
+    let shown = match TerminalUi::start(spec, options).await {
         Ok(shown) => shown,
         Err(error) => {
             drop(space);
             return match link.await {
-                Ok(LinkEnd::Over(reason)) => Over::Said(reason).tell(&joined.session.name),
+                Ok(LinkEnd::Over(reason)) => AttachEnd::Ended(reason).report(&joined.session.name),
                 _ => Err(failed(error)),
             };
         }
     };
     drop(space);
-    let front = watch_for(keys, shown.surface().clone(), shown.ui().clone());
-    let end = shown.until_left(Some((person, &front)), &mut signals).await;
-    match end.left {
-        // The conversation is gone: the line says why.
-        Some(Left::Space) => match link.await {
-            Ok(LinkEnd::Over(reason)) => Over::Said(reason),
-            _ => Over::Broken,
+    let front = intercept_detach_keys(keys, shown.surface().clone(), shown.ui().clone());
+    let end = shown.until_exit(Some((tty, &front)), &mut signals).await;
+    match end.reason {
+        // The conversation has ended; the connection has the reason.
+        Some(TuiExit::Space) => match link.await {
+            Ok(LinkEnd::Over(reason)) => AttachEnd::Ended(reason),
+            _ => AttachEnd::Disconnected,
         },
         _ if end.code != 0 => {
-            return Err(Failure::new(end.code, end.wrong.unwrap_or_else(|| "the UI failed".to_owned())));
+            return Err(CliFailure::new(end.code, end.error.unwrap_or_else(|| "the UI failed".to_owned())));
         }
-        _ => Over::Left,
+        _ => AttachEnd::Detached,
     }
-    .tell(&joined.session.name)
+    .report(&joined.session.name)
 }
 
-/// A surface for a person's terminal that passes everything on, and has the UI leave when one of these keys is typed.
-fn watch_for(keys: Keys, surface: Surface, ui: Ui) -> Surface {
+/// Returns a surface that forwards everything to `surface` and exits the UI when a detach key is typed.
+fn intercept_detach_keys(keys: DetachKeys, surface: Surface, ui: Ui) -> Surface {
     let (front, mut requests) = Surface::new();
     tokio::spawn(async move {
         while let Some(request) = requests.recv().await {
             let request = match request {
-                Request::Attach(attachment) => {
-                    let (typed, input) = mpsc::channel(INPUT_PIECES);
+                SurfaceRequest::Attach(attachment) => {
+                    let (typed, input) = mpsc::channel(MAX_QUEUED_KEY_READS);
                     let Attachment { size, output, input: keyboard, changes } = attachment;
                     tokio::spawn(pass_keys(keyboard, typed, keys.clone(), ui.clone()));
-                    Request::Attach(Attachment { size, output, input, changes })
+                    SurfaceRequest::Attach(Attachment { size, output, input, changes })
                 }
                 other => other,
             };
@@ -112,9 +111,9 @@ fn watch_for(keys: Keys, surface: Surface, ui: Ui) -> Surface {
     front
 }
 
-async fn pass_keys(mut keyboard: mpsc::Receiver<Bytes>, typed: mpsc::Sender<Bytes>, keys: Keys, ui: Ui) {
+async fn pass_keys(mut keyboard: mpsc::Receiver<Bytes>, typed: mpsc::Sender<Bytes>, keys: DetachKeys, ui: Ui) {
     while let Some(bytes) = keyboard.recv().await {
-        if keys.leave(&bytes) {
+        if keys.are_in(&bytes) {
             let _ = ui.run(UiCommand::Exit).await;
             return;
         }

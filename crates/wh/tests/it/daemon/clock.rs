@@ -1,4 +1,4 @@
-//! A daemon whose clocks jump: both of them, the wall clock and the steady one, are in the test's hand.
+//! A daemon with jumps of the wall clock and the monotonic clock.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,9 @@ use std::process::Command;
 use serde_json::{Value, json};
 use wh_testkit::tools;
 
-use super::{House, Session, message, moment, with};
+use super::{Session, TestDaemon, message, moment, with};
 
-/// Stands before the system's clocks, and puts them ahead by what a file says: two numbers of seconds.
+/// Preloaded library that shifts both clocks by the seconds in a file.
 const SHIM: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -37,7 +37,7 @@ int clock_gettime(clockid_t which, struct timespec *now) {
 struct Clocks(PathBuf);
 
 impl Clocks {
-    /// Puts them ahead by so many seconds, in one step.
+    /// Shifts both clocks atomically by these seconds.
     fn set(&self, wall: i64, steady: i64) {
         let new = self.0.with_extension("new");
         fs::write(&new, format!("{wall} {steady}\n")).unwrap();
@@ -45,7 +45,7 @@ impl Clocks {
     }
 }
 
-/// What stands before the clocks; none where it cannot be made.
+/// Builds the library. `None` if that is not possible.
 fn shim(folder: &Path) -> Option<PathBuf> {
     if !tools::present(&["cc"]) {
         return None;
@@ -65,44 +65,45 @@ fn said(session: &Session, request_id: &str, ahead: i64) -> Value {
 }
 
 #[test]
-fn a_clock_that_jumps_delivers_nothing_twice_and_loses_nothing() {
+fn clock_jumps_neither_repeat_nor_lose_messages() {
     let folder = tempfile::tempdir().unwrap();
     let Some(shim) = shim(folder.path()) else { return };
     let clocks = Clocks(folder.path().join("clocks"));
     clocks.set(3600, 0);
-    let house = House::with([
+    let daemon = TestDaemon::with([
         ("LD_PRELOAD".to_owned(), shim.display().to_string()),
         ("WH_TEST_CLOCKS".to_owned(), clocks.0.display().to_string()),
     ]);
-    let session = house.demo("a", 0);
+    let session = daemon.demo("a", 0);
     let answered = |payload: &Value| {
-        let ack = house.control(payload);
+        let ack = daemon.control(payload);
         (ack["result"].as_str().unwrap().to_owned(), ack["duplicate"] == true, ack["error"].clone())
     };
     let ok = |duplicate| ("ok".to_owned(), duplicate, Value::Null);
     let refused = |error: &str| ("rejected".to_owned(), false, json!(error));
-    // An hour ahead, as is whoever sends.
+    // One hour ahead, like the sender's clock.
     let early = said(&session, "early", 3600);
     assert_eq!(answered(&early), ok(false));
-    house.receipt(&session, "early");
-    // The clock is set right. What was said then is of the future now.
+    daemon.receipt(&session, "early");
+    // The clock is corrected. Earlier messages are now in the future.
     clocks.set(0, 0);
     assert_eq!(answered(&early), refused("clock_skew"));
     let plain = said(&session, "plain", 0);
     assert_eq!(answered(&plain), ok(false));
-    house.receipt(&session, "plain");
-    // An hour passes, by both clocks: longer than anything is remembered otherwise. The first is fresh again, and known.
+    daemon.receipt(&session, "plain");
+    // An hour passes on both clocks, longer than the dedupe window. The first message is valid again and still
+    // remembered.
     clocks.set(3600, 3600);
     assert_eq!(answered(&early), ok(true));
     assert_eq!(answered(&plain), refused("too_old"));
-    // An hour back, twice: what is new is of the future, and is taken under the same name once the clock is right.
+    // An hour back, twice. A new message is in the future, and accepted with the same id once the clock is right.
     clocks.set(-3600, 3600);
     let late = said(&session, "late", 0);
     assert_eq!(answered(&late), refused("clock_skew"));
     clocks.set(0, 3600);
     assert_eq!(answered(&late), ok(false));
     assert_eq!(answered(&late), ok(true));
-    house.receipt(&session, "late");
-    let heard = house.chats(&session).into_iter().filter(|(from, _)| from == "local").map(|(_, text)| text);
+    daemon.receipt(&session, "late");
+    let heard = daemon.chats(&session).into_iter().filter(|(from, _)| from == "local").map(|(_, text)| text);
     assert_eq!(heard.collect::<Vec<_>>(), ["early", "plain", "late"], "each once");
 }

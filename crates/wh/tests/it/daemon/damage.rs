@@ -1,4 +1,4 @@
-//! A store that is damaged or has no room: whoever starts the daemon is told, and nothing is thrown away.
+//! A damaged store and a full disk: `wh daemon start` reports them, and no data is deleted.
 
 use std::fs;
 use std::io::Write;
@@ -9,65 +9,65 @@ use nix::unistd::Pid;
 use wh_testkit::disk::inside;
 use wh_testkit::{eventually, process, tools};
 
-use super::House;
+use super::TestDaemon;
 
 #[test]
 fn damage_is_reported_by_start_and_status_and_the_damaged_store_is_kept() {
-    let house = House::empty([]);
-    let store = house.root().join("state/wheelhouse/store");
+    let daemon = TestDaemon::empty([]);
+    let store = daemon.root().join("state/wheelhouse/store");
     let (file, log) = (store.join("wheelhouse.db"), store.join("wheelhouse.db-wal"));
     let garbage = b"garbage ".repeat(2000);
     for (what, damaged, killed) in
         [("an empty file", &file, false), ("a garbage file", &file, false), ("a garbage log", &log, true)]
     {
-        house.ok(&["daemon", "start"]);
-        house.ok(&["new", "--agent", "demo", "--name", "a"]);
+        daemon.ok(&["daemon", "start"]);
+        daemon.ok(&["new", "--agent", "demo", "--name", "a"]);
         if killed {
-            let daemon = Pid::from_raw(house.status()["pid"].as_i64().unwrap() as i32);
-            kill(daemon, Signal::SIGKILL).unwrap();
-            eventually("it is gone", || (!process::running(daemon)).then_some(()));
+            let daemon_pid = Pid::from_raw(daemon.status()["pid"].as_i64().unwrap() as i32);
+            kill(daemon_pid, Signal::SIGKILL).unwrap();
+            eventually("it is gone", || (!process::running(daemon_pid)).then_some(()));
         } else {
-            house.ok(&["daemon", "stop"]);
+            daemon.ok(&["daemon", "stop"]);
         }
-        let said = String::from_utf8(house.run(&["ls"]).stderr).unwrap();
+        let said = String::from_utf8(daemon.run(&["ls"]).stderr).unwrap();
         assert!(said.contains("wh daemon start restores 1 session: a"), "{what}: {said}");
         let content = if what.contains("empty") { Vec::new() } else { garbage.clone() };
         fs::write(damaged, &content).unwrap();
         for arguments in [&["ls"][..], &["daemon", "status"]] {
-            let said = String::from_utf8(house.run(arguments).stderr).unwrap();
+            let said = String::from_utf8(daemon.run(arguments).stderr).unwrap();
             assert!(said.contains("is damaged ("), "{what}, {arguments:?}: {said}");
         }
-        let started = house.run(&["daemon", "start"]);
+        let started = daemon.run(&["daemon", "start"]);
         let said = String::from_utf8(started.stderr).unwrap();
         assert!(started.status.success() && said.contains("wh: the store was damaged ("), "{what}: {said}");
-        let kept = PathBuf::from(house.status()["store_damage"]["kept"].as_str().unwrap());
+        let kept = PathBuf::from(daemon.status()["store_damage"]["kept"].as_str().unwrap());
         assert!(said.contains(kept.to_str().unwrap()), "{what}: {said}");
         let content_kept = if killed { format!("{}-wal", kept.display()).into() } else { kept.clone() };
         assert_eq!(fs::read(content_kept).unwrap(), content, "{what}");
-        let said = String::from_utf8(house.run(&["daemon", "status"]).stderr).unwrap();
+        let said = String::from_utf8(daemon.run(&["daemon", "status"]).stderr).unwrap();
         assert!(said.contains("the store was damaged (") && said.contains(kept.to_str().unwrap()), "{what}: {said}");
-        let logged = house.ok(&["daemon", "logs"]);
+        let logged = daemon.ok(&["daemon", "logs"]);
         assert!(
             logged.contains("the store was damaged") && logged.contains(kept.to_str().unwrap()),
             "{what}: {logged}"
         );
-        house.ok(&["daemon", "stop"]);
+        daemon.ok(&["daemon", "stop"]);
     }
-    house.ok(&["daemon", "start"]);
-    let said = String::from_utf8(house.run(&["daemon", "status"]).stderr).unwrap();
-    assert_eq!(said.matches("a damaged store of an earlier start is kept as").count(), 3, "{said}");
+    daemon.ok(&["daemon", "start"]);
+    let said = String::from_utf8(daemon.run(&["daemon", "status"]).stderr).unwrap();
+    assert_eq!(said.matches("a damaged store from an earlier start is saved as").count(), 3, "{said}");
 }
 
 #[test]
-fn a_start_on_a_full_disk_names_the_disk() {
+fn a_start_on_a_full_disk_reports_the_full_disk() {
     if !tools::present(&["unshare"]) {
         return;
     }
-    let Some(disk) = inside("daemon::damage::a_start_on_a_full_disk_names_the_disk", "size=1m,mode=700") else {
+    let Some(disk) = inside("daemon::damage::a_start_on_a_full_disk_reports_the_full_disk", "size=1m,mode=700") else {
         return;
     };
-    let house = House::empty([]);
-    let wh = |arguments: &[&str]| house.wh(arguments).env("XDG_STATE_HOME", &disk).output().unwrap();
+    let daemon = TestDaemon::empty([]);
+    let wh = |arguments: &[&str]| daemon.wh(arguments).env("XDG_STATE_HOME", &disk).output().unwrap();
     let fill = || {
         let mut ballast = fs::File::create(disk.join("ballast")).unwrap();
         while ballast.write_all(&[1; 512]).is_ok() {}

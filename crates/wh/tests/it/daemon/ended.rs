@@ -1,4 +1,4 @@
-//! "Ended" means ended: whatever a program does to its supervisor, nothing of it runs once wh says so.
+//! No process of a session runs after wh reports its end, whatever the program does to its supervisor.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -11,35 +11,36 @@ use wh_pipe::pidfd;
 use wh_pipe::proc::{ProcessId, Stat};
 use wh_pipe::tree;
 use wh_testkit::wh::Wh;
-use wh_testkit::{PATIENCE, eventually, tools};
+use wh_testkit::{CONDITION_TIMEOUT, eventually, tools};
 
-use super::{House, acp_agent};
+use super::{TestDaemon, acp_agent};
 use crate::WH;
 
-/// Writes down the supervisor, the program and a child that has left its session.
+/// Writes the ids of the supervisor, the program and a child in another session to a file.
 const FAMILY: &str =
     "trap '' HUP TERM INT; setsid sleep 1000 & echo $PPID $$ $! > \"$FILE.new\"; mv \"$FILE.new\" \"$FILE\"; ";
 
-/// Stops its supervisor once and writes that down: wh may continue it at once, so the state of the process is no evidence.
+/// Stops its supervisor once and records that in a file, because wh may continue it at once.
 const STOPS_ONCE: &str = "kill -STOP $PPID; : > \"$FILE.stopped\"; ";
-/// Stops it again whenever it is continued.
+/// Stops the supervisor again whenever it is continued.
 const STOPS_ON: &str = "while :; do kill -STOP $PPID; sleep 0.01; done";
 const WAITS: &str = "while :; do sleep 1; done";
 
-/// Takes a name that is not UTF-8.
+/// Changes its process name to invalid UTF-8.
 const STRANGE_NAME: &str = "printf '\\377\\376\\377' > /proc/$$/comm; ";
 
-/// Starts children that leave its session, and does not wait for any.
+/// Starts children in other sessions and does not wait for them.
 const FORKS: &str = "i=0; while [ $i -lt 300 ]; do i=$((i+1)); setsid sleep 1000 & done; ";
 
-/// The processes that a program wrote down, once it has.
+/// Waits for the file and returns the processes in it.
 #[track_caller]
 fn family(file: &Path) -> Vec<Pid> {
     let text = eventually("the program has written down who there is", || fs::read_to_string(file).ok());
     text.split_whitespace().map(|pid| Pid::from_raw(pid.parse().unwrap())).collect()
 }
 
-/// True while the process runs; a zombie does not. Unlike the testkit's, it also finds one whose name is not UTF-8.
+/// True while the process runs. False for a zombie. Unlike the testkit's function, it supports names that are not
+/// UTF-8.
 fn running(pid: Pid) -> bool {
     Stat::of(pid.as_raw()).is_ok_and(|stat| !stat.is_dead())
 }
@@ -50,20 +51,20 @@ fn none_runs(family: &[Pid]) {
     assert!(left.is_empty(), "{left:?} of {family:?} run");
 }
 
-/// The processes of a terminal session that runs this script.
+/// Returns the processes of a terminal session that runs this script.
 #[track_caller]
-fn program(house: &House, name: &str, script: &str) -> Vec<Pid> {
-    let file = house.work().join(name);
+fn program(daemon: &TestDaemon, name: &str, script: &str) -> Vec<Pid> {
+    let file = daemon.work().join(name);
     let script = format!("FILE={}; {FAMILY}{script}", file.display());
-    house.ok(&["new", "--name", name, "--", "bash", "-c", &script]);
+    daemon.ok(&["new", "--name", name, "--", "bash", "-c", &script]);
     family(&file)
 }
 
-/// The same of a script that stops its supervisor, once it has.
+/// Returns the processes of a script that stops its supervisor, after it has.
 #[track_caller]
-fn stopping_program(house: &House, name: &str, script: &str) -> Vec<Pid> {
-    let family = program(house, name, script);
-    wait_stopped(&house.work().join(name));
+fn stopping_program(daemon: &TestDaemon, name: &str, script: &str) -> Vec<Pid> {
+    let family = program(daemon, name, script);
+    wait_stopped(&daemon.work().join(name));
     family
 }
 
@@ -75,19 +76,19 @@ fn wait_stopped(file: &Path) {
 }
 
 /// Adds the agent `fake`, which stops its supervisor again and again.
-fn add_stopping_agent(house: &House) {
+fn add_stopping_agent(daemon: &TestDaemon) {
     let first = format!("FILE=\"$HOME/family.$$\"; {FAMILY}({STOPS_ONCE}{STOPS_ON}) &");
-    house.add_agent("fake", &acp_agent(&first, ""));
+    daemon.add_agent("fake", &acp_agent(&first, ""));
 }
 
-/// The processes of a session with that agent, once its supervisor was stopped.
+/// Returns the processes of a session with that agent, after its supervisor was stopped.
 #[track_caller]
-fn stopping_agent(house: &House, name: &str) -> Vec<Pid> {
-    house.ok(&["new", "--agent", "fake", "--name", name]);
-    agent_family(&house.root().join("home"))
+fn stopping_agent(daemon: &TestDaemon, name: &str) -> Vec<Pid> {
+    daemon.ok(&["new", "--agent", "fake", "--name", name]);
+    agent_family(&daemon.root().join("home"))
 }
 
-/// The processes of an agent that stops its supervisor, once it has.
+/// Returns the processes of an agent that stops its supervisor, after it has.
 #[track_caller]
 fn agent_family(home: &Path) -> Vec<Pid> {
     let file = eventually("the agent has written down who there is", || {
@@ -105,15 +106,15 @@ fn a_program_that_stops_its_supervisor_ends_with_its_session() {
     if !tools::present(&["bash"]) {
         return;
     }
-    let house = House::new();
-    let once = stopping_program(&house, "once", &format!("{STOPS_ONCE}{WAITS}"));
-    let always = stopping_program(&house, "always", &format!("{STRANGE_NAME}{STOPS_ONCE}{STOPS_ON}"));
-    // It has forked before it stops its supervisor.
-    let forks = stopping_program(&house, "forks", &format!("{FORKS}{STOPS_ONCE}{STOPS_ON}"));
+    let daemon = TestDaemon::new();
+    let once = stopping_program(&daemon, "once", &format!("{STOPS_ONCE}{WAITS}"));
+    let always = stopping_program(&daemon, "always", &format!("{STRANGE_NAME}{STOPS_ONCE}{STOPS_ON}"));
+    // It forks before it stops its supervisor.
+    let forks = stopping_program(&daemon, "forks", &format!("{FORKS}{STOPS_ONCE}{STOPS_ON}"));
     for (name, family, at_least) in [("once", &once, 2), ("always", &always, 2), ("forks", &forks, 302)] {
         let below = tree::below(family[0]);
         assert!(below.len() >= at_least, "{name}: {below:?}");
-        let said = house.ok(&["kill", name, "--now"]);
+        let said = daemon.ok(&["kill", name, "--now"]);
         assert!(said.contains("has ended"), "{said}");
         none_runs(family);
         none_runs(&below);
@@ -121,26 +122,26 @@ fn a_program_that_stops_its_supervisor_ends_with_its_session() {
 }
 
 #[test]
-fn a_tree_that_was_stopped_and_one_whose_supervisor_was_killed_end_too() {
+fn stopped_process_trees_and_trees_without_supervisor_end_too() {
     if !tools::present(&["bash"]) {
         return;
     }
-    let mut house = House::new();
-    let stopped = program(&house, "stopped", WAITS);
-    let orphaned = program(&house, "orphaned", WAITS);
-    let last = stopping_program(&house, "last", &format!("{STOPS_ONCE}{STOPS_ON}"));
-    // Children first: a supervisor that is continued would continue them no more than wh does.
+    let mut daemon = TestDaemon::new();
+    let stopped = program(&daemon, "stopped", WAITS);
+    let orphaned = program(&daemon, "orphaned", WAITS);
+    let last = stopping_program(&daemon, "last", &format!("{STOPS_ONCE}{STOPS_ON}"));
+    // Children first, so that a continued supervisor does not affect them.
     stopped.iter().rev().for_each(|pid| kill(*pid, Signal::SIGSTOP).unwrap());
-    house.ok(&["kill", "stopped", "--now"]);
+    daemon.ok(&["kill", "stopped", "--now"]);
     none_runs(&stopped);
 
     kill(orphaned[0], Signal::SIGKILL).unwrap();
     eventually("what outlived its supervisor ends", || (!orphaned.iter().any(|pid| running(*pid))).then_some(()));
-    eventually("the session has ended", || house.ok(&["ls", "--all"]).contains("nobody knows how").then_some(()));
+    eventually("the session has ended", || daemon.ok(&["ls", "--all"]).contains("unknown status").then_some(()));
 
-    house.ok(&["daemon", "stop"]);
+    daemon.ok(&["daemon", "stop"]);
     none_runs(&last);
-    assert!(house.ended().success());
+    assert!(daemon.ended().success());
 }
 
 #[test]
@@ -148,15 +149,15 @@ fn an_agent_that_stops_its_supervisor_ends_with_its_session_or_the_daemon() {
     if !tools::present(&["bash"]) {
         return;
     }
-    let mut house = House::empty([]);
-    add_stopping_agent(&house);
-    house.start();
-    let (killed, stopped) = (stopping_agent(&house, "killed"), stopping_agent(&house, "stopped"));
-    house.ok(&["kill", "killed", "--now"]);
+    let mut daemon = TestDaemon::empty([]);
+    add_stopping_agent(&daemon);
+    daemon.start();
+    let (killed, stopped) = (stopping_agent(&daemon, "killed"), stopping_agent(&daemon, "stopped"));
+    daemon.ok(&["kill", "killed", "--now"]);
     none_runs(&killed);
-    house.ok(&["daemon", "stop"]);
+    daemon.ok(&["daemon", "stop"]);
     none_runs(&stopped);
-    assert!(house.ended().success());
+    assert!(daemon.ended().success());
 }
 
 #[test]
@@ -164,36 +165,36 @@ fn a_run_and_a_space_end_with_programs_that_stop_their_supervisors() {
     if !tools::present(&["bash"]) {
         return;
     }
-    let house = House::empty([]);
-    let file = house.work().join("run");
+    let daemon = TestDaemon::empty([]);
+    let file = daemon.work().join("run");
     let script = format!("FILE={}; {FAMILY}{STOPS_ONCE}{STOPS_ON}", file.display());
     let mut run = Wh::start(WH, &["--", "bash", "-c", &script]);
     let of_run = family(&file);
     wait_stopped(&file);
     run.signal(Signal::SIGTERM);
-    // Who asks again means it.
+    // A second request kills.
     run.signal(Signal::SIGTERM);
-    assert_eq!(run.wait_exit(PATIENCE).code(), Some(137), "{}", run.stderr());
+    assert_eq!(run.wait_exit(CONDITION_TIMEOUT).code(), Some(137), "{}", run.stderr());
     none_runs(&of_run);
 
-    let file = house.work().join("orphaned");
+    let file = daemon.work().join("orphaned");
     let script = format!("FILE={}; {FAMILY}{WAITS}", file.display());
     let mut run = Wh::start(WH, &["--", "bash", "-c", &script]);
     let orphaned = family(&file);
     kill(orphaned[0], Signal::SIGKILL).unwrap();
-    assert_eq!(run.wait_exit(PATIENCE).code(), Some(125), "{}", run.stderr());
+    assert_eq!(run.wait_exit(CONDITION_TIMEOUT).code(), Some(125), "{}", run.stderr());
     none_runs(&orphaned);
 
-    add_stopping_agent(&house);
-    let space = Wh::options(WH).space().environment(house.environment()).flags(&["--agent", "fake"]);
-    let mut space = space.directory(house.work()).start(&[]);
-    let of_agent = agent_family(&house.root().join("home"));
+    add_stopping_agent(&daemon);
+    let space = Wh::options(WH).space().environment(daemon.environment()).flags(&["--agent", "fake"]);
+    let mut space = space.directory(daemon.work()).start(&[]);
+    let of_agent = agent_family(&daemon.root().join("home"));
     space.signal(Signal::SIGTERM);
-    assert!(space.wait_exit(PATIENCE).success(), "{}", space.stderr());
+    assert!(space.wait_exit(CONDITION_TIMEOUT).success(), "{}", space.stderr());
     none_runs(&of_agent);
 }
 
-/// Does something at the end of a test, also of one that fails.
+/// Runs a function at the end of a test, even if the test fails.
 struct AtEnd<F: Fn()>(F);
 
 impl<F: Fn()> Drop for AtEnd<F> {
@@ -203,28 +204,28 @@ impl<F: Fn()> Drop for AtEnd<F> {
 }
 
 #[test]
-fn what_cannot_be_ended_is_named_and_no_success_is_reported() {
+fn processes_that_cannot_be_ended_are_listed_and_fail_the_command() {
     if !tools::present(&["bash", "setpriv"]) {
         return;
     }
     if !nix::unistd::geteuid().is_root() {
         return tools::skip("only root can make a program that another user may not end", true);
     }
-    let house = House::unprivileged([]);
+    let daemon = TestDaemon::unprivileged([]);
     let path = std::env::var_os("PATH").unwrap();
     let setpriv = std::env::split_paths(&path).map(|folder| folder.join("setpriv")).find(|file| file.is_file());
-    let become_root = house.root().join("become-root");
+    let become_root = daemon.root().join("become-root");
     fs::copy(setpriv.unwrap(), &become_root).unwrap();
     fs::set_permissions(&become_root, Permissions::from_mode(0o4755)).unwrap();
     let wh = |arguments: &[&str]| {
-        let output = house.run(arguments);
+        let output = daemon.run(arguments);
         let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
         (output.status.code(), said)
     };
-    // Runs as root, so that its user may not signal it; everything else of its tree ends.
+    // Runs as root, so the user cannot signal it. The rest of its process tree ends.
     let script = |file: &str| {
-        let (program, file) = (become_root.display(), house.work().join(file));
-        // A hangup of the terminal comes from the kernel, which may signal everybody.
+        let (program, file) = (become_root.display(), daemon.work().join(file));
+        // The kernel sends the hangup of the terminal and may signal any process.
         format!(
             "trap '' HUP; {program} --reuid=0 sleep 1000 & sleep 1000 & echo $! $$ > {file}.new; mv {file}.new {file}; ",
             file = file.display()
@@ -237,7 +238,7 @@ fn what_cannot_be_ended_is_named_and_no_success_is_reported() {
 
     let (code, said) = wh(&["new", "--name", "a", "--", "bash", "-c", &format!("{}wait", script("a"))]);
     assert_eq!(code, Some(0), "{said}");
-    let of_session = family(&house.work().join("a"));
+    let of_session = family(&daemon.work().join("a"));
     let root = eventually("it runs as root", || {
         let found = roots(&of_session).first().copied()?;
         let status = fs::read_to_string(format!("/proc/{found}/status")).ok()?;
@@ -262,21 +263,21 @@ fn what_cannot_be_ended_is_named_and_no_success_is_reported() {
     let named = format!("process {} could not be ended", left.pid);
     assert!(code == Some(125) && said.contains(&named), "{code:?}: {said}");
     pidfd::signal(left, Signal::SIGKILL).unwrap();
-    assert!([root, left].into_iter().all(|id| pidfd::wait(id, PATIENCE)), "what was left ends");
+    assert!([root, left].into_iter().all(|id| pidfd::wait(id, CONDITION_TIMEOUT)), "what was left ends");
 }
 
 #[test]
-fn a_session_that_could_not_be_started_leaves_nothing() {
+fn a_session_that_fails_to_start_leaves_no_process() {
     if !tools::present(&["bash"]) {
         return;
     }
-    let mut house = House::empty([]);
-    // It ends before it has said anything, and leaves a child behind.
+    let mut daemon = TestDaemon::empty([]);
+    // It exits without output and leaves a child.
     let text = format!("#!/bin/bash\nFILE=\"$HOME/family.$$\"; {FAMILY}{STOPS_ONCE}exit 1\n");
-    house.add_agent("fake", &text);
-    house.start();
-    house.create(json!({ "agent": "fake", "name": "a" }));
-    let family = agent_family(&house.root().join("home"));
-    eventually("the session has ended", || house.ok(&["ls", "--all"]).contains("ended").then_some(()));
+    daemon.add_agent("fake", &text);
+    daemon.start();
+    daemon.create(json!({ "agent": "fake", "name": "a" }));
+    let family = agent_family(&daemon.root().join("home"));
+    eventually("the session has ended", || daemon.ok(&["ls", "--all"]).contains("ended").then_some(()));
     none_runs(&family);
 }

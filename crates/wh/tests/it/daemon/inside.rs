@@ -1,4 +1,4 @@
-//! Who may answer a session's questions: nobody inside a session, whatever it tries, except for what it created. Everything runs as an
+//! Callers inside a session may only answer questions of sessions that they created. All processes run as an
 //! unprivileged user.
 
 use std::fs;
@@ -8,10 +8,10 @@ use wh_testkit::{eventually, tools};
 
 use crate::WH;
 
-use super::House;
+use super::TestDaemon;
 
-/// An agent that asks for a permission, and whose tool then runs a script: it speaks the Agent Client Protocol. The prompt `run NAME`
-/// names the script, in the directory of the agent; its output is there as `NAME.out` once it has ended.
+/// Agent Client Protocol agent that asks for a permission and then runs a script as its tool. The prompt `run NAME`
+/// selects the script in the agent's directory; its output is written to `NAME.out` at its end.
 pub(super) const ASKING: &str = r#"#!/bin/bash
 export SCRIPTS=${0%/*}
 case $1 in --version) echo "asking 1"; exit;; esac
@@ -31,27 +31,27 @@ while read -r line; do
 done
 "#;
 
-/// A daemon of an unprivileged user with the agent `asking`.
-struct Stage(House);
+/// Daemon of an unprivileged user with the agent `asking`.
+struct Stage(TestDaemon);
 
 impl Stage {
     fn new() -> Option<Self> {
         if !tools::present(&["bash", "python3"]) {
             return None;
         }
-        let mut house = House::unprivileged([]);
-        Self::prepare(&house);
-        house.start();
-        Some(Self(house))
+        let mut daemon = TestDaemon::unprivileged([]);
+        Self::prepare(&daemon);
+        daemon.start();
+        Some(Self(daemon))
     }
 
-    /// Writes the agent and its file.
-    fn prepare(house: &House) {
-        house.add_agent("asking", ASKING);
-        house.script("inside.py", include_str!("inside.py"));
+    /// Writes the agent and its `agents.toml`.
+    fn prepare(daemon: &TestDaemon) {
+        daemon.add_agent("asking", ASKING);
+        daemon.script("inside.py", include_str!("inside.py"));
     }
 
-    /// A session with the agent, which asks. Its id, its agent's id and its question.
+    /// Creates a session whose agent asks a question. Returns the session, the agent id and the question.
     fn asks(&self, name: &str, script: Option<&str>) -> (String, String, String) {
         let made: Value =
             serde_json::from_str(&self.0.ok(&["new", "--agent", "asking", "--name", name, "--json"])).unwrap();
@@ -75,13 +75,13 @@ impl Stage {
         eventually("a question is open", || self.open_questions(name).pop())
     }
 
-    /// What a script has printed, once it has ended.
+    /// Waits for the end of a script and returns its output.
     fn printed(&self, script: &str) -> String {
         let path = self.0.root().join(format!("{script}.out"));
         eventually("the script has ended", || fs::read_to_string(&path).ok())
     }
 
-    /// Runs a command in a shell that is a session, as the person who types it there; what it prints.
+    /// Types a command into a shell session and returns its output.
     fn types(&self, shell: &str, name: &str, command: &str) -> String {
         let out = self.0.root().join(name).display().to_string();
         let line = format!("{command} > {out}.new 2>&1; mv {out}.new {out}.out");
@@ -95,12 +95,12 @@ impl Stage {
     }
 }
 
-/// The lines of this name.
+/// Returns the values of the lines with this name.
 fn lines<'a>(printed: &'a str, name: &str) -> Vec<&'a str> {
     printed.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(": ")).collect()
 }
 
-/// The line of this name, which is there once.
+/// Returns the value of the only line with this name.
 #[track_caller]
 pub(super) fn line<'a>(printed: &'a str, name: &str) -> &'a str {
     let found = lines(printed, name);
@@ -109,7 +109,7 @@ pub(super) fn line<'a>(printed: &'a str, name: &str) -> &'a str {
 }
 
 #[test]
-fn no_trick_answers_a_sessions_own_question() {
+fn a_session_cannot_answer_its_own_question_by_any_means() {
     let Some(stage) = Stage::new() else { return };
     let ways =
         "s_plain h_plain h_source s_comm h_comm h_undumpable h_scm h_thread s_race s_race s_race s_mem s_newsession";
@@ -152,14 +152,14 @@ echo "command: $("$WH" send own '/mode yolo' 2>&1 | tr '\n' ' ')"
     eventually("every refusal is written down", || {
         (stage.audited("own_question") >= 8 && stage.audited("inside_session") >= 1).then_some(())
     });
-    // It is still open, and a person outside can answer it.
+    // The question is still open, and a caller outside can answer it.
     assert_eq!(stage.question("own"), question);
     stage.0.ok(&["answer", "own", &question, "yes"]);
     stage.0.ok(&["wait", "own", "idle", "--timeout", "60s"]);
 }
 
 #[test]
-fn two_agents_do_not_answer_for_each_other() {
+fn two_agents_cannot_answer_each_others_questions() {
     let Some(stage) = Stage::new() else { return };
     let script = |other: &str, id: &str, question: &str| {
         format!(
@@ -187,12 +187,12 @@ echo "typed: $("$WH" key {other} enter 2>&1 | tr '\n' ' ')"
         }
         assert!(line(printed, "typed").contains("did not create"), "{printed}");
     }
-    // They may talk to each other: that answers nothing.
+    // Sessions may send messages to each other, which answers no question.
     assert!(line(&by_second, "said").starts_with("sent"), "{by_second}");
 }
 
 #[test]
-fn a_shell_answers_for_the_sessions_that_it_created_and_nobody_in_them_types_there() {
+fn a_shell_answers_sessions_that_it_created_and_they_cannot_type_into_it() {
     let Some(stage) = Stage::new() else { return };
     let (_, _, foreign) = stage.asks("foreign", None);
     stage.0.ok(&["new", "--name", "shell", "--", "bash", "--norc"]);
@@ -203,7 +203,7 @@ echo "socket: $("$WH" control send shell 'answer' --retries 0 --json 2>&1 | tr '
 echo "person: $("$WH" new --person -- true 2>&1 | tr '\n' ' ')"
 "#,
     );
-    // The session's own variable is no evidence, and neither is one that its creator makes up.
+    // The session's environment variable is not trusted, whether inherited or forged.
     let made = stage.types("shell", "made", "WH_SESSION=forged \"$WH\" new --agent asking --name child --json");
     let made: Value = serde_json::from_str(&made).unwrap_or_else(|error| panic!("{error}: {made}"));
     let shell: Value = serde_json::from_str(&stage.0.ok(&["new", "--name", "other", "--json", "--", "cat"])).unwrap();
@@ -220,14 +220,14 @@ echo "person: $("$WH" new --person -- true 2>&1 | tr '\n' ' ')"
     let answered = stage.types("shell", "answered", &format!("\"$WH\" answer child {question} yes"));
     assert!(answered.contains("answered"), "{answered}");
 
-    // A single run is a session too, and this daemon does not know what it created.
+    // A single run counts as a session too, and this daemon does not know its descendants.
     let out = stage.0.root().join("run").display().to_string();
     let answer = format!("\"$WH\" answer foreign {foreign} yes > {out} 2>&1");
     stage.0.fails(&["run", "--headless", "--", "bash", "-c", &answer]);
     let said = fs::read_to_string(&out).unwrap();
     assert!(said.contains("did not create"), "{said}");
 
-    // A TCP caller that the daemon may not inspect, here root, may answer nothing and is nobody's person.
+    // A TCP caller that the daemon cannot inspect (here root) may answer nothing and does not count as a person.
     if nix::unistd::geteuid().is_root() {
         let answer = stage.0.post("/sessions/foreign/control/answer", json!({ "id": foreign, "option": "yes" }));
         assert_eq!((answer.status, &answer.json()["error"]), (403, &json!("Untraceable caller")), "{}", answer.text());
@@ -235,7 +235,7 @@ echo "person: $("$WH" new --person -- true 2>&1 | tr '\n' ' ')"
         assert_eq!((create.status, &create.json()["error"]), (403, &json!("Not outside")), "{}", create.text());
     }
 
-    // A shell for a person counts as outside, whatever it created; nobody inside a session types there.
+    // A person's shell counts as outside. Callers inside a session may not type into it.
     let (code, said) = stage.0.fails(&["new", "--person", "--agent", "asking"]);
     assert!(code == 2 && said.contains("--person"), "{said}");
     let person: Value =
@@ -249,13 +249,13 @@ echo "person: $("$WH" new --person -- true 2>&1 | tr '\n' ' ')"
 }
 
 #[test]
-fn a_single_run_is_not_answered_or_typed_to_from_inside() {
+fn callers_inside_a_single_run_cannot_answer_or_type() {
     if !tools::present(&["bash", "python3"]) {
         return;
     }
-    let house = House::unprivileged([]);
-    Stage::prepare(&house);
-    let token = house.script("token", "a-token-of-the-test\n");
+    let daemon = TestDaemon::unprivileged([]);
+    Stage::prepare(&daemon);
+    let token = daemon.script("token", "a-token-of-the-test\n");
     let token = token.display().to_string();
     let tries = |flags: &str| {
         format!(
@@ -269,29 +269,29 @@ echo "keyed: $("$WH" key enter {flags} 2>&1 | tr '\n' ' ')"
         ("open", String::new(), vec![]),
         ("locked", format!("--token-file {token}"), vec!["--control-token-file", token.as_str()]),
     ] {
-        let script = house.script(name, &tries(&flags)).display().to_string();
-        let out = house.root().join(format!("{name}.out")).display().to_string();
+        let script = daemon.script(name, &tries(&flags)).display().to_string();
+        let out = daemon.root().join(format!("{name}.out")).display().to_string();
         let command = format!("bash {script} > {out}");
         let mut arguments = vec!["run", "--headless", "--control-port", "0"];
         arguments.extend(door);
         arguments.extend(["--", "bash", "-c", &command]);
-        house.ok(&arguments);
+        daemon.ok(&arguments);
         let printed = fs::read_to_string(&out).unwrap();
         for way in ["typed", "keyed"] {
             assert!(line(&printed, way).contains("may not answer"), "{name}: {printed}");
         }
     }
 
-    // An agent of `wh` alone.
+    // An agent of `wh` without a daemon.
     let more = r#"until "$WH" answer - | grep -q yes; do :; done
 q=$("$WH" answer - | head -n 1 | cut -d ' ' -f 1)
 echo "answered: $("$WH" answer - "$q" yes 2>&1 | tr '\n' ' ')"
 echo "commanded: $("$WH" send '/mode x' --key enter 2>&1 | tr '\n' ' ')"
 "#;
-    house.script("space", &format!("{}{more}", tries("")));
+    daemon.script("space", &format!("{}{more}", tries("")));
     let mut space =
-        house.wh(&["space", "connect", "--headless", "--control-port", "0", "--agent", "asking"]).spawn().unwrap();
-    let stage = Stage(house);
+        daemon.wh(&["space", "connect", "--headless", "--control-port", "0", "--agent", "asking"]).spawn().unwrap();
+    let stage = Stage(daemon);
     eventually("the agent is ready", || {
         let output = stage.0.run(&["send", "run space", "--key", "enter"]);
         (output.status.success() && !stage.open_questions("-").is_empty()).then_some(())
@@ -302,19 +302,19 @@ echo "commanded: $("$WH" send '/mode x' --key enter 2>&1 | tr '\n' ' ')"
     }
     let question = stage.question("-");
     stage.0.ok(&["answer", "-", &question, "yes"]);
-    wh_testkit::process::end(&mut space, std::time::Duration::from_secs(20)).unwrap();
+    wh_testkit::process::terminate(&mut space, std::time::Duration::from_secs(20)).unwrap();
 }
 
 #[test]
-fn a_single_run_chooses_neither_a_mode_nor_arguments_for_a_new_agent() {
-    let house = House::with([("WH".to_owned(), WH.to_owned())]);
+fn callers_inside_a_single_run_cannot_set_mode_or_arguments_of_a_new_agent() {
+    let daemon = TestDaemon::with([("WH".to_owned(), WH.to_owned())]);
     let tries = r#"echo "mode: $("$WH" new --agent demo --mode careful 2>&1 | tr '\n' ' ')"
 echo "arguments: $("$WH" new --agent demo -- --pace 0 2>&1 | tr '\n' ' ')"
 echo "neither: $("$WH" new --agent demo --name plain 2>&1 | tr '\n' ' ')"
 "#;
-    let script = house.script("tries", tries).display().to_string();
-    let out = house.root().join("tries.out").display().to_string();
-    house.ok(&["run", "--headless", "--", "bash", "-c", &format!("bash {script} > {out}")]);
+    let script = daemon.script("tries", tries).display().to_string();
+    let out = daemon.root().join("tries.out").display().to_string();
+    daemon.ok(&["run", "--headless", "--", "bash", "-c", &format!("bash {script} > {out}")]);
     let printed = fs::read_to_string(&out).unwrap();
     for way in ["mode", "arguments"] {
         assert!(line(&printed, way).contains("inside a session"), "{way}: {printed}");

@@ -1,20 +1,18 @@
-//! The daemon with its doors, as its users have it: the real binary, a real socket, several shells.
+//! The daemon and its interfaces end to end: the real binary, a real socket, several shells.
 
+mod authorization;
 mod clock;
-mod crowds;
 mod damage;
-mod deaf;
-mod doors;
+mod durability;
 mod ended;
 mod examples;
-mod house;
 mod http;
 mod inside;
-mod intruders;
-mod lasting;
 mod once;
 mod real;
 mod references;
+mod request_ids;
+mod resource_limits;
 mod restart;
 mod sender;
 mod shells;
@@ -22,24 +20,26 @@ mod silent;
 mod socket;
 mod specs;
 mod stalled;
+mod stalled_agent;
 mod stop;
 mod teams;
 mod terminal_interrupts;
+mod test_daemon;
 mod unread;
 mod unseen;
 
 use serde_json::{Value, json};
 use wh_testkit::tools;
 
-use house::{House, Session};
+use test_daemon::{Session, TestDaemon};
 
-/// A moment so many seconds from now, as messages say it.
+/// Formats the time `seconds` from now for a message.
 fn moment(seconds: i64) -> String {
     let now = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(seconds);
     now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// False, and said, where a test cannot act as another user, which it does with python.
+/// False, with a notice, if the test cannot act as another user. Needs python.
 #[track_caller]
 fn can_be_another_user() -> bool {
     if !tools::present(&["python3"]) {
@@ -52,7 +52,7 @@ fn can_be_another_user() -> bool {
     is_root
 }
 
-/// A bash script that speaks the Agent Client Protocol. `first` runs at its start, `then` once it has a session.
+/// Bash script of an Agent Client Protocol agent. `first` runs at its start, `then` once it has a session.
 fn acp_agent(first: &str, then: &str) -> String {
     format!(
         r#"#!/bin/bash
@@ -70,7 +70,7 @@ done
     )
 }
 
-/// What every control message to this session has; a test adds the rest.
+/// Returns the common fields of a control message to this session.
 fn message(session: &Session, request_id: &str) -> Value {
     json!({
         "v": 1,
@@ -83,12 +83,12 @@ fn message(session: &Session, request_id: &str) -> Value {
     })
 }
 
-/// A text for this session.
+/// Returns a text message to this session.
 fn stdin(session: &Session, request_id: &str, text: &str) -> Value {
     with(message(session, request_id), json!({ "type": "control.stdin.request", "content": text }))
 }
 
-/// An object with these fields added or replaced; null takes one away.
+/// Adds or replaces fields of an object. Null removes a field.
 fn with(mut message: Value, fields: Value) -> Value {
     for (name, value) in fields.as_object().expect("fields").clone() {
         if value.is_null() {

@@ -1,5 +1,5 @@
-//! The real agents and real terminal programs under the daemon, controlled through the socket: each receipt ends in what really
-//! happened, and no id of a provider is in anything that a door says.
+//! Real agents and terminal programs in the daemon, controlled over the socket. Receipts match the actual outcome, and
+//! no response contains a provider's session id.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use wh_testkit::{Lab, eventually, tools};
 
-use super::{House, Session, message, stdin, with};
+use super::{Session, TestDaemon, message, stdin, with};
 
-/// All that the doors said.
+/// All responses of the daemon's interfaces.
 #[derive(Default)]
 struct Heard(Vec<String>);
 
 impl Heard {
-    /// Asks both doors everything that there is to ask about a session.
-    fn listen(&mut self, house: &House, session: &Session) {
-        let mut talk = house.talk();
+    /// Sends every query about a session over HTTP and the socket.
+    fn listen(&mut self, daemon: &TestDaemon, session: &Session) {
+        let mut talk = daemon.connect();
         let id = json!({ "session_id": session.id });
         for (command, payload) in
             [("list", json!({})), ("session", id), ("capabilities", json!({})), ("health", json!({}))]
@@ -32,7 +32,7 @@ impl Heard {
             format!("/sessions/{}/history", session.id),
         ]);
         for path in paths {
-            let answer = house.get(&path);
+            let answer = daemon.get(&path);
             assert_eq!(answer.status, 200, "{path}: {}", answer.text());
             self.0.push(answer.text());
         }
@@ -49,30 +49,30 @@ impl Heard {
     }
 }
 
-/// A house in the lab, with the agent of this name in a session, and somebody who watches from the beginning.
-fn with_agent(lab: &Lab, agent: &str, mode: Option<&str>) -> (House, Session, super::house::Talk) {
-    let house = House::with(lab.env());
+/// Starts a daemon in the lab with a session of this agent and a subscriber.
+fn with_agent(lab: &Lab, agent: &str, mode: Option<&str>) -> (TestDaemon, Session, super::test_daemon::SocketClient) {
+    let daemon = TestDaemon::with(lab.env());
     let mut wanted = json!({ "agent": agent, "name": "a", "cwd": lab.project });
     if let Some(mode) = mode {
         wanted["mode"] = json!(mode);
     }
-    let session = house.create(wanted);
-    let mut watcher = house.talk();
+    let session = daemon.create(wanted);
+    let mut watcher = daemon.connect();
     let subscribed = watcher.ask("subscribe", &json!({ "session_id": session.id }));
     assert_eq!(subscribed["payload"]["streaming"], true, "{subscribed}");
-    house.state(&session, "idle");
-    (house, session, watcher)
+    daemon.state(&session, "idle");
+    (daemon, session, watcher)
 }
 
 #[track_caller]
-fn ok(house: &House, payload: &Value) {
-    let ack = house.control(payload);
+fn ok(daemon: &TestDaemon, payload: &Value) {
+    let ack = daemon.control(payload);
     assert_eq!((&ack["result"], &ack["duplicate"]), (&json!("ok"), &json!(false)), "{ack}");
 }
 
 #[track_caller]
-fn ended(house: &House, session: &Session, id: &str) -> (String, Option<String>) {
-    let receipt = house.receipt(session, id);
+fn ended(daemon: &TestDaemon, session: &Session, id: &str) -> (String, Option<String>) {
+    let receipt = daemon.receipt(session, id);
     let reason = receipt["reason"].as_str().map(str::to_owned);
     (receipt["stage"].as_str().unwrap().to_owned(), reason)
 }
@@ -87,68 +87,69 @@ fn answer(session: &Session, id: &str, question: &Value, fields: Value) -> Value
     with(message, fields)
 }
 
-/// Types, answers, denies and interrupts; `ids` are what the provider calls the conversation.
+/// Types, answers, denies and interrupts. `ids` returns the provider's session ids.
 fn is_controlled(lab: &Lab, agent: &str, mode: Option<&str>, ids: impl Fn(&Lab) -> Vec<String>) {
-    let (house, session, mut watcher) = with_agent(lab, agent, mode);
+    let (daemon, session, mut watcher) = with_agent(lab, agent, mode);
     let finished = ("finished".to_owned(), None);
     let cancelled = ("failed".to_owned(), Some("cancelled".to_owned()));
-    ok(&house, &stdin(&session, "hello", "hello there"));
-    assert_eq!(ended(&house, &session, "hello"), finished);
-    let chats = house.chats(&session);
+    ok(&daemon, &stdin(&session, "hello", "hello there"));
+    assert_eq!(ended(&daemon, &session, "hello"), finished);
+    let chats = daemon.chats(&session);
     assert!(chats.iter().any(|(from, text)| from == agent && text.contains("echo: hello there")), "{chats:?}");
 
-    // A permission is granted by its option, and what was allowed has happened.
-    ok(&house, &stdin(&session, "granted", "tool: touch granted.txt"));
-    let question = house.question(&session);
+    // A permission is granted by its option, and the action is executed.
+    ok(&daemon, &stdin(&session, "granted", "tool: touch granted.txt"));
+    let question = daemon.question(&session);
     let mut heard = Heard::default();
-    heard.listen(&house, &session);
+    heard.listen(&daemon, &session);
     let options = question["options"].as_array().unwrap();
     let allow = &options.iter().find(|one| one["kind"] == "allow_once").unwrap()["id"];
     let grants = answer(&session, "grants", &question, json!({ "option": allow }));
-    ok(&house, &grants);
-    assert_eq!(ended(&house, &session, "granted"), finished);
+    ok(&daemon, &grants);
+    assert_eq!(ended(&daemon, &session, "granted"), finished);
     assert!(lab.project.join("granted.txt").exists());
-    let again = house.control(&grants);
+    let again = daemon.control(&grants);
     assert_eq!((&again["result"], &again["duplicate"]), (&json!("ok"), &json!(true)), "{again}");
-    let late = house.control(&answer(&session, "late", &question, json!({ "option": allow })));
+    let late = daemon.control(&answer(&session, "late", &question, json!({ "option": allow })));
     assert_eq!((&late["result"], &late["error"]), (&json!("rejected"), &json!("question_closed")), "{late}");
-    // And one is denied by a plain no.
-    ok(&house, &stdin(&session, "denied", "tool: touch denied.txt"));
-    let question = house.question(&session);
-    ok(&house, &answer(&session, "denies", &question, json!({ "decision": "reject" })));
-    ended(&house, &session, "denied");
-    house.state(&session, "idle");
+    // Another one is rejected.
+    ok(&daemon, &stdin(&session, "denied", "tool: touch denied.txt"));
+    let question = daemon.question(&session);
+    ok(&daemon, &answer(&session, "denies", &question, json!({ "decision": "reject" })));
+    ended(&daemon, &session, "denied");
+    daemon.state(&session, "idle");
     assert!(!lab.project.join("denied.txt").exists());
-    // The scripted model still has the denial to answer.
-    ok(&house, &stdin(&session, "after", "hello"));
-    assert_eq!(ended(&house, &session, "after"), finished);
+    // The scripted model still answers the rejection.
+    ok(&daemon, &stdin(&session, "after", "hello"));
+    assert_eq!(ended(&daemon, &session, "after"), finished);
 
-    // A long turn: what comes meanwhile is queued, and carried out when the turn is interrupted.
-    ok(&house, &stdin(&session, "slow", "slow: 600"));
-    house.wait(&session, r#"screen_contains "word3""#);
-    let queued = house.control(&stdin(&session, "queued", "slow: 600"));
+    // A message during a long turn is queued, and delivered when the turn is interrupted.
+    ok(&daemon, &stdin(&session, "slow", "slow: 600"));
+    daemon.wait(&session, r#"screen_contains "word3""#);
+    let queued = daemon.control(&stdin(&session, "queued", "slow: 600"));
     assert_eq!((&queued["result"], &queued["duplicate"]), (&json!("ok"), &json!(false)), "{queued}");
     assert!(queued["detail"].as_str().unwrap().starts_with("queued"), "{queued}");
-    ok(&house, &interrupt(&session, "stop"));
-    assert_eq!(ended(&house, &session, "slow"), cancelled);
-    let begun = || house.get(&format!("/sessions/{}/control/receipts/queued", session.id)).json()["stage"] == "started";
+    ok(&daemon, &interrupt(&session, "stop"));
+    assert_eq!(ended(&daemon, &session, "slow"), cancelled);
+    let begun =
+        || daemon.get(&format!("/sessions/{}/control/receipts/queued", session.id)).json()["stage"] == "started";
     eventually("the queued message is being worked on", || begun().then_some(()));
-    // A text may interrupt what is under way.
-    ok(&house, &with(stdin(&session, "instead", "hello again"), json!({ "interrupt": true })));
-    assert_eq!(ended(&house, &session, "queued"), cancelled);
-    assert_eq!(ended(&house, &session, "instead"), finished);
-    let nothing = house.control(&interrupt(&session, "nothing"));
+    // A text can interrupt the current turn.
+    ok(&daemon, &with(stdin(&session, "instead", "hello again"), json!({ "interrupt": true })));
+    assert_eq!(ended(&daemon, &session, "queued"), cancelled);
+    assert_eq!(ended(&daemon, &session, "instead"), finished);
+    let nothing = daemon.control(&interrupt(&session, "nothing"));
     assert_eq!(
         (&nothing["result"], &nothing["error"]),
         (&json!("rejected"), &json!("nothing_to_interrupt")),
         "{nothing}"
     );
 
-    heard.listen(&house, &session);
+    heard.listen(&daemon, &session);
     for id in ["hello", "granted", "grants", "stop", "instead"] {
-        heard.0.push(house.get(&format!("/sessions/{}/control/receipts/{id}", session.id)).text());
+        heard.0.push(daemon.get(&format!("/sessions/{}/control/receipts/{id}", session.id)).text());
     }
-    // Everything that was told to who watched, up to the end of the last turn.
+    // All events of the subscriber up to the end of the last turn.
     loop {
         let line = watcher.line();
         heard.0.push(line.to_string());
@@ -160,8 +161,8 @@ fn is_controlled(lab: &Lab, agent: &str, mode: Option<&str>, ids: impl Fn(&Lab) 
             break;
         }
     }
-    heard.0.push(house.ok(&["ls", "--json"]));
-    heard.0.push(house.ok(&["audit", "--json", "-n", "1000"]));
+    heard.0.push(daemon.ok(&["ls", "--json"]));
+    heard.0.push(daemon.ok(&["audit", "--json", "-n", "1000"]));
     heard.never(&ids(lab));
 }
 
@@ -171,7 +172,7 @@ fn below(directory: &Path) -> Vec<PathBuf> {
     paths.flat_map(|path| if path.is_dir() { below(&path) } else { vec![path] }).collect()
 }
 
-/// The names of the files with this ending, as far as they are ids.
+/// Returns the names of files with this extension that are ids.
 fn named(directory: &Path, ending: &str) -> Vec<String> {
     let files = below(directory).into_iter().filter(|path| path.extension().is_some_and(|end| end == ending));
     let names = files.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned());
@@ -213,96 +214,96 @@ fn gemini_is_controlled_through_the_socket() {
 }
 
 #[test]
-fn a_shell_is_typed_to_and_interrupted() {
+fn a_shell_receives_input_and_interrupts() {
     if !tools::present(&["bash"]) {
         return;
     }
-    let house = House::new();
-    let session = house.create(json!({ "command": ["bash", "--norc"], "name": "sh" }));
-    let receipt = |id: &str| house.get(&format!("/sessions/{}/control/receipts/{id}", session.id)).json();
-    ok(&house, &stdin(&session, "sum", "echo $((6 * 7))\n"));
-    house.wait(&session, r#"screen_matches /(?m)^42/"#);
+    let daemon = TestDaemon::new();
+    let session = daemon.create(json!({ "command": ["bash", "--norc"], "name": "sh" }));
+    let receipt = |id: &str| daemon.get(&format!("/sessions/{}/control/receipts/{id}", session.id)).json();
+    ok(&daemon, &stdin(&session, "sum", "echo $((6 * 7))\n"));
+    daemon.wait(&session, r#"screen_matches /(?m)^42/"#);
     let sum = receipt("sum");
     assert_eq!(sum["stage"], "delivered", "the terminal has it; more it cannot know: {sum}");
     let reached: Vec<&str> =
         sum["reached"].as_array().unwrap().iter().map(|one| one["stage"].as_str().unwrap()).collect();
     assert_eq!(reached, ["accepted", "delivered"]);
-    assert_eq!(house.get(&format!("/sessions/{}/control/receipts/nothing", session.id)).status, 404);
+    assert_eq!(daemon.get(&format!("/sessions/{}/control/receipts/nothing", session.id)).status, 404);
 
-    ok(&house, &stdin(&session, "sleep", "echo now; sleep 600\n"));
-    house.wait(&session, r#"screen_matches /(?m)^now/"#);
-    ok(&house, &interrupt(&session, "stop"));
-    ok(&house, &stdin(&session, "code", "echo it ended with $?\n"));
-    house.wait(&session, r#"screen_contains "it ended with 130""#);
+    ok(&daemon, &stdin(&session, "sleep", "echo now; sleep 600\n"));
+    daemon.wait(&session, r#"screen_matches /(?m)^now/"#);
+    ok(&daemon, &interrupt(&session, "stop"));
+    ok(&daemon, &stdin(&session, "code", "echo it ended with $?\n"));
+    daemon.wait(&session, r#"screen_contains "it ended with 130""#);
     assert_eq!(receipt("stop")["stage"], "delivered");
-    // A text that interrupts first.
-    ok(&house, &stdin(&session, "again", "echo then; sleep 600\n"));
-    house.wait(&session, r#"screen_matches /(?m)^then/"#);
-    ok(&house, &with(stdin(&session, "instead", "echo instead $?\n"), json!({ "interrupt": true })));
-    house.wait(&session, r#"screen_contains "instead 130""#);
+    // A text with an interrupt first.
+    ok(&daemon, &stdin(&session, "again", "echo then; sleep 600\n"));
+    daemon.wait(&session, r#"screen_matches /(?m)^then/"#);
+    ok(&daemon, &with(stdin(&session, "instead", "echo instead $?\n"), json!({ "interrupt": true })));
+    daemon.wait(&session, r#"screen_contains "instead 130""#);
 
-    // Over HTTP, past 12 kB that were typed ahead.
-    ok(&house, &stdin(&session, "third", "echo third; sleep 600\n"));
-    house.wait(&session, r#"screen_matches /(?m)^third/"#);
-    ok(&house, &stdin(&session, "ahead", &"echo typed ahead\n".repeat(700)));
-    assert_eq!(house.ok(&["interrupt", "sh"]).trim(), "interrupted");
-    ok(&house, &stdin(&session, "last", "echo last $?\n"));
-    house.wait(&session, r#"screen_contains "last 130""#);
-    assert!(!house.ok(&["screen", "sh"]).contains("\ntyped ahead"), "what was typed ahead is discarded");
+    // Over HTTP, ahead of 12 kB of queued input.
+    ok(&daemon, &stdin(&session, "third", "echo third; sleep 600\n"));
+    daemon.wait(&session, r#"screen_matches /(?m)^third/"#);
+    ok(&daemon, &stdin(&session, "ahead", &"echo typed ahead\n".repeat(700)));
+    assert_eq!(daemon.ok(&["interrupt", "sh"]).trim(), "interrupted");
+    ok(&daemon, &stdin(&session, "last", "echo last $?\n"));
+    daemon.wait(&session, r#"screen_contains "last 130""#);
+    assert!(!daemon.ok(&["screen", "sh"]).contains("\ntyped ahead"), "what was typed ahead is discarded");
 
     let fields = json!({ "type": "control.answer.request", "question_id": "q", "decision": "approve" });
-    let ack = house.control(&with(message(&session, "answers"), fields));
+    let ack = daemon.control(&with(message(&session, "answers"), fields));
     assert_eq!((&ack["result"], &ack["error"]), (&json!("rejected"), &json!("not_supported")), "{ack}");
-    ok(&house, &stdin(&session, "exit", "exit 3\n"));
-    let summary = house.state(&session, "ended");
+    ok(&daemon, &stdin(&session, "exit", "exit 3\n"));
+    let summary = daemon.state(&session, "ended");
     assert_eq!(summary["status"]["reason"], "exited with 3", "{summary}");
-    let ack = house.control(&stdin(&session, "late", "echo late\n"));
+    let ack = daemon.control(&stdin(&session, "late", "echo late\n"));
     assert_eq!(ack["result"], "not_live", "{ack}");
 }
 
 #[test]
-fn a_program_that_does_not_read_is_said_not_to_have_it_until_it_does() {
+fn input_is_not_delivered_until_the_program_reads_it() {
     if !tools::present(&["bash"]) {
         return;
     }
-    let house = House::new();
-    let go = house.root().join("go");
+    let daemon = TestDaemon::new();
+    let go = daemon.root().join("go");
     let script =
         format!("stty raw -echo; echo ready; until [ -e {} ]; do sleep 0.01; done; exec cat > /dev/null", go.display());
-    let session = house.create(json!({ "command": ["bash", "-c", script], "name": "deaf" }));
-    house.wait(&session, r#"screen_contains "ready""#);
+    let session = daemon.create(json!({ "command": ["bash", "-c", script], "name": "deaf" }));
+    daemon.wait(&session, r#"screen_contains "ready""#);
     let much = stdin(&session, "much", &"x".repeat(256 << 10));
-    let ack = house.control(&much);
+    let ack = daemon.control(&much);
     assert_eq!((&ack["result"], &ack["error"]), (&json!("timeout"), &json!("unread")), "{ack}");
     let path = format!("/sessions/{}/control/receipts/much", session.id);
-    assert_eq!(house.get(&path).json()["stage"], "accepted");
-    // What comes later waits behind it.
+    assert_eq!(daemon.get(&path).json()["stage"], "accepted");
+    // Later input waits behind it.
     let more = stdin(&session, "more", "x");
-    let ack = house.control(&more);
+    let ack = daemon.control(&more);
     assert_eq!((&ack["result"], &ack["error"]), (&json!("timeout"), &json!("unread")), "{ack}");
-    let busy = house.control(&much);
+    let busy = daemon.control(&much);
     assert_eq!((&busy["result"], &busy["duplicate"]), (&json!("busy"), &json!(true)), "it is under way: {busy}");
     fs::write(&go, "").unwrap();
-    eventually("it has read everything", || (house.get(&path).json()["stage"] == "delivered").then_some(()));
-    let later = eventually("that is known", || Some(house.control(&much)).filter(|ack| ack["result"] != "busy"));
+    eventually("it has read everything", || (daemon.get(&path).json()["stage"] == "delivered").then_some(()));
+    let later = eventually("that is known", || Some(daemon.control(&much)).filter(|ack| ack["result"] != "busy"));
     assert_eq!((&later["result"], &later["duplicate"]), (&json!("ok"), &json!(true)), "{later}");
-    let ack = house.control(&more);
+    let ack = daemon.control(&more);
     assert_eq!((&ack["result"], &ack["duplicate"]), (&json!("ok"), &json!(true)), "{ack}");
 }
 
 #[test]
-fn an_editor_is_typed_to_and_its_file_is_what_was_typed() {
+fn an_editor_saves_the_typed_text() {
     if !tools::present(&["vim"]) {
         return;
     }
-    let house = House::new();
-    let session = house.create(json!({ "command": ["vim", "-u", "NONE", "-N", "out.txt"], "name": "editor" }));
-    house.wait(&session, r#"screen_contains "out.txt""#);
-    ok(&house, &stdin(&session, "types", "ihello from the socket"));
-    house.wait(&session, r#"screen_contains "hello from the socket""#);
-    // Ctrl-C leaves the insert mode.
-    ok(&house, &interrupt(&session, "leaves"));
-    ok(&house, &stdin(&session, "saves", ":wq\n"));
-    house.state(&session, "ended");
-    assert_eq!(fs::read_to_string(house.work().join("out.txt")).unwrap(), "hello from the socket\n");
+    let daemon = TestDaemon::new();
+    let session = daemon.create(json!({ "command": ["vim", "-u", "NONE", "-N", "out.txt"], "name": "editor" }));
+    daemon.wait(&session, r#"screen_contains "out.txt""#);
+    ok(&daemon, &stdin(&session, "types", "ihello from the socket"));
+    daemon.wait(&session, r#"screen_contains "hello from the socket""#);
+    // Ctrl-C leaves insert mode.
+    ok(&daemon, &interrupt(&session, "leaves"));
+    ok(&daemon, &stdin(&session, "saves", ":wq\n"));
+    daemon.state(&session, "ended");
+    assert_eq!(fs::read_to_string(daemon.work().join("out.txt")).unwrap(), "hello from the socket\n");
 }

@@ -1,5 +1,5 @@
-//! Those who send control messages: what they ask first, when they try again and with what, and what they write down. Where the daemon must
-//! behave as it never does, somebody else listens in its place.
+//! Sending control messages: queries before a message, retries, and the sender's audit log. A fake daemon simulates
+//! unusual behaviour.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -13,14 +13,14 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use serde_json::{Value, json};
-use wh_client::sender::{Message, Sender, Tries};
-use wh_testkit::{PATIENCE, eventually, process, tools};
+use wh_client::sender::{OutgoingControl, RetryPolicy, Sender};
+use wh_testkit::{CONDITION_TIMEOUT, eventually, process, tools};
 use wh_wire::socket::{AuditAction, ControlKind, ControlResult, Credential};
 
 use super::shells::{enter, shell};
-use super::{House, stdin, with};
+use super::{TestDaemon, stdin, with};
 
-/// What the one in the daemon's place does with a request.
+/// Reaction of the fake daemon to a request.
 enum Reply {
     Answer(Value),
     Refuse(&'static str),
@@ -28,7 +28,7 @@ enum Reply {
     HangUp,
 }
 
-/// Somebody who listens on the socket in the daemon's place.
+/// Fake daemon that listens on the socket.
 struct Fake {
     path: PathBuf,
     heard: Arc<Mutex<Vec<Value>>>,
@@ -37,9 +37,9 @@ struct Fake {
 }
 
 impl Fake {
-    /// It does with each request what the script says.
-    fn new(house: &House, mut script: impl FnMut(&Value) -> Reply + Send + 'static) -> Self {
-        let path = house.socket();
+    /// Starts the fake daemon with a function that reacts to each request.
+    fn new(daemon: &TestDaemon, mut script: impl FnMut(&Value) -> Reply + Send + 'static) -> Self {
+        let path = daemon.socket();
         fs::DirBuilder::new().recursive(true).mode(0o700).create(path.parent().unwrap()).unwrap();
         let _ = fs::remove_file(&path);
         let listener = UnixListener::bind(&path).unwrap();
@@ -78,7 +78,7 @@ impl Fake {
         Self { path, heard, over, thread: Some(thread) }
     }
 
-    /// The requests with this command, in their order.
+    /// Returns the requests with this command, in order.
     fn heard(&self, command: &str) -> Vec<Value> {
         let heard = self.heard.lock().unwrap();
         heard.iter().filter(|one| one["command"] == command).map(|one| one["payload"].clone()).collect()
@@ -95,7 +95,7 @@ impl Drop for Fake {
     }
 }
 
-/// What a daemon can do.
+/// Capabilities of a daemon.
 fn capabilities() -> Value {
     json!({
         "server": "wh of tomorrow", "protocol_versions": [1], "commands": ["control"],
@@ -107,7 +107,7 @@ fn capabilities() -> Value {
     })
 }
 
-/// The usual answers to what comes before a message, and to the message itself.
+/// Usual responses to the queries before a message and to the message.
 fn usual(request: &Value) -> Reply {
     match request["command"].as_str() {
         Some("capabilities") => Reply::Answer(capabilities()),
@@ -128,9 +128,9 @@ fn acknowledged(request: &Value, result: &str) -> Reply {
     Reply::Answer(json!({ "request_id": id, "acked_at": "2026-11-16T08:04:36Z", "result": result, "duplicate": false }))
 }
 
-/// What the sender's account has about a message: what happened, and all of it.
-fn sent(house: &House, request_id: &str) -> (Vec<String>, Vec<Value>) {
-    let printed = house.ok(&["audit", "--sent", "--json", "--request-id", request_id]);
+/// Returns the sender's audit records of a message.
+fn sent(daemon: &TestDaemon, request_id: &str) -> (Vec<String>, Vec<Value>) {
+    let printed = daemon.ok(&["audit", "--sent", "--json", "--request-id", request_id]);
     let records: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     (records.iter().map(|one| one["action"].as_str().unwrap().to_owned()).collect(), records)
 }
@@ -140,10 +140,10 @@ fn moment_of(record: &Value) -> jiff::Timestamp {
 }
 
 #[test]
-fn a_message_that_nobody_acknowledges_is_sent_again_as_the_same_after_a_pause() {
-    let house = House::empty([]);
+fn an_unacknowledged_message_is_retried_with_the_same_id_after_a_delay() {
+    let daemon = TestDaemon::empty([]);
     let mut messages = 0;
-    let fake = Fake::new(&house, move |request| {
+    let fake = Fake::new(&daemon, move |request| {
         messages += usize::from(request["command"] == "control");
         match (request["command"].as_str(), messages) {
             (Some("control"), 1) => Reply::Silence,
@@ -152,7 +152,7 @@ fn a_message_that_nobody_acknowledges_is_sent_again_as_the_same_after_a_pause() 
             _ => usual(request),
         }
     });
-    let said = house.ok(&[
+    let said = daemon.ok(&[
         "control",
         "send",
         "a",
@@ -176,7 +176,7 @@ fn a_message_that_nobody_acknowledges_is_sent_again_as_the_same_after_a_pause() 
         }
     }
     assert_eq!((fake.heard("capabilities").len(), fake.heard("session").len()), (1, 1), "that is asked once");
-    let (acts, records) = sent(&house, "r1");
+    let (acts, records) = sent(&daemon, "r1");
     let expected = [
         "control_request",
         "control_timeout",
@@ -206,43 +206,43 @@ fn a_message_that_nobody_acknowledges_is_sent_again_as_the_same_after_a_pause() 
 
 #[test]
 fn an_acknowledgement_of_another_message_does_not_count() {
-    let house = House::empty([]);
-    let fake = Fake::new(&house, |request| match request["command"].as_str() {
+    let daemon = TestDaemon::empty([]);
+    let fake = Fake::new(&daemon, |request| match request["command"].as_str() {
         Some("control") if request["payload"]["meta"]["retry_count"] == 0 => {
             acknowledged(&json!({ "payload": { "request_id": "another" } }), "ok")
         }
         _ => usual(request),
     });
     let send = ["control", "send", "a", "hello", "--request-id", "r1", "--timeout", "30", "--retries"];
-    let (code, said) = house.fails(&[&send[..], &["0"]].concat());
+    let (code, said) = daemon.fails(&[&send[..], &["0"]].concat());
     assert!(code == 6 && said.contains("another message, \"another\""), "{code}: {said}");
-    assert!(house.ok(&[&send[..], &["1"]].concat()).starts_with("ok\n    request_id r1"));
+    assert!(daemon.ok(&[&send[..], &["1"]].concat()).starts_with("ok\n    request_id r1"));
     assert_eq!(fake.heard("control").len(), 3, "it is sent again");
-    assert_eq!(sent(&house, "r1").1[1]["error"], "other_request");
+    assert_eq!(sent(&daemon, "r1").1[1]["error"], "other_request");
 }
 
 #[test]
 fn a_long_text_has_more_time_to_be_acknowledged() {
-    let house = House::empty([]);
-    let fake = Fake::new(&house, |request| {
+    let daemon = TestDaemon::empty([]);
+    let fake = Fake::new(&daemon, |request| {
         if request["command"] == "control" {
             std::thread::sleep(Duration::from_millis(200));
         }
         usual(request)
     });
-    let file = house.work().join("long.txt");
+    let file = daemon.work().join("long.txt");
     fs::write(&file, "x".repeat(1 << 20)).unwrap();
-    let mut send = house.wh(&["control", "send", "a", "-", "--timeout", "0.1", "--retries", "0"]);
+    let mut send = daemon.wh(&["control", "send", "a", "-", "--timeout", "0.1", "--retries", "0"]);
     let sent = send.stdin(fs::File::open(&file).unwrap()).output().unwrap();
     assert!(sent.status.success(), "{sent:?}");
     assert_eq!(fake.heard("control").len(), 1);
 }
 
 #[test]
-fn a_repetition_from_the_command_line_keeps_name_and_time() {
-    let house = House::empty([]);
+fn a_retry_from_the_command_line_keeps_request_id_and_time() {
+    let daemon = TestDaemon::empty([]);
     let mut messages = 0;
-    let fake = Fake::new(&house, move |request| {
+    let fake = Fake::new(&daemon, move |request| {
         messages += usize::from(request["command"] == "control");
         match (request["command"].as_str(), messages) {
             (Some("control"), 1) => Reply::Silence,
@@ -250,117 +250,117 @@ fn a_repetition_from_the_command_line_keeps_name_and_time() {
             _ => usual(request),
         }
     });
-    let (code, said) = house.fails(&["control", "send", "a", "hello", "--timeout", "4", "--retries", "0"]);
+    let (code, said) = daemon.fails(&["control", "send", "a", "hello", "--timeout", "4", "--retries", "0"]);
     assert!(code == 3 && said.contains("no acknowledgement within 4 s"), "{code} {said}");
-    let hint = said.split_once("ask again under the same name: ").expect(&said).1.trim().to_owned();
+    let hint = said.split_once("retry with the same request id: ").expect(&said).1.trim().to_owned();
     let again: Vec<&str> = ["control", "send", "a", "hello", "--timeout", "30", "--retries", "0"]
         .into_iter()
         .chain(hint.split(' '))
         .collect();
-    let repeated = house.run(&again);
+    let repeated = daemon.run(&again);
     let shown = String::from_utf8(repeated.stdout).unwrap();
     assert!(repeated.status.code() == Some(3) && shown.contains(&hint), "{shown}");
-    house.ok(&again);
+    daemon.ok(&again);
     let messages = fake.heard("control");
     assert_eq!(messages.len(), 3);
     for field in ["request_id", "sent_at"] {
         assert!(messages.iter().all(|message| message[field] == messages[0][field]), "{messages:?}");
     }
-    let (code, said) = house.fails(&["control", "interrupt", "a", "--request-id", "r", "--sent-at", "yesterday"]);
+    let (code, said) = daemon.fails(&["control", "interrupt", "a", "--request-id", "r", "--sent-at", "yesterday"]);
     assert!(code == 2 && said.contains("2026-11-16T08:04:36Z"), "{said}");
-    assert_eq!(house.fails(&["control", "interrupt", "a", "--sent-at", "2026-11-16T08:04:36Z"]).0, 2);
+    assert_eq!(daemon.fails(&["control", "interrupt", "a", "--sent-at", "2026-11-16T08:04:36Z"]).0, 2);
 }
 
 #[test]
-fn a_daemon_that_stands_still_is_not_waited_for_without_end() {
-    let house = House::new();
-    house.demo("a", 0);
-    kill(house.pid(), Signal::SIGSTOP).unwrap();
+fn a_message_to_a_stopped_daemon_times_out() {
+    let daemon = TestDaemon::new();
+    daemon.demo("a", 0);
+    kill(daemon.pid(), Signal::SIGSTOP).unwrap();
     let mut command =
-        house.wh(&["control", "send", "a", "hello", "--timeout", "1", "--retries", "1", "--request-id", "r1"]);
+        daemon.wh(&["control", "send", "a", "hello", "--timeout", "1", "--retries", "1", "--request-id", "r1"]);
     let mut child = command.spawn().unwrap();
-    let ended = process::wait(&mut child, PATIENCE);
+    let ended = process::wait(&mut child, CONDITION_TIMEOUT);
     let _ = child.kill();
     let output = child.wait_with_output().unwrap();
-    kill(house.pid(), Signal::SIGCONT).unwrap();
+    kill(daemon.pid(), Signal::SIGCONT).unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(ended.and_then(|status| status.code()), Some(3), "{said}");
     assert!(said.contains("the daemon does not answer within 1 s") && said.contains("--request-id r1"), "{said}");
-    let (acts, records) = sent(&house, "r1");
+    let (acts, records) = sent(&daemon, "r1");
     assert_eq!(acts, ["control_timeout", "control_timeout"]);
     assert_eq!((&records[0]["session_id"], &records[0]["duplicate"]), (&json!("a"), &json!(false)), "nothing was sent");
-    // It goes on, and takes the same message.
-    house.ok(&["control", "send", "a", "hello", "--request-id", "r1", "--timeout", "30"]);
+    // The daemon continues and accepts the same message.
+    daemon.ok(&["control", "send", "a", "hello", "--request-id", "r1", "--timeout", "30"]);
 }
 
 #[test]
-fn a_session_that_is_coming_back_is_asked_for_again() {
-    let house = House::empty([]);
+fn a_session_being_restored_is_queried_again() {
+    let daemon = TestDaemon::empty([]);
     let mut asked = 0;
-    let fake = Fake::new(&house, move |request| {
+    let fake = Fake::new(&daemon, move |request| {
         asked += usize::from(request["command"] == "session");
         if request["command"] == "session" && asked <= 3 { Reply::Refuse("BUSY") } else { usual(request) }
     });
     let once = ["control", "interrupt", "a", "--request-id", "r1", "--timeout", "30", "--backoff", "0.01", "--retries"];
-    let (code, said) = house.fails(&[&once[..], &["0"]].concat());
+    let (code, said) = daemon.fails(&[&once[..], &["0"]].concat());
     assert!(
         code == 4 && said.contains("it says BUSY") && said.contains("--request-id r1 --sent-at 20"),
         "{code} {said}"
     );
-    house.ok(&[&once[..], &["2"]].concat());
+    daemon.ok(&[&once[..], &["2"]].concat());
     let messages = fake.heard("control");
     assert_eq!((messages.len(), &messages[0]["meta"]["retry_count"]), (1, &json!(0)));
-    let (acts, records) = sent(&house, "r1");
+    let (acts, records) = sent(&daemon, "r1");
     let failures = ["control_failure"; 3];
     assert_eq!(acts, [&failures[..], &["control_request", "control_ack"]].concat());
     assert_eq!((&records[2]["result"], &records[2]["error"]), (&json!("busy"), &json!("busy")));
 }
 
 #[test]
-fn a_message_that_is_sent_while_the_daemon_is_restarted_arrives_once() {
-    let mut house = House::new();
-    let session = house.demo("a", 0);
-    house.ok(&["control", "send", "a", "hello before", "--request-id", "r1", "--timeout", "30"]);
-    house.receipt(&session, "r1");
-    house.kill();
+fn a_message_sent_during_a_daemon_restart_arrives_once() {
+    let mut daemon = TestDaemon::new();
+    let session = daemon.demo("a", 0);
+    daemon.ok(&["control", "send", "a", "hello before", "--request-id", "r1", "--timeout", "30"]);
+    daemon.receipt(&session, "r1");
+    daemon.kill();
     let patient = ["--request-id", "r2", "--timeout", "30", "--backoff", "0.01", "--retries", "13"];
-    let mut child = house.wh(&[&["control", "send", "a", "hello after"][..], &patient].concat()).spawn().unwrap();
+    let mut child = daemon.wh(&[&["control", "send", "a", "hello after"][..], &patient].concat()).spawn().unwrap();
     eventually("it finds nobody", || {
-        let (acts, _) = sent(&house, "r2");
+        let (acts, _) = sent(&daemon, "r2");
         assert!(acts.iter().all(|act| act == "control_failure"), "{acts:?}");
         (!acts.is_empty()).then_some(())
     });
-    house.start();
-    let ended = process::wait(&mut child, PATIENCE);
+    daemon.start();
+    let ended = process::wait(&mut child, CONDITION_TIMEOUT);
     let _ = child.kill();
-    assert!(ended.is_some_and(|status| status.success()), "{ended:?} {:?}", sent(&house, "r2").1);
-    house.receipt(&session, "r2");
-    let chats = house.chats(&session);
+    assert!(ended.is_some_and(|status| status.success()), "{ended:?} {:?}", sent(&daemon, "r2").1);
+    daemon.receipt(&session, "r2");
+    let chats = daemon.chats(&session);
     assert_eq!(chats.iter().filter(|(from, text)| from == "local" && text == "hello after").count(), 1, "{chats:?}");
 }
 
 #[test]
-fn what_the_daemon_cannot_do_is_not_sent() {
-    let house = House::empty([]);
-    let fake = Fake::new(&house, |request| {
+fn unsupported_commands_are_not_sent() {
+    let daemon = TestDaemon::empty([]);
+    let fake = Fake::new(&daemon, |request| {
         let mut told = capabilities();
         told["control"]["actions"] = json!(["stdin", "answer"]);
         if request["command"] == "capabilities" { Reply::Answer(told) } else { usual(request) }
     });
-    let (code, said) = house.fails(&["control", "interrupt", "a", "--request-id", "r1", "--timeout", "30"]);
-    assert!(code == 4 && said.contains("wh of tomorrow takes no interrupt messages"), "{code} {said}");
+    let (code, said) = daemon.fails(&["control", "interrupt", "a", "--request-id", "r1", "--timeout", "30"]);
+    assert!(code == 4 && said.contains("wh of tomorrow does not support interrupt messages"), "{code} {said}");
     assert_eq!((fake.heard("capabilities").len(), fake.heard("control").len()), (1, 0));
-    let (acts, records) = sent(&house, "r1");
+    let (acts, records) = sent(&daemon, "r1");
     assert_eq!((acts, &records[0]["error"]), (vec!["control_failure".to_owned()], &json!("unsupported")));
-    house.ok(&["control", "send", "a", "hello", "--timeout", "30"]);
+    daemon.ok(&["control", "send", "a", "hello", "--timeout", "30"]);
 }
 
 #[test]
-fn the_daemon_says_how_long_a_text_may_be_and_where_a_long_one_lies() {
-    let house = House::empty([]);
-    let base = house.root().join("elsewhere");
+fn the_daemon_reports_the_text_limit_and_the_content_directory() {
+    let daemon = TestDaemon::empty([]);
+    let base = daemon.root().join("elsewhere");
     let told = base.clone();
-    let fake = Fake::new(&house, move |request| {
+    let fake = Fake::new(&daemon, move |request| {
         let mut can = capabilities();
         can["content_ref_base"] = json!(told);
         for (limit, bytes) in [("soft_bytes", 10), ("hard_bytes", 20), ("content_ref_bytes", 40)] {
@@ -372,13 +372,13 @@ fn the_daemon_says_how_long_a_text_may_be_and_where_a_long_one_lies() {
         }
         if request["command"] == "capabilities" { Reply::Answer(can) } else { usual(request) }
     });
-    let send = |bytes: usize| house.run(&["control", "send", "a", &"x".repeat(bytes), "--timeout", "30"]);
+    let send = |bytes: usize| daemon.run(&["control", "send", "a", &"x".repeat(bytes), "--timeout", "30"]);
     let said = |bytes: usize| {
         let output = send(bytes);
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
     assert_eq!(said(10), (Some(0), String::new()));
-    assert_eq!(said(20), (Some(0), "wh: the text has 20 bytes, which is much for one message\n".to_owned()));
+    assert_eq!(said(20), (Some(0), "wh: the text has 20 bytes, which is long for one message\n".to_owned()));
     assert_eq!(said(40), (Some(0), String::new()));
     let (code, words) = said(41);
     assert!(code == Some(4) && words.contains("41 bytes; at most 40 can be sent"), "{code:?} {words}");
@@ -388,96 +388,102 @@ fn the_daemon_says_how_long_a_text_may_be_and_where_a_long_one_lies() {
     let path = messages[2]["content_ref"]["path"].as_str().unwrap();
     assert!(path.starts_with(base.join("default/input").to_str().unwrap()), "{path}");
     assert!(!fs::exists(path).unwrap(), "what is acknowledged needs no file");
-    // A folder into which others may write is not used.
+    // A directory that others can write to is not used.
     fs::set_permissions(&base, fs::Permissions::from_mode(0o777)).unwrap();
     let (code, words) = said(40);
-    assert!(code == Some(125) && words.contains("the text cannot be written"), "{code:?} {words}");
+    assert!(code == Some(125) && words.contains("cannot write the text to a file"), "{code:?} {words}");
     assert_eq!(fake.heard("control").len(), 3);
 }
 
 #[test]
-fn everything_that_a_sender_meets_is_in_its_account() {
-    let mut house = House::new();
-    let session = house.demo("a", 0);
-    let failed = |house: &House, id: &str, arguments: &[&str], code: i32, result: &str, error: &str, words: &str| {
+fn every_outcome_is_in_the_senders_audit_log() {
+    let mut daemon = TestDaemon::new();
+    let session = daemon.demo("a", 0);
+    let failed = |daemon: &TestDaemon,
+                  id: &str,
+                  arguments: &[&str],
+                  code: i32,
+                  result: &str,
+                  error: &str,
+                  words: &str| {
         let all = [&["control"], arguments, &["--request-id", id, "--timeout", "30", "--backoff", "0.01"]].concat();
-        assert_eq!(house.run(&all).status.code(), Some(code), "{all:?}");
-        let (acts, records) = sent(house, id);
+        assert_eq!(daemon.run(&all).status.code(), Some(code), "{all:?}");
+        let (acts, records) = sent(daemon, id);
         let last = records.iter().rfind(|one| one["action"] == "control_failure").unwrap_or_else(|| panic!("{acts:?}"));
         assert_eq!(json!([last["result"], last["error"], last["duplicate"]]), json!([result, error, false]), "{last}");
         assert!(last["detail"].as_str().is_some_and(|detail| detail.contains(words)), "{last}");
         acts
     };
-    let acts = failed(&house, "r1", &["send", "nope", "x"], 6, "not_found", "no_session", "no session \"nope\"");
+    let acts = failed(&daemon, "r1", &["send", "nope", "x"], 6, "not_found", "no_session", "no session \"nope\"");
     assert_eq!(acts, ["control_failure"]);
-    assert_eq!(house.ok(&["audit", "--sent", "--session", "nope"]).lines().count(), 1);
-    failed(&house, "r2", &["send", "a", "x", "--as", "eve"], 5, "rejected", "no_credential", "eve@default");
-    let acts = failed(&house, "r3", &["answer", "a", "q-9", "--approve"], 4, "rejected", "no_question", "q-9");
+    assert_eq!(daemon.ok(&["audit", "--sent", "--session", "nope"]).lines().count(), 1);
+    failed(&daemon, "r2", &["send", "a", "x", "--as", "eve"], 5, "rejected", "no_credential", "eve@default");
+    let acts = failed(&daemon, "r3", &["answer", "a", "q-9", "--approve"], 4, "rejected", "no_question", "q-9");
     assert_eq!(acts, ["control_request", "control_failure", "control_ack"]);
-    // A repetition, and a message that replaces another.
+    // A retry, and a message that replaces another.
     for _ in 0..2 {
-        house.ok(&["control", "send", "a", "hello", "--request-id", "r4", "--retry-of", "r3", "--timeout", "30"]);
+        daemon.ok(&["control", "send", "a", "hello", "--request-id", "r4", "--retry-of", "r3", "--timeout", "30"]);
     }
-    let (acts, records) = sent(&house, "r4");
+    let (acts, records) = sent(&daemon, "r4");
     assert_eq!(acts, ["control_request", "control_ack", "control_request", "control_duplicate", "control_ack"]);
     assert_eq!((&records[3]["result"], &records[3]["duplicate"]), (&json!("ok"), &json!(true)));
     assert_eq!((&records[0]["retry_of"], &records[0]["message_text"]), (&json!("r3"), &Value::Null));
-    let heard = eventually("it is written down", || Some(house.audit("r4")).filter(|all| all.len() == 5));
+    let heard = eventually("it is written down", || Some(daemon.audit("r4")).filter(|all| all.len() == 5));
     assert_eq!(heard[0]["retry_of"], "r3");
-    let printed = house.ok(&["audit", "--request-id", "r4"]);
+    let printed = daemon.ok(&["audit", "--request-id", "r4"]);
     assert!(printed.contains("request_id=r4  retry_of=r3  sender=local"), "{printed}");
     assert!(printed.lines().all(|line| line.contains("agent_id=demo:")), "{printed}");
     let duplicates = printed.lines().filter(|line| line.contains("  ok  duplicate  ")).count();
     assert_eq!(duplicates, heard.iter().filter(|record| record["duplicate"] == true).count(), "{printed}");
     assert!(duplicates > 0, "{printed}");
-    // At the receiver what has not the shape of a message was a request all the same.
-    house.control(&with(stdin(&session, "r5", "x"), json!({ "sent_at": null })));
-    let heard = eventually("it is written down", || Some(house.audit("r5")).filter(|all| all.len() == 2));
+    // The receiver audits malformed messages too.
+    daemon.control(&with(stdin(&session, "r5", "x"), json!({ "sent_at": null })));
+    let heard = eventually("it is written down", || Some(daemon.audit("r5")).filter(|all| all.len() == 2));
     assert_eq!((&heard[0]["action"], &heard[1]["action"]), (&json!("control_request"), &json!("control_failure")));
-    house.kill();
-    let acts = failed(&house, "r6", &["interrupt", "a"], 6, "not_live", "unreachable", "the daemon does not answer");
+    daemon.kill();
+    let acts = failed(&daemon, "r6", &["interrupt", "a"], 6, "not_live", "unreachable", "cannot connect to the daemon");
     assert_eq!(acts, ["control_failure", "control_failure"]);
-    assert!(house.fails(&["control", "interrupt", "a"]).1.contains("wh daemon start"));
+    assert!(daemon.fails(&["control", "interrupt", "a"]).1.contains("wh daemon start"));
 }
 
 #[test]
-fn a_text_is_in_the_account_only_as_far_as_it_is_wished() {
-    let house = House::empty([]);
-    let _fake = Fake::new(&house, usual);
+fn audit_text_follows_the_setting() {
+    let daemon = TestDaemon::empty([]);
+    let _fake = Fake::new(&daemon, usual);
     for (wish, id, logged) in
         [(None, "r1", Value::Null), (Some("all"), "r2", json!("hello")), (Some("2"), "r3", json!("he…"))]
     {
-        let mut command = house.wh(&["control", "send", "a", "hello", "--request-id", id, "--timeout", "30"]);
+        let mut command = daemon.wh(&["control", "send", "a", "hello", "--request-id", id, "--timeout", "30"]);
         let output = command.envs(wish.map(|wish| ("WH_AUDIT_TEXT", wish))).output().unwrap();
         assert!(output.status.success());
-        let (_, records) = sent(&house, id);
+        let (_, records) = sent(&daemon, id);
         assert_eq!((&records[0]["message_text"], &records[0]["content_bytes"]), (&logged, &json!(5)));
     }
 }
 
 #[test]
-fn a_program_sends_without_the_binary() {
-    let house = House::new();
-    let session = house.demo("a", 0);
-    let credentials = house.root().join("config/wheelhouse/teams");
+fn a_program_sends_with_the_library_instead_of_the_binary() {
+    let daemon = TestDaemon::new();
+    let session = daemon.demo("a", 0);
+    let credentials = daemon.root().join("config/wheelhouse/teams");
     let notes: Arc<Mutex<Vec<(AuditAction, String)>>> = Arc::default();
     let tells = Arc::clone(&notes);
-    let sender = Sender::new(house.socket(), "local", move |team| {
+    let sender = Sender::new(daemon.socket(), "local", move |team| {
         let file = credentials.join(team).join("credentials/local.token");
         let token = fs::read_to_string(file).map_err(|error| error.to_string())?;
         Ok(Credential(token.trim().to_owned()))
     })
-    .tries(ControlKind::Stdin, Tries { timeout: Duration::from_secs(30), ..Tries::default() })
-    .account(move |record| tells.lock().unwrap().push((record.action, record.key.agent_id)));
+    .retry_policy(ControlKind::Stdin, RetryPolicy { timeout: Duration::from_secs(30), ..RetryPolicy::default() })
+    .on_audit(move |record| tells.lock().unwrap().push((record.action, record.key.agent_id)));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let message = Message::text("hello from a program");
+    let message = OutgoingControl::text("hello from a program");
     let send = || runtime.block_on(sender.send("a", &message)).unwrap();
     let (first, second) = (send(), send());
     assert_eq!((first.result, first.duplicate), (ControlResult::Ok, false));
     assert_eq!((second.result, second.duplicate), (ControlResult::Ok, true));
-    house.receipt(&session, &message.request_id);
+    daemon.receipt(&session, &message.request_id);
     let said =
-        house.chats(&session).iter().filter(|(from, text)| from != "demo" && text == "hello from a program").count();
+        daemon.chats(&session).iter().filter(|(from, text)| from != "demo" && text == "hello from a program").count();
     assert_eq!(said, 1);
     let actions: Vec<AuditAction> = notes.lock().unwrap().iter().map(|(action, _)| *action).collect();
     let (request, ack) = (AuditAction::Request, AuditAction::Ack);
@@ -486,32 +492,32 @@ fn a_program_sends_without_the_binary() {
 }
 
 #[test]
-fn attaching_to_a_session_that_is_not_there_says_so() {
+fn attaching_to_a_missing_session_is_reported() {
     if !tools::present(&["tmux", "bash"]) {
         return;
     }
-    let house = House::new();
-    let shell = shell(&house, 100, 30);
+    let daemon = TestDaemon::new();
+    let shell = shell(&daemon, 100, 30);
     enter(&shell, "wh attach nope; echo code $?");
     shell.wait_for("no session \"nope\"");
     shell.wait_for("code 6");
 }
 
 #[test]
-fn which_session_a_name_means_is_the_same_in_the_audit_as_everywhere() {
-    let house = House::new();
-    // The one that lives has the name; another that had it is younger.
-    let lives = house.demo("b", 0);
-    let ended = house.demo("a", 0);
+fn audit_resolves_session_names_like_other_commands() {
+    let daemon = TestDaemon::new();
+    // The live session has the name, although an ended one with the name is newer.
+    let lives = daemon.demo("b", 0);
+    let ended = daemon.demo("a", 0);
     for (session, id) in [(&lives, "to-the-living"), (&ended, "to-the-ended")] {
-        house.control(&stdin(session, id, "hello"));
+        daemon.control(&stdin(session, id, "hello"));
     }
-    house.ok(&["kill", "a"]);
-    house.ok(&["rename", "b", "a"]);
-    eventually("it is written down", || house.audit("to-the-ended").get(1).cloned());
-    let shown = house.ok(&["audit", "--session", "a"]);
+    daemon.ok(&["kill", "a"]);
+    daemon.ok(&["rename", "b", "a"]);
+    eventually("it is written down", || daemon.audit("to-the-ended").get(1).cloned());
+    let shown = daemon.ok(&["audit", "--session", "a"]);
     assert!(shown.contains("to-the-living") && !shown.contains("to-the-ended"), "{shown}");
-    assert!(house.ok(&["audit", "--session", &ended.id]).contains("to-the-ended"));
-    // What no daemon knows is taken as it is.
-    assert_eq!(house.ok(&["audit", "--session", "nobody"]), "");
+    assert!(daemon.ok(&["audit", "--session", &ended.id]).contains("to-the-ended"));
+    // An unknown name is used unchanged.
+    assert_eq!(daemon.ok(&["audit", "--session", "nobody"]), "");
 }

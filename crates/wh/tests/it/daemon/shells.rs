@@ -1,4 +1,4 @@
-//! Two shells and a daemon: sessions are made in one, seen in the other, and outlive both.
+//! Two shells and a daemon: sessions are created in one shell, attached in the other, and outlive both.
 
 use std::fs;
 use std::path::Path;
@@ -9,12 +9,12 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 use wh_testkit::{Tmux, eventually, process, tools};
 
-use super::{House, Session};
+use super::{Session, TestDaemon};
 use crate::WH;
 
-/// A shell of this user in a terminal of that size.
-pub(super) fn shell(house: &House, cols: u16, rows: u16) -> Tmux {
-    let mut environment = house.environment();
+/// Starts a shell of this user in a terminal of this size.
+pub(super) fn shell(daemon: &TestDaemon, cols: u16, rows: u16) -> Tmux {
+    let mut environment = daemon.environment();
     let bin = Path::new(WH).parent().unwrap().display().to_string();
     for (name, value) in &mut environment {
         if name == "PATH" {
@@ -22,7 +22,7 @@ pub(super) fn shell(house: &House, cols: u16, rows: u16) -> Tmux {
         }
     }
     environment.push(("PS1".to_owned(), "$ ".to_owned()));
-    let shell = Tmux::options(cols, rows).environment(environment).directory(house.work()).start(&["bash", "--norc"]);
+    let shell = Tmux::options(cols, rows).environment(environment).directory(daemon.work()).start(&["bash", "--norc"]);
     shell.wait_for("$");
     shell
 }
@@ -32,13 +32,13 @@ pub(super) fn enter(shell: &Tmux, line: &str) {
     shell.send_keys(&["Enter"]);
 }
 
-/// Leaves the UI, and waits until the shell reads the terminal again: what is typed before that belongs to the UI.
+/// Quits the UI and waits until the shell reads the terminal again. Earlier input would go to the UI.
 fn leave(shell: &Tmux) {
     enter(shell, "/exit");
     eventually("the shell is back", || (shell.format("#{pane_current_command}") == "bash").then_some(()));
 }
 
-/// The process that attaches in this shell.
+/// Returns the attached wh process of this shell.
 fn attaching(shell: &Tmux) -> Pid {
     let root = Pid::from_raw(shell.format("#{pane_pid}").parse().unwrap());
     eventually("it attaches", || {
@@ -52,127 +52,127 @@ fn screen(shell: &Tmux) -> String {
     shell.capture().join("\n")
 }
 
-fn attached(house: &House, session: &str, count: u64) {
+fn attached(daemon: &TestDaemon, session: &str, count: u64) {
     eventually(&format!("{count} terminals are attached"), || {
-        (house.get(&format!("/sessions/{session}")).json()["attached"] == count).then_some(())
+        (daemon.get(&format!("/sessions/{session}")).json()["attached"] == count).then_some(())
     });
 }
 
-fn size(house: &House, session: &str, cols: u64, rows: u64) {
+fn size(daemon: &TestDaemon, session: &str, cols: u64, rows: u64) {
     eventually(&format!("the screen has {cols}x{rows} cells"), || {
-        let screen = house.get(&format!("/sessions/{session}/control/screen")).json();
+        let screen = daemon.get(&format!("/sessions/{session}/control/screen")).json();
         (screen["width"] == cols && screen["height"] == rows).then_some(())
     });
 }
 
 #[test]
-fn a_session_is_made_in_one_shell_seen_in_another_and_outlives_both() {
+fn a_session_created_in_one_shell_is_attached_in_another_and_outlives_both() {
     if !tools::present(&["tmux", "bash"]) {
         return;
     }
-    let house = House::new();
-    let (one, other) = (shell(&house, 100, 30), shell(&house, 100, 30));
+    let daemon = TestDaemon::new();
+    let (one, other) = (shell(&daemon, 100, 30), shell(&daemon, 100, 30));
     enter(&one, "wh new --agent demo --name a -- --pace 0");
     one.wait_for("a (");
     enter(&one, "wh send a 'hello from a shell'");
     enter(&other, "wh attach a");
     other.wait_for("hello from a shell");
-    attached(&house, "a", 1);
-    // The terminal goes, and then another is killed where it stands: the session goes on.
+    attached(&daemon, "a", 1);
+    // One terminal is closed, another one is killed. The session continues.
     drop(other);
-    attached(&house, "a", 0);
+    attached(&daemon, "a", 0);
     enter(&one, "clear; wh attach a");
     one.wait_for("hello from a shell");
-    attached(&house, "a", 1);
+    attached(&daemon, "a", 1);
     kill(attaching(&one), Signal::SIGKILL).unwrap();
-    attached(&house, "a", 0);
+    attached(&daemon, "a", 0);
     drop(one);
-    let session = Session::of(&house.get("/sessions/a").json());
-    house.ok(&["send", "a", "and once more"]);
+    let session = Session::of(&daemon.get("/sessions/a").json());
+    daemon.ok(&["send", "a", "and once more"]);
     eventually("it answers", || {
-        house.chats(&session).iter().any(|(from, text)| from == "demo" && text.contains("once more")).then_some(())
+        daemon.chats(&session).iter().any(|(from, text)| from == "demo" && text.contains("once more")).then_some(())
     });
-    assert!(house.ok(&["logs", "a"]).contains("hello from a shell"));
+    assert!(daemon.ok(&["logs", "a"]).contains("hello from a shell"));
 }
 
 #[test]
-fn a_key_leaves_and_the_terminal_is_as_before() {
+fn the_detach_key_detaches_and_restores_the_terminal() {
     if !tools::present(&["tmux", "bash"]) {
         return;
     }
-    let house = House::new();
-    house.demo("a", 0);
-    let shell = shell(&house, 100, 30);
+    let daemon = TestDaemon::new();
+    daemon.demo("a", 0);
+    let shell = shell(&daemon, 100, 30);
     enter(&shell, "wh attach a");
     shell.wait_for("Type a message");
     shell.send_keys(&["C-\\"]);
-    shell.wait_for("left a; it goes on");
+    shell.wait_for("detached from a (still running)");
     enter(&shell, "echo back $((40 + 2))");
     shell.wait_for("back 42");
-    attached(&house, "a", 0);
+    attached(&daemon, "a", 0);
     enter(&shell, "clear; wh attach a --detach-key f12");
     shell.wait_for("Type a message");
     shell.send_keys(&["F12"]);
-    shell.wait_for("left a; it goes on");
+    shell.wait_for("detached from a (still running)");
 }
 
 #[test]
-fn the_smallest_terminal_decides_the_size_of_a_program() {
+fn the_smallest_terminal_determines_the_size_of_a_program() {
     if !tools::present(&["tmux", "bash"]) {
         return;
     }
-    let house = House::new();
-    let (mut large, small) = (shell(&house, 110, 35), shell(&house, 70, 40));
+    let daemon = TestDaemon::new();
+    let (mut large, small) = (shell(&daemon, 110, 35), shell(&daemon, 70, 40));
     enter(&large, "wh new --name a --attach -- cat");
-    attached(&house, "a", 1);
-    size(&house, "a", 110, 35);
+    attached(&daemon, "a", 1);
+    size(&daemon, "a", 110, 35);
     enter(&small, "wh attach a");
-    attached(&house, "a", 2);
-    size(&house, "a", 70, 35);
+    attached(&daemon, "a", 2);
+    size(&daemon, "a", 70, 35);
     large.resize(90, 20);
-    size(&house, "a", 70, 20);
+    size(&daemon, "a", 70, 20);
     small.send_keys(&["C-\\"]);
-    small.wait_for("left a");
-    size(&house, "a", 90, 20);
+    small.wait_for("detached from a");
+    size(&daemon, "a", 90, 20);
 }
 
 #[test]
-fn two_people_at_one_agent_have_their_own_view_and_share_its_questions() {
+fn two_attached_users_have_separate_views_and_share_questions() {
     if !tools::present(&["tmux", "bash"]) {
         return;
     }
-    let house = House::new();
-    house.demo("a", 0);
-    let (one, other) = (shell(&house, 100, 30), shell(&house, 80, 24));
+    let daemon = TestDaemon::new();
+    daemon.demo("a", 0);
+    let (one, other) = (shell(&daemon, 100, 30), shell(&daemon, 80, 24));
     for shell in [&one, &other] {
         enter(shell, "wh attach a");
         shell.wait_for("Type a message");
     }
-    attached(&house, "a", 2);
-    // A conversation that is longer than both screens.
+    attached(&daemon, "a", 2);
+    // The conversation is longer than both screens.
     enter(&one, "/demo crowd 40");
     for shell in [&one, &other] {
         shell.wait_for("40");
     }
     eventually("it rests", || {
-        let wait = house.post("/sessions/a/control/wait", json!({ "condition": "idle", "timeout": 1000 }));
+        let wait = daemon.post("/sessions/a/control/wait", json!({ "condition": "idle", "timeout": 1000 }));
         (wait.status == 200).then_some(())
     });
-    // One scrolls: the other does not.
+    // One scrolls, the other does not.
     let (before, bottom) = (screen(&one), screen(&other));
     one.send_keys(&["PageUp"]);
     eventually("one has scrolled", || (screen(&one) != before).then_some(()));
     assert_eq!(screen(&other), bottom, "the other's view stays");
-    // Each writes a draft of their own.
+    // Each has its own draft.
     one.send_text("draft of one");
     other.send_text("draft of the other");
     one.wait_for("draft of one");
     other.wait_for("draft of the other");
     assert!(!screen(&one).contains("draft of the other") && !screen(&other).contains("draft of one"));
-    // A question is asked of both; one answers, and it closes for the other, whose draft is still there.
+    // A question opens in both. An answer in one closes it in the other, which keeps its draft.
     one.send_keys(&["C-u"]);
     eventually("it is empty again", || screen(&one).contains("Type a message").then_some(()));
-    house.ok(&["send", "a", "ask me for permission"]);
+    daemon.ok(&["send", "a", "ask me for permission"]);
     for shell in [&one, &other] {
         shell.wait_for("demo asks");
         shell.wait_for("Esc interrupts");
@@ -182,51 +182,51 @@ fn two_people_at_one_agent_have_their_own_view_and_share_its_questions() {
         eventually("the dialog is closed", || (!screen(shell).contains("Esc interrupts")).then_some(()));
     }
     other.wait_for("draft of the other");
-    assert_eq!(house.get("/sessions/a/control/questions").json()["questions"], json!([]));
+    assert_eq!(daemon.get("/sessions/a/control/questions").json()["questions"], json!([]));
 }
 
 #[test]
-fn leaving_the_ui_leaves_one_terminal_and_nobody_else() {
+fn quitting_the_ui_detaches_only_one_terminal() {
     if !tools::present(&["tmux", "bash"]) {
         return;
     }
-    let house = House::new();
-    let session = house.demo("a", 0);
-    let (one, other) = (shell(&house, 100, 30), shell(&house, 100, 30));
+    let daemon = TestDaemon::new();
+    let session = daemon.demo("a", 0);
+    let (one, other) = (shell(&daemon, 100, 30), shell(&daemon, 100, 30));
     for shell in [&one, &other] {
         enter(shell, "wh attach a");
         shell.wait_for("Type a message");
     }
-    attached(&house, "a", 2);
+    attached(&daemon, "a", 2);
     enter(&other, "/exit");
-    other.wait_for("left a; it goes on");
-    attached(&house, "a", 1);
+    other.wait_for("detached from a (still running)");
+    attached(&daemon, "a", 1);
     enter(&one, "still here");
     one.wait_for("still here");
     eventually("it answers", || {
-        house.chats(&session).iter().any(|(from, text)| from == "demo" && text.contains("still here")).then_some(())
+        daemon.chats(&session).iter().any(|(from, text)| from == "demo" && text.contains("still here")).then_some(())
     });
 }
 
 #[test]
-fn a_terminal_program_is_attached_to_and_typed_into() {
+fn a_terminal_program_is_attached_and_receives_input() {
     if !tools::present(&["tmux", "bash", "vim"]) {
         return;
     }
-    let house = House::new();
-    house.demo("agent", 0);
-    let shell = shell(&house, 100, 30);
+    let daemon = TestDaemon::new();
+    daemon.demo("agent", 0);
+    let shell = shell(&daemon, 100, 30);
     enter(&shell, "wh new --name sh --attach -- bash --norc");
-    attached(&house, "sh", 1);
+    attached(&daemon, "sh", 1);
     enter(&shell, "echo inside $((40 + 2)) $WH_SESSION");
-    let id = house.get("/sessions/sh").json()["session_id"].as_str().unwrap().to_owned();
+    let id = daemon.get("/sessions/sh").json()["session_id"].as_str().unwrap().to_owned();
     shell.wait_for(&format!("inside 42 {id}"));
     for session in ["sh", "agent"] {
         enter(&shell, &format!("clear; wh attach {session}"));
         shell.wait_for("may not answer");
     }
     shell.send_keys(&["C-\\"]);
-    shell.wait_for("left sh");
+    shell.wait_for("detached from sh");
     enter(&shell, "clear; wh new --name ed --attach -- vim -u NONE -N out.txt");
     shell.wait_for("out.txt");
     shell.send_text("ityped by hand");
@@ -234,53 +234,53 @@ fn a_terminal_program_is_attached_to_and_typed_into() {
     shell.send_keys(&["Escape"]);
     enter(&shell, ":wq");
     shell.wait_for("ed has ended");
-    assert_eq!(fs::read_to_string(house.work().join("out.txt")).unwrap(), "typed by hand\n");
+    assert_eq!(fs::read_to_string(daemon.work().join("out.txt")).unwrap(), "typed by hand\n");
     enter(&shell, "echo sane $((40 + 2))");
     shell.wait_for("sane 42");
     enter(&shell, "clear; wh attach ed");
-    shell.wait_for("ed has ended; `wh logs` tells what it said");
+    shell.wait_for("ed has ended; `wh logs` prints its output");
 }
 
 #[test]
-fn one_daemon_lives_in_a_place_and_what_a_dead_one_left_is_not_believed() {
-    let mut house = House::new();
-    let pid = house.pid();
+fn only_one_daemon_runs_and_stale_files_are_ignored() {
+    let mut daemon = TestDaemon::new();
+    let pid = daemon.pid();
     for arguments in [&["daemon", "start"][..], &["daemon", "start", "--foreground"]] {
-        let (code, said) = house.fails(arguments);
+        let (code, said) = daemon.fails(arguments);
         assert_eq!(code, 4, "{said}");
-        assert!(said.contains(&format!("a daemon runs here already (process {pid})")), "{said}");
+        assert!(said.contains(&format!("the daemon is already running (process {pid})")), "{said}");
     }
-    let status = house.status();
+    let status = daemon.status();
     assert_eq!((&status["running"], &status["pid"]), (&json!(true), &json!(pid.as_raw())));
-    house.kill();
-    assert!(house.socket().exists(), "it could not tidy up");
-    let (code, said) = house.fails(&["daemon", "status"]);
-    assert!(code == 6 && said.contains("no daemon runs here"), "{code} {said}");
-    assert_eq!(house.run(&["daemon", "status", "--json"]).status.code(), Some(6));
-    let (code, said) = house.fails(&["send", "a", "hello"]);
+    daemon.kill();
+    assert!(daemon.socket().exists(), "it could not tidy up");
+    let (code, said) = daemon.fails(&["daemon", "status"]);
+    assert!(code == 6 && said.contains("the daemon is not running"), "{code} {said}");
+    assert_eq!(daemon.run(&["daemon", "status", "--json"]).status.code(), Some(6));
+    let (code, said) = daemon.fails(&["send", "a", "hello"]);
     assert!(code == 6 && said.contains("wh daemon start"), "{code} {said}");
-    // The process id has gone to another since.
-    let file = house.root().join("runtime/wheelhouse/daemon.json");
+    // The process id was reused.
+    let file = daemon.root().join("runtime/wheelhouse/daemon.json");
     let mut left: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     left["pid"] = json!(std::process::id());
     fs::write(&file, left.to_string()).unwrap();
-    assert_eq!(house.run(&["daemon", "status"]).status.code(), Some(6));
-    house.start();
-    assert_eq!(house.talk().ask("health", &json!({}))["payload"]["ok"], true);
-    let said = house.ok(&["daemon", "stop"]);
-    assert_eq!(said, "the daemon has ended\n");
-    assert!(house.ended().success());
-    assert!(!house.socket().exists() && !file.exists(), "it has tidied up");
-    assert_eq!(house.ok(&["daemon", "stop"]), "no daemon runs here\n");
+    assert_eq!(daemon.run(&["daemon", "status"]).status.code(), Some(6));
+    daemon.start();
+    assert_eq!(daemon.connect().ask("health", &json!({}))["payload"]["ok"], true);
+    let said = daemon.ok(&["daemon", "stop"]);
+    assert_eq!(said, "the daemon has stopped\n");
+    assert!(daemon.ended().success());
+    assert!(!daemon.socket().exists() && !file.exists(), "it has tidied up");
+    assert_eq!(daemon.ok(&["daemon", "stop"]), "the daemon is not running\n");
 }
 
 #[test]
-fn a_daemon_in_the_background_is_started_where_one_is_needed_and_takes_everything_with_it() {
+fn a_background_daemon_starts_on_demand_and_its_stop_ends_all_processes() {
     if !tools::present(&["bash", "setsid"]) {
         return;
     }
-    let house = House::empty([]);
-    let made = house.run(&[
+    let daemon = TestDaemon::empty([]);
+    let made = daemon.run(&[
         "new",
         "--name",
         "stubborn",
@@ -291,97 +291,97 @@ fn a_daemon_in_the_background_is_started_where_one_is_needed_and_takes_everythin
         "trap '' TERM HUP INT; setsid sleep 600 & setsid sleep 600; sleep 600",
     ]);
     let said = String::from_utf8_lossy(&made.stderr).into_owned();
-    assert!(made.status.success() && said.contains("the daemon was started"), "{said}");
-    let status = house.status();
-    let daemon = Pid::from_raw(status["pid"].as_i64().unwrap() as i32);
+    assert!(made.status.success() && said.contains("started the daemon"), "{said}");
+    let status = daemon.status();
+    let daemon_pid = Pid::from_raw(status["pid"].as_i64().unwrap() as i32);
     let sleeps = |pid: &Pid| fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "sleep\n");
     let family = eventually("all of it runs", || {
-        let family: Vec<Pid> = process::descendants(daemon);
+        let family: Vec<Pid> = process::descendants(daemon_pid);
         (family.iter().filter(|pid| sleeps(pid)).count() == 2).then_some(family)
     });
-    assert!(house.ok(&["daemon", "logs"]).contains("a session was made"));
-    // What keeps them is wh itself, and ends when they have.
+    assert!(daemon.ok(&["daemon", "logs"]).contains("session created"));
+    // Their supervisors are wh processes, which end after them.
     let own = |pid: &Pid| {
         fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.windows(7).any(|part| part == b"__guard"))
     };
     let (supervisors, programs): (Vec<Pid>, Vec<Pid>) = family.into_iter().partition(own);
-    house.ok(&["daemon", "stop"]);
+    daemon.ok(&["daemon", "stop"]);
     let left: Vec<&Pid> = programs.iter().filter(|pid| process::running(**pid)).collect();
     assert!(left.is_empty(), "these are left: {left:?}");
     eventually("nothing is left", || {
-        (!supervisors.iter().chain([&daemon]).any(|pid| process::running(*pid))).then_some(())
+        (!supervisors.iter().chain([&daemon_pid]).any(|pid| process::running(*pid))).then_some(())
     });
 }
 
 #[test]
-fn the_small_commands_take_a_session_by_its_name() {
+fn client_commands_accept_a_session_name() {
     if !tools::present(&["bash"]) {
         return;
     }
-    let house = House::new();
-    let session = house.create(json!({ "command": ["bash", "--norc"], "name": "b" }));
-    house.ok(&["send", "b", "echo $((40 + 2))", "--key", "enter"]);
-    house.ok(&["wait", "b", "screen_matches /(?m)^42/", "--timeout", "60s"]);
-    assert!(house.ok(&["screen", "b"]).contains("\n42"));
-    assert!(house.ok(&["logs", "b"]).contains("42"));
-    // Also where the name could be a key.
-    house.ok(&["send", "b", "sleep 600; echo it was $?", "--key", "enter"]);
-    house.ok(&["key", "b", "enter"]);
-    house.ok(&["interrupt", "b"]);
-    house.ok(&["send", "b", "echo after $?", "--key", "enter"]);
-    house.ok(&["wait", "b", "screen_contains \"after 130\"", "--timeout", "60s"]);
-    house.ok(&["rename", "b", "c"]);
-    let listed = house.ok(&["ls"]);
+    let daemon = TestDaemon::new();
+    let session = daemon.create(json!({ "command": ["bash", "--norc"], "name": "b" }));
+    daemon.ok(&["send", "b", "echo $((40 + 2))", "--key", "enter"]);
+    daemon.ok(&["wait", "b", "screen_matches /(?m)^42/", "--timeout", "60s"]);
+    assert!(daemon.ok(&["screen", "b"]).contains("\n42"));
+    assert!(daemon.ok(&["logs", "b"]).contains("42"));
+    // Also if the name could be a key.
+    daemon.ok(&["send", "b", "sleep 600; echo it was $?", "--key", "enter"]);
+    daemon.ok(&["key", "b", "enter"]);
+    daemon.ok(&["interrupt", "b"]);
+    daemon.ok(&["send", "b", "echo after $?", "--key", "enter"]);
+    daemon.ok(&["wait", "b", "screen_contains \"after 130\"", "--timeout", "60s"]);
+    daemon.ok(&["rename", "b", "c"]);
+    let listed = daemon.ok(&["ls"]);
     assert!(listed.lines().any(|line| line.split_whitespace().any(|word| word == "c")), "{listed}");
-    assert_eq!(house.get("/sessions/c").json()["session_id"], session.id);
-    house.ok(&["kill", "c"]);
-    assert!(!house.ok(&["ls", "--json"]).contains(&session.id));
-    assert!(house.ok(&["ls", "--all", "--json"]).contains(&session.id));
-    assert!(house.ok(&["logs", "c"]).contains("after 130"), "what it said stays");
-    house.ok(&["kill", "c", "--forget"]);
-    assert!(!house.ok(&["ls", "--all", "--json"]).contains(&session.id));
+    assert_eq!(daemon.get("/sessions/c").json()["session_id"], session.id);
+    daemon.ok(&["kill", "c"]);
+    assert!(!daemon.ok(&["ls", "--json"]).contains(&session.id));
+    assert!(daemon.ok(&["ls", "--all", "--json"]).contains(&session.id));
+    assert!(daemon.ok(&["logs", "c"]).contains("after 130"), "what it said stays");
+    daemon.ok(&["kill", "c", "--forget"]);
+    assert!(!daemon.ok(&["ls", "--all", "--json"]).contains(&session.id));
 
-    let agent = house.demo("a", 0);
-    house.ok(&["send", "a", "ask me for permission"]);
-    house.question(&agent);
-    let asked = house.ok(&["answer", "a"]);
+    let agent = daemon.demo("a", 0);
+    daemon.ok(&["send", "a", "ask me for permission"]);
+    daemon.question(&agent);
+    let asked = daemon.ok(&["answer", "a"]);
     let question = asked.split_whitespace().next().unwrap().to_owned();
     assert!(asked.contains("    allow_once  ") && asked.contains("bell"), "{asked}");
-    assert_eq!(house.ok(&["answer", "a", &question, "allow_once"]), "answered\n");
-    // The only session that lives is meant where none is named.
-    house.ok(&["wait", "idle", "--timeout", "60s"]);
-    let sent = house.ok(&["send", "to the only one"]);
+    assert_eq!(daemon.ok(&["answer", "a", &question, "allow_once"]), "answered\n");
+    // Without a name, the only live session is used.
+    daemon.ok(&["wait", "idle", "--timeout", "60s"]);
+    let sent = daemon.ok(&["send", "to the only one"]);
     assert!(sent.starts_with("sent (") && sent.trim_end().ends_with(')'), "it is a message, and not typed: {sent}");
-    house.ok(&["wait", "idle", "--timeout", "60s"]);
-    assert!(house.ok(&["logs"]).contains("user: to the only one"));
+    daemon.ok(&["wait", "idle", "--timeout", "60s"]);
+    assert!(daemon.ok(&["logs"]).contains("user: to the only one"));
 }
 
 #[test]
-fn names_that_cannot_be_are_refused_and_those_that_are_not_there_are_said_so() {
-    let house = House::new();
-    house.demo("a", 0);
+fn invalid_names_are_refused_and_missing_ones_are_reported() {
+    let daemon = TestDaemon::new();
+    daemon.demo("a", 0);
     let refused = |arguments: &[&str], words: &str| {
-        let (code, said) = house.fails(arguments);
+        let (code, said) = daemon.fails(arguments);
         assert!(said.contains(words), "{arguments:?} ({code}): {said}");
         code
     };
-    assert_eq!(refused(&["new", "--agent", "demo", "--name", "a"], "lives already"), 4);
+    assert_eq!(refused(&["new", "--agent", "demo", "--name", "a"], "is already running"), 4);
     for name in ["a b", "../a", "-a", ""] {
-        refused(&["new", "--agent", "demo", &format!("--name={name}")], "cannot be a session's name");
-        refused(&["rename", "a", "--", name], "cannot be a session's name");
+        refused(&["new", "--agent", "demo", &format!("--name={name}")], "is not a valid session name");
+        refused(&["rename", "a", "--", name], "is not a valid session name");
     }
-    house.demo("b", 0);
-    assert_eq!(refused(&["rename", "b", "a"], "lives already"), 4);
+    daemon.demo("b", 0);
+    assert_eq!(refused(&["rename", "b", "a"], "is already running"), 4);
     refused(&["new", "--agent", "nobody"], "there is no agent");
     refused(&["new", "--", "no-such-program"], "no-such-program");
-    assert_eq!(refused(&["new", "--agent", "demo", "--name", "unseen", "--attach"], "needs a terminal"), 2);
-    assert!(!house.ok(&["ls", "--json"]).contains("unseen"), "nothing is made that cannot be attached to");
+    assert_eq!(refused(&["new", "--agent", "demo", "--name", "unseen", "--attach"], "requires a terminal"), 2);
+    assert!(!daemon.ok(&["ls", "--json"]).contains("unseen"), "nothing is made that cannot be attached to");
     for forgotten in [&["send", "a"][..], &["key", "a"], &["wait", "a"]] {
-        assert_eq!(refused(forgotten, "a is a session, and there is nothing for it"), 2, "{forgotten:?}");
+        assert_eq!(refused(forgotten, "a is the name of a session, and"), 2, "{forgotten:?}");
     }
-    // What the person's own file says is known at once.
-    fs::create_dir_all(house.root().join("config/wheelhouse")).unwrap();
-    let agents = house.root().join("config/wheelhouse/agents.toml");
+    // A change of the user's agents.toml takes effect at once.
+    fs::create_dir_all(daemon.root().join("config/wheelhouse")).unwrap();
+    let agents = daemon.root().join("config/wheelhouse/agents.toml");
     fs::write(&agents, "[agents.nobody]\nprotocol = \"acp\"\ncommand = [\"no-such-program\"]\n").unwrap();
     refused(&["new", "--agent", "nobody"], "no-such-program");
     fs::remove_file(agents).unwrap();
@@ -397,40 +397,40 @@ fn names_that_cannot_be_are_refused_and_those_that_are_not_there_are_said_so() {
         &["control", "send", "x", "hello"],
         &["wait", "x", "frames > 0"],
     ] {
-        let (words, code) = if arguments[0] == "attach" { ("needs a terminal", 2) } else { ("no session \"x\"", 6) };
+        let (words, code) = if arguments[0] == "attach" { ("requires a terminal", 2) } else { ("no session \"x\"", 6) };
         assert_eq!(refused(arguments, words), code, "{arguments:?}");
     }
-    // The name of one that has ended is free.
-    house.ok(&["kill", "a"]);
-    house.demo("a", 0);
+    // The name of an ended session is free.
+    daemon.ok(&["kill", "a"]);
+    daemon.demo("a", 0);
 }
 
 #[test]
-fn wh_alone_offers_the_sessions_that_there_are() {
+fn wh_without_arguments_offers_the_live_sessions() {
     if !tools::present(&["tmux", "bash"]) {
         return;
     }
-    let house = House::new();
-    let shell = shell(&house, 100, 30);
+    let daemon = TestDaemon::new();
+    let shell = shell(&daemon, 100, 30);
     enter(&shell, "wh");
     shell.wait_for("Type a message");
     leave(&shell);
-    house.demo("first", 0);
-    let second = house.demo("second", 0);
-    house.ok(&["send", "second", "hello you"]);
+    daemon.demo("first", 0);
+    let second = daemon.demo("second", 0);
+    daemon.ok(&["send", "second", "hello you"]);
     enter(&shell, "clear; wh");
     shell.wait_for("1  first");
     shell.wait_for("2  second");
     enter(&shell, "7");
     enter(&shell, "2");
     shell.wait_for("hello you");
-    attached(&house, &second.id, 1);
+    attached(&daemon, &second.id, 1);
     shell.send_keys(&["C-\\"]);
-    shell.wait_for("left second");
-    // What was on the screen before must not be taken for what comes now.
+    shell.wait_for("detached from second");
+    // Clears earlier output, so that it does not match below.
     enter(&shell, "clear; echo cleared $((40 + 2))");
     shell.wait_for("cleared 42");
-    // Nothing chosen is a new space; an argument is a choice already.
+    // An empty choice opens a new space. With an argument there is no prompt.
     enter(&shell, "wh");
     shell.wait_for("2  second");
     shell.send_keys(&["Enter"]);
@@ -438,38 +438,38 @@ fn wh_alone_offers_the_sessions_that_there_are() {
     leave(&shell);
     enter(&shell, "clear; wh --agent demo");
     shell.wait_for("Type a message");
-    attached(&house, &second.id, 0);
+    attached(&daemon, &second.id, 0);
     leave(&shell);
-    // Who cannot be asked is not.
+    // Without a terminal there is no prompt.
     let output = Command::new("bash")
         .args(["-c", "wh </dev/null 2>&1 | head -c 300"])
-        .envs(house.environment())
+        .envs(daemon.environment())
         .output()
         .unwrap();
-    assert!(!String::from_utf8_lossy(&output.stdout).contains("keeps these sessions"));
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("Running sessions"));
 }
 
 #[test]
-fn a_conversation_is_joined_by_the_same_version_only_and_a_program_is_not() {
-    let house = House::new();
-    house.demo("a", 0);
-    house.create(json!({ "command": ["cat"], "name": "c" }));
+fn only_the_same_version_can_join_a_session_and_only_an_agent_session() {
+    let daemon = TestDaemon::new();
+    daemon.demo("a", 0);
+    daemon.create(json!({ "command": ["cat"], "name": "c" }));
     let link = concat!("wh-", env!("CARGO_PKG_VERSION"), "-link-1");
     let refused = |session: &str, link: &str| {
-        let answer = house.talk().ask("join", &json!({ "session_id": session, "link": link }));
+        let answer = daemon.connect().ask("join", &json!({ "session_id": session, "link": link }));
         answer["error"]["code"].as_str().map(str::to_owned)
     };
     assert_eq!(refused("a", "wh-0.0.1-link-0").as_deref(), Some("VERSION_MISMATCH"));
     assert_eq!(refused("c", link).as_deref(), Some("INVALID_REQUEST"));
     assert_eq!(refused("nobody", link).as_deref(), Some("SESSION_NOT_FOUND"));
-    let mut talk = house.talk();
+    let mut talk = daemon.connect();
     let joined = talk.ask("join", &json!({ "session_id": "a", "link": link }));
     assert_eq!(
         (&joined["payload"]["participant"], &joined["payload"]["session"]["name"]),
         (&json!("human"), &json!("a"))
     );
-    // A line that is none ends the connection, and nothing else.
+    // An invalid line ends only the connection.
     talk.write(b"no line of ours\n");
-    attached(&house, "a", 0);
-    assert!(house.ok(&["ls"]).contains("a"));
+    attached(&daemon, "a", 0);
+    assert!(daemon.ok(&["ls"]).contains("a"));
 }

@@ -1,11 +1,11 @@
-//! A daemon or a run that does not answer: every small command says so, and ends.
+//! A daemon or run that does not answer: every client command reports that and exits.
 
 use std::process::Output;
 
 use nix::sys::signal::{Signal, kill};
 use wh_testkit::wh::Wh;
 
-use super::House;
+use super::TestDaemon;
 use crate::WH;
 
 /// Long enough for the notice after two seconds.
@@ -16,10 +16,10 @@ fn said(output: &Output) -> String {
 }
 
 #[test]
-fn every_small_command_says_that_the_daemon_does_not_answer_and_fails() {
-    let mut house = House::new();
-    house.demo("a", 0);
-    let pid = house.pid();
+fn every_client_command_reports_a_daemon_that_does_not_answer() {
+    let mut daemon = TestDaemon::new();
+    daemon.demo("a", 0);
+    let pid = daemon.pid();
     kill(pid, Signal::SIGSTOP).unwrap();
     let commands: &[&[&str]] = &[
         &["ls"],
@@ -39,7 +39,7 @@ fn every_small_command_says_that_the_daemon_does_not_answer_and_fails() {
     ];
     let running: Vec<_> = commands
         .iter()
-        .map(|arguments| house.wh(&[*arguments, &["--timeout", TIMEOUT]].concat()).spawn().unwrap())
+        .map(|arguments| daemon.wh(&[*arguments, &["--timeout", TIMEOUT]].concat()).spawn().unwrap())
         .collect();
     for (arguments, child) in commands.iter().zip(running) {
         let output = child.wait_with_output().unwrap();
@@ -57,15 +57,15 @@ fn every_small_command_says_that_the_daemon_does_not_answer_and_fails() {
         }
         assert_eq!(said.matches("still waiting").count(), 1, "{arguments:?}: {said}");
     }
-    let help = house.ok(&["ls", "--help"]);
+    let help = daemon.ok(&["ls", "--help"]);
     assert!(help.contains("[default: 10s]"), "{help}");
-    // A daemon that is stopped can still be ended.
-    assert_eq!(house.ok(&["daemon", "stop"]), "the daemon has ended\n");
-    assert!(house.ended().success());
+    // A stopped process can still be ended.
+    assert_eq!(daemon.ok(&["daemon", "stop"]), "the daemon has stopped\n");
+    assert!(daemon.ended().success());
 }
 
 #[test]
-fn a_run_that_does_not_answer_is_named() {
+fn the_error_names_a_run_that_does_not_answer() {
     let wh = Wh::start(WH, &["--", "sleep", "600"]);
     wh.signal(Signal::SIGSTOP);
     let (port, pid) = (wh.port().to_string(), wh.pid());

@@ -1,14 +1,14 @@
-//! The socket beside `control`: what can be discovered, several requests on one connection, sessions made once, and events to be
-//! resumed.
+//! The socket without `control`: discovery, several requests per connection, idempotent session creation, and resumable
+//! events.
 
 use serde_json::{Value, json};
 
-use super::{House, Session, stdin};
+use super::{Session, TestDaemon, stdin};
 
 #[test]
-fn one_connection_takes_many_requests_and_says_what_can_be_asked() {
-    let house = House::new();
-    let mut talk = house.talk();
+fn one_connection_serves_many_requests_and_lists_commands() {
+    let daemon = TestDaemon::new();
+    let mut talk = daemon.connect();
     let health = talk.ask("health", &json!({}));
     assert_eq!(
         (&health["status"], &health["request_id"], &health["payload"]["ok"]),
@@ -26,9 +26,9 @@ fn one_connection_takes_many_requests_and_says_what_can_be_asked() {
         limits["dedupe_secs"].as_u64()
             >= Some(limits["max_age_secs"].as_u64().unwrap() + limits["max_skew_secs"].as_u64().unwrap())
     );
-    // Whatever is said to be a command is one.
+    // Every listed command exists.
     for command in capabilities["commands"].as_array().unwrap() {
-        let answer = house.talk().ask(command.as_str().unwrap(), &json!({}));
+        let answer = daemon.connect().ask(command.as_str().unwrap(), &json!({}));
         assert_ne!(answer["error"]["code"], "UNKNOWN_COMMAND", "{command}: {answer}");
     }
     for (payload, code) in [
@@ -42,21 +42,21 @@ fn one_connection_takes_many_requests_and_says_what_can_be_asked() {
 }
 
 #[test]
-fn the_same_wish_makes_one_session() {
-    let house = House::new();
-    let mut talk = house.talk();
-    let wish = json!({ "agent": "demo", "name": "a", "cwd": house.work(), "request_id": "wish-1" });
+fn a_repeated_create_request_creates_one_session() {
+    let daemon = TestDaemon::new();
+    let mut talk = daemon.connect();
+    let wish = json!({ "agent": "demo", "name": "a", "cwd": daemon.work(), "request_id": "wish-1" });
     let made = talk.ask("create", &wish)["payload"].clone();
     assert_eq!(made["duplicate"], false, "{made}");
     let again = talk.ask("create", &wish)["payload"].clone();
     assert_eq!((&again["duplicate"], &again["session"]["session_id"]), (&json!(true), &made["session"]["session_id"]));
     let other =
-        talk.ask("create", &json!({ "agent": "demo", "name": "a", "cwd": house.work(), "request_id": "wish-2" }));
-    assert!(other["error"]["message"].as_str().unwrap().contains("lives already"), "{other}");
-    // What came to nothing may be wished for again.
-    house.ok(&["kill", "a"]);
+        talk.ask("create", &json!({ "agent": "demo", "name": "a", "cwd": daemon.work(), "request_id": "wish-2" }));
+    assert!(other["error"]["message"].as_str().unwrap().contains("is already running"), "{other}");
+    // A failed create request can be retried with the same key.
+    daemon.ok(&["kill", "a"]);
     let after =
-        talk.ask("create", &json!({ "agent": "demo", "name": "a", "cwd": house.work(), "request_id": "wish-2" }));
+        talk.ask("create", &json!({ "agent": "demo", "name": "a", "cwd": daemon.work(), "request_id": "wish-2" }));
     assert_eq!(after["payload"]["duplicate"], false, "{after}");
     for (wish, code) in [
         (json!({}), "MISSING_PARAMETER"),
@@ -72,15 +72,15 @@ fn the_same_wish_makes_one_session() {
         assert_eq!(talk.ask("create", &wish)["error"]["code"], code, "{wish}");
     }
     for body in [json!({ "command": ["echo", "a\0b"] }), json!({ "command": ["echo", "x".repeat(200_000)] })] {
-        let answer = house.post("/sessions", body);
+        let answer = daemon.post("/sessions", body);
         assert_eq!((answer.status, &answer.json()["error"]), (400, &json!("Invalid request")), "{}", answer.text());
     }
     let listed = talk.ask("list", &json!({ "team": "nobody's" }));
     assert_eq!(listed["payload"]["sessions"], json!([]));
 }
 
-/// Lines of a subscription up to the end of this request.
-fn until(talk: &mut super::house::Talk, request_id: &str) -> Vec<Value> {
+/// Returns the lines of a subscription up to the end of this request.
+fn until(talk: &mut super::test_daemon::SocketClient, request_id: &str) -> Vec<Value> {
     let mut lines = Vec::new();
     loop {
         let line = talk.line();
@@ -93,24 +93,24 @@ fn until(talk: &mut super::house::Talk, request_id: &str) -> Vec<Value> {
 }
 
 #[test]
-fn events_are_numbered_and_a_subscription_goes_on_where_it_was_cut_off() {
-    let house = House::new();
-    let session: Session = house.demo("a", 0);
-    let mut watcher = house.talk();
+fn events_are_numbered_and_a_subscription_resumes() {
+    let daemon = TestDaemon::new();
+    let session: Session = daemon.demo("a", 0);
+    let mut watcher = daemon.connect();
     let subscribed = watcher.ask("subscribe", &json!({ "session_id": session.id }))["payload"].clone();
     assert_eq!(subscribed["streaming"], true);
     assert_eq!(watcher.line()["kind"], "reset", "the state comes first");
-    assert_eq!(house.control(&stdin(&session, "one", "hello"))["result"], "ok");
+    assert_eq!(daemon.control(&stdin(&session, "one", "hello"))["result"], "ok");
     let lines = until(&mut watcher, "one");
     let numbers: Vec<u64> =
         lines.iter().filter(|line| line["kind"] == "event").map(|line| line["seq"].as_u64().unwrap()).collect();
     let first = subscribed["seq"].as_u64().unwrap() + 1;
     assert_eq!(numbers, (first..first + numbers.len() as u64).collect::<Vec<_>>(), "each once, in order");
     drop(watcher);
-    assert_eq!(house.control(&stdin(&session, "two", "meanwhile"))["result"], "ok");
-    house.receipt(&session, "two");
+    assert_eq!(daemon.control(&stdin(&session, "two", "meanwhile"))["result"], "ok");
+    daemon.receipt(&session, "two");
     let cursor = json!({ "epoch": subscribed["epoch"], "seq": numbers.last().unwrap() });
-    let mut again = house.talk();
+    let mut again = daemon.connect();
     again.ask("subscribe", &json!({ "session_id": session.id, "after": cursor }));
     let lines = until(&mut again, "two");
     assert_eq!(
@@ -118,8 +118,8 @@ fn events_are_numbered_and_a_subscription_goes_on_where_it_was_cut_off() {
         (&json!("event"), &json!(numbers.last().unwrap() + 1)),
         "nothing was missed"
     );
-    // A cursor of another life begins anew, and says so.
-    let mut lost = house.talk();
+    // A cursor of an earlier daemon restarts with a reset.
+    let mut lost = daemon.connect();
     lost.ask("subscribe", &json!({ "session_id": session.id, "after": { "epoch": "another", "seq": 3 } }));
     let line = lost.line();
     assert_eq!(line["kind"], "reset", "{line}");

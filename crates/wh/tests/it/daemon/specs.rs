@@ -1,10 +1,10 @@
-//! The tests of the control plane and of the small remote control, on sessions of a daemon.
+//! Runs the tests of both specifications on sessions of a daemon.
 
 use std::process::Command;
 
-use wh_testkit::wh::IN_DAEMON;
+use wh_testkit::wh::IN_DAEMON_VARIABLE;
 
-/// Tests of single runs that say the same of a session of a daemon.
+/// Modules of tests for single runs that also apply to daemon sessions.
 const FILTERS: [&str; 11] = [
     "spec::",
     "control::",
@@ -19,27 +19,26 @@ const FILTERS: [&str; 11] = [
     "space::same::",
 ];
 
-/// Of these, the ones about a run itself (its end, its flags, its entry among the runs), or with a client of their own that
-/// knows no token.
+/// Excluded tests: about a run itself (its exit, flags or listing), or with a client that sends no token.
 const SKIPPED: [&str; 9] = [
-    "spec::a_background_start_is_ready_when_health_answers_and_ends_by_a_signal",
-    "control::a_run_can_be_found_while_it_lives",
-    "control::the_door_lingers_with_the_last_screen",
-    "control::the_environment_and_the_directory_are_the_programs",
-    "space::posting::default_targets_come_from_flags_before_variables_and_name_those_who_are_there",
-    "waits::a_client_that_is_killed_while_it_waits_leaves_nothing_behind",
-    "waits::more_waits_than_can_be_open_are_refused",
-    "waits::the_end_of_the_program_answers_open_waits_before_wh_goes",
+    "spec::a_background_run_is_ready_when_health_answers_and_ends_on_a_signal",
+    "control::a_live_run_is_listed",
+    "control::the_api_lingers_with_the_last_screen",
+    "control::the_program_gets_its_environment_and_directory",
+    "space::posting::default_targets_prefer_flags_to_variables_and_must_be_participants",
+    "waits::the_wait_of_a_killed_client_is_removed",
+    "waits::waits_beyond_the_limit_are_refused",
+    "waits::open_waits_are_answered_at_program_exit_before_wh_exits",
     "daemon::",
 ];
 
-/// Fewer than there are, so that a filter that matches nothing is noticed.
+/// Minimum number of tests, so that a filter without matches is noticed.
 const LEAST: usize = 60;
 
 #[test]
 fn the_tests_of_both_specs_pass_on_sessions_of_a_daemon() {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(FILTERS).env(IN_DAEMON, "1");
+    command.args(FILTERS).env(IN_DAEMON_VARIABLE, "1");
     for name in SKIPPED {
         command.args(["--skip", name]);
     }

@@ -1,4 +1,4 @@
-//! A daemon whose runtime does not run any more ends itself, and the next one restores its sessions.
+//! A daemon with a stalled runtime exits, and the next one restores its sessions.
 
 use std::fs;
 
@@ -9,10 +9,10 @@ use nix::unistd::Pid;
 use wh_testkit::process::{descendants, running};
 use wh_testkit::{eventually, tools};
 
-use super::house::House;
+use super::test_daemon::TestDaemon;
 
-/// Stops every thread of a process but its first and the watchdog, until the calling thread ends or the process does. None: the
-/// system does not allow that.
+/// Stops all threads of a process except its main thread and the watchdog, until the calling thread or the process
+/// ends. `None` if the system does not allow that.
 fn freeze_workers(process: Pid) -> Option<Vec<Pid>> {
     let mut frozen = Vec::new();
     for entry in fs::read_dir(format!("/proc/{process}/task")).unwrap().flatten() {
@@ -33,27 +33,27 @@ fn freeze_workers(process: Pid) -> Option<Vec<Pid>> {
 
 #[test]
 fn a_stalled_daemon_exits_with_its_own_code_and_the_next_one_restores_its_sessions() {
-    let mut house = House::new();
-    let session = house.demo("a", 1);
-    house.ok(&["send", "a", "hello"]);
-    eventually("it has answered", || (house.chats(&session).len() == 2).then_some(()));
-    house.ok(&["new", "--name", "t", "--", "sleep", "6000"]);
-    let family = descendants(house.pid());
-    let Some(frozen) = freeze_workers(house.pid()) else {
+    let mut daemon = TestDaemon::new();
+    let session = daemon.demo("a", 1);
+    daemon.ok(&["send", "a", "hello"]);
+    eventually("it has answered", || (daemon.chats(&session).len() == 2).then_some(()));
+    daemon.ok(&["new", "--name", "t", "--", "sleep", "6000"]);
+    let family = descendants(daemon.pid());
+    let Some(frozen) = freeze_workers(daemon.pid()) else {
         return tools::skip("the daemon may not be traced here", true);
     };
     assert!(!frozen.is_empty());
-    // A traced thread is gone only once its tracer has waited for it, and the process only then.
+    // A traced process has exited only after its tracer has waited for the thread.
     eventually("the daemon has ended", || {
         let gone =
             |thread: &Pid| waitpid(*thread, Some(WaitPidFlag::WNOHANG | WaitPidFlag::__WALL)) == Err(Errno::ECHILD);
         frozen.iter().all(gone).then_some(())
     });
-    assert_eq!(house.ended().code(), Some(7));
-    let log = house.said();
+    assert_eq!(daemon.ended().code(), Some(7));
+    let log = daemon.said();
     assert!(log.contains("the runtime has not run a task for"), "{log}");
     eventually("nothing of it is left", || (!family.iter().any(|pid| running(*pid))).then_some(()));
-    house.start();
-    house.state(&session, "idle");
-    assert_eq!(house.chats(&session).len(), 2);
+    daemon.start();
+    daemon.state(&session, "idle");
+    assert_eq!(daemon.chats(&session).len(), 2);
 }

@@ -1,5 +1,5 @@
-//! Interrupts of terminal programs pass queued input, and the text of a message that interrupts is carried out once. The full
-//! trial is `wh-bench terminal-interrupts`.
+//! Interrupts of terminal programs overtake queued input, and the text of an interrupting message is typed once. The
+//! full trial is `wh-bench terminal-interrupts`.
 
 use std::fs;
 use std::path::Path;
@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use wh_testkit::terminal_interrupts::{TerminalProgram, TerminalRow, TerminalTrial};
 use wh_testkit::tools;
 
-use super::house::House;
+use super::test_daemon::TestDaemon;
 use super::{message, stdin, with};
 use crate::WH;
 
 #[test]
-fn a_text_that_interrupts_is_carried_out_once_also_with_12_kb_typed_ahead() {
+fn an_interrupting_text_is_executed_once_even_with_12_kb_of_queued_input() {
     let programs = vec![TerminalProgram::Bash, TerminalProgram::Dash, TerminalProgram::Python];
     if !tools::present(&["bash", "dash", "python3"]) {
         return;
@@ -26,34 +26,34 @@ fn a_text_that_interrupts_is_carried_out_once_also_with_12_kb_typed_ahead() {
 }
 
 #[test]
-fn a_program_without_signals_reads_the_interrupt_before_all_other_input() {
+fn a_program_with_disabled_signals_reads_the_interrupt_before_other_input() {
     if !tools::present(&["sh", "stty", "od"]) {
         return;
     }
-    let house = House::new();
-    mkfifo(&house.work().join("go"), Mode::S_IRWXU).unwrap();
+    let daemon = TestDaemon::new();
+    mkfifo(&daemon.work().join("go"), Mode::S_IRWXU).unwrap();
     let script = "stty raw -echo; echo ready; read line < go; od -An -tx1 -N3";
-    let session = house.create(json!({ "name": "raw", "command": ["sh", "-c", script] }));
-    house.wait(&session, r#"screen_contains "ready""#);
+    let session = daemon.create(json!({ "name": "raw", "command": ["sh", "-c", script] }));
+    daemon.wait(&session, r#"screen_contains "ready""#);
     let answered = |ack: &Value| (ack["result"].clone(), ack["error"].clone(), ack["duplicate"].clone());
     let expected = |result: &str, error: &str, duplicate: bool| (json!(result), json!(error), json!(duplicate));
 
     let queued = stdin(&session, "queued", &"x".repeat(200 * 1024));
-    assert_eq!(answered(&house.control(&queued)), expected("timeout", "unread", false));
+    assert_eq!(answered(&daemon.control(&queued)), expected("timeout", "unread", false));
     let more = stdin(&session, "more", "y");
-    assert_eq!(answered(&house.control(&more)), expected("timeout", "unread", false));
-    // Nothing shows that the program has the byte: neither is ok, and neither is busy.
+    assert_eq!(answered(&daemon.control(&more)), expected("timeout", "unread", false));
+    // It is unknown whether the program read the byte, so the result is neither ok nor busy.
     let interrupt =
         with(message(&session, "stop"), json!({ "type": "control.interrupt.request", "signal": "interrupt" }));
-    assert_eq!(answered(&house.control(&interrupt)), expected("timeout", "unread", false));
+    assert_eq!(answered(&daemon.control(&interrupt)), expected("timeout", "unread", false));
     let text = with(stdin(&session, "text", "ab"), json!({ "interrupt": true }));
-    assert_eq!(answered(&house.control(&text)), expected("timeout", "unread", false));
+    assert_eq!(answered(&daemon.control(&text)), expected("timeout", "unread", false));
     for discarded in [queued, more, interrupt] {
-        let again = house.control(&discarded);
+        let again = daemon.control(&discarded);
         assert_eq!((&again["result"], &again["duplicate"]), (&json!("rejected"), &json!(true)), "{again}");
         assert!(again["detail"].as_str().unwrap().contains("interrupt"), "{again}");
     }
-    assert_eq!(house.receipt(&session, "queued")["reason"], "interrupted");
-    fs::write(house.work().join("go"), "\n").unwrap();
-    house.wait(&session, r#"screen_contains "03 61 62""#);
+    assert_eq!(daemon.receipt(&session, "queued")["reason"], "interrupted");
+    fs::write(daemon.work().join("go"), "\n").unwrap();
+    daemon.wait(&session, r#"screen_contains "03 61 62""#);
 }

@@ -1,4 +1,4 @@
-//! What is left behind when wh goes while an agent runs a command: nothing. Three real agents, five ways to go.
+//! No process remains when wh exits while an agent runs a command. Three real agents, five ways to exit.
 
 use std::fs;
 
@@ -11,22 +11,22 @@ use wh_testkit::{Lab, eventually, process};
 use super::{answer, option};
 use crate::WH;
 
-/// How wh goes.
+/// Ways to end wh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// The person leaves the UI.
+    /// The user quits the UI.
     Left,
-    /// The person presses Ctrl+C, and once more.
+    /// The user presses Ctrl+C twice.
     Stopped,
-    /// Its terminal is interrupted.
+    /// wh receives SIGINT.
     Interrupted,
-    /// It is asked to end.
+    /// wh receives SIGTERM.
     Terminated,
-    /// It is killed.
+    /// wh receives SIGKILL.
     Killed,
 }
 
-/// The processes whose command line has this word in it.
+/// Returns the processes with this word in their command line.
 fn named(word: &str) -> Vec<Pid> {
     let all = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let has = |pid: &i32| {
@@ -36,9 +36,9 @@ fn named(word: &str) -> Vec<Pid> {
     all.filter(has).map(Pid::from_raw).filter(|pid| process::running(*pid)).collect()
 }
 
-/// Has the agent run a command that takes ten minutes, lets wh go, and looks for what is left.
+/// Lets the agent run a command of ten minutes, ends wh, and checks for remaining processes.
 fn nothing_is_left(lab: &Lab, agent: &str, way: Way) {
-    // No other command in the machine sleeps as long as this.
+    // A duration that no other command on the machine uses.
     let seconds = format!("600.{}", std::process::id());
     let wh = Wh::options(WH).space().environment(lab.env()).directory(&lab.project);
     let mut wh = wh.flags(&["--agent", agent]).start(&[]);
@@ -64,20 +64,20 @@ fn nothing_is_left(lab: &Lab, agent: &str, way: Way) {
     match way {
         Way::Left => {
             wh.text("/exit");
-            // It may be gone before it has answered.
-            let _ =
-                wh_testkit::http::Request::post_json("/control/send_input", &json!({ "key": "enter" })).send(wh.port());
+            // wh may exit before it responds.
+            let _ = wh_testkit::http::TestRequest::post_json("/control/send_input", &json!({ "key": "enter" }))
+                .send(wh.port());
         }
         Way::Stopped => {
-            // The first interrupts the turn; the second comes before that has come to anything.
+            // The first interrupts the turn, the second comes before the interrupt is complete.
             let twice = json!({ "text": "\u{3}\u{3}" });
-            let _ = wh_testkit::http::Request::post_json("/control/send_input", &twice).send(wh.port());
+            let _ = wh_testkit::http::TestRequest::post_json("/control/send_input", &twice).send(wh.port());
         }
         Way::Interrupted => wh.signal(Signal::SIGINT),
         Way::Terminated => wh.signal(Signal::SIGTERM),
         Way::Killed => wh.signal(Signal::SIGKILL),
     }
-    let status = wh.wait_exit(wh_testkit::PATIENCE);
+    let status = wh.wait_exit(wh_testkit::CONDITION_TIMEOUT);
     assert_eq!(status.success(), way != Way::Killed, "{status}: {}", wh.stderr());
     eventually("nothing is left", || {
         (all.iter().all(|pid| !process::running(*pid)) && named(&seconds).is_empty()).then_some(())
@@ -90,14 +90,14 @@ macro_rules! every_agent_and_way {
             use super::*;
 
             #[test]
-            fn when_the_person_leaves() {
-                let name = concat!("space::behind::", stringify!($agent), "::when_the_person_leaves");
+            fn when_the_user_quits() {
+                let name = concat!("space::behind::", stringify!($agent), "::when_the_user_quits");
                 Lab::inside(name, |lab| nothing_is_left(lab, stringify!($agent), Way::Left));
             }
 
             #[test]
-            fn when_the_person_presses_ctrl_c_twice() {
-                let name = concat!("space::behind::", stringify!($agent), "::when_the_person_presses_ctrl_c_twice");
+            fn when_the_user_presses_ctrl_c_twice() {
+                let name = concat!("space::behind::", stringify!($agent), "::when_the_user_presses_ctrl_c_twice");
                 Lab::inside(name, |lab| nothing_is_left(lab, stringify!($agent), Way::Stopped));
             }
 

@@ -1,4 +1,4 @@
-//! What is too long to be shown whole: how much is shown, of how much, and how the rest is had.
+//! Truncation of long output: the shown part, the total length, and reading the rest.
 
 use std::process::Command;
 
@@ -8,14 +8,14 @@ use wh_testkit::wh::Wh;
 use super::{space, state};
 use crate::WH;
 
-/// Has the agent use a tool of its own.
+/// Lets the agent use one of its tools.
 fn use_tool(wh: &Wh, tool: &str, input: &Value) {
     let command = format!("/envelope mcp/request tool/call demo demo/{tool} {input}");
     let answer = wh.post("/control/command", json!({ "command": command }));
     assert_eq!(answer.status, 200, "{}", answer.text());
 }
 
-/// The answer of the newest tool call: the item's id, and its envelope.
+/// Returns the item id and the envelope of the newest tool response.
 fn newest(wh: &Wh) -> (String, Value) {
     let body = wh.get("/control/messages?kind=mcp/response&limit=1").json();
     let message = body["messages"][0].clone();
@@ -27,7 +27,7 @@ fn lines(count: usize) -> String {
 }
 
 #[test]
-fn a_long_result_is_shown_in_part_and_had_in_full() {
+fn a_long_result_is_truncated_and_can_be_read_in_full() {
     let wh = space();
     let whole = lines(7_000);
     use_tool(&wh, "edit", &json!({ "path": "log.txt", "content": whole }));
@@ -58,7 +58,7 @@ fn a_long_result_is_shown_in_part_and_had_in_full() {
 }
 
 #[test]
-fn what_is_not_there_is_said() {
+fn missing_objects_are_reported() {
     let wh = space();
     let error = |path: &str| {
         let answer = wh.get(path);

@@ -1,4 +1,4 @@
-//! What a person chooses in the terminal UI, and the tools beside the conversation, through the door.
+//! Choices in the terminal UI and the tool sidebar, driven through the HTTP API.
 
 use serde_json::{Value, json};
 use wh_testkit::eventually;
@@ -7,7 +7,7 @@ use wh_testkit::wh::Wh;
 use super::{ask, say, space, state};
 use crate::WH;
 
-/// What a command says.
+/// Returns the output of a slash command.
 fn command(wh: &Wh, line: &str) -> Vec<String> {
     let answer = wh.post("/control/command", json!({ "command": line }));
     assert_eq!(answer.status, 200, "{}", answer.text());
@@ -20,7 +20,7 @@ fn resize(wh: &Wh, columns: u16, rows: u16) {
 }
 
 #[test]
-fn tools_are_shown_beside_the_conversation_where_there_is_room() {
+fn tools_are_shown_in_a_sidebar_if_there_is_room() {
     let wh = space();
     ask(&wh, "/demo tool");
     wh.wait(r#"screen_contains "F5 closes" and screen_contains "✓ read""#);
@@ -33,7 +33,7 @@ fn tools_are_shown_beside_the_conversation_where_there_is_room() {
 }
 
 #[test]
-fn a_mode_by_key_and_a_model_from_a_list() {
+fn a_mode_is_chosen_by_key_and_a_model_from_a_list() {
     let wh = space();
     wh.wait(r#"screen_contains "demo swift (ask)""#);
     wh.key("shift+tab");
@@ -50,7 +50,7 @@ fn a_mode_by_key_and_a_model_from_a_list() {
 }
 
 #[test]
-fn agents_that_are_not_there_say_how_to_install_them() {
+fn missing_agents_have_an_install_hint() {
     let empty = tempfile::tempdir().unwrap();
     let wh = Wh::options(WH).space().env("PATH", empty.path().display()).start(&["--", "--pace", "0"]);
     wh.wait(r#"screen_contains "Type a message""#);
@@ -67,7 +67,7 @@ fn agents_that_are_not_there_say_how_to_install_them() {
 }
 
 #[test]
-fn a_conversation_list_that_there_is_not_says_so() {
+fn a_missing_conversation_list_is_reported() {
     let wh = space();
     assert!(command(&wh, "/sessions").is_empty());
     wh.wait(r#"screen_contains "Conversations of demo" and not screen_contains "looking""#);

@@ -1,4 +1,4 @@
-//! The real Claude Code in a space, offline against the scripted model, through the door.
+//! The real Claude Code in a space, offline with the scripted model, driven through the HTTP API.
 
 mod asking;
 mod lasting;
@@ -15,7 +15,7 @@ use super::{answer, ask, chats, finished, option, state};
 use crate::WH;
 use crate::stream::{Watcher, WebSocket};
 
-/// A space with Claude Code in the lab.
+/// Starts a space with Claude Code in the lab.
 fn claude(lab: &Lab, flags: &[&str]) -> Wh {
     let wh = Wh::options(WH).space().environment(lab.env()).directory(&lab.project);
     let wh = wh.flags(&["--agent", "claude"]).flags(flags).start(&[]);
@@ -23,14 +23,14 @@ fn claude(lab: &Lab, flags: &[&str]) -> Wh {
     wh
 }
 
-/// The files in which Claude Code itself keeps its conversations in the project.
+/// Returns Claude Code's own session files of the project.
 fn transcripts(lab: &Lab) -> Vec<PathBuf> {
     let projects = fs::read_dir(lab.home.join(".claude/projects")).expect("Claude Code keeps its conversations");
     let files = projects.flat_map(|project| fs::read_dir(project.unwrap().path()).unwrap());
     files.map(|file| file.unwrap().path()).filter(|path| path.extension().is_some_and(|end| end == "jsonl")).collect()
 }
 
-/// Its conversation in its own words: who said what.
+/// Returns the conversation from Claude Code's session file, with senders.
 fn transcript(lab: &Lab) -> Vec<(String, String)> {
     let [file] = &transcripts(lab)[..] else { panic!("one conversation, not {:?}", transcripts(lab)) };
     let text = fs::read_to_string(file).unwrap();
@@ -55,12 +55,12 @@ fn transcript(lab: &Lab) -> Vec<(String, String)> {
     said
 }
 
-/// The bodies of all that the model was asked.
-fn asked_of_the_model(lab: &Lab) -> Vec<String> {
+/// Returns the bodies of all requests to the model.
+fn model_request_bodies(lab: &Lab) -> Vec<String> {
     lab.model.requests().iter().map(|request| request.body.to_string()).collect()
 }
 
-/// What a slash command says.
+/// Returns the output of a slash command.
 fn command(wh: &Wh, line: &str) -> Value {
     wh.post("/control/command", json!({ "command": line })).json()
 }
@@ -70,7 +70,7 @@ fn said(answer: &Value) -> String {
     lines.iter().map(|line| line.as_str().unwrap()).collect::<Vec<_>>().join("\n")
 }
 
-/// The process that is Claude Code itself, below wh and its supervisor.
+/// Returns the process of Claude Code, below wh and its supervisor.
 fn claude_process(wh: &Wh) -> Pid {
     eventually("Claude Code runs", || {
         process::descendants(wh.pid()).into_iter().find(|pid| {
@@ -81,14 +81,14 @@ fn claude_process(wh: &Wh) -> Pid {
     })
 }
 
-/// The next event of this kind.
+/// Returns the next event of this kind.
 fn happened(watcher: &mut WebSocket, kind: &str) -> Value {
     eventually(kind, || Some(watcher.until("event")).filter(|event| event["event"] == kind))
 }
 
 #[test]
-fn two_turns_and_the_history_is_its_own_transcript() {
-    Lab::inside("space::claude::two_turns_and_the_history_is_its_own_transcript", |lab| {
+fn the_history_of_two_turns_matches_the_agents_transcript() {
+    Lab::inside("space::claude::the_history_of_two_turns_matches_the_agents_transcript", |lab| {
         let wh = claude(lab, &[]);
         let mut watcher = WebSocket::open(wh.port(), "frames=none");
         let first = ask(&wh, "hello there");
@@ -103,7 +103,7 @@ fn two_turns_and_the_history_is_its_own_transcript() {
             let ended = loop {
                 let event = watcher.until("event");
                 match event["event"].as_str() {
-                    // The message itself, which was queued until the agent had it.
+                    // The message itself, which was queued until it was delivered.
                     Some("item") if event["messages"][0]["from"] == "human" => {}
                     Some("item") => {
                         assert_eq!(&event["turn"], turn, "every item of the turn says so: {event}");
@@ -140,8 +140,8 @@ fn two_turns_and_the_history_is_its_own_transcript() {
 }
 
 #[test]
-fn its_own_ids_are_seen_nowhere() {
-    Lab::inside("space::claude::its_own_ids_are_seen_nowhere", |lab| {
+fn ids_of_claude_code_are_never_shown() {
+    Lab::inside("space::claude::ids_of_claude_code_are_never_shown", |lab| {
         let wh = claude(lab, &["--mode", "acceptEdits"]);
         let mut watcher = WebSocket::open(wh.port(), "frames=none");
         assert_eq!(ask(&wh, "edit: made.txt some words")["stage"], "finished");
@@ -166,8 +166,8 @@ fn its_own_ids_are_seen_nowhere() {
 }
 
 #[test]
-fn its_commands_work_through_the_door() {
-    Lab::inside("space::claude::its_commands_work_through_the_door", |lab| {
+fn slash_commands_work_over_the_api() {
+    Lab::inside("space::claude::slash_commands_work_over_the_api", |lab| {
         let wh = claude(lab, &["--mode", "acceptEdits"]);
         assert_eq!(ask(&wh, "edit: kept.txt before")["stage"], "finished");
         assert_eq!(ask(&wh, "edit: kept.txt after")["stage"], "finished");
@@ -190,9 +190,9 @@ fn its_commands_work_through_the_door() {
         let list = said(&command(&wh, "/rewind"));
         assert!(list.contains("1  edit: kept.txt before") && list.contains("2  edit: kept.txt after"), "{list}");
         let dry = said(&command(&wh, "/rewind 2"));
-        assert!(dry.contains("Would bring back 1 file") && dry.contains("kept.txt"), "{dry}");
+        assert!(dry.contains("Would restore 1 file") && dry.contains("kept.txt"), "{dry}");
         assert_eq!(fs::read_to_string(&file).unwrap(), "after", "a dry run changes nothing");
-        assert!(said(&command(&wh, "/rewind 2 now")).contains("Brought back 1 file"));
+        assert!(said(&command(&wh, "/rewind 2 now")).contains("Restored 1 file"));
         assert_eq!(fs::read_to_string(&file).unwrap(), "before");
 
         eventually("another model is in use", || (state(&wh)["sessions"]["claude"]["model"] == "haiku").then_some(()));
@@ -213,7 +213,7 @@ fn a_mode_that_skips_permissions_needs_a_flag() {
             .unwrap();
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success() && error.contains("--allow-skipping-permissions"), "{error}");
-        // Claude Code itself refuses this to root, unless it is told that nothing can come of it.
+        // Claude Code refuses this for root unless IS_SANDBOX is set.
         let flags = ["--agent", "claude", "--allow-skipping-permissions", "--mode", "bypassPermissions"];
         let wh = Wh::options(WH).space().environment(lab.env()).env("IS_SANDBOX", "1");
         let wh = wh.directory(&lab.project).flags(&flags).start(&[]);
@@ -223,8 +223,8 @@ fn a_mode_that_skips_permissions_needs_a_flag() {
 }
 
 #[test]
-fn a_turn_that_the_model_fails_is_failed() {
-    Lab::inside("space::claude::a_turn_that_the_model_fails_is_failed", |lab| {
+fn an_error_of_the_model_fails_the_turn() {
+    Lab::inside("space::claude::an_error_of_the_model_fails_the_turn", |lab| {
         let wh = claude(lab, &[]);
         let receipt = ask(&wh, "fail: 400");
         assert_eq!(receipt["stage"], "failed");
@@ -234,7 +234,7 @@ fn a_turn_that_the_model_fails_is_failed() {
 }
 
 #[test]
-fn it_says_what_to_run_where_it_is_not_installed() {
+fn a_missing_installation_has_an_install_hint() {
     let mut wh = std::process::Command::new(WH);
     let output = wh
         .args(["--agent", "claude", "--headless", "--control-port", "0"])
@@ -248,8 +248,8 @@ fn it_says_what_to_run_where_it_is_not_installed() {
 }
 
 #[test]
-fn messages_that_come_before_it_is_ready_wait() {
-    Lab::inside("space::claude::messages_that_come_before_it_is_ready_wait", |lab| {
+fn messages_sent_before_the_agent_is_ready_are_queued() {
+    Lab::inside("space::claude::messages_sent_before_the_agent_is_ready_are_queued", |lab| {
         let wh = Wh::options(WH).space().environment(lab.env()).directory(&lab.project);
         let wh = wh.flags(&["--agent", "claude"]).start(&[]);
         eventually("the door takes messages", || {
@@ -262,8 +262,8 @@ fn messages_that_come_before_it_is_ready_wait() {
 }
 
 #[test]
-fn it_shares_a_space_with_another_agent() {
-    Lab::inside("space::claude::it_shares_a_space_with_another_agent", |lab| {
+fn claude_code_shares_a_space_with_another_agent() {
+    Lab::inside("space::claude::claude_code_shares_a_space_with_another_agent", |lab| {
         let wh = claude(lab, &["--agent", "demo"]);
         for (agent, others) in [("claude", "demo"), ("demo", "claude")] {
             assert_eq!(wh.post("/control/command", json!({ "command": format!("/target {agent}") })).status, 200);
@@ -296,8 +296,8 @@ fn it_shares_a_space_with_another_agent() {
 }
 
 #[test]
-fn the_doctor_says_whether_it_can_be_used() {
-    Lab::inside("space::claude::the_doctor_says_whether_it_can_be_used", |lab| {
+fn the_doctor_reports_whether_claude_code_can_be_used() {
+    Lab::inside("space::claude::the_doctor_reports_whether_claude_code_can_be_used", |lab| {
         let report = |with_key: bool| {
             let mut wh = lab.command(WH);
             if !with_key {
@@ -319,14 +319,14 @@ fn the_doctor_says_whether_it_can_be_used() {
 }
 
 #[test]
-fn a_command_that_it_does_not_know_is_not_finished_like_a_prompt() {
-    Lab::inside("space::claude::a_command_that_it_does_not_know_is_not_finished_like_a_prompt", |lab| {
+fn an_unknown_slash_command_is_not_finished_like_a_prompt() {
+    Lab::inside("space::claude::an_unknown_slash_command_is_not_finished_like_a_prompt", |lab| {
         let wh = claude(lab, &[]);
         let unknown = wh.post("/message", json!({ "message": "/nosuchcommand" }));
         assert_eq!((unknown.status, unknown.json()["code"].clone()), (404, json!("unknown_command")));
         let literal = wh.post("/message", json!({ "message": "/nosuchcommand", "literal": true }));
         assert_eq!((literal.status, literal.json()["code"].clone()), (409, json!("not_literal")));
-        // A message to named participants is no slash command of the UI.
+        // A message with explicit participants is never a slash command.
         for text in ["/nosuchcommand", "/nosuchcommand with words"] {
             let sent = wh.post("/message", json!({ "message": text, "to": ["claude"] })).json();
             let receipt = finished(&wh, sent["request_id"].as_str().unwrap());

@@ -1,4 +1,4 @@
-//! The real Codex in a space, offline against the scripted model, through the door.
+//! The real Codex in a space, offline with the scripted model, driven through the HTTP API.
 
 mod asking;
 mod lasting;
@@ -15,7 +15,7 @@ use super::{ask, chats, finished, state};
 use crate::WH;
 use crate::stream::{Watcher, WebSocket};
 
-/// A space with Codex in the lab.
+/// Starts a space with Codex in the lab.
 fn codex(lab: &Lab, flags: &[&str]) -> Wh {
     let wh = Wh::options(WH).space().environment(lab.env()).directory(&lab.project);
     let wh = wh.flags(&["--agent", "codex"]).flags(flags).start(&[]);
@@ -23,7 +23,7 @@ fn codex(lab: &Lab, flags: &[&str]) -> Wh {
     wh
 }
 
-/// The files in which Codex itself keeps its conversations.
+/// Returns Codex's own session files.
 fn rollouts(lab: &Lab) -> Vec<PathBuf> {
     fn below(directory: &Path) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
@@ -35,21 +35,21 @@ fn rollouts(lab: &Lab) -> Vec<PathBuf> {
     files
 }
 
-/// What Codex calls its only conversation.
+/// Returns the id of Codex's only session.
 fn conversation(lab: &Lab) -> String {
     let [file] = &rollouts(lab)[..] else { panic!("one conversation, not {:?}", rollouts(lab)) };
     let name = file.file_stem().unwrap().to_string_lossy().into_owned();
-    // A time of the same form as itself is before it.
+    // The file name has a timestamp before the id.
     name[name.len() - 36..].to_owned()
 }
 
-/// The body of the last request in which the model was told this.
-fn told_the_model(lab: &Lab, words: &str) -> String {
+/// Returns the body of the last model request that contains this text.
+fn last_model_request(lab: &Lab, words: &str) -> String {
     let mut bodies = lab.model.requests().into_iter().map(|request| request.body.to_string());
     bodies.rfind(|body| body.contains(words)).unwrap_or_else(|| panic!("the model was not told {words:?}"))
 }
 
-/// What a slash command says.
+/// Returns the output of a slash command.
 fn command(wh: &Wh, line: &str) -> Value {
     wh.post("/control/command", json!({ "command": line })).json()
 }
@@ -59,7 +59,7 @@ fn said(answer: &Value) -> String {
     lines.iter().map(|line| line.as_str().unwrap()).collect::<Vec<_>>().join("\n")
 }
 
-/// The processes that are Codex, below wh and its supervisor: the script that starts it, and the program itself.
+/// Returns the processes of Codex below wh and its supervisor: the launcher script and the program.
 fn codex_processes(wh: &Wh) -> Vec<Pid> {
     eventually("Codex runs", || {
         let all = process::descendants(wh.pid()).into_iter().filter(|pid| {
@@ -71,14 +71,14 @@ fn codex_processes(wh: &Wh) -> Vec<Pid> {
     })
 }
 
-/// The next event of this kind.
+/// Returns the next event of this kind.
 fn happened(watcher: &mut WebSocket, kind: &str) -> Value {
     eventually(kind, || Some(watcher.until("event")).filter(|event| event["event"] == kind))
 }
 
 #[test]
-fn a_prompt_is_streamed_and_the_second_knows_of_the_first() {
-    Lab::inside("space::codex::a_prompt_is_streamed_and_the_second_knows_of_the_first", |lab| {
+fn a_prompt_is_streamed_and_is_in_the_context_of_the_next() {
+    Lab::inside("space::codex::a_prompt_is_streamed_and_is_in_the_context_of_the_next", |lab| {
         let wh = codex(lab, &[]);
         let mut watcher = WebSocket::open(wh.port(), "frames=none");
         wh.post("/message", json!({ "message": "slow: 20", "request_id": "r1" }));
@@ -91,7 +91,7 @@ fn a_prompt_is_streamed_and_the_second_knows_of_the_first() {
         assert_eq!((&ended["turn"], &ended["outcome"]), (&started["turn"], &json!("completed")));
         assert_eq!(finished(&wh, "r1")["stage"], "finished");
         assert_eq!(ask(&wh, "hello there")["stage"], "finished");
-        assert!(told_the_model(lab, "hello there").contains("slow: 20"), "the first turn is in its context");
+        assert!(last_model_request(lab, "hello there").contains("slow: 20"), "the first turn is in its context");
         let answers: Vec<String> = chats(&wh)
             .into_iter()
             .filter(|(from, _)| from == "codex")
@@ -105,8 +105,8 @@ fn a_prompt_is_streamed_and_the_second_knows_of_the_first() {
 }
 
 #[test]
-fn in_its_own_directory_it_works_without_a_question() {
-    Lab::inside("space::codex::in_its_own_directory_it_works_without_a_question", |lab| {
+fn codex_works_in_its_directory_without_a_question() {
+    Lab::inside("space::codex::codex_works_in_its_directory_without_a_question", |lab| {
         let wh = codex(lab, &["--mode", "auto"]);
         assert_eq!(ask(&wh, "tool: echo some words; touch made.txt")["stage"], "finished");
         assert!(lab.project.join("made.txt").exists());
@@ -117,8 +117,8 @@ fn in_its_own_directory_it_works_without_a_question() {
 }
 
 #[test]
-fn its_own_ids_are_seen_nowhere() {
-    Lab::inside("space::codex::its_own_ids_are_seen_nowhere", |lab| {
+fn ids_of_codex_are_never_shown() {
+    Lab::inside("space::codex::ids_of_codex_are_never_shown", |lab| {
         let wh = codex(lab, &[]);
         let mut watcher = WebSocket::open(wh.port(), "frames=none");
         assert_eq!(ask(&wh, "tool: echo made")["stage"], "finished");
@@ -140,8 +140,8 @@ fn its_own_ids_are_seen_nowhere() {
 }
 
 #[test]
-fn its_commands_work_through_the_door() {
-    Lab::inside("space::codex::its_commands_work_through_the_door", |lab| {
+fn slash_commands_work_over_the_api() {
+    Lab::inside("space::codex::slash_commands_work_over_the_api", |lab| {
         let wh = codex(lab, &["--mode", "auto"]);
         eventually("it is ready", || (state(&wh)["sessions"]["codex"]["status"] == "idle").then_some(()));
         let models = said(&command(&wh, "/models"));
@@ -173,16 +173,16 @@ fn its_commands_work_through_the_door() {
 }
 
 #[test]
-fn a_conversation_is_made_shorter_or_begun_anew_in_the_same_process() {
-    Lab::inside("space::codex::a_conversation_is_made_shorter_or_begun_anew_in_the_same_process", |lab| {
+fn a_conversation_is_compacted_or_cleared_in_the_same_process() {
+    Lab::inside("space::codex::a_conversation_is_compacted_or_cleared_in_the_same_process", |lab| {
         let wh = codex(lab, &[]);
         assert_eq!(ask(&wh, "remember the wheel")["stage"], "finished");
         let before = codex_processes(&wh);
         assert_eq!(wh.post("/control/command", json!({ "command": "/compact" })).status, 200);
-        wh.wait(r#"screen_contains "was made shorter""#);
+        wh.wait(r#"screen_contains "was compacted""#);
         assert_eq!(wh.post("/control/command", json!({ "command": "/clear" })).status, 200);
         assert_eq!(ask(&wh, "who are you")["stage"], "finished");
-        assert!(!told_the_model(lab, "who are you").contains("remember the wheel"));
+        assert!(!last_model_request(lab, "who are you").contains("remember the wheel"));
         assert_eq!(codex_processes(&wh), before);
     });
 }
@@ -220,8 +220,8 @@ fn a_configuration_that_skips_permissions_needs_the_flag_too() {
 }
 
 #[test]
-fn a_turn_that_the_model_fails_is_failed() {
-    Lab::inside("space::codex::a_turn_that_the_model_fails_is_failed", |lab| {
+fn an_error_of_the_model_fails_the_turn() {
+    Lab::inside("space::codex::an_error_of_the_model_fails_the_turn", |lab| {
         let wh = codex(lab, &[]);
         let receipt = ask(&wh, "fail: 400");
         assert_eq!(receipt["stage"], "failed");
@@ -233,7 +233,7 @@ fn a_turn_that_the_model_fails_is_failed() {
 }
 
 #[test]
-fn it_says_what_to_run_where_it_is_not_installed() {
+fn a_missing_installation_has_an_install_hint() {
     let mut wh = std::process::Command::new(WH);
     let output = wh
         .args(["--agent", "codex", "--headless", "--control-port", "0"])

@@ -1,4 +1,4 @@
-//! Codex by its adapter to the Agent Client Protocol: another agent of the table, with no code of its own.
+//! Codex with its Agent Client Protocol adapter: an agent defined only by the table.
 
 use std::fs;
 
@@ -10,21 +10,21 @@ use wh_testkit::{Lab, eventually, process};
 use super::{answer, ask, chats, finished, option, question};
 use crate::WH;
 
-/// A space with it in the lab, in a mode in which it asks people and not another model.
+/// Starts a space with it in the lab, in a mode in which it asks the user instead of another model.
 fn codex(lab: &Lab, flags: &[&str]) -> Wh {
     let wh = Wh::options(WH).space().environment(lab.env()).directory(&lab.project);
     wh.flags(&["--agent", "codex-acp", "--mode", "workspace-write"]).flags(flags).start(&[])
 }
 
-/// What the model was asked with this in it, the last.
+/// Returns the last model request that contains this text.
 fn request(lab: &Lab, text: &str) -> String {
     let bodies: Vec<String> = lab.model.requests().iter().map(|request| request.body.to_string()).collect();
     bodies.into_iter().rfind(|body| body.contains(text)).unwrap_or_else(|| panic!("the model was asked {text}"))
 }
 
 #[test]
-fn it_answers_and_asks_for_permission() {
-    Lab::inside("space::codex_acp::it_answers_and_asks_for_permission", |lab| {
+fn the_adapter_answers_and_asks_for_permission() {
+    Lab::inside("space::codex_acp::the_adapter_answers_and_asks_for_permission", |lab| {
         let wh = codex(lab, &[]);
         assert_eq!(ask(&wh, "hello there")["stage"], "finished");
         let said = ("codex-acp".to_owned(), "echo: hello there".to_owned());
@@ -43,8 +43,8 @@ fn it_answers_and_asks_for_permission() {
 }
 
 #[test]
-fn a_conversation_goes_on_after_a_kill_and_in_another_wh() {
-    Lab::inside("space::codex_acp::a_conversation_goes_on_after_a_kill_and_in_another_wh", |lab| {
+fn a_session_resumes_after_a_kill_and_in_another_wh() {
+    Lab::inside("space::codex_acp::a_session_resumes_after_a_kill_and_in_another_wh", |lab| {
         let mut wh = codex(lab, &[]);
         assert_eq!(ask(&wh, "remember the wheel")["stage"], "finished");
         let adapter = eventually("it runs", || {
@@ -61,7 +61,7 @@ fn a_conversation_goes_on_after_a_kill_and_in_another_wh() {
         let said = chats(&wh).into_iter().filter(|(_, text)| text.contains("remember the wheel")).count();
         assert_eq!(said, 2, "what was said before is not told again: {:?}", chats(&wh));
         wh.signal(Signal::SIGTERM);
-        wh.wait_exit(wh_testkit::PATIENCE);
+        wh.wait_exit(wh_testkit::CONDITION_TIMEOUT);
 
         let wh = codex(lab, &["--continue"]);
         assert_eq!(ask(&wh, "number two")["stage"], "finished");

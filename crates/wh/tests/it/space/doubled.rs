@@ -1,4 +1,4 @@
-//! The real Claude Code and Codex a second time, under names of their own from `agents.toml`.
+//! Second instances of the real Claude Code and Codex, named in `agents.toml`.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use wh_testkit::{Lab, eventually};
 use super::{ask, chats};
 use crate::WH;
 
-/// A space with the one agent that a file adds.
+/// Starts a space with the agent that a file adds.
 fn space(lab: &Lab, agent: &str, file: &str) -> Wh {
     let path = lab.home.join("agents.toml");
     fs::write(&path, file).unwrap();
@@ -20,8 +20,8 @@ fn space(lab: &Lab, agent: &str, file: &str) -> Wh {
 }
 
 #[test]
-fn claude_code_has_a_second_name_and_further_arguments() {
-    Lab::inside("space::doubled::claude_code_has_a_second_name_and_further_arguments", |lab| {
+fn a_second_claude_code_has_its_own_name_and_arguments() {
+    Lab::inside("space::doubled::a_second_claude_code_has_its_own_name_and_arguments", |lab| {
         let file = "[agents.work]\nprotocol = \"claude\"\ntitle = \"Claude at work\"\n\
                     arguments = [\"--append-system-prompt\", \"The wheel of ${HOME} turns.\"]\n";
         let wh = space(lab, "work", file);
@@ -40,8 +40,8 @@ fn claude_code_has_a_second_name_and_further_arguments() {
 }
 
 #[test]
-fn codex_has_a_second_name_and_a_place_of_its_own() {
-    Lab::inside("space::doubled::codex_has_a_second_name_and_a_place_of_its_own", |lab| {
+fn a_second_codex_has_its_own_name_and_program() {
+    Lab::inside("space::doubled::a_second_codex_has_its_own_name_and_program", |lab| {
         let program = lab.clis.join("node_modules/.bin/codex");
         let file = format!(
             "[agents.second]\nprotocol = \"codex\"\ncommand = [\"not-this-one\", {:?}]\n",

@@ -1,5 +1,5 @@
-//! The control plane's own examples against `wh space connect` in the background, word for word but for the name of the
-//! program and the port.
+//! The examples of the control plane specification with `wh space connect` in the background. Only the program name and
+//! the port differ.
 
 use std::net::TcpListener;
 use std::process::Command;
@@ -23,7 +23,7 @@ fn script(text: &str) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&both));
 }
 
-/// Starts it as the examples do, waits for it, and ends it whatever happens.
+/// Starts a space as in the examples, waits until it is ready, and always ends it.
 const BACKGROUND: &str = r#"
 set -eo pipefail
 mew space connect --control-port 9090 > /dev/null 2>&1 &

@@ -1,4 +1,4 @@
-//! The real Gemini CLI in a space, offline against the scripted model: what any agent of the Agent Client Protocol does.
+//! The real Gemini CLI, as an example of an Agent Client Protocol agent, in a space, offline with the scripted model.
 
 mod lasting;
 
@@ -15,10 +15,10 @@ use wh_testkit::{Lab, eventually, process};
 use super::{answer, ask, chats, finished, option, question, state};
 use crate::WH;
 
-/// Longer than a minute: Gemini CLI cannot go on with a conversation in the minute in which it began.
+/// More than a minute: Gemini CLI cannot resume a session within its first minute.
 const OVER_A_MINUTE: Duration = Duration::from_secs(120);
 
-/// A space with Gemini CLI in the lab.
+/// Starts a space with Gemini CLI in the lab.
 fn gemini(lab: &Lab, flags: &[&str]) -> Wh {
     let wh = Wh::options(WH).space().environment(lab.env()).directory(&lab.project);
     let wh = wh.flags(&["--agent", "gemini"]).flags(flags).start(&[]);
@@ -26,20 +26,20 @@ fn gemini(lab: &Lab, flags: &[&str]) -> Wh {
     wh
 }
 
-/// Says something that makes it ask, and gives the question.
+/// Sends a message that makes the agent ask, and returns the question.
 fn asked(wh: &Wh, message: &str, id: &str) -> Value {
     let sent = wh.post("/message", json!({ "message": message, "request_id": id }));
     assert_eq!(sent.status, 200, "{}", sent.text());
     question(wh)
 }
 
-/// What the model was asked with this in it, the last.
+/// Returns the last model request that contains this text.
 fn request(lab: &Lab, text: &str) -> String {
     let bodies: Vec<String> = lab.model.requests().iter().map(|request| request.body.to_string()).collect();
     bodies.into_iter().rfind(|body| body.contains(text)).unwrap_or_else(|| panic!("the model was asked {text}"))
 }
 
-/// Arguments and response of the last call of this tool.
+/// Returns arguments and response of the last call of this tool.
 fn call_of(wh: &Wh, tool: &str) -> (Value, Value) {
     let messages = wh.get("/control/messages?limit=1000").json()["messages"].as_array().unwrap().clone();
     let is_call = |one: &&Value| one["kind"] == "mcp/request" && one["payload"]["params"]["name"] == tool;
@@ -50,7 +50,7 @@ fn call_of(wh: &Wh, tool: &str) -> (Value, Value) {
     (request["payload"]["params"]["arguments"].clone(), response["payload"].clone())
 }
 
-/// Grants what is asked next, and waits for the end of the turn.
+/// Grants the next permission and waits for the end of the turn.
 fn granted(wh: &Wh, message: &str, id: &str) {
     let asked = asked(wh, message, id);
     assert_eq!(answer(wh, asked["id"].as_str().unwrap(), &option(&asked, "allow_once")).status, 200);
@@ -61,7 +61,7 @@ fn session(wh: &Wh) -> Value {
     state(wh)["sessions"]["gemini"].clone()
 }
 
-/// The process that is Gemini CLI itself, below wh and its supervisor.
+/// Returns the process of Gemini CLI, below wh and its supervisor.
 fn process_of(wh: &Wh) -> Pid {
     eventually("Gemini CLI runs", || {
         process::descendants(wh.pid()).into_iter().rfind(|pid| {
@@ -101,8 +101,8 @@ fn a_permission_shows_the_command_and_is_granted() {
 }
 
 #[test]
-fn what_is_denied_does_not_happen() {
-    Lab::inside("space::gemini::what_is_denied_does_not_happen", |lab| {
+fn a_denied_action_does_not_happen() {
+    Lab::inside("space::gemini::a_denied_action_does_not_happen", |lab| {
         let wh = gemini(lab, &[]);
         let command = asked(&wh, "tool: touch denied.txt", "r1");
         assert_eq!(answer(&wh, command["id"].as_str().unwrap(), &option(&command, "reject_once")).status, 200);
@@ -141,8 +141,8 @@ fn calls_are_shown_with_their_arguments() {
 }
 
 #[test]
-fn an_interrupt_cancels_the_turn_and_what_it_asks() {
-    Lab::inside("space::gemini::an_interrupt_cancels_the_turn_and_what_it_asks", |lab| {
+fn an_interrupt_cancels_the_turn_and_its_questions() {
+    Lab::inside("space::gemini::an_interrupt_cancels_the_turn_and_its_questions", |lab| {
         let wh = gemini(lab, &[]);
         wh.post("/message", json!({ "message": "slow: 600", "request_id": "r1" }));
         wh.wait(r#"screen_contains "word3""#);
@@ -190,8 +190,8 @@ fn modes_and_models_are_changed_and_one_mode_needs_a_flag() {
 }
 
 #[test]
-fn with_the_flag_nothing_is_asked() {
-    Lab::inside("space::gemini::with_the_flag_nothing_is_asked", |lab| {
+fn the_flag_disables_permission_questions() {
+    Lab::inside("space::gemini::the_flag_disables_permission_questions", |lab| {
         let wh = gemini(lab, &["--allow-skipping-permissions", "--mode", "yolo"]);
         assert_eq!(ask(&wh, "tool: touch unasked.txt")["stage"], "finished");
         assert!(lab.project.join("unasked.txt").exists());
@@ -199,8 +199,8 @@ fn with_the_flag_nothing_is_asked() {
 }
 
 #[test]
-fn killed_in_a_turn_it_says_so_and_goes_on_in_the_same_conversation() {
-    Lab::inside("space::gemini::killed_in_a_turn_it_says_so_and_goes_on_in_the_same_conversation", |lab| {
+fn a_kill_during_a_turn_is_reported_and_the_session_resumes() {
+    Lab::inside("space::gemini::a_kill_during_a_turn_is_reported_and_the_session_resumes", |lab| {
         let wh = gemini(lab, &[]);
         assert_eq!(ask(&wh, "remember the wheel")["stage"], "finished");
         wh.post("/message", json!({ "message": "slow: 600", "request_id": "r2" }));
@@ -222,8 +222,8 @@ fn killed_in_a_turn_it_says_so_and_goes_on_in_the_same_conversation() {
 }
 
 #[test]
-fn a_turn_that_the_model_fails_is_failed() {
-    Lab::inside("space::gemini::a_turn_that_the_model_fails_is_failed", |lab| {
+fn an_error_of_the_model_fails_the_turn() {
+    Lab::inside("space::gemini::an_error_of_the_model_fails_the_turn", |lab| {
         let wh = gemini(lab, &[]);
         let receipt = ask(&wh, "fail: 400");
         assert_eq!(receipt["stage"], "failed");
@@ -254,30 +254,30 @@ fn a_retry_is_reported_while_it_happens() {
 }
 
 #[test]
-fn it_says_why_a_conversation_is_not_made_shorter() {
-    Lab::inside("space::gemini::it_says_why_a_conversation_is_not_made_shorter", |lab| {
+fn compact_is_refused_with_a_reason() {
+    Lab::inside("space::gemini::compact_is_refused_with_a_reason", |lab| {
         let wh = gemini(lab, &[]);
         eventually("it is ready", || (session(&wh)["mode"] == "default").then_some(()));
         let refused = wh.post("/control/command", json!({ "command": "/compact" })).text();
-        assert!(refused.contains("Gemini CLI makes its conversations shorter by itself"), "{refused}");
+        assert!(refused.contains("Gemini CLI compacts conversations automatically"), "{refused}");
     });
 }
 
 #[test]
-fn nothing_of_it_outlives_wh() {
-    Lab::inside("space::gemini::nothing_of_it_outlives_wh", |lab| {
+fn no_process_of_gemini_outlives_wh() {
+    Lab::inside("space::gemini::no_process_of_gemini_outlives_wh", |lab| {
         let mut wh = gemini(lab, &[]);
         wh.post("/message", json!({ "message": "slow: 600", "request_id": "r1" }));
         wh.wait(r#"screen_contains "word3""#);
         let all = process::descendants(wh.pid());
         wh.signal(Signal::SIGKILL);
-        wh.wait_exit(wh_testkit::PATIENCE);
+        wh.wait_exit(wh_testkit::CONDITION_TIMEOUT);
         eventually("nothing is left", || all.iter().all(|pid| !process::running(*pid)).then_some(()));
     });
 }
 
 #[test]
-fn it_says_what_to_run_where_it_is_not_installed() {
+fn a_missing_installation_has_an_install_hint() {
     for (agent, hint) in [("gemini", "npm install -g @google/gemini-cli"), ("cursor", "cursor.com/install")] {
         let mut wh = std::process::Command::new(WH);
         let output = wh

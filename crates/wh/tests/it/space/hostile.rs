@@ -1,5 +1,5 @@
-//! Agents that mean no good, in the three protocols that wh speaks: whatever they say, wh goes on, holds no more than so
-//! much of it, says what happened, and the next message is answered.
+//! Misbehaving agents in all three protocols: wh keeps running with bounded memory, reports the problem, and the next
+//! message is answered.
 
 use std::fs;
 use std::io::Write;
@@ -15,11 +15,11 @@ use crate::WH;
 
 const AGENT: &str = include_str!("hostile/agent.py");
 
-/// What wh may ever take, in bytes: a line of at most 64 MiB, read, decoded and copied once, and what it takes anyway.
-/// An agent that says 100 MB at once, or bit by bit, may not make it take more.
+/// Maximum memory of wh in bytes: its base memory and a line of 64 MiB that is read, decoded and copied once. An agent
+/// that sends 100 MB must not exceed it.
 const MOST_MEMORY: u64 = 320 * 1024 * 1024;
 
-/// A space with an agent that means no good, and the directory that it is in.
+/// Space with a misbehaving agent, and its directory.
 struct Hostile {
     wh: Wh,
     agent: &'static str,
@@ -47,24 +47,24 @@ impl Hostile {
         Some(Self { wh, agent, _directory: directory })
     }
 
-    /// Asks for a deed; its receipt, and what the agent said in that turn.
-    fn ask(&self, deed: &str) -> (Value, Vec<String>) {
+    /// Requests one misbehaviour. Returns the receipt and the agent's text of that turn.
+    fn ask(&self, scenario: &str) -> (Value, Vec<String>) {
         let before = chats(&self.wh).len();
-        let sent = self.wh.post("/message", json!({ "message": deed }));
-        assert_eq!(sent.status, 200, "{deed}: {}", sent.text());
+        let sent = self.wh.post("/message", json!({ "message": scenario }));
+        assert_eq!(sent.status, 200, "{scenario}: {}", sent.text());
         let receipt = finished(&self.wh, sent.json()["request_id"].as_str().unwrap());
         let said = chats(&self.wh).into_iter().skip(before).filter(|(from, _)| from == self.agent);
         (receipt, said.map(|(_, text)| text).collect())
     }
 
-    /// After the deed the turn ends as it should, and so does the next one.
+    /// Checks that the turn of the misbehaviour and the next one end normally.
     #[track_caller]
-    fn survives(&self, deed: &str, said: &[&str]) {
-        let (receipt, words) = self.ask(deed);
+    fn survives(&self, scenario: &str, said: &[&str]) {
+        let (receipt, words) = self.ask(scenario);
         assert_eq!(
             (receipt["stage"].as_str(), &words[..]),
             (Some("finished"), &said.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()[..]),
-            "{deed}: {receipt}"
+            "{scenario}: {receipt}"
         );
         self.answers();
     }
@@ -75,7 +75,7 @@ impl Hostile {
         assert_eq!((receipt["stage"].as_str(), &words[..]), (Some("finished"), &["fine".to_owned()][..]), "{receipt}");
     }
 
-    /// What wh itself said.
+    /// Returns the system messages of wh.
     fn notices(&self) -> String {
         let messages = state(&self.wh)["messages"].clone();
         let all = messages
@@ -86,7 +86,7 @@ impl Hostile {
         all.map(|one| format!("{}\n", one["payload"])).collect()
     }
 
-    /// What wh has taken at most.
+    /// Returns the peak memory of wh.
     fn memory(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.wh.pid())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -101,18 +101,18 @@ impl Hostile {
     }
 }
 
-fn says_what_nobody_knows(agent: &'static str) {
+fn unknown_messages(agent: &'static str) {
     let Some(hostile) = Hostile::new(agent) else { return };
     hostile.survives("unknown", &["fine"]);
     hostile.survives("never asked", &["fine"]);
     hostile.survives("twice", &["fine"]);
     hostile.survives("malformed", &["fine"]);
     let said = hostile.notices();
-    assert!(said.contains("cannot be read") || said.contains("passed over"), "{said}");
+    assert!(said.contains("unreadable") || said.contains("skipped"), "{said}");
     hostile.is_within_bounds();
 }
 
-fn dies_in_the_middle_of_a_line(agent: &'static str) {
+fn exit_within_a_line(agent: &'static str) {
     let Some(hostile) = Hostile::new(agent) else { return };
     hostile.answers();
     let (receipt, _) = hostile.ask("half");
@@ -121,16 +121,16 @@ fn dies_in_the_middle_of_a_line(agent: &'static str) {
     hostile.answers();
 }
 
-fn says_too_much(agent: &'static str) {
+fn oversized_messages(agent: &'static str) {
     let Some(hostile) = Hostile::new(agent) else { return };
     hostile.survives("huge", &["fine"]);
     assert!(hostile.notices().contains("100"), "it says how long it was: {}", hostile.notices());
-    let shown = |deed: &str, whole: &str| {
-        let (receipt, said) = hostile.ask(deed);
-        assert_eq!((receipt["stage"].as_str(), said.len()), (Some("finished"), 1), "{deed}: {receipt}");
-        assert_eq!(said[0].len(), 200_000, "{deed}");
+    let shown = |scenario: &str, whole: &str| {
+        let (receipt, said) = hostile.ask(scenario);
+        assert_eq!((receipt["stage"].as_str(), said.len()), (Some("finished"), 1), "{scenario}: {receipt}");
+        assert_eq!(said[0].len(), 200_000, "{scenario}");
         let notice = format!("200 KB of {whole} shown");
-        assert!(hostile.notices().contains(&notice), "{deed}: {}", hostile.notices());
+        assert!(hostile.notices().contains(&notice), "{scenario}: {}", hostile.notices());
         hostile.answers();
     };
     shown("large", "20 MB");
@@ -139,7 +139,7 @@ fn says_too_much(agent: &'static str) {
     hostile.is_within_bounds();
 
     let wh = &hostile.wh;
-    wh.wait(r#"screen_contains "… 50 KB of 30 MB shown; all of it: wh output i""#);
+    wh.wait(r#"screen_contains "… 50 KB of 30 MB shown; full text: wh output i""#);
     let body = wh.get("/control/messages?kind=mcp/response&limit=1").json();
     let id = body["messages"][0]["id"].as_str().unwrap().trim_end_matches(".end").to_owned();
     let last = wh.get(&format!("/control/items/{id}/output?offset=29999990")).json();
@@ -147,11 +147,11 @@ fn says_too_much(agent: &'static str) {
 }
 
 #[test]
-fn what_is_said_before_an_agent_can_be_used_is_bounded() {
+fn output_before_the_handshake_is_bounded() {
     for agent in ["gemini", "codex", "claude"] {
         let Some(hostile) = Hostile::with(agent, &[("FLOOD_FIRST", "1500")]) else { return };
         let (receipt, words) = hostile.ask("hello");
-        // What was never completed is listed at the end of the turn.
+        // Incomplete tool calls are listed at the end of the turn.
         let answer = words.iter().find(|word| *word == "fine").map(String::as_str);
         assert_eq!((receipt["stage"].as_str(), answer), (Some("finished"), Some("fine")));
         let memory = hostile.memory();
@@ -160,24 +160,24 @@ fn what_is_said_before_an_agent_can_be_used_is_bounded() {
 }
 
 macro_rules! for_every_protocol {
-    ($($deed:ident),*) => { $(
-        mod $deed {
+    ($($scenario:ident),*) => { $(
+        mod $scenario {
             #[test]
             fn in_the_agent_client_protocol() {
-                super::$deed("gemini");
+                super::$scenario("gemini");
             }
 
             #[test]
             fn in_codexs_app_server() {
-                super::$deed("codex");
+                super::$scenario("codex");
             }
 
             #[test]
             fn in_claudes_stream_json() {
-                super::$deed("claude");
+                super::$scenario("claude");
             }
         }
     )* };
 }
 
-for_every_protocol!(says_what_nobody_knows, dies_in_the_middle_of_a_line, says_too_much);
+for_every_protocol!(unknown_messages, exit_within_a_line, oversized_messages);

@@ -1,10 +1,10 @@
-//! Interrupts at random moments after a prompt: the receipts agree with what the model delivered. The full trial is
-//! `wh-bench interrupts`.
+//! Interrupts at random moments after a prompt: receipts agree with the model's output. The full trial is `wh-bench
+//! interrupts`.
 
 use std::path::Path;
 
 use wh_testkit::Lab;
-use wh_testkit::interrupts::{InterruptReport, InterruptTrial, LabAgent, TurnFate};
+use wh_testkit::interrupts::{InterruptReport, InterruptTrial, InterruptedTurnEnd, LabAgent};
 
 use crate::WH;
 
@@ -13,8 +13,9 @@ fn receipts_agree_with_the_model(lab: &Lab, agent: LabAgent) {
     let report = trial.run(lab, |_| {});
     let tables = InterruptReport::tables(std::slice::from_ref(&report));
     assert!(report.contradictions.is_empty(), "{tables}{:#?}", report.contradictions);
-    // A trial in which nothing is cancelled would prove nothing.
-    let cancelled = report.count(TurnFate::CancelledBeforeSubmission) + report.count(TurnFate::CancelledInStream);
+    // The trial must cancel something to be meaningful.
+    let cancelled = report.count(InterruptedTurnEnd::CancelledBeforeSubmission)
+        + report.count(InterruptedTurnEnd::CancelledInStream);
     assert!(report.rounds == 20 && cancelled >= 10, "{tables}");
 }
 

@@ -1,4 +1,4 @@
-//! Coming and going: in the background, by signals, by /exit; nothing is left.
+//! Start and exit of a space: in the background, by signals, by /exit. No process remains.
 
 use std::net::TcpListener;
 use std::time::Duration;
@@ -29,7 +29,7 @@ fn a_signal_closes_everything_in_order_and_frees_the_port() {
 }
 
 #[test]
-fn exit_typed_or_sent_as_a_command_leaves() {
+fn exit_works_typed_and_as_a_command() {
     let mut typed = space();
     let port = typed.port();
     typed.text("/exit");
@@ -54,12 +54,12 @@ fn the_port_may_come_from_the_environment() {
             .spawn()
             .unwrap();
         wh_testkit::eventually("the door is open", || std::net::TcpStream::connect(("127.0.0.1", port)).ok().map(drop));
-        wh_testkit::process::end(&mut child, Duration::from_secs(10)).unwrap();
+        wh_testkit::process::terminate(&mut child, Duration::from_secs(10)).unwrap();
     }
 }
 
 #[test]
-fn without_a_terminal_and_without_a_door_there_is_nothing_to_do() {
+fn without_a_terminal_and_an_api_a_space_is_refused() {
     let output = std::process::Command::new(WH).stdin(std::process::Stdio::null()).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("--control-port"));
@@ -69,7 +69,7 @@ fn without_a_terminal_and_without_a_door_there_is_nothing_to_do() {
 }
 
 #[test]
-fn a_space_is_listed_and_the_small_commands_work_on_it() {
+fn a_space_is_listed_and_client_commands_work_on_it() {
     let wh = space();
     let run = |arguments: &[&str]| {
         let output = std::process::Command::new(WH)
@@ -89,7 +89,7 @@ fn a_space_is_listed_and_the_small_commands_work_on_it() {
 }
 
 #[test]
-fn a_signal_through_the_door_is_refused() {
+fn a_signal_over_the_api_is_refused() {
     let wh: Wh = space();
     let refused = wh.post("/control/signal", json!({ "signal": "TERM" }));
     assert_eq!(refused.status, 409, "{}", refused.text());
@@ -98,7 +98,7 @@ fn a_signal_through_the_door_is_refused() {
 }
 
 #[test]
-fn a_name_that_is_taken_is_refused() {
+fn a_taken_name_is_refused() {
     for name in ["demo", "system", "two words"] {
         let output = std::process::Command::new(WH).args(["--as", name, "--control-port", "0"]).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{name}");

@@ -1,5 +1,5 @@
-//! The real agents managed, offline: who is logged in, their models, MCP servers and conversations; by `wh agents`, by
-//! `wh doctor`, and in a space through the door.
+//! Management of the real agents, offline: logins, models, MCP servers and sessions, with `wh agents`, `wh doctor` and
+//! the HTTP API of a space.
 
 use std::fs;
 use std::process::Output;
@@ -11,10 +11,10 @@ use wh_testkit::{Lab, eventually};
 use super::{ask, chats, state};
 use crate::WH;
 
-/// The three keys of the lab.
+/// API key variables of the lab.
 const KEYS: [&str; 3] = ["ANTHROPIC_API_KEY", "LAB_KEY", "GEMINI_API_KEY"];
 
-/// `wh ARGS` in the lab, without these variables.
+/// Runs `wh ARGS` in the lab without these variables.
 fn wh(lab: &Lab, arguments: &[&str], without: &[&str]) -> Output {
     let mut wh = lab.command(WH);
     for name in without {
@@ -33,7 +33,7 @@ fn json_of(output: &Output) -> Value {
         .unwrap_or_else(|error| panic!("{error}: {} {}", text(&output.stdout), text(&output.stderr)))
 }
 
-/// What the doctor says of the three: installed, logged in, by what.
+/// Returns the results of `wh doctor` for the three agents: installed, logged in, account.
 fn doctor(lab: &Lab, without: &[&str]) -> [(Value, String, Value); 3] {
     let output = wh(lab, &["doctor", "--json"], without);
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -45,14 +45,14 @@ fn doctor(lab: &Lab, without: &[&str]) -> [(Value, String, Value); 3] {
 }
 
 #[test]
-fn who_is_logged_in_is_told_by_what_would_be_used() {
-    Lab::inside("space::managing::who_is_logged_in_is_told_by_what_would_be_used", |lab| {
+fn login_status_reports_the_account_in_use() {
+    Lab::inside("space::managing::login_status_reports_the_account_in_use", |lab| {
         let by = |login: &str, account: Value| (json!(true), login.to_owned(), account);
         let keys = KEYS.map(|key| by("yes", json!(key)));
         assert_eq!(doctor(lab, &[]), keys, "by the variables");
         assert_eq!(doctor(lab, &KEYS), ["no", "no", "no"].map(|no| by(no, Value::Null)), "by nothing");
 
-        // Files in the place of variables.
+        // Login files instead of variables.
         let write = |name: &str, value: Value| fs::write(lab.home.join(name), value.to_string()).unwrap();
         fs::create_dir_all(lab.home.join(".claude")).unwrap();
         let token = json!({"accessToken": "x", "refreshToken": "y", "expiresAt": 4_102_444_800_000_u64,
@@ -74,8 +74,8 @@ fn who_is_logged_in_is_told_by_what_would_be_used() {
 }
 
 #[test]
-fn who_is_logged_in_is_told_as_of_the_directory() {
-    Lab::inside("space::managing::who_is_logged_in_is_told_as_of_the_directory", |lab| {
+fn login_status_depends_on_the_directory() {
+    Lab::inside("space::managing::login_status_depends_on_the_directory", |lab| {
         let other = lab.home.join("other");
         fs::create_dir_all(&other).unwrap();
         fs::write(other.join(".env"), "GEMINI_API_KEY=of-the-directory\n").unwrap();
@@ -89,8 +89,8 @@ fn who_is_logged_in_is_told_as_of_the_directory() {
 }
 
 #[test]
-fn what_is_not_installed_is_said_with_what_to_run() {
-    Lab::inside("space::managing::what_is_not_installed_is_said_with_what_to_run", |lab| {
+fn missing_agents_have_an_install_hint() {
+    Lab::inside("space::managing::missing_agents_have_an_install_hint", |lab| {
         let mut list = lab.command(WH);
         let list = list.env("PATH", "/usr/bin:/bin").args(["agents", "--json"]).output().unwrap();
         let agents = json_of(&list)["agents"].clone();
@@ -112,8 +112,8 @@ fn what_is_not_installed_is_said_with_what_to_run() {
 }
 
 #[test]
-fn each_is_asked_by_its_own_commands() {
-    Lab::inside("space::managing::each_is_asked_by_its_own_commands", |lab| {
+fn each_agent_is_managed_with_its_own_commands() {
+    Lab::inside("space::managing::each_agent_is_managed_with_its_own_commands", |lab| {
         let agents = |arguments: &[&str]| wh(lab, &[&["agents"], arguments, &["--json"]].concat(), &[]);
         for id in ["claude", "codex"] {
             let models = json_of(&agents(&["models", id]))["models"].clone();
@@ -160,19 +160,19 @@ fn each_is_asked_by_its_own_commands() {
         let gemini = wh(lab, &["agents", "logout", "gemini"], &[]);
         assert!(gemini.status.code() == Some(4) && text(&gemini.stdout).contains("has no logout"), "{gemini:?}");
         let codex = text(&wh(lab, &["agents", "logout", "codex"], &[]).stdout);
-        assert!(codex.contains("LAB_KEY is set, and still logs in."), "{codex}");
+        assert!(codex.contains("LAB_KEY is still set and keeps you logged in."), "{codex}");
         let offered = text(&wh(lab, &["agents", "mcp", "gemini"], &[]).stdout);
         assert!(offered.contains("/mcp disable NAME"), "{offered}");
         let offered = text(&wh(lab, &["agents", "mcp", "codex"], &[]).stdout);
         assert!(offered.contains("desk") && !offered.contains("/mcp disable"), "{offered}");
         let claude = text(&wh(lab, &["agents", "logout", "claude"], &[]).stdout);
-        assert!(claude.contains("ANTHROPIC_API_KEY is set, and still logs in."), "{claude}");
+        assert!(claude.contains("ANTHROPIC_API_KEY is still set and keeps you logged in."), "{claude}");
     });
 }
 
 #[test]
-fn agents_come_into_a_space_and_go_on_with_what_they_keep() {
-    Lab::inside("space::managing::agents_come_into_a_space_and_go_on_with_what_they_keep", |lab| {
+fn agents_join_a_space_and_resume_saved_sessions() {
+    Lab::inside("space::managing::agents_join_a_space_and_resume_saved_sessions", |lab| {
         let wh = Wh::options(WH).space().environment(lab.env()).directory(&lab.project).start(&[]);
         wh.wait(r#"screen_contains "Type a message""#);
         let command = |line: &str| {
@@ -183,7 +183,7 @@ fn agents_come_into_a_space_and_go_on_with_what_they_keep() {
         };
         let list = command("/agents");
         assert!(list.contains("* demo") && list.contains("logged in by LAB_KEY"), "{list}");
-        assert!(command("/status codex").contains("does not take part"));
+        assert!(command("/status codex").contains("not joined"));
         assert!(command("/models codex").contains("← default"));
 
         assert_eq!(command("/agent codex"), "Chat goes to codex.");
@@ -243,7 +243,7 @@ fn agents_come_into_a_space_and_go_on_with_what_they_keep() {
     });
 }
 
-/// What would log in, whatever the home has.
+/// Environment variables that provide a login or its location.
 const SECRETS: [&str; 7] = [
     "ANTHROPIC_API_KEY",
     "LAB_KEY",
@@ -254,7 +254,7 @@ const SECRETS: [&str; 7] = [
     "CLAUDE_CONFIG_DIR",
 ];
 
-/// The environment of somebody who has never logged in anywhere: a home with nothing in it.
+/// Environment without any login: an empty home directory.
 fn stranger(lab: &Lab) -> Vec<(String, String)> {
     let home = lab.home.join("empty");
     fs::create_dir_all(&home).unwrap();
@@ -263,8 +263,8 @@ fn stranger(lab: &Lab) -> Vec<(String, String)> {
 }
 
 #[test]
-fn each_command_works_where_nobody_is_logged_in() {
-    Lab::inside("space::managing::each_command_works_where_nobody_is_logged_in", |lab| {
+fn each_command_works_without_a_login() {
+    Lab::inside("space::managing::each_command_works_without_a_login", |lab| {
         let environment = stranger(lab);
         let agents = |verb: &str, id: &str| {
             let mut wh = lab.command(WH);
@@ -276,7 +276,7 @@ fn each_command_works_where_nobody_is_logged_in() {
             for (verb, code, wanted) in [
                 ("status", 0, &["  Auth      not logged in", hint, "  MCP       no servers"][..]),
                 ("mcp", 0, &["  No MCP servers."]),
-                ("sessions", 0, &["keeps no conversation of this directory"]),
+                ("sessions", 0, &["has no saved conversations for this directory"]),
             ] {
                 let (ended, said) = agents(verb, id);
                 assert_eq!(ended, Some(code), "{verb} {id}: {said}");
@@ -295,18 +295,21 @@ fn each_command_works_where_nobody_is_logged_in() {
             ("gemini", 4, "Gemini CLI has no logout: unset GEMINI_API_KEY"),
         ] {
             let (ended, said) = agents("logout", id);
-            assert!(ended == Some(code) && said.contains(wanted) && !said.contains("still logs in"), "{id}: {said}");
+            assert!(
+                ended == Some(code) && said.contains(wanted) && !said.contains("keeps you logged in"),
+                "{id}: {said}"
+            );
         }
         let (ended, said) = agents("login", "gemini");
         assert!(ended == Some(4) && said.contains("Set GEMINI_API_KEY"), "{said}");
 
-        // Logins that wait for a browser, in a space: each shows its page, and is stopped.
+        // Browser logins in a space: each shows its URL and is cancelled.
         let mut wh = Wh::options(WH).space().environment(environment).directory(&lab.project).start(&[]);
         wh.wait(r#"screen_contains "Type a message""#);
         for (id, page) in [("claude", "https://claude.com/"), ("codex", "https://auth.openai.com/")] {
             let login = wh.post(&format!("/agents/{id}/login"), json!({})).json();
             assert_eq!((&login["pending"], &login["method"]), (&json!(true), &json!("browser")), "{login}");
-            // On a machine that is busy the page comes later, and then in the space.
+            // On a busy machine the URL comes later, as a message in the space.
             eventually("the page is shown", || {
                 let said = wh.get("/control/messages?limit=1000").json().to_string();
                 (login.to_string().contains(page) || said.contains(page)).then_some(())
@@ -327,11 +330,11 @@ fn each_command_works_where_nobody_is_logged_in() {
             assert_eq!(can["mcp_switching"], id == "gemini", "{id}: {can}");
         }
         wh.signal(nix::sys::signal::Signal::SIGTERM);
-        assert!(wh.wait_exit(wh_testkit::PATIENCE).success());
+        assert!(wh.wait_exit(wh_testkit::CONDITION_TIMEOUT).success());
     });
 }
 
-/// An MCP server with nothing on offer.
+/// MCP server without tools.
 const SERVER: &str = r#"
 require("readline").createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method } = JSON.parse(line);
@@ -344,8 +347,8 @@ require("readline").createInterface({ input: process.stdin }).on("line", (line) 
 "#;
 
 #[test]
-fn a_running_one_switches_its_servers_off_and_on() {
-    Lab::inside("space::managing::a_running_one_switches_its_servers_off_and_on", |lab| {
+fn a_running_agent_disables_and_enables_its_servers() {
+    Lab::inside("space::managing::a_running_agent_disables_and_enables_its_servers", |lab| {
         let script = lab.home.join("desk.js");
         fs::write(&script, SERVER).unwrap();
         let server = ["mcp", "add", "desk", "--", "node", script.to_str().unwrap()];

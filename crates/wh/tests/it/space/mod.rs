@@ -1,4 +1,4 @@
-//! The space with the built-in agent, in its terminal UI, through the door.
+//! A space with the built-in agent and its terminal UI, driven through the HTTP API.
 
 mod behind;
 mod bounded;
@@ -27,12 +27,12 @@ use wh_testkit::wh::Wh;
 
 use crate::WH;
 
-/// A space whose agent takes no time.
+/// Starts a space whose agent answers without delay.
 fn space() -> Wh {
     paced(0)
 }
 
-/// A space whose agent takes so many milliseconds for a word.
+/// Starts a space whose agent takes `pace` milliseconds per word.
 fn paced(pace: u32) -> Wh {
     let wh = Wh::options(WH).space().start(&["--", "--seed", "7", "--pace", &pace.to_string()]);
     wh.wait(r#"screen_contains "Type a message""#);
@@ -43,13 +43,13 @@ fn state(wh: &Wh) -> Value {
     wh.get("/control/state").json()
 }
 
-/// Says something as if typed and sent.
+/// Sends a message with `POST /message`.
 fn say(wh: &Wh, text: &str) {
     wh.text(text);
     wh.key("enter");
 }
 
-/// Posts a message and waits until the agent is done with it.
+/// Sends a message and waits until the agent has finished it.
 fn ask(wh: &Wh, message: &str) -> Value {
     let answer = wh.post("/message", json!({ "message": message }));
     assert_eq!(answer.status, 200, "{}", answer.text());
@@ -57,7 +57,7 @@ fn ask(wh: &Wh, message: &str) -> Value {
     finished(wh, &id)
 }
 
-/// The receipt of a command, once it is over.
+/// Waits for the final receipt of a command.
 fn finished(wh: &Wh, id: &str) -> Value {
     eventually("the command is over", || {
         let receipt = wh.get(&format!("/control/receipts/{id}")).json();
@@ -65,7 +65,7 @@ fn finished(wh: &Wh, id: &str) -> Value {
     })
 }
 
-/// The oldest open question.
+/// Waits for the oldest open question.
 fn question(wh: &Wh) -> Value {
     eventually("a question is open", || {
         let questions = wh.get("/control/questions").json();
@@ -77,7 +77,7 @@ fn answer(wh: &Wh, id: &str, option: &str) -> wh_testkit::http::Response {
     wh.post("/control/answer", json!({ "id": id, "option": option }))
 }
 
-/// The id of the option that means this.
+/// Returns the id of the option with this meaning.
 fn option(question: &Value, kind: &str) -> String {
     let options = question["options"].as_array().unwrap();
     options.iter().find(|option| option["kind"] == kind).unwrap()["id"].as_str().unwrap().to_owned()

@@ -1,4 +1,4 @@
-//! The state is the contract's at every moment.
+//! The state is valid according to the contract at every moment.
 
 use serde_json::{Value, json};
 use wh_testkit::eventually;
@@ -6,7 +6,7 @@ use wh_testkit::eventually;
 use super::{ask, paced, question, say, space, state};
 use crate::snapshot::assert_valid;
 
-/// The state once this holds of it; it is valid whenever it is looked at.
+/// Polls the state until `holds` is true. Validates every polled state.
 fn when(wh: &wh_testkit::wh::Wh, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
     eventually(what, || {
         let state = state(wh);

@@ -1,8 +1,8 @@
-//! A program that polls the conversation: `since`, `limit` and the tag of the state.
+//! Polling the conversation with `since`, `limit` and the ETag of the state.
 
 use serde_json::{Value, json};
 use wh_testkit::eventually;
-use wh_testkit::http::Request;
+use wh_testkit::http::TestRequest;
 
 use super::{answer, ask, finished, option, question, space, state};
 
@@ -11,13 +11,13 @@ fn messages(body: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn polling_since_the_last_message_sees_each_once_and_the_state_can_be_had_without_them() {
+fn polling_returns_each_message_once_and_the_state_can_omit_messages() {
     let wh = space();
     let mut seen: Vec<Value> = Vec::new();
     let mut poll = || {
         let since = seen.last().map(|last| format!("&since={}", last["receivedAt"].as_str().unwrap()));
         let page = messages(&wh.get(&format!("/control/messages?limit=2{}", since.unwrap_or_default())).json());
-        // Without since the newest come; a program that wants all begins at the beginning.
+        // Without since the newest are returned, so a full read starts at the epoch.
         seen.extend(page);
     };
     poll();
@@ -48,15 +48,15 @@ fn polling_since_the_last_message_sees_each_once_and_the_state_can_be_had_withou
     assert_eq!(approval["correlation_id"], json!([proposal["id"]]));
     assert_eq!(approval["payload"]["params"], proposal["payload"]["params"]);
 
-    // The terminal UI draws for a moment longer; then nothing changes.
+    // The terminal UI still draws briefly; after that nothing changes.
     let tag = eventually("the state rests", || {
         let tag = wh.get("/control/state").header("etag").unwrap().to_owned();
-        let again = wh.send(&Request::get("/control/state").header("If-None-Match", &tag));
+        let again = wh.send(&TestRequest::get("/control/state").header("If-None-Match", &tag));
         (again.status == 304 && again.text().is_empty()).then_some(tag)
     });
-    assert_eq!(wh.send(&Request::get("/control/state?limit=1").header("If-None-Match", &tag)).status, 200);
+    assert_eq!(wh.send(&TestRequest::get("/control/state?limit=1").header("If-None-Match", &tag)).status, 200);
     ask(&wh, "hello");
-    assert_eq!(wh.send(&Request::get("/control/state").header("If-None-Match", &tag)).status, 200);
+    assert_eq!(wh.send(&TestRequest::get("/control/state").header("If-None-Match", &tag)).status, 200);
     let bare = wh.get("/control/state?limit=0").json();
     assert_eq!((messages(&bare).len(), &bare["participants"]), (0, &state(&wh)["participants"]));
     let since = all.last().unwrap()["receivedAt"].as_str().unwrap();

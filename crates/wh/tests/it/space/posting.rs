@@ -1,4 +1,4 @@
-//! Envelopes that are typed into the composer, default chat targets, and what the door says of how wh was run.
+//! Envelopes typed into the composer, default targets, and the command line in the state.
 
 use serde_json::{Value, json};
 use wh_testkit::eventually;
@@ -42,7 +42,7 @@ fn a_typed_envelope_has_the_effect_of_its_kind_or_is_refused() {
 }
 
 #[test]
-fn default_targets_come_from_flags_before_variables_and_name_those_who_are_there() {
+fn default_targets_prefer_flags_to_variables_and_must_be_participants() {
     let options = || Wh::options(WH).space();
     let wh =
         options().env("WH_TARGET", "nobody").env("WH_SPACE_TARGET", "demo").flags(&["--target", "demo"]).start(&[]);

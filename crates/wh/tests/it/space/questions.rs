@@ -1,4 +1,4 @@
-//! Questions, answered by id through the door or by typing; drafts, retries, interrupts.
+//! Questions answered by id over HTTP or by typing; drafts, retries and interrupts.
 
 use serde_json::json;
 use wh_testkit::eventually;
@@ -29,7 +29,7 @@ fn a_dialog_is_answered_through_the_control_plane() {
 }
 
 #[test]
-fn a_dialog_is_worked_by_typing() {
+fn a_dialog_is_operated_by_typing() {
     let wh = space();
     say(&wh, "/demo ask");
     wh.wait("question and not idle");
@@ -41,8 +41,8 @@ fn a_dialog_is_worked_by_typing() {
 }
 
 #[test]
-fn what_was_not_on_the_screen_is_not_granted_by_typing() {
-    // Too small from the start: everything typed is dropped, and not queued.
+fn an_unseen_question_is_not_granted_by_typing() {
+    // The terminal is too small from the start: typed input is dropped, not queued.
     let wh = Wh::options(WH).space().flags(&["--size", "24x5"]).start(&["--", "--seed", "7", "--pace", "0"]);
     wh.wait(r#"screen_contains "30x8""#);
     wh.text("dropped");
@@ -54,7 +54,7 @@ fn what_was_not_on_the_screen_is_not_granted_by_typing() {
         wh.key(key);
         is_open("under the notice");
     }
-    // The changed lines do not fit: the options are there, and those that grant cannot be chosen.
+    // The changed lines do not fit: options are shown, but granting ones cannot be chosen.
     assert_eq!(wh.post("/control/resize", json!({"width": 60, "height": 16})).status, 200);
     wh.wait(r#"screen_contains "1 Allow once (read to the end first)" and not screen_contains "dropped""#);
     for key in ["1", "2", "enter"] {
@@ -112,7 +112,7 @@ fn a_message_posted_while_a_draft_is_typed_leaves_the_draft() {
 }
 
 #[test]
-fn the_same_request_ten_times_at_once_is_one_message() {
+fn ten_concurrent_copies_of_a_request_are_one_message() {
     let wh = space();
     let posts: Vec<_> = std::thread::scope(|scope| {
         let ten: Vec<_> = (0..10)
@@ -156,7 +156,7 @@ fn escape_interrupts_and_closes_the_question() {
 }
 
 #[test]
-fn commands_run_through_the_door_and_mistakes_are_told() {
+fn commands_run_over_the_api_and_errors_are_reported() {
     let wh = space();
     let help = wh.post("/control/command", json!({ "command": "/help" }));
     assert_eq!(help.json()["lines"][0], "Available Commands", "{}", help.text());
@@ -174,7 +174,7 @@ fn commands_run_through_the_door_and_mistakes_are_told() {
 }
 
 #[test]
-fn who_waits_for_idle_finds_the_whole_answer() {
+fn waiting_for_idle_returns_after_the_whole_answer() {
     let wh = paced(5);
     for number in 1..=3 {
         let id = format!("m{number}");
@@ -185,7 +185,7 @@ fn who_waits_for_idle_finds_the_whole_answer() {
 }
 
 #[test]
-fn the_same_id_with_other_words_is_refused() {
+fn a_request_id_with_another_text_is_refused() {
     let wh = space();
     wh.post("/message", json!({ "message": "one thing", "request_id": "same" }));
     let other = wh.post("/message", json!({ "message": "another", "request_id": "same" }));
@@ -193,14 +193,14 @@ fn the_same_id_with_other_words_is_refused() {
 }
 
 #[test]
-fn half_a_key_is_answered_though_nothing_can_be_drawn() {
+fn an_incomplete_escape_sequence_is_answered_without_a_frame() {
     let wh = space();
     let sent = wh.post("/control/send_input", json!({ "text": "\u{1b}[1" }));
     assert_eq!(sent.status, 200, "{}", sent.text());
 }
 
 #[test]
-fn who_is_gone_takes_no_messages() {
+fn an_ended_agent_accepts_no_messages() {
     let wh = space();
     wh.post("/control/command", json!({ "command": "/shutdown demo" }));
     eventually("it is gone", || (state(&wh)["sessions"]["demo"]["status"] == "gone").then_some(()));

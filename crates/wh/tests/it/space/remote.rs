@@ -1,4 +1,4 @@
-//! The small remote control: its verification plan, and its answers.
+//! The Gemini CLI remote control: its verification plan and its responses.
 
 use serde_json::{Value, json};
 use wh_testkit::eventually;
@@ -22,7 +22,7 @@ fn a_message_is_shown_answered_and_in_the_history() {
 }
 
 #[test]
-fn a_look_after_a_message_shows_it() {
+fn the_screen_shows_a_message_after_it_is_sent() {
     let wh = space();
     for number in 1..=30 {
         let text = format!("message number {number}.");
@@ -33,7 +33,7 @@ fn a_look_after_a_message_shows_it() {
 }
 
 #[test]
-fn the_history_is_limited_from_its_end() {
+fn the_history_limit_returns_the_newest_messages() {
     let wh = space();
     for number in 1..=3 {
         ask(&wh, &format!("message {number}"));
@@ -49,12 +49,12 @@ fn the_history_is_limited_from_its_end() {
 }
 
 #[test]
-fn what_is_no_message_is_refused_in_the_originals_words() {
+fn an_invalid_message_is_refused_with_the_original_error() {
     let wh = space();
     for (body, error) in
         [("{}", "Message is required"), (r#"{"message":""}"#, "Message is required"), ("{", "Invalid JSON")]
     {
-        let refused = wh.send(&wh_testkit::http::Request::post("/message", body));
+        let refused = wh.send(&wh_testkit::http::TestRequest::post("/message", body));
         assert_eq!((refused.status, refused.json()["error"].clone()), (400, json!(error)), "{body}");
     }
     assert_eq!(wh.get("/nowhere").status, 404);
@@ -73,7 +73,7 @@ fn a_plain_program_has_no_conversation() {
 }
 
 #[test]
-fn a_message_does_what_typing_it_would_do_unless_it_is_literal() {
+fn a_message_acts_like_typed_input_unless_it_is_literal() {
     let wh = space();
     let help = wh.post("/message", json!({ "message": "/help", "request_id": "help" })).json();
     assert_eq!((&help["stage"], &help["lines"][0]), (&json!("finished"), &json!("Available Commands")));
@@ -99,7 +99,7 @@ fn a_message_does_what_typing_it_would_do_unless_it_is_literal() {
 }
 
 #[test]
-fn details_of_the_history_pair_messages_with_their_answers() {
+fn history_details_pair_messages_with_their_answers() {
     let wh = space();
     for text in ["one", "two"] {
         assert_eq!(wh.post("/message", json!({ "message": text })).status, 200);
@@ -123,7 +123,7 @@ fn details_of_the_history_pair_messages_with_their_answers() {
 }
 
 #[test]
-fn an_id_belongs_to_one_command_of_the_ui_or_of_the_conversation() {
+fn messages_and_typed_input_share_request_ids() {
     let wh = space();
     let code = |path: &str, body: Value| {
         let answer = wh.post(path, body);
@@ -135,7 +135,7 @@ fn an_id_belongs_to_one_command_of_the_ui_or_of_the_conversation() {
     assert_eq!(code("/control/send_input", json!({ "text": "hello", "request_id": "said" })), reused);
     assert_eq!(code("/message", json!({ "message": "x", "request_id": "typed" })), reused);
     assert_eq!(code("/control/interrupt", json!({ "request_id": "typed" })), reused);
-    // What was refused has used nothing up.
+    // A refused message does not consume its request id.
     assert_eq!(code("/message", json!({ "message": "/nosuch", "request_id": "free" })).0, 404);
     assert_eq!(code("/control/send_input", json!({ "text": "y", "request_id": "free" })).0, 200);
 }

@@ -1,14 +1,14 @@
-//! However something is done, it is the same: the same events, the same transcript.
+//! The same action over different interfaces gives the same events and transcript.
 
 use serde_json::{Value, json};
-use wh_testkit::http::Request;
+use wh_testkit::http::TestRequest;
 use wh_testkit::wh::Wh;
 use wh_testkit::{Tmux, eventually};
 
 use super::{finished, option, question, say, space};
 use crate::WH;
 
-/// The conversation, without what differs from run to run.
+/// Returns the conversation without values that differ between runs.
 fn conversation(wh: &Wh) -> Vec<Value> {
     let body = wh.get("/control/messages?limit=1000").json();
     let normal = |message: &Value| {
@@ -19,7 +19,7 @@ fn conversation(wh: &Wh) -> Vec<Value> {
     body["messages"].as_array().unwrap().iter().map(normal).collect()
 }
 
-/// What the transcript shows: all that is above the composer, without the times.
+/// Returns the transcript on the screen: the rows above the composer without times.
 fn transcript(screen: &str) -> Vec<String> {
     let time = regex::Regex::new(r"\d\d:\d\d(:\d\d)?").unwrap();
     let spent = regex::Regex::new(r"\d+(\.\d+)?(ms|s)\b").unwrap();
@@ -69,7 +69,7 @@ fn an_answer_is_the_same_by_typing_and_by_id() {
 }
 
 #[test]
-fn a_message_is_the_same_from_a_persons_keyboard() {
+fn a_message_is_the_same_from_the_keyboard() {
     if !wh_testkit::tools::present(&["tmux"]) {
         return;
     }
@@ -89,7 +89,7 @@ fn a_message_is_the_same_from_a_persons_keyboard() {
         let line: Value = said.lines().find_map(|line| serde_json::from_str(line).ok())?;
         line["port"].as_u64()
     });
-    let get = |path: &str| Request::get(path).send(u16::try_from(port).unwrap()).unwrap().json();
+    let get = |path: &str| TestRequest::get(path).send(u16::try_from(port).unwrap()).unwrap().json();
     let mine = eventually("the conversation is the same", || {
         let body = get("/control/messages?limit=1000");
         let mut mine = body["messages"].as_array().unwrap().clone();

@@ -1,5 +1,4 @@
-//! Four agents in one space: each answers what it is asked, under its own name, and what they ask is answered by id in
-//! any order.
+//! Four agents in one space: each answers its own messages, and their questions are answered by id in any order.
 
 use std::path::PathBuf;
 
@@ -12,19 +11,19 @@ use crate::WH;
 
 const AGENTS: [&str; 4] = ["demo", "claude", "codex", "gemini"];
 
-/// Says something to one of them; the command's id.
+/// Sends a message to one agent and returns the request id.
 fn tell(wh: &Wh, agent: &str, message: &str) -> String {
     let sent = wh.post("/message", json!({ "message": message, "to": [agent] }));
     assert_eq!(sent.status, 200, "{}", sent.text());
     sent.json()["request_id"].as_str().unwrap().to_owned()
 }
 
-/// What this one has said.
+/// Returns the messages of this agent.
 fn said(wh: &Wh, agent: &str) -> Vec<String> {
     chats(wh).into_iter().filter(|(from, _)| from == agent).map(|(_, text)| text.trim().to_owned()).collect()
 }
 
-/// Keeps a picture of the screen, where somebody has said where.
+/// Saves a screenshot if `WH_PICTURES` is set.
 fn picture(wh: &Wh, name: &str) {
     if let Some(directory) = std::env::var_os("WH_PICTURES") {
         let shot = wh.get("/control/screenshot.png");
@@ -65,7 +64,7 @@ fn four_agents_in_one_space() {
         );
         wh.wait(r#"screen_contains "of-claude.txt" and screen_contains "of-gemini.txt""#);
         picture(&wh, "together-asking.png");
-        // The one that asked last is answered first, and otherwise than the other.
+        // The last question is answered first, with another option than the others.
         let (last, first) = (&open[1], &open[0]);
         assert_eq!(answer(&wh, last["id"].as_str().unwrap(), &option(last, "reject_once")).status, 200);
         assert_eq!(answer(&wh, first["id"].as_str().unwrap(), &option(first, "allow_once")).status, 200);

@@ -1,4 +1,4 @@
-//! What a control message is answered with.
+//! Acknowledgement of a control message.
 
 use std::fmt;
 
@@ -6,32 +6,32 @@ use serde::{Deserialize, Serialize};
 
 use super::{CONTROL_VERSION, ControlKey, ControlKind};
 
-/// How a control message ended.
+/// Outcome of a control message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ControlResult {
-    /// It was carried out.
+    /// The message was executed.
     Ok,
-    /// The session takes nothing any more, or not yet.
+    /// The session has ended or does not accept input yet.
     NotLive,
-    /// There is no such session, or none that the sender may know of.
+    /// The session does not exist or is not visible to the sender.
     NotFound,
-    /// Too much waits already; later it may succeed.
+    /// Too many messages are queued. A retry may succeed.
     Busy,
-    /// Nothing was heard in time.
+    /// No result was received in time.
     Timeout,
-    /// It may not, or it makes no sense.
+    /// The message is not permitted or invalid.
     Rejected,
-    /// wh failed.
+    /// An internal error of wh.
     InternalError,
 }
 
 impl ControlResult {
-    /// All of them.
+    /// All possible outcomes.
     pub const ALL: [Self; 7] =
         [Self::Ok, Self::NotLive, Self::NotFound, Self::Busy, Self::Timeout, Self::Rejected, Self::InternalError];
 
-    /// As it is written.
+    /// Returns the name used in messages.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -44,7 +44,7 @@ impl ControlResult {
         }
     }
 
-    /// The result of this name.
+    /// Returns the outcome with the given name.
     pub fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|result| result.as_str() == name)
     }
@@ -56,42 +56,42 @@ impl fmt::Display for ControlResult {
     }
 }
 
-/// The acknowledgement of a control message. Fields that other daemons leave out are read as empty.
+/// Acknowledgement of a control message. Fields omitted by other daemons are read as empty.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControlAck {
-    /// `control.stdin.ack`, `control.interrupt.ack` or `control.answer.ack`.
+    /// Message type: `control.stdin.ack`, `control.interrupt.ack` or `control.answer.ack`.
     #[serde(rename = "type", default)]
     pub kind: String,
-    /// The version of the payload.
+    /// Version of the payload.
     #[serde(default)]
     pub v: u64,
-    /// The message's own name.
+    /// Request id of the message.
     pub request_id: String,
-    /// The team.
+    /// Team of the session.
     #[serde(default)]
     pub team: String,
-    /// The session.
+    /// Id of the session.
     #[serde(default)]
     pub session_id: String,
-    /// The agent in it.
+    /// Agent of the session.
     #[serde(default)]
     pub agent_id: String,
-    /// When.
+    /// Time of the acknowledgement.
     pub acked_at: String,
-    /// How it ended.
+    /// Outcome of the message.
     pub result: ControlResult,
-    /// The message was heard before: nothing was done now.
+    /// True if the message was received before. Nothing was executed now.
     pub duplicate: bool,
-    /// The same in words.
+    /// Explanation of the outcome for display.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// Why not, in a word for programs.
+    /// Error code for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
 impl ControlAck {
-    /// An acknowledgement of a message heard for the first time, with nothing more to say.
+    /// Creates an acknowledgement of a message received for the first time, without details.
     pub fn new(kind: ControlKind, key: &ControlKey, acked_at: impl Into<String>, result: ControlResult) -> Self {
         Self {
             kind: format!("control.{}.ack", kind.as_str()),
@@ -108,19 +108,19 @@ impl ControlAck {
         }
     }
 
-    /// With these words.
+    /// Sets the explanation.
     pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
         self
     }
 
-    /// With this word for programs.
+    /// Sets the error code.
     pub fn with_error(mut self, error: impl Into<String>) -> Self {
         self.error = Some(error.into());
         self
     }
 
-    /// Of a message that was heard before.
+    /// Marks the acknowledgement as that of a duplicate.
     pub fn as_duplicate(mut self) -> Self {
         self.duplicate = true;
         self

@@ -1,13 +1,13 @@
-//! Reading a control message, in either shape. What it is comes first, then its version: only of a version that is known can it be said
-//! which fields it must have.
+//! Decodes a control message in either form. The kind and version are checked first, because they determine the
+//! required fields.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::problem::{ControlProblem, ControlReason};
 use super::{
-    CONTROL_VERSION, ContentRef, ControlAction, ControlAnswer, ControlContent, ControlKey, ControlKind, ControlRequest,
-    ControlStdin, Decision, Meta,
+    AnswerDecision, CONTROL_VERSION, ContentRef, ControlAction, ControlAnswer, ControlContent, ControlKey, ControlKind,
+    ControlMeta, ControlRequest, ControlStdin,
 };
 
 type Fields = Map<String, Value>;
@@ -16,12 +16,12 @@ const KNOWN_TYPES: &str = "control.stdin.request, control.interrupt.request, con
 const KNOWN_ACTIONS: &str = "stdin, interrupt, answer";
 
 impl ControlRequest {
-    /// Reads a payload, in either shape or in both at once. Fields that are not known are passed over.
+    /// Decodes a payload in one form or in both at once. Unknown fields are ignored.
     pub fn decode(payload: &Value) -> Result<Self, Box<ControlProblem>> {
         Self::decode_as(payload, None)
     }
 
-    /// The same for a command that says by itself what the message is.
+    /// Decodes a payload whose kind may be implied by the command.
     pub(in crate::socket) fn decode_as(
         payload: &Value,
         implied: Option<ControlKind>,
@@ -29,7 +29,7 @@ impl ControlRequest {
         let empty = Fields::new();
         let fields = payload.as_object().unwrap_or(&empty);
         let mut kind = implied;
-        let decoded = if payload.is_object() { read(fields, &mut kind) } else { Err(ControlReason::NoObject) };
+        let decoded = if payload.is_object() { read(fields, &mut kind) } else { Err(ControlReason::NotAnObject) };
         decoded.map_err(|reason| {
             let lenient = |field| text(fields, field).ok().flatten().unwrap_or_default();
             let key = ControlKey {
@@ -44,12 +44,12 @@ impl ControlRequest {
 }
 
 fn read(fields: &Fields, kind: &mut Option<ControlKind>) -> Result<ControlRequest, ControlReason> {
-    let known = what(fields, kind)?;
+    let known = determine_kind(fields, kind)?;
     match fields.get("v") {
         None | Some(Value::Null) => return Err(ControlReason::Missing("v")),
         Some(v) if v.as_u64() == Some(CONTROL_VERSION) => {}
         Some(Value::Number(v)) => return Err(ControlReason::Version(v.to_string())),
-        Some(_) => return Err(ControlReason::Wrong { field: "v", wanted: "a number" }),
+        Some(_) => return Err(ControlReason::WrongType { field: "v", wanted: "a number" }),
     }
     let key = ControlKey {
         team: required(fields, "team")?,
@@ -66,8 +66,8 @@ fn read(fields: &Fields, kind: &mut Option<ControlKind>) -> Result<ControlReques
     Ok(ControlRequest { key, sender, sent_at, action, meta: meta(fields)? })
 }
 
-/// What the message is. `kind` is set as soon as one of the fields says it, so that a refusal can be acknowledged.
-fn what(fields: &Fields, kind: &mut Option<ControlKind>) -> Result<ControlKind, ControlReason> {
+/// Determines the kind of the message. `kind` is set as soon as a field names it, so that an error can be acknowledged.
+fn determine_kind(fields: &Fields, kind: &mut Option<ControlKind>) -> Result<ControlKind, ControlReason> {
     let (name, action) = (text(fields, "type"), text(fields, "action"));
     let by_type = name.as_ref().ok().and_then(Option::as_deref).map(ControlKind::of_type);
     let by_action = action.as_ref().ok().and_then(Option::as_deref).map(ControlKind::of_action);
@@ -104,7 +104,7 @@ fn stdin(fields: &Fields) -> Result<ControlStdin, ControlReason> {
         None | Some(Value::Null) => None,
         Some(reference) => Some(content_ref(reference)?),
     };
-    let content = match (words(fields)?, reference) {
+    let content = match (content_text(fields)?, reference) {
         (Some(text), None) => ControlContent::Inline(text),
         (None, Some(reference)) => ControlContent::Reference(reference),
         (None, None) => return Err(ControlReason::Missing("content (or content_ref)")),
@@ -113,13 +113,13 @@ fn stdin(fields: &Fields) -> Result<ControlStdin, ControlReason> {
     let interrupt = match fields.get("interrupt") {
         None | Some(Value::Null) => false,
         Some(Value::Bool(interrupt)) => *interrupt,
-        Some(_) => return Err(ControlReason::Wrong { field: "interrupt", wanted: "true or false" }),
+        Some(_) => return Err(ControlReason::WrongType { field: "interrupt", wanted: "true or false" }),
     };
     Ok(ControlStdin { content, interrupt, preview: text(fields, "content_preview")? })
 }
 
-/// The text of a message: `content`, or `payload` as the other shape calls it.
-fn words(fields: &Fields) -> Result<Option<String>, ControlReason> {
+/// Returns the text of a message from `content`, or from `payload` in the action form.
+fn content_text(fields: &Fields) -> Result<Option<String>, ControlReason> {
     match (text(fields, "content")?, text(fields, "payload")?) {
         (Some(one), Some(other)) if one != other => {
             Err(ControlReason::Contradiction { one: "content", other: "payload" })
@@ -130,8 +130,8 @@ fn words(fields: &Fields) -> Result<Option<String>, ControlReason> {
 
 fn content_ref(value: &Value) -> Result<ContentRef, ControlReason> {
     let wanted = "an object with path, size_bytes, sha256 and mime";
-    let wrong = || ControlReason::Wrong { field: "content_ref", wanted };
-    // A list would be read as its fields in order.
+    let wrong = || ControlReason::WrongType { field: "content_ref", wanted };
+    // Serde would accept a list as the fields in order.
     let fields = value.is_object().then_some(value).ok_or_else(wrong)?;
     ContentRef::deserialize(fields).map_err(|_| wrong())
 }
@@ -139,7 +139,7 @@ fn content_ref(value: &Value) -> Result<ContentRef, ControlReason> {
 fn interrupt(fields: &Fields) -> Result<ControlAction, ControlReason> {
     match text(fields, "signal")? {
         Some(signal) if signal != "interrupt" => return Err(ControlReason::Signal(signal)),
-        // The other shape has no such field: there the action says it.
+        // The action form has no `signal` field. There, the action is sufficient.
         None if fields.get("action").is_none_or(Value::is_null) => return Err(ControlReason::Missing("signal")),
         _ => {}
     }
@@ -163,12 +163,12 @@ fn answer(fields: &Fields) -> Result<ControlAnswer, ControlReason> {
     };
     let decision = match text(fields, "decision")?.as_deref() {
         None => None,
-        Some("approve") => Some(Decision::Approve),
-        Some("reject") => Some(Decision::Reject),
-        Some(_) => return Err(ControlReason::Wrong { field: "decision", wanted: "approve or reject" }),
+        Some("approve") => Some(AnswerDecision::Approve),
+        Some("reject") => Some(AnswerDecision::Reject),
+        Some(_) => return Err(ControlReason::WrongType { field: "decision", wanted: "approve or reject" }),
     };
     let option = text(fields, "option")?;
-    let text = match (text(fields, "text")?, words(fields)?) {
+    let text = match (text(fields, "text")?, content_text(fields)?) {
         (Some(one), Some(other)) if one != other => {
             return Err(ControlReason::Contradiction { one: "text", other: "content" });
         }
@@ -183,11 +183,11 @@ fn answer(fields: &Fields) -> Result<ControlAnswer, ControlReason> {
     Ok(ControlAnswer { question_id, option, decision, text })
 }
 
-fn meta(fields: &Fields) -> Result<Meta, ControlReason> {
+fn meta(fields: &Fields) -> Result<ControlMeta, ControlReason> {
     let mut rest = match fields.get("meta") {
-        None | Some(Value::Null) => return Ok(Meta::default()),
+        None | Some(Value::Null) => return Ok(ControlMeta::default()),
         Some(Value::Object(meta)) => meta.clone(),
-        Some(_) => return Err(ControlReason::Wrong { field: "meta", wanted: "an object" }),
+        Some(_) => return Err(ControlReason::WrongType { field: "meta", wanted: "an object" }),
     };
     let retry_count = rest.get("retry_count").and_then(Value::as_u64);
     if retry_count.is_some() {
@@ -199,14 +199,14 @@ fn meta(fields: &Fields) -> Result<Meta, ControlReason> {
         Some(text)
     };
     let (ui_source, oversize_strategy, retry_of) = (take("ui_source"), take("oversize_strategy"), take("retry_of"));
-    Ok(Meta { retry_count, ui_source, oversize_strategy, retry_of, rest })
+    Ok(ControlMeta { retry_count, ui_source, oversize_strategy, retry_of, rest })
 }
 
 fn text(fields: &Fields, field: &'static str) -> Result<Option<String>, ControlReason> {
     match fields.get(field) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(ControlReason::Wrong { field, wanted: "a text" }),
+        Some(_) => Err(ControlReason::WrongType { field, wanted: "a string" }),
     }
 }
 

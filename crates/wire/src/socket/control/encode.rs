@@ -1,11 +1,11 @@
-//! Writing a control message: in both shapes at once, so that a receiver of either takes it.
+//! Encodes a control message in both forms at once, so that receivers of either form accept it.
 
 use serde_json::{Map, Value, json};
 
-use super::{CONTROL_VERSION, ControlAction, ControlContent, ControlRequest, Meta};
+use super::{CONTROL_VERSION, ControlAction, ControlContent, ControlMeta, ControlRequest};
 
 impl ControlRequest {
-    /// The payload.
+    /// Encodes the payload.
     pub fn encode(&self) -> Value {
         let kind = self.action.kind().as_str();
         let mut fields = Map::new();
@@ -48,14 +48,14 @@ impl ControlRequest {
                 }
             }
         }
-        if self.meta != Meta::default() {
+        if self.meta != ControlMeta::default() {
             put("meta", meta(&self.meta));
         }
         Value::Object(fields)
     }
 }
 
-fn meta(meta: &Meta) -> Value {
+fn meta(meta: &ControlMeta) -> Value {
     let mut fields = meta.rest.clone();
     if let Some(count) = meta.retry_count {
         fields.insert("retry_count".to_owned(), json!(count));

@@ -1,7 +1,8 @@
-//! The payload of `control`: type to a session, interrupt it, answer its question; and the acknowledgement.
+//! Payload of the `control` command and its acknowledgement. A control message types to a session, interrupts it or
+//! answers its question.
 //!
-//! A message has one of two shapes, or both at once: `type: "control.stdin.request"` with `content`, or `action: "stdin"` with
-//! `payload`. Both are read into the same [`ControlRequest`].
+//! A message has one of two forms, or both at once: `type: "control.stdin.request"` with `content`, or `action:
+//! "stdin"` with `payload`. Both are decoded into the same [`ControlRequest`].
 
 mod ack;
 mod decode;
@@ -14,38 +15,38 @@ pub use problem::{ControlProblem, ControlReason};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The version of the payload that is spoken here.
+/// Supported version of the payload.
 pub const CONTROL_VERSION: u64 = 1;
 
-/// Which message, to which session. Also what a repetition is known by.
+/// Identifies a control message and its session. Messages with equal keys are duplicates.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ControlKey {
-    /// The team.
+    /// Team of the session.
     pub team: String,
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// The agent in it.
+    /// Agent of the session.
     pub agent_id: String,
-    /// The sender's name for this message: the same in every retry.
+    /// Idempotency key chosen by the sender; equal in every retry.
     pub request_id: String,
 }
 
-/// What a control message is about.
+/// Kind of a control message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ControlKind {
-    /// Typing.
+    /// Types text to the session.
     Stdin,
-    /// An interrupt.
+    /// Interrupts the session.
     Interrupt,
-    /// An answer to a question.
+    /// Answers a question.
     Answer,
 }
 
 impl ControlKind {
-    /// All of them.
+    /// All kinds of control messages.
     pub const ALL: [Self; 3] = [Self::Stdin, Self::Interrupt, Self::Answer];
 
-    /// As an `action`.
+    /// Returns the name used in `action`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Stdin => "stdin",
@@ -54,7 +55,7 @@ impl ControlKind {
         }
     }
 
-    /// The kind that an `action` names.
+    /// Returns the kind that an `action` names.
     fn of_action(action: &str) -> Option<Self> {
         match action {
             "stdin" => Some(Self::Stdin),
@@ -64,7 +65,7 @@ impl ControlKind {
         }
     }
 
-    /// The kind that a `type` names.
+    /// Returns the kind that a `type` names.
     fn of_type(name: &str) -> Option<Self> {
         match name {
             "control.stdin.request" => Some(Self::Stdin),
@@ -75,34 +76,34 @@ impl ControlKind {
     }
 }
 
-/// One control message.
+/// Control message for a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ControlRequest {
-    /// Which message, to which session.
+    /// Identity of the message and its session.
     pub key: ControlKey,
-    /// Who says that it is theirs. Not proven by the message.
+    /// Sender as stated by itself, without proof.
     pub sender: String,
-    /// When it was sent first, as written.
+    /// Time of the first attempt, as given by the sender.
     pub sent_at: String,
-    /// What is wanted.
+    /// Action to execute.
     pub action: ControlAction,
-    /// What the sender says about the sending.
-    pub meta: Meta,
+    /// Metadata about the transmission.
+    pub meta: ControlMeta,
 }
 
-/// What a control message wants.
+/// Action of a control message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ControlAction {
-    /// Give the session this text.
+    /// Types text to the session.
     Stdin(ControlStdin),
-    /// Interrupt what it does.
+    /// Interrupts the session.
     Interrupt,
-    /// Answer its question.
+    /// Answers a question of the session.
     Answer(ControlAnswer),
 }
 
 impl ControlAction {
-    /// Which kind it is.
+    /// Returns the kind of the action.
     pub fn kind(&self) -> ControlKind {
         match self {
             Self::Stdin(_) => ControlKind::Stdin,
@@ -112,76 +113,76 @@ impl ControlAction {
     }
 }
 
-/// A text for a session.
+/// Text for a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ControlStdin {
-    /// The text.
+    /// Text, inline or in a file.
     pub content: ControlContent,
-    /// Interrupt first.
+    /// True to interrupt the session first.
     pub interrupt: bool,
-    /// The beginning of the text, for diagnostics only.
+    /// Beginning of the text, for diagnostics only.
     pub preview: Option<String>,
 }
 
-/// Where a text is.
+/// Location of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ControlContent {
-    /// Here.
+    /// Text in the message itself.
     Inline(String),
-    /// In a file.
+    /// Text in a file.
     Reference(ContentRef),
 }
 
-/// A text in a file.
+/// Reference to a text file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContentRef {
-    /// The file, absolute.
+    /// Absolute path of the file.
     pub path: String,
-    /// Its bytes.
+    /// Size of the file in bytes.
     pub size_bytes: u64,
-    /// Their SHA-256, in hexadecimal.
+    /// SHA-256 of the content in hexadecimal.
     pub sha256: String,
-    /// What it is.
+    /// Media type of the content.
     pub mime: String,
-    /// Until when it may be used.
+    /// Time until which the reference is valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
 }
 
-/// An answer to a question. It has an option or a decision, or words, or words beside one of those.
+/// Answer to a question: an option or a decision, each with optional text, or text alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ControlAnswer {
-    /// The question's id.
+    /// Id of the question.
     pub question_id: String,
-    /// The option chosen.
+    /// Id of the chosen option.
     pub option: Option<String>,
-    /// Yes or no, where the sender does not know the options.
-    pub decision: Option<Decision>,
-    /// Words of one's own: the answer itself, or a reason.
+    /// Approval or rejection, for senders that do not know the options.
+    pub decision: Option<AnswerDecision>,
+    /// Free text: the answer itself, or a reason.
     pub text: Option<String>,
 }
 
-/// Yes or no.
+/// Approval or rejection of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Decision {
-    /// Yes, this once.
+pub enum AnswerDecision {
+    /// Approves this request only.
     Approve,
-    /// No.
+    /// Rejects the request.
     Reject,
 }
 
-/// What the sender says about the sending. Nothing is decided by it; what is of another type than expected stays in `rest`.
+/// Metadata about the transmission, without effect on processing. Fields of an unexpected type remain in `rest`.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Meta {
-    /// How often it was sent before.
+pub struct ControlMeta {
+    /// Number of earlier attempts.
     pub retry_count: Option<u64>,
-    /// From which UI.
+    /// Name of the UI that sent the message.
     pub ui_source: Option<String>,
-    /// What was done about a text over the limit.
+    /// Handling of text over the size limit.
     pub oversize_strategy: Option<String>,
-    /// The request id of the message that this one replaces.
+    /// Request id of the message that this one replaces.
     pub retry_of: Option<String>,
-    /// Everything else.
+    /// All other fields.
     pub rest: Map<String, Value>,
 }

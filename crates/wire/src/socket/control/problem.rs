@@ -1,82 +1,82 @@
-//! What is wrong with a payload that is no control message.
+//! Errors of invalid control messages.
 
 use super::ack::{ControlAck, ControlResult};
 use super::{CONTROL_VERSION, ControlKey, ControlKind};
 use crate::socket::envelope::{ErrorCode, Failure};
 
-/// A payload that is no control message, with what could be read of it.
+/// Invalid control message, with the fields that could be decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ControlProblem {
-    /// What it would have been, if it says.
+    /// Kind of the message, if it could be determined.
     pub kind: Option<ControlKind>,
-    /// Which message; what is missing is empty.
+    /// Identity of the message. Missing parts are empty.
     pub key: ControlKey,
-    /// Who says that it is theirs.
+    /// Sender as stated by itself.
     pub sender: Option<String>,
-    /// What is wrong.
+    /// Reason for the rejection.
     pub reason: ControlReason,
 }
 
-/// What is wrong with it.
+/// Reason why a control message is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ControlReason {
-    /// It is something else than an object.
+    /// The payload is not an object.
     #[error("the payload must be a JSON object")]
-    NoObject,
-    /// It says neither `type` nor `action`.
-    #[error("the payload says neither type nor action; give type \"control.stdin.request\", or action \"stdin\"")]
+    NotAnObject,
+    /// Both `type` and `action` are missing.
+    #[error("the payload has neither type nor action; set type to \"control.stdin.request\" or action to \"stdin\"")]
     NoKind,
-    /// It names a kind that there is not.
-    #[error("{field} {given:?} is not known; there are {known}")]
+    /// The kind of message is unknown.
+    #[error("unknown {field} {given:?}; expected one of: {known}")]
     UnknownKind {
-        /// `type` or `action`.
+        /// Field that names the kind: `type` or `action`.
         field: &'static str,
-        /// What it says.
+        /// Value of the field.
         given: String,
-        /// What there is.
+        /// Comma-separated list of supported values.
         known: &'static str,
     },
-    /// It says the same thing twice, and differently.
+    /// Two fields contradict each other.
     #[error("{one} and {other} contradict each other")]
     Contradiction {
-        /// One field.
+        /// Name of the first field.
         one: &'static str,
-        /// The other.
+        /// Name of the second field.
         other: &'static str,
     },
-    /// It is of another version.
+    /// The payload version is not supported.
     #[error("unsupported control schema version {0}; expected {CONTROL_VERSION}")]
     Version(String),
-    /// It lacks something.
+    /// A required field is missing or empty.
     #[error("the required field {0} is missing or empty")]
     Missing(&'static str),
-    /// A field is of another type.
+    /// A field has the wrong type.
     #[error("{field} must be {wanted}")]
-    Wrong {
-        /// Which.
+    WrongType {
+        /// Name of the field.
         field: &'static str,
-        /// What it must be.
+        /// Description of the expected value.
         wanted: &'static str,
     },
-    /// The text is in another encoding.
+    /// The content encoding is not supported.
     #[error("content_encoding {0:?} is not supported; send utf-8")]
     Encoding(String),
-    /// An interrupt with another signal.
+    /// The signal of an interrupt is not supported.
     #[error("signal {0:?} is not supported; an interrupt has signal \"interrupt\"")]
     Signal(String),
-    /// An interrupt with a text, which nobody would get.
-    #[error("an interrupt carries no {0}; send the text as stdin, with interrupt true to interrupt first")]
+    /// An interrupt contains text, which would be lost.
+    #[error("an interrupt cannot contain {0}; send the text as stdin and set interrupt to true to interrupt first")]
     InterruptWithText(&'static str),
-    /// An answer that answers nothing.
+    /// An answer contains neither option, decision nor text.
     #[error("an answer needs an option, a decision or a text")]
     EmptyAnswer,
 }
 
 impl ControlReason {
-    /// In a word for programs.
+    /// Returns the error code for programs.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::NoObject | Self::NoKind | Self::Wrong { .. } => "invalid_field",
+            Self::NotAnObject | Self::NoKind | Self::WrongType { .. } => "invalid_field",
             Self::UnknownKind { .. } => "unsupported_action",
             Self::Contradiction { .. } | Self::InterruptWithText(_) => "contradiction",
             Self::Version(_) => "unsupported_version",
@@ -89,18 +89,18 @@ impl ControlReason {
 }
 
 impl ControlProblem {
-    /// How such a message ends.
+    /// Returns the outcome of an invalid message.
     pub fn result(&self) -> ControlResult {
         ControlResult::Rejected
     }
 
-    /// The acknowledgement; none if it is not known of what.
+    /// Builds the acknowledgement; `None` if the kind of the message is unknown.
     pub fn ack(&self, acked_at: impl Into<String>) -> Option<ControlAck> {
         let ack = ControlAck::new(self.kind?, &self.key, acked_at, self.result());
         Some(ack.with_detail(self.reason.to_string()).with_error(self.reason.code()))
     }
 
-    /// The answer where there can be no acknowledgement.
+    /// Builds the error response for the case that no acknowledgement is possible.
     pub fn failure(&self) -> Failure {
         Failure::new(ErrorCode::InvalidPayload, self.reason.to_string())
     }

@@ -1,10 +1,10 @@
-//! Every line that was captured.
+//! All captured lines of Claude Code.
 
 use serde_json::{Value, json};
 use wh_wire::claude::{
-    Answer, AskKind, CommandState, ContentBlock, Delta, Incoming, InitializeReply, InterruptReply, Message, Outgoing,
-    PermissionMode, PermissionResult, PermissionUpdate, Refusal, Request, RewindReply, SessionState, StreamEvent,
-    System, TurnResult, decode,
+    Answer, AskKind, ClaudeMessage, ClientRequest, CommandState, ContentBlock, Delta, Incoming, InitializeReply,
+    InterruptReply, Outgoing, PermissionMode, PermissionResult, PermissionUpdate, Refusal, RewindReply, SessionState,
+    StreamEvent, System, TurnResult, decode,
 };
 
 use super::captured;
@@ -17,7 +17,7 @@ fn to_agent() -> Vec<&'static str> {
     captured().into_iter().filter(|(theirs, _)| !theirs).map(|(_, line)| line).collect()
 }
 
-fn messages() -> Vec<Message> {
+fn messages() -> Vec<ClaudeMessage> {
     from_agent()
         .into_iter()
         .filter_map(|frame| if let Incoming::Message(it) = frame { Some(it) } else { None })
@@ -39,7 +39,7 @@ fn every_line_of_the_agent_is_known() {
     for (theirs, line) in captured() {
         if theirs {
             let incoming = decode(line.as_bytes()).unwrap();
-            assert!(!matches!(incoming, Incoming::Noise | Incoming::Message(Message::Unknown(_))), "{line}");
+            assert!(!matches!(incoming, Incoming::Noise | Incoming::Message(ClaudeMessage::Unknown(_))), "{line}");
             let text = format!("{incoming:?}");
             assert!(!text.contains("Unknown"), "{line}\n{text}");
         }
@@ -61,10 +61,10 @@ fn the_lines_to_the_agent_have_types() {
     let others: Vec<String> = to_agent()
         .into_iter()
         .filter_map(|line| match serde_json::from_str(line).unwrap() {
-            Outgoing::ControlRequest { request: Request::Other(other), .. } => {
+            Outgoing::ControlRequest { request: ClientRequest::Other(other), .. } => {
                 Some(serde_json::to_value(&other).unwrap()["subtype"].as_str().unwrap().to_owned())
             }
-            Outgoing::ControlResponse { response: wh_wire::claude::Response::Success { response, .. } } => {
+            Outgoing::ControlResponse { response: wh_wire::claude::ClientResponse::Success { response, .. } } => {
                 assert!(matches!(response, Some(Answer::Permission(_) | Answer::Hook(_))), "{line}");
                 None
             }
@@ -89,7 +89,7 @@ fn the_lines_to_the_agent_have_types() {
 }
 
 #[test]
-fn our_own_lines_are_no_surprise_if_they_come_back() {
+fn echoed_client_lines_are_decoded() {
     for line in to_agent() {
         decode(line.as_bytes()).unwrap();
     }
@@ -110,7 +110,7 @@ fn replies_carry_a_value_or_a_refusal() {
 }
 
 #[test]
-fn replies_can_be_read_further() {
+fn replies_can_be_decoded_to_types() {
     let initialized: InitializeReply = serde_json::from_value(reply("r1").unwrap()).unwrap();
     assert_eq!((initialized.commands.len() > 20, initialized.models.len() > 3), (true, true));
     assert_eq!(initialized.commands[0].name, "deep-research");
@@ -119,7 +119,7 @@ fn replies_can_be_read_further() {
     assert_eq!(initialized.current_permission_mode, Some(PermissionMode::Default));
     assert!(initialized.hook_on_failure_supported && initialized.pid.is_some());
 
-    // Both captures have an `i1`; this is the first one's, which cancelled what was queued.
+    // Both captures contain an `i1`. This one cancelled queued messages.
     let interrupted: InterruptReply = serde_json::from_value(reply("i1").unwrap()).unwrap();
     assert_eq!(interrupted.cancelled, ["33333333-3333-4333-8333-333333333333"]);
     assert!(interrupted.still_queued.is_empty());
@@ -130,7 +130,7 @@ fn replies_can_be_read_further() {
 }
 
 #[test]
-fn a_question_about_a_tool_has_what_a_dialog_needs() {
+fn a_tool_request_has_the_data_for_a_dialog() {
     let asked: Vec<_> = from_agent()
         .into_iter()
         .filter_map(|frame| match frame {
@@ -176,16 +176,17 @@ fn a_growing_message_adds_up_to_the_whole() {
     let messages = messages();
     let grown: String = messages
         .iter()
-        .take_while(|it| !matches!(it, Message::Assistant(_)))
+        .take_while(|it| !matches!(it, ClaudeMessage::Assistant(_)))
         .filter_map(|it| match it {
-            Message::Stream(stream) => match &stream.event {
+            ClaudeMessage::Stream(stream) => match &stream.event {
                 StreamEvent::BlockDelta { index: 0, delta: Delta::Text(text) } => Some(text.as_str()),
                 _ => None,
             },
             _ => None,
         })
         .collect();
-    let whole = messages.iter().find_map(|it| if let Message::Assistant(it) = it { Some(it) } else { None }).unwrap();
+    let whole =
+        messages.iter().find_map(|it| if let ClaudeMessage::Assistant(it) = it { Some(it) } else { None }).unwrap();
     assert_eq!(whole.message.content, [ContentBlock::Text(grown)]);
     assert_eq!(whole.message.id.as_deref(), Some("msg_1"));
     assert_eq!(whole.message.usage.as_ref().unwrap().input_tokens, 10);
@@ -193,8 +194,10 @@ fn a_growing_message_adds_up_to_the_whole() {
 
 #[test]
 fn results_say_how_a_turn_ended() {
-    let results: Vec<TurnResult> =
-        messages().into_iter().filter_map(|it| if let Message::Result(it) = it { Some(*it) } else { None }).collect();
+    let results: Vec<TurnResult> = messages()
+        .into_iter()
+        .filter_map(|it| if let ClaudeMessage::Result(it) = it { Some(*it) } else { None })
+        .collect();
     let ends: Vec<_> = results.iter().map(|it| (it.subtype.as_str(), it.is_error, it.is_aborted())).collect();
     assert_eq!(
         ends,
@@ -217,8 +220,10 @@ fn results_say_how_a_turn_ended() {
 
 #[test]
 fn system_frames_tell_states_modes_and_titles() {
-    let systems: Vec<System> =
-        messages().into_iter().filter_map(|it| if let Message::System(it) = it { Some(it) } else { None }).collect();
+    let systems: Vec<System> = messages()
+        .into_iter()
+        .filter_map(|it| if let ClaudeMessage::System(it) = it { Some(it) } else { None })
+        .collect();
     let init = systems.iter().find_map(|it| if let System::Init(it) = it { Some(it) } else { None }).unwrap();
     assert_eq!(init.session_id, "2cb844de-1cb5-4ff2-955d-1057d7cb0c17");
     assert_eq!(init.permission_mode, Some(PermissionMode::Default));
@@ -235,12 +240,12 @@ fn system_frames_tell_states_modes_and_titles() {
 }
 
 #[test]
-fn the_way_of_our_messages_is_told() {
+fn the_progress_of_client_messages_is_reported() {
     let ours = "33333333-3333-4333-8333-333333333333";
     let way: Vec<CommandState> = messages()
         .into_iter()
         .filter_map(|it| match it {
-            Message::CommandLifecycle(it) if it.command_uuid == ours => Some(it.state),
+            ClaudeMessage::CommandLifecycle(it) if it.command_uuid == ours => Some(it.state),
             _ => None,
         })
         .collect();
@@ -248,7 +253,7 @@ fn the_way_of_our_messages_is_told() {
 }
 
 #[test]
-fn the_answers_of_the_captures_are_those_that_we_build() {
+fn built_answers_equal_the_captured_ones() {
     let denied =
         Outgoing::success("71acfcc2-bf6c-4673-9540-00a7f3df4c6b", PermissionResult::deny("No, use another file"));
     assert!(to_agent().iter().any(|line| serde_json::from_str::<Outgoing>(line).unwrap() == denied));

@@ -1,14 +1,14 @@
-//! Frames that the captures do not have: by the typings of the agent's SDK, and such as nobody has seen yet.
+//! Frames that are not in the captures: those typed by the agent's SDK, and unknown ones.
 
 use serde_json::{Value, json};
 use wh_wire::claude::{
-    AskKind, ContentBlock, Delta, Incoming, Json, Message, PermissionDestination, PermissionMode, PermissionUpdate,
-    StreamEvent, System, decode,
+    AskKind, ClaudeMessage, ContentBlock, Delta, Incoming, Json, PermissionDestination, PermissionMode,
+    PermissionUpdate, StreamEvent, System, decode,
 };
 
 use super::{read, unknown};
 
-fn message(frame: Value) -> Message {
+fn message(frame: Value) -> ClaudeMessage {
     match read(frame) {
         Incoming::Message(message) => message,
         other => panic!("no message: {other:?}"),
@@ -17,14 +17,14 @@ fn message(frame: Value) -> Message {
 
 fn system(frame: Value) -> System {
     match message(frame) {
-        Message::System(system) => system,
+        ClaudeMessage::System(system) => system,
         other => panic!("no system frame: {other:?}"),
     }
 }
 
 fn blocks(blocks: Value) -> Vec<ContentBlock> {
     match message(json!({"type": "assistant", "message": {"id": "m", "content": blocks}})) {
-        Message::Assistant(message) => message.message.content,
+        ClaudeMessage::Assistant(message) => message.message.content,
         other => panic!("no assistant: {other:?}"),
     }
 }
@@ -77,7 +77,7 @@ fn the_type_may_stand_anywhere() {
 }
 
 #[test]
-fn of_two_types_the_first_counts() {
+fn the_first_of_two_types_is_used() {
     assert_eq!(decode(br#"{"type":"keep_alive","type":"user"}"#).unwrap(), Incoming::KeepAlive);
     let twice = unknown(decode(br#"{"type":"one","subtype":"a","type":"two","subtype":"b"}"#).unwrap());
     assert_eq!((twice.kind.as_deref(), twice.subtype.as_deref()), (Some("one"), Some("a")));
@@ -90,7 +90,7 @@ fn a_field_given_twice_makes_the_frame_unknown_and_not_lost() {
 }
 
 #[test]
-fn unknown_types_and_subtypes_are_kept_whole() {
+fn unknown_types_and_subtypes_are_preserved() {
     let line = r#"{"a" : [1, 2.50], "type":"from_the_future","x":{"y":null}}"#;
     let kept = unknown(decode(line.as_bytes()).unwrap());
     assert_eq!((kept.kind.as_deref(), kept.subtype, kept.raw.text()), (Some("from_the_future"), None, line));
@@ -103,7 +103,7 @@ fn unknown_types_and_subtypes_are_kept_whole() {
 }
 
 #[test]
-fn known_types_of_another_shape_are_kept_whole() {
+fn known_types_of_unexpected_shape_are_preserved() {
     for frame in [
         json!({"type": "assistant", "message": 5}),
         json!({"type": "assistant"}),
@@ -127,8 +127,8 @@ fn known_types_of_another_shape_are_kept_whole() {
 }
 
 #[test]
-fn strange_figures_do_not_cost_the_frame() {
-    let Message::Result(result) = message(json!({"type": "result", "subtype": "success", "result": "ok",
+fn unexpected_values_do_not_lose_the_frame() {
+    let ClaudeMessage::Result(result) = message(json!({"type": "result", "subtype": "success", "result": "ok",
         "usage": {"input_tokens": "many"}, "modelUsage": [], "num_turns": 1.5, "duration_ms": 1.5,
         "permission_denials": null, "total_cost_usd": null}))
     else {
@@ -139,7 +139,7 @@ fn strange_figures_do_not_cost_the_frame() {
 }
 
 #[test]
-fn a_question_that_cannot_be_read_can_still_be_answered() {
+fn a_malformed_request_can_still_be_answered() {
     let ask = |frame| match read(frame) {
         Incoming::Ask(ask) => (ask.request_id, ask.kind),
         other => panic!("no question: {other:?}"),
@@ -225,7 +225,7 @@ fn every_kind_of_block_is_read() {
 #[test]
 fn every_event_of_a_growing_message_is_read() {
     let event = |event| match message(json!({"type": "stream_event", "event": event, "parent_tool_use_id": "t"})) {
-        Message::Stream(stream) => {
+        ClaudeMessage::Stream(stream) => {
             assert_eq!(stream.parent_tool_use_id.as_deref(), Some("t"));
             stream.event
         }
@@ -256,7 +256,7 @@ fn every_event_of_a_growing_message_is_read() {
 }
 
 #[test]
-fn every_system_frame_that_we_use_is_read() {
+fn every_used_system_frame_is_decoded() {
     let frame = |subtype: &str, mut fields: Value| {
         fields["type"] = json!("system");
         fields["subtype"] = json!(subtype);
@@ -313,25 +313,25 @@ fn every_system_frame_that_we_use_is_read() {
 }
 
 #[test]
-fn every_other_message_that_we_use_is_read() {
+fn every_other_used_message_is_decoded() {
     assert!(
         matches!(message(json!({"type": "tool_progress", "tool_use_id": "t", "tool_name": "Bash", "parent_tool_use_id": null, "elapsed_time_seconds": 2.5})),
-        Message::ToolProgress(it) if it.elapsed_time_seconds > 2.0)
+        ClaudeMessage::ToolProgress(it) if it.elapsed_time_seconds > 2.0)
     );
     assert!(
         matches!(message(json!({"type": "rate_limit_event", "rate_limit_info": {"status": "allowed_warning", "utilization": 0.9, "resetsAt": 1, "rateLimitType": "five_hour"}})),
-        Message::RateLimit(it) if it.rate_limit_info.rate_limit_type.as_deref() == Some("five_hour"))
+        ClaudeMessage::RateLimit(it) if it.rate_limit_info.rate_limit_type.as_deref() == Some("five_hour"))
     );
     assert!(matches!(message(json!({"type": "auth_status", "isAuthenticating": true, "output": ["go to"]})),
-        Message::AuthStatus(it) if it.is_authenticating));
+        ClaudeMessage::AuthStatus(it) if it.is_authenticating));
     assert!(matches!(message(json!({"type": "conversation_reset", "new_conversation_id": "n"})),
-        Message::ConversationReset(it) if it.new_conversation_id == "n"));
+        ClaudeMessage::ConversationReset(it) if it.new_conversation_id == "n"));
     assert!(matches!(message(json!({"type": "prompt_suggestion", "suggestion": "run the tests"})),
-        Message::PromptSuggestion(it) if it.suggestion == "run the tests"));
+        ClaudeMessage::PromptSuggestion(it) if it.suggestion == "run the tests"));
     assert!(matches!(message(json!({"type": "tool_use_summary", "summary": "read", "preceding_tool_use_ids": ["t"]})),
-        Message::ToolUseSummary(it) if it.preceding_tool_use_ids == ["t"]));
+        ClaudeMessage::ToolUseSummary(it) if it.preceding_tool_use_ids == ["t"]));
     assert!(
         matches!(message(json!({"type": "assistant", "message": {"id": "m", "content": []}, "supersedes": ["u"], "aborted": true, "error": "rate_limit"})),
-        Message::Assistant(it) if it.supersedes == ["u"] && it.aborted && it.error.as_deref() == Some("rate_limit"))
+        ClaudeMessage::Assistant(it) if it.supersedes == ["u"] && it.aborted && it.error.as_deref() == Some("rate_limit"))
     );
 }

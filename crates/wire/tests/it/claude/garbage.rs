@@ -1,13 +1,13 @@
-//! Lines that are not frames, are cut, or are meant to break a reader.
+//! Lines that are not frames, truncated or malicious.
 
 use proptest::{collection::vec, prelude::*, sample::Index};
 use serde_json::{Map, Value, json};
-use wh_wire::claude::{ContentBlock, Delta, Incoming, Message, StreamEvent, decode};
+use wh_wire::claude::{ClaudeMessage, ContentBlock, Delta, Incoming, StreamEvent, decode};
 
 use super::{captured, unknown};
 
 #[test]
-fn lines_that_are_no_objects_are_noise() {
+fn lines_that_are_not_objects_are_noise() {
     for line in
         ["", "\n", " \r\n", "[SandboxDebug] started", "null", "[{}]", "\"{}\"", "5", "warning: {}", "\u{feff}{}"]
     {
@@ -17,7 +17,7 @@ fn lines_that_are_no_objects_are_noise() {
 }
 
 #[test]
-fn a_cut_line_is_an_error_that_says_where() {
+fn a_truncated_line_is_an_error_with_a_position() {
     let error = decode(br#"{"type":"keep_alive""#).unwrap_err();
     assert_eq!(error.column, 20);
     assert!(
@@ -37,7 +37,7 @@ fn deep_nesting_neither_overflows_nor_loses_the_frame() {
         let line = format!(r#"{{"deep":{deep},"type":"keep_alive"}}"#);
         assert!(matches!(
             decode(line.as_bytes()).unwrap(),
-            Incoming::KeepAlive | Incoming::Message(Message::Unknown(_))
+            Incoming::KeepAlive | Incoming::Message(ClaudeMessage::Unknown(_))
         ));
         let line = format!(
             r#"{{"type":"control_request","request_id":"q","request":{{"subtype":"can_use_tool","tool_name":"t","input":{deep}}}}}"#
@@ -49,16 +49,16 @@ fn deep_nesting_neither_overflows_nor_loses_the_frame() {
 }
 
 #[test]
-fn half_a_character_does_not_cost_the_frame() {
+fn an_unpaired_surrogate_does_not_lose_the_frame() {
     let line = r#"{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a\ud83d"}}}"#;
-    let Incoming::Message(Message::Stream(stream)) = decode(line.as_bytes()).unwrap() else { panic!("no event") };
+    let Incoming::Message(ClaudeMessage::Stream(stream)) = decode(line.as_bytes()).unwrap() else { panic!("no event") };
     assert_eq!(stream.event, StreamEvent::BlockDelta { index: 0, delta: Delta::Text("a\u{fffd}".to_owned()) });
 
     let line = r#"{"type":"control_request","request_id":"q","request":{"subtype":"can_use_tool","tool_name":"t","input":{"a":"\udc00"}}}"#;
     assert!(!format!("{:?}", decode(line.as_bytes()).unwrap()).contains("Unknown"));
 
     let line = r#"{"type":"user","message":{"role":"user","content":"hi"},"tool_use_result":{"a":"\ud800"}}"#;
-    let Incoming::Message(Message::User(user)) = decode(line.as_bytes()).unwrap() else { panic!("no user") };
+    let Incoming::Message(ClaudeMessage::User(user)) = decode(line.as_bytes()).unwrap() else { panic!("no user") };
     assert_eq!(user.tool_use_result.unwrap().value(), Some(json!({"a": "\u{fffd}"})));
 
     let kept = unknown(decode(br#"{"type":"new","text":"\udfff","\ud800":1}"#).unwrap());
@@ -66,14 +66,14 @@ fn half_a_character_does_not_cost_the_frame() {
 }
 
 #[test]
-fn bytes_that_are_no_text_do_not_cost_the_frame() {
+fn invalid_utf8_does_not_lose_the_frame() {
     let line = b"{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"a\xffb\"}}";
-    let Incoming::Message(Message::User(user)) = decode(line).unwrap() else { panic!("no user") };
+    let Incoming::Message(ClaudeMessage::User(user)) = decode(line).unwrap() else { panic!("no user") };
     assert_eq!(user.content, [ContentBlock::Text("a\u{fffd}b".to_owned())]);
 }
 
 #[test]
-fn numbers_beyond_measure_do_not_cost_the_frame() {
+fn huge_numbers_do_not_lose_the_frame() {
     let line = br#"{"type":"new","n":1e999,"m":-0.0,"k":123456789012345678901234567890}"#;
     assert_eq!(unknown(decode(line).unwrap()).kind.as_deref(), Some("new"));
 }
@@ -135,7 +135,7 @@ const WORDS: &[&str] = &[
     "hook_callback",
 ];
 
-/// A captured line with some of its bytes replaced, taken out, doubled or cut off.
+/// Generates captured lines with bytes replaced, removed, duplicated or truncated.
 fn mutated() -> impl Strategy<Value = Vec<u8>> {
     (any::<Index>(), vec((any::<Index>(), 0..4u8, any::<u8>()), 0..8)).prop_map(|(line, changes)| {
         let lines = captured();
@@ -176,7 +176,7 @@ proptest! {
     fn valid_objects_are_never_an_error_and_never_lost(object in any_object(any_json())) {
         let line = serde_json::to_string(&object).unwrap();
         match decode(line.as_bytes()) {
-            Ok(Incoming::Message(Message::Unknown(unknown))) => prop_assert_eq!(unknown.raw.text(), line),
+            Ok(Incoming::Message(ClaudeMessage::Unknown(unknown))) => prop_assert_eq!(unknown.raw.text(), line),
             Ok(Incoming::Noise) | Err(_) => prop_assert!(false, "lost: {}", line),
             Ok(_) => {}
         }

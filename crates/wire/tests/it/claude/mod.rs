@@ -1,4 +1,4 @@
-//! Claude Code's protocol.
+//! Tests of Claude Code's protocol.
 
 mod captures;
 mod frames;
@@ -6,9 +6,9 @@ mod garbage;
 mod outgoing;
 
 use serde_json::Value;
-use wh_wire::claude::{Incoming, Message, Unknown, decode};
+use wh_wire::claude::{ClaudeMessage, Incoming, Unknown, decode};
 
-/// The lines of both captures: true if they come from the agent.
+/// Returns the lines of both captures; true for lines of the agent.
 fn captured() -> Vec<(bool, &'static str)> {
     [include_str!("../wires/claude-control-1.wire"), include_str!("../wires/claude-control-2.wire")]
         .into_iter()
@@ -27,7 +27,7 @@ fn read(frame: Value) -> Incoming {
 
 fn unknown(incoming: Incoming) -> Unknown {
     match incoming {
-        Incoming::Message(Message::Unknown(unknown)) => *unknown,
+        Incoming::Message(ClaudeMessage::Unknown(unknown)) => *unknown,
         known => panic!("known: {known:?}"),
     }
 }

@@ -1,13 +1,13 @@
-//! What we write, byte for byte where the specification has it.
+//! Encoded lines, byte for byte as specified.
 
 use serde_json::{Map, Value, json};
 use wh_wire::claude::{
-    Answer, ElicitationAction, ElicitationResult, HookMatcher, HookOutput, Initialize, InputBlock, McpReply, Outgoing,
-    PermissionMode, PermissionResult, PermissionUpdate, Priority, Request, UserContent, UserDialogResult, UserInput,
-    request_id,
+    Answer, ClientRequest, ElicitationAction, ElicitationResult, HookMatcher, HookOutput, Initialize, InputBlock,
+    McpReply, Outgoing, PermissionMode, PermissionResult, PermissionUpdate, Priority, UserContent, UserDialogResult,
+    UserInput, request_id,
 };
 
-/// Encodes, and checks that decoding gives the same again.
+/// Encodes a line and checks that it decodes to the same value.
 fn line(outgoing: &Outgoing) -> Value {
     let line = outgoing.encode().unwrap();
     assert!(line.ends_with('\n') && line.matches('\n').count() == 1, "{line:?}");
@@ -15,7 +15,7 @@ fn line(outgoing: &Outgoing) -> Value {
     serde_json::from_str(&line).unwrap()
 }
 
-fn request(request: Request) -> Value {
+fn request(request: ClientRequest) -> Value {
     let mut line = line(&Outgoing::request("r", request));
     assert_eq!((&line["type"], &line["request_id"]), (&json!("control_request"), &json!("r")));
     line["request"].take()
@@ -35,8 +35,8 @@ fn request_ids_count_and_have_a_random_part() {
 }
 
 #[test]
-fn requests_are_as_the_agent_wants_them() {
-    assert_eq!(request(Request::Initialize(Box::default())), json!({"subtype": "initialize"}));
+fn requests_are_encoded_as_specified() {
+    assert_eq!(request(ClientRequest::Initialize(Box::default())), json!({"subtype": "initialize"}));
     let matcher = HookMatcher { hook_callback_ids: vec!["h".to_owned()], timeout: Some(30), ..HookMatcher::default() };
     let initialize = Initialize {
         hooks: Some([("PreToolUse".to_owned(), vec![matcher])].into()),
@@ -47,50 +47,53 @@ fn requests_are_as_the_agent_wants_them() {
         ..Initialize::default()
     };
     assert_eq!(
-        request(Request::Initialize(Box::new(initialize))),
+        request(ClientRequest::Initialize(Box::new(initialize))),
         json!({"subtype": "initialize", "hooks": {"PreToolUse": [{"hookCallbackIds": ["h"], "timeout": 30}]},
             "sdkMcpServers": ["tools"], "agents": {"helper": {"description": "d", "prompt": "p"}},
             "appendSystemPrompt": "Be brief.", "supportedDialogKinds": []})
     );
     assert_eq!(
-        request(Request::Interrupt { cancel_queued: Some(true) }),
+        request(ClientRequest::Interrupt { cancel_queued: Some(true) }),
         json!({"subtype": "interrupt", "cancel_queued": true})
     );
-    assert_eq!(request(Request::SetModel { model: None }), json!({"subtype": "set_model", "model": null}));
+    assert_eq!(request(ClientRequest::SetModel { model: None }), json!({"subtype": "set_model", "model": null}));
     assert_eq!(
-        request(Request::SetModel { model: Some("opus".to_owned()) }),
+        request(ClientRequest::SetModel { model: Some("opus".to_owned()) }),
         json!({"subtype": "set_model", "model": "opus"})
     );
     assert_eq!(
-        request(Request::SetPermissionMode { mode: PermissionMode::AcceptEdits }),
+        request(ClientRequest::SetPermissionMode { mode: PermissionMode::AcceptEdits }),
         json!({"subtype": "set_permission_mode", "mode": "acceptEdits"})
     );
     assert_eq!(
-        request(Request::RewindFiles { user_message_id: "u".to_owned(), dry_run: None }),
+        request(ClientRequest::RewindFiles { user_message_id: "u".to_owned(), dry_run: None }),
         json!({"subtype": "rewind_files", "user_message_id": "u"})
     );
-    assert_eq!(request(Request::McpStatus {}), json!({"subtype": "mcp_status"}));
+    assert_eq!(request(ClientRequest::McpStatus {}), json!({"subtype": "mcp_status"}));
     assert_eq!(
-        request(Request::McpReconnect { server_name: "s".to_owned() }),
+        request(ClientRequest::McpReconnect { server_name: "s".to_owned() }),
         json!({"subtype": "mcp_reconnect", "serverName": "s"})
     );
     assert_eq!(
-        request(Request::McpToggle { server_name: "s".to_owned(), enabled: false }),
+        request(ClientRequest::McpToggle { server_name: "s".to_owned(), enabled: false }),
         json!({"subtype": "mcp_toggle", "serverName": "s", "enabled": false})
     );
     assert_eq!(
-        request(Request::McpSetServers { servers: Map::new() }),
+        request(ClientRequest::McpSetServers { servers: Map::new() }),
         json!({"subtype": "mcp_set_servers", "servers": {}})
     );
     assert_eq!(
-        request(Request::McpMessage { server_name: "s".to_owned(), message: json!({"jsonrpc": "2.0"}) }),
+        request(ClientRequest::McpMessage { server_name: "s".to_owned(), message: json!({"jsonrpc": "2.0"}) }),
         json!({"subtype": "mcp_message", "server_name": "s", "message": {"jsonrpc": "2.0"}})
     );
-    assert_eq!(request(Request::GetContextUsage { detail: None }), json!({"subtype": "get_context_usage"}));
-    assert_eq!(request(Request::StopTask { task_id: "t".to_owned() }), json!({"subtype": "stop_task", "task_id": "t"}));
-    assert_eq!(request(Request::ListModels {}), json!({"subtype": "list_models"}));
+    assert_eq!(request(ClientRequest::GetContextUsage { detail: None }), json!({"subtype": "get_context_usage"}));
     assert_eq!(
-        request(Request::CancelAsyncMessage { message_uuid: "u".to_owned() }),
+        request(ClientRequest::StopTask { task_id: "t".to_owned() }),
+        json!({"subtype": "stop_task", "task_id": "t"})
+    );
+    assert_eq!(request(ClientRequest::ListModels {}), json!({"subtype": "list_models"}));
+    assert_eq!(
+        request(ClientRequest::CancelAsyncMessage { message_uuid: "u".to_owned() }),
         json!({"subtype": "cancel_async_message", "message_uuid": "u"})
     );
 }
@@ -98,11 +101,14 @@ fn requests_are_as_the_agent_wants_them() {
 #[test]
 fn any_other_request_can_be_made() {
     let fields = Map::from_iter([("title".to_owned(), json!("t")), ("subtype".to_owned(), json!("not this"))]);
-    assert_eq!(request(Request::other("rename_session", fields)), json!({"subtype": "rename_session", "title": "t"}));
+    assert_eq!(
+        request(ClientRequest::other("rename_session", fields)),
+        json!({"subtype": "rename_session", "title": "t"})
+    );
 }
 
 #[test]
-fn a_request_with_more_fields_than_we_know_keeps_them() {
+fn unknown_fields_of_a_request_are_preserved() {
     let line = json!({"type": "control_request", "request_id": "r",
         "request": {"subtype": "interrupt", "cancel_queued": true, "gently": true}});
     let outgoing: Outgoing = serde_json::from_value(line.clone()).unwrap();
@@ -110,7 +116,7 @@ fn a_request_with_more_fields_than_we_know_keeps_them() {
 }
 
 #[test]
-fn answers_are_as_the_agent_wants_them() {
+fn answers_are_encoded_as_specified() {
     let input = json!({"command": "ls"});
     assert_eq!(answer(PermissionResult::allow(input.clone())), json!({"behavior": "allow", "updatedInput": input}));
     let suggestion = json!({"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "ls"}], "behavior": "allow",
@@ -166,7 +172,7 @@ fn answers_are_as_the_agent_wants_them() {
 }
 
 #[test]
-fn refusals_withdrawals_and_signs_of_life_are_as_the_agent_wants_them() {
+fn errors_cancellations_and_keep_alives_are_encoded_as_specified() {
     assert_eq!(
         line(&Outgoing::error("req_1_a1b2c3d4", "Error message")),
         json!({"type": "control_response",
@@ -178,7 +184,7 @@ fn refusals_withdrawals_and_signs_of_life_are_as_the_agent_wants_them() {
 }
 
 #[test]
-fn messages_are_as_the_agent_wants_them() {
+fn messages_are_encoded_as_specified() {
     assert_eq!(
         line(&Outgoing::text("hi", "u")),
         json!({"type": "user", "message": {"role": "user", "content": "hi"}, "parent_tool_use_id": null,

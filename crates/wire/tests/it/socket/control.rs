@@ -1,10 +1,10 @@
 use serde_json::{Value, json};
 use wh_wire::socket::{
-    Command, ContentRef, ControlAck, ControlAction, ControlAnswer, ControlContent, ControlKey, ControlKind,
-    ControlProblem, ControlReason, ControlRequest, ControlResult, ControlStdin, Decision, Meta, Request,
+    AnswerDecision, ContentRef, ControlAck, ControlAction, ControlAnswer, ControlContent, ControlKey, ControlKind,
+    ControlMeta, ControlProblem, ControlReason, ControlRequest, ControlResult, ControlStdin, Request, SocketCommand,
 };
 
-/// The fields that every message has, with these besides; a null takes one away.
+/// Builds a message from the required fields and `more`. A null removes a field.
 fn message(more: Value) -> Value {
     let mut message = json!({
         "v": 1,
@@ -59,7 +59,7 @@ fn the_inline_example_of_the_protocol_is_read() {
     assert_eq!(request.action, typed("single payload text"));
     assert_eq!(request.key.agent_id, "codex:abc123");
     assert_eq!((request.sender.as_str(), request.sent_at.as_str()), ("arch-ctm", "2026-02-20T21:15:00Z"));
-    let meta = Meta { retry_count: Some(0), ui_source: Some("tui".to_owned()), ..Meta::default() };
+    let meta = ControlMeta { retry_count: Some(0), ui_source: Some("tui".to_owned()), ..ControlMeta::default() };
     assert_eq!(request.meta, meta);
 }
 
@@ -92,7 +92,7 @@ fn an_interrupt_is_read_from_either_shape() {
 }
 
 #[test]
-fn an_interrupt_does_not_swallow_a_text() {
+fn an_interrupt_with_text_is_rejected() {
     for (field, value) in [("content", json!("hi")), ("payload", json!("hi")), ("content_ref", json!({}))] {
         let problem = problem(json!({"action": "interrupt", field: value}));
         assert_eq!(problem.reason, ControlReason::InterruptWithText(field));
@@ -124,12 +124,12 @@ fn a_reference_is_read_in_place_of_a_text() {
         json!({"path": "/p", "size_bytes": -1, "sha256": "", "mime": ""}),
     ] {
         let reason = problem(json!({"action": "stdin", "content_ref": wrong})).reason;
-        assert!(matches!(reason, ControlReason::Wrong { field: "content_ref", .. }), "{reason}");
+        assert!(matches!(reason, ControlReason::WrongType { field: "content_ref", .. }), "{reason}");
     }
 }
 
 #[test]
-fn an_answer_is_read_as_ours_and_as_an_elicitation() {
+fn an_answer_is_decoded_in_both_forms() {
     let answer = |option: Option<&str>, decision, text: Option<&str>| {
         ControlAction::Answer(ControlAnswer {
             question_id: "q7".to_owned(),
@@ -149,7 +149,7 @@ fn an_answer_is_read_as_ours_and_as_an_elicitation() {
         json!({"action": "elicitation_response", "elicitation_id": "q7", "decision": "approve"}),
         json!({"type": "control.elicitation.response", "elicitation_id": "q7", "decision": "approve"}),
     ] {
-        assert_eq!(action(more.clone()), answer(None, Some(Decision::Approve), None), "{more}");
+        assert_eq!(action(more.clone()), answer(None, Some(AnswerDecision::Approve), None), "{more}");
     }
     let both = json!({"action": "answer", "question_id": "q7", "option": "a", "decision": "reject"});
     assert_eq!(problem(both).reason, ControlReason::Contradiction { one: "option", other: "decision" });
@@ -159,8 +159,8 @@ fn an_answer_is_read_as_ours_and_as_an_elicitation() {
 
 #[test]
 fn the_answer_command_needs_no_type_and_allows_no_other() {
-    let read = |more| match Command::read(&Request::new("r", "answer", message(more))).unwrap() {
-        Command::Control(decoded) => decoded,
+    let read = |more| match SocketCommand::read(&Request::new("r", "answer", message(more))).unwrap() {
+        SocketCommand::Control(decoded) => decoded,
         other => panic!("{other:?}"),
     };
     let decoded = read(json!({"question_id": "q7", "option": "a"})).unwrap();
@@ -185,7 +185,7 @@ fn contradictions_are_rejected_and_named() {
 }
 
 #[test]
-fn every_required_field_is_missed_by_its_name() {
+fn every_missing_field_is_named() {
     for field in ["v", "request_id", "session_id", "agent_id", "team", "sender", "sent_at"] {
         let gone = problem(json!({"action": "stdin", "content": "x", field: null}));
         assert_eq!(gone.reason, ControlReason::Missing(field));
@@ -201,21 +201,21 @@ fn every_required_field_is_missed_by_its_name() {
 }
 
 #[test]
-fn another_version_is_told_before_its_fields_are_looked_at() {
+fn the_version_is_checked_before_the_fields() {
     let problem = problem(json!({"action": "stdin", "v": 2, "team": null}));
     assert_eq!(problem.reason.to_string(), "unsupported control schema version 2; expected 1");
     assert_eq!(problem.result(), ControlResult::Rejected);
 }
 
 #[test]
-fn only_utf_8_is_taken() {
+fn only_utf_8_is_accepted() {
     assert_eq!(action(json!({"action": "stdin", "content": "x", "content_encoding": "UTF-8"})), typed("x"));
     let problem = problem(json!({"action": "stdin", "content": "eA==", "content_encoding": "base64"}));
     assert_eq!(problem.reason, ControlReason::Encoding("base64".to_owned()));
 }
 
 #[test]
-fn what_says_not_what_it_is_has_no_acknowledgement_and_a_failure_instead() {
+fn a_message_without_a_kind_results_in_a_failure_without_acknowledgement() {
     for payload in [json!([]), json!("x"), message(json!({"content": "x"})), message(json!({"type": "mail"}))] {
         let problem = ControlRequest::decode(&payload).unwrap_err();
         assert_eq!(problem.ack("now"), None, "{payload}");
@@ -224,7 +224,7 @@ fn what_says_not_what_it_is_has_no_acknowledgement_and_a_failure_instead() {
 }
 
 #[test]
-fn a_problem_is_acknowledged_with_what_could_be_read() {
+fn a_problem_is_acknowledged_with_the_decoded_fields() {
     let ack = problem(json!({"action": "stdin", "content": "x", "team": null})).ack("2026-02-20T21:15:01Z").unwrap();
     assert_eq!(
         serde_json::to_value(&ack).unwrap(),
@@ -265,11 +265,11 @@ fn the_bare_acknowledgement_of_another_daemon_is_read() {
 }
 
 #[test]
-fn what_meta_says_otherwise_than_expected_is_kept_and_decides_nothing() {
+fn unexpected_meta_fields_are_preserved_without_effect() {
     let meta = json!({"retry_count": "three", "ui_source": "tui", "retry_of": "req_00", "shade": [1]});
     let request = ControlRequest::decode(&message(json!({"action": "stdin", "content": "x", "meta": meta}))).unwrap();
     assert_eq!((request.meta.retry_count, request.meta.retry_of.as_deref()), (None, Some("req_00")));
     assert_eq!(json!(request.meta.rest), json!({"retry_count": "three", "shade": [1]}));
     let reason = problem(json!({"action": "stdin", "content": "x", "meta": 3})).reason;
-    assert!(matches!(reason, ControlReason::Wrong { field: "meta", .. }));
+    assert!(matches!(reason, ControlReason::WrongType { field: "meta", .. }));
 }

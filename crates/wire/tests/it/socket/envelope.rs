@@ -1,7 +1,8 @@
 use serde_json::{Value, json};
 use wh_wire::control::{EventBody, NewSessionRequest};
 use wh_wire::socket::{
-    COMMANDS, Command, Cursor, ErrorCode, Failure, MAX_CREDENTIALS, Request, Response, StreamLine, Subscribe,
+    Cursor, ErrorCode, Failure, MAX_CREDENTIALS, Request, Response, SOCKET_COMMANDS, SocketCommand, StreamLine,
+    Subscribe,
 };
 
 fn refusal(line: &str) -> (String, ErrorCode, String) {
@@ -11,8 +12,8 @@ fn refusal(line: &str) -> (String, ErrorCode, String) {
     (id, failure.code, failure.message)
 }
 
-fn command(name: &str, payload: Value) -> Result<Command, Failure> {
-    Command::read(&Request::new("r", name, payload))
+fn command(name: &str, payload: Value) -> Result<SocketCommand, Failure> {
+    SocketCommand::read(&Request::new("r", name, payload))
 }
 
 #[test]
@@ -52,12 +53,12 @@ fn a_request_without_a_payload_has_an_empty_one() {
     ] {
         let request = Request::decode(line.as_bytes()).unwrap();
         assert_eq!(request.payload, json!({}));
-        assert_eq!(Command::read(&request), Ok(Command::Health));
+        assert_eq!(SocketCommand::read(&request), Ok(SocketCommand::Health));
     }
 }
 
 #[test]
-fn a_malformed_line_is_answered_to_nobody_known() {
+fn a_malformed_line_is_answered_with_an_unknown_id() {
     for line in ["", "{nope", "[]", "\"text\"", "{}", r#"{"version":1,"request_id":"","command":"list"}"#] {
         let (id, code, message) = refusal(line);
         assert_eq!((id.as_str(), code), ("unknown", ErrorCode::InvalidRequest), "{line}");
@@ -68,10 +69,10 @@ fn a_malformed_line_is_answered_to_nobody_known() {
 }
 
 #[test]
-fn what_can_be_read_of_a_wrong_request_is_told_back() {
+fn the_error_of_an_invalid_request_has_its_id() {
     let (id, code, message) = refusal(r#"{"version":2,"request_id":"sock-1","command":"list","payload":{}}"#);
     assert_eq!((id.as_str(), code), ("sock-1", ErrorCode::VersionMismatch));
-    assert_eq!(message, "unsupported protocol version 2; this server speaks 1");
+    assert_eq!(message, "unsupported protocol version 2; this server supports 1");
     for line in [
         r#"{"request_id":"sock-1","command":"list"}"#,
         r#"{"version":1,"request_id":"sock-1"}"#,
@@ -84,7 +85,7 @@ fn what_can_be_read_of_a_wrong_request_is_told_back() {
 }
 
 #[test]
-fn answers_have_the_shape_of_the_protocol_byte_for_byte() {
+fn responses_are_encoded_as_specified() {
     let ok = Response::ok("sock-1", &json!([]));
     assert_eq!(ok.encode(), b"{\"version\":1,\"request_id\":\"sock-1\",\"status\":\"ok\",\"payload\":[]}\n");
     let error = Response::failed("sock-1", ErrorCode::SessionNotFound, "no session s9");
@@ -105,10 +106,10 @@ fn an_error_code_of_another_version_is_still_an_error() {
 }
 
 #[test]
-fn every_command_that_is_named_is_known_and_no_other() {
+fn exactly_the_listed_commands_are_known() {
     let size = json!({"width": 80, "height": 24});
     let payload = json!({"session_id": "s1", "agent": "claude", "size": size, "request_id": "r1", "link": "1"});
-    for name in COMMANDS {
+    for name in SOCKET_COMMANDS {
         assert!(command(name, payload.clone()).is_ok(), "{name}");
     }
     let failure = command("nope", payload).unwrap_err();
@@ -117,14 +118,14 @@ fn every_command_that_is_named_is_known_and_no_other() {
 }
 
 #[test]
-fn a_payload_says_which_field_it_lacks_and_tolerates_more() {
+fn a_missing_field_is_named_and_extra_fields_are_ignored() {
     assert_eq!(command("session", json!({})).unwrap_err().code, ErrorCode::MissingParameter);
     assert_eq!(command("session", json!({"session_id": 4})).unwrap_err().code, ErrorCode::InvalidPayload);
     assert_eq!(command("session", json!([])).unwrap_err().code, ErrorCode::InvalidPayload);
     let after = Some(Cursor { epoch: "e1".to_owned(), seq: 7 });
     assert_eq!(
         command("subscribe", json!({"session_id": "s1", "after": {"epoch": "e1", "seq": 7}, "later": true})),
-        Ok(Command::Subscribe(Subscribe { session_id: "s1".to_owned(), after }))
+        Ok(SocketCommand::Subscribe(Subscribe { session_id: "s1".to_owned(), after }))
     );
 }
 
@@ -133,7 +134,7 @@ fn a_session_is_created_from_an_agent_or_a_command() {
     let create = |payload| command("create", payload);
     assert_eq!(
         create(json!({"agent": "codex", "name": "reviewer"})),
-        Ok(Command::Create(Box::new(NewSessionRequest {
+        Ok(SocketCommand::Create(Box::new(NewSessionRequest {
             agent: Some("codex".to_owned()),
             name: Some("reviewer".to_owned()),
             ..NewSessionRequest::default()
@@ -141,14 +142,14 @@ fn a_session_is_created_from_an_agent_or_a_command() {
     );
     assert_eq!(
         create(json!({"command": ["sh"], "size": {"width": 80, "height": 24}, "later": true})),
-        Ok(Command::Create(Box::new(NewSessionRequest {
+        Ok(SocketCommand::Create(Box::new(NewSessionRequest {
             command: Some(vec!["sh".to_owned()]),
             size: Some("80x24".to_owned()),
             ..NewSessionRequest::default()
         })))
     );
     assert_eq!(create(json!({"agent": "a", "size": "80x24"})).unwrap_err().code, ErrorCode::InvalidPayload);
-    // Those of POST /sessions that the socket does not take.
+    // Fields of POST /sessions that the socket ignores.
     let more =
         json!({"agent": "a", "arguments": ["-x"], "environment": {"A": "b"}, "allow_skipping_permissions": true});
     assert_eq!(create(more), create(json!({"agent": "a"})));
@@ -159,7 +160,7 @@ fn a_session_is_created_from_an_agent_or_a_command() {
 }
 
 #[test]
-fn lines_of_a_stream_say_what_they_are_first() {
+fn stream_lines_begin_with_their_kind() {
     let event = StreamLine::Event {
         epoch: "e1".to_owned(),
         seq: 3,

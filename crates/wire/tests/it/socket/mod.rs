@@ -1,4 +1,4 @@
-//! The daemon's socket: the envelope, the control message in all its shapes, the acknowledgement.
+//! The daemon's socket: envelope, control messages and acknowledgements.
 
 mod control;
 mod envelope;

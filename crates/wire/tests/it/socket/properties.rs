@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use wh_wire::socket::{
-    Command, ContentRef, ControlAction, ControlAnswer, ControlContent, ControlKey, ControlRequest, ControlStdin,
-    Decision, Meta, Request,
+    AnswerDecision, ContentRef, ControlAction, ControlAnswer, ControlContent, ControlKey, ControlMeta, ControlRequest,
+    ControlStdin, Request, SocketCommand,
 };
 
 fn word() -> impl Strategy<Value = String> {
@@ -20,7 +20,8 @@ fn action() -> impl Strategy<Value = ControlAction> {
         .prop_map(|(content, interrupt, preview)| ControlAction::Stdin(ControlStdin { content, interrupt, preview }));
     let chosen = prop_oneof![
         word().prop_map(|option| (Some(option), None)),
-        prop_oneof![Just(Decision::Approve), Just(Decision::Reject)].prop_map(|decision| (None, Some(decision))),
+        prop_oneof![Just(AnswerDecision::Approve), Just(AnswerDecision::Reject)]
+            .prop_map(|decision| (None, Some(decision))),
     ];
     let answer = prop_oneof![
         (word(), chosen, proptest::option::of(word()))
@@ -35,7 +36,7 @@ fn action() -> impl Strategy<Value = ControlAction> {
 
 fn request() -> impl Strategy<Value = ControlRequest> {
     let meta = (proptest::option::of(any::<u64>()), proptest::option::of(word()))
-        .prop_map(|(retry_count, retry_of)| Meta { retry_count, retry_of, ..Meta::default() });
+        .prop_map(|(retry_count, retry_of)| ControlMeta { retry_count, retry_of, ..ControlMeta::default() });
     ((word(), word(), word(), word()), word(), word(), action(), meta).prop_map(
         |((team, session_id, agent_id, request_id), sender, sent_at, action, meta)| ControlRequest {
             key: ControlKey { team, session_id, agent_id, request_id },
@@ -47,7 +48,7 @@ fn request() -> impl Strategy<Value = ControlRequest> {
     )
 }
 
-/// Fields that a control message has, with values of all sorts.
+/// Generates fields of a control message with arbitrary values.
 fn strange() -> impl Strategy<Value = Value> {
     let field = prop::sample::select(vec![
         "type",
@@ -92,12 +93,12 @@ fn strange() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_as_the_same(request in request()) {
+    fn encoding_and_decoding_round_trip(request in request()) {
         prop_assert_eq!(ControlRequest::decode(&request.encode()), Ok(request));
     }
 
     #[test]
-    fn one_shape_alone_says_the_same_as_both(request in request()) {
+    fn either_form_decodes_like_both(request in request()) {
         for without in ["type", "action"] {
             let mut payload = request.encode();
             payload.as_object_mut().unwrap().remove(without);
@@ -106,17 +107,17 @@ proptest! {
     }
 
     #[test]
-    fn anything_at_all_is_a_message_or_a_problem_that_can_be_told(payload in strange()) {
+    fn any_payload_is_a_message_or_a_problem_with_a_description(payload in strange()) {
         if let Err(problem) = ControlRequest::decode(&payload) {
             prop_assert!(!problem.reason.to_string().is_empty());
             prop_assert_eq!(problem.ack("now").is_some(), problem.kind.is_some());
         }
         let request = Request::new("r", "control", payload);
-        prop_assert!(matches!(Command::read(&request), Ok(Command::Control(_))));
+        prop_assert!(matches!(SocketCommand::read(&request), Ok(SocketCommand::Control(_))));
     }
 
     #[test]
-    fn any_bytes_are_a_request_or_an_answer_to_send(line in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn any_bytes_are_a_request_or_a_response_to_send(line in proptest::collection::vec(any::<u8>(), 0..200)) {
         if let Err(response) = Request::decode(&line) {
             prop_assert_eq!(response.encode().iter().filter(|byte| **byte == b'\n').count(), 1);
         }

@@ -1,4 +1,4 @@
-//! What Claude Code asks, and what becomes of the answers.
+//! Questions of Claude Code and the effect of the answers.
 
 use std::fs;
 use std::time::Instant;
@@ -8,10 +8,10 @@ use wh_testkit::wh::Wh;
 use wh_testkit::{Lab, eventually};
 
 use super::super::{answer, ask, finished, option, question, state};
-use super::{asked_of_the_model, claude};
+use super::{claude, model_request_bodies};
 use crate::WH;
 
-/// Says something that makes it ask, and gives the question.
+/// Sends a message that makes the agent ask, and returns the question.
 fn asked(wh: &Wh, message: &str, id: &str) -> Value {
     let sent = wh.post("/message", json!({ "message": message, "request_id": id }));
     assert_eq!(sent.status, 200, "{}", sent.text());
@@ -46,7 +46,7 @@ fn the_model_sees_why_a_permission_was_denied() {
         assert_eq!(wh.post("/control/answer", body).status, 200);
         assert_eq!(finished(&wh, "r1")["stage"], "finished");
         assert!(!lab.project.join("denied.txt").exists());
-        let last = asked_of_the_model(lab).pop().unwrap();
+        let last = model_request_bodies(lab).pop().unwrap();
         assert!(last.contains("rather call it other.txt"), "the reason goes to the model");
         let messages = wh.get("/control/messages?limit=100").text();
         assert!(messages.contains("denied"), "the call is shown as denied: {messages}");
@@ -54,8 +54,8 @@ fn the_model_sees_why_a_permission_was_denied() {
 }
 
 #[test]
-fn what_is_allowed_always_is_not_asked_again() {
-    Lab::inside("space::claude::asking::what_is_allowed_always_is_not_asked_again", |lab| {
+fn an_always_allowed_action_is_not_asked_again() {
+    Lab::inside("space::claude::asking::an_always_allowed_action_is_not_asked_again", |lab| {
         let wh = claude(lab, &[]);
         let asked = asked(&wh, "tool: touch always.txt", "r1");
         assert_eq!(answer(&wh, id(&asked), &option(&asked, "allow_always")).status, 200);
@@ -75,14 +75,14 @@ fn a_choice_is_answered_by_its_option() {
         assert!(asked["title"].as_str().unwrap().contains("Which colour?"), "{asked}");
         assert_eq!(answer(&wh, id(&asked), "Blue").status, 200);
         assert_eq!(finished(&wh, "r1")["stage"], "finished");
-        let last = asked_of_the_model(lab).pop().unwrap();
+        let last = model_request_bodies(lab).pop().unwrap();
         assert!(last.contains("Blue"), "the choice goes to the model");
     });
 }
 
 #[test]
-fn an_interrupt_while_it_streams_cancels_the_turn() {
-    Lab::inside("space::claude::asking::an_interrupt_while_it_streams_cancels_the_turn", |lab| {
+fn an_interrupt_during_streaming_cancels_the_turn() {
+    Lab::inside("space::claude::asking::an_interrupt_during_streaming_cancels_the_turn", |lab| {
         let wh = claude(lab, &[]);
         wh.post("/message", json!({ "message": "slow: 600", "request_id": "r1" }));
         wh.wait(r#"screen_contains "word3""#);
@@ -116,8 +116,8 @@ fn esc_interrupts_and_the_open_question_closes_by_itself() {
 }
 
 #[test]
-fn its_own_settings_do_not_take_permissions_away() {
-    Lab::inside("space::claude::asking::its_own_settings_do_not_take_permissions_away", |lab| {
+fn its_own_settings_cannot_skip_permissions_without_the_flag() {
+    Lab::inside("space::claude::asking::its_own_settings_cannot_skip_permissions_without_the_flag", |lab| {
         let settings = json!({"permissions": {"defaultMode": "bypassPermissions"}});
         fs::create_dir_all(lab.home.join(".claude")).unwrap();
         fs::write(lab.home.join(".claude/settings.json"), settings.to_string()).unwrap();

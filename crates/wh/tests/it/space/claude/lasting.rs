@@ -1,4 +1,4 @@
-//! What is left when a process goes: Claude Code's, or wh's own.
+//! Saved sessions after the end of Claude Code's or wh's process.
 
 use std::fs;
 
@@ -7,11 +7,11 @@ use serde_json::json;
 use wh_testkit::{Lab, eventually, process};
 
 use super::super::{answer, ask, chats, finished, option, question, state};
-use super::{asked_of_the_model, claude, claude_process, command, said, transcripts};
+use super::{claude, claude_process, command, model_request_bodies, said, transcripts};
 
 #[test]
-fn killed_in_a_turn_it_says_so_and_goes_on_in_the_same_conversation() {
-    Lab::inside("space::claude::lasting::killed_in_a_turn_it_says_so_and_goes_on_in_the_same_conversation", |lab| {
+fn a_kill_during_a_turn_is_reported_and_the_session_resumes() {
+    Lab::inside("space::claude::lasting::a_kill_during_a_turn_is_reported_and_the_session_resumes", |lab| {
         let wh = claude(lab, &[]);
         assert_eq!(ask(&wh, "remember the wheel")["stage"], "finished");
         wh.post("/message", json!({ "message": "slow: 600", "request_id": "r2" }));
@@ -22,20 +22,20 @@ fn killed_in_a_turn_it_says_so_and_goes_on_in_the_same_conversation() {
         assert!(receipt["reason"].as_str().unwrap().contains("SIGKILL"), "{receipt}");
         wh.wait(r#"screen_contains "Claude Code is gone""#);
         assert_eq!(ask(&wh, "and now?")["stage"], "finished");
-        let last = asked_of_the_model(lab).into_iter().rfind(|body| body.contains("and now?")).unwrap();
+        let last = model_request_bodies(lab).into_iter().rfind(|body| body.contains("and now?")).unwrap();
         assert!(last.contains("remember the wheel"), "the model is told what was said before");
         assert_eq!(transcripts(lab).len(), 1, "it is the same conversation");
     });
 }
 
 #[test]
-fn a_conversation_goes_on_in_another_wh() {
-    Lab::inside("space::claude::lasting::a_conversation_goes_on_in_another_wh", |lab| {
+fn a_session_resumes_in_another_wh() {
+    Lab::inside("space::claude::lasting::a_session_resumes_in_another_wh", |lab| {
         let mut first = claude(lab, &[]);
         assert_eq!(ask(&first, "remember the wheel")["stage"], "finished");
         let status = {
             first.signal(Signal::SIGTERM);
-            first.wait_exit(wh_testkit::PATIENCE)
+            first.wait_exit(wh_testkit::CONDITION_TIMEOUT)
         };
         assert!(status.success() || status.code().is_some(), "{status}");
         let session = transcripts(lab)[0].file_stem().unwrap().to_string_lossy().into_owned();
@@ -48,15 +48,15 @@ fn a_conversation_goes_on_in_another_wh() {
             assert_eq!(ask(&wh, &format!("number {word}"))["stage"], "finished");
             assert!(said(&command(&wh, "/rewind")).contains("1  remember the wheel"));
             let last =
-                asked_of_the_model(lab).into_iter().rfind(|body| body.contains(&format!("number {word}"))).unwrap();
+                model_request_bodies(lab).into_iter().rfind(|body| body.contains(&format!("number {word}"))).unwrap();
             assert!(last.contains("remember the wheel"), "{flags:?} goes on with what was said before");
         }
     });
 }
 
 #[test]
-fn a_conversation_that_there_is_not_is_an_error() {
-    Lab::inside("space::claude::lasting::a_conversation_that_there_is_not_is_an_error", |lab| {
+fn an_unknown_conversation_is_an_error() {
+    Lab::inside("space::claude::lasting::an_unknown_conversation_is_an_error", |lab| {
         let wh = claude(lab, &["--resume", "00000000-0000-4000-8000-000000000000"]);
         wh.wait(r#"screen_contains "claude is gone""#);
         assert!(wh.plain().contains("No conversation found"), "{}", wh.plain());
@@ -64,22 +64,22 @@ fn a_conversation_that_there_is_not_is_an_error() {
 }
 
 #[test]
-fn nothing_of_it_outlives_wh() {
-    Lab::inside("space::claude::lasting::nothing_of_it_outlives_wh", |lab| {
+fn no_process_of_claude_outlives_wh() {
+    Lab::inside("space::claude::lasting::no_process_of_claude_outlives_wh", |lab| {
         let mut wh = claude(lab, &["--mode", "acceptEdits"]);
         wh.post("/message", json!({ "message": "slow: 600", "request_id": "r1" }));
         wh.wait(r#"screen_contains "word3""#);
         let all = process::descendants(wh.pid());
         assert!(all.len() >= 2, "a supervisor and Claude Code");
         wh.signal(Signal::SIGKILL);
-        wh.wait_exit(wh_testkit::PATIENCE);
+        wh.wait_exit(wh_testkit::CONDITION_TIMEOUT);
         eventually("nothing is left", || all.iter().all(|pid| !process::running(*pid)).then_some(()));
     });
 }
 
 #[test]
-fn a_new_conversation_is_begun_on_request() {
-    Lab::inside("space::claude::lasting::a_new_conversation_is_begun_on_request", |lab| {
+fn a_new_conversation_is_started_on_request() {
+    Lab::inside("space::claude::lasting::a_new_conversation_is_started_on_request", |lab| {
         let wh = claude(lab, &[]);
         assert_eq!(ask(&wh, "remember the wheel")["stage"], "finished");
         let before = claude_process(&wh);
@@ -89,14 +89,14 @@ fn a_new_conversation_is_begun_on_request() {
         assert!(fs::metadata(format!("/proc/{before}")).is_err(), "the one before has ended");
         eventually("it is ready", || (state(&wh)["sessions"]["claude"]["status"] == "idle").then_some(()));
         assert_eq!(ask(&wh, "who are you")["stage"], "finished");
-        let last = asked_of_the_model(lab).into_iter().rfind(|body| body.contains("who are you")).unwrap();
+        let last = model_request_bodies(lab).into_iter().rfind(|body| body.contains("who are you")).unwrap();
         assert!(!last.contains("remember the wheel"));
     });
 }
 
 #[test]
-fn what_was_chosen_holds_for_the_next_process() {
-    Lab::inside("space::claude::lasting::what_was_chosen_holds_for_the_next_process", |lab| {
+fn choices_apply_to_the_next_process() {
+    Lab::inside("space::claude::lasting::choices_apply_to_the_next_process", |lab| {
         let wh = claude(lab, &[]);
         assert_eq!(ask(&wh, "hello there")["stage"], "finished");
         command(&wh, "/model sonnet");
@@ -116,8 +116,8 @@ fn what_was_chosen_holds_for_the_next_process() {
 }
 
 #[test]
-fn killed_before_its_first_turn_it_is_started_again() {
-    Lab::inside("space::claude::lasting::killed_before_its_first_turn_it_is_started_again", |lab| {
+fn an_agent_killed_before_its_first_turn_is_restarted() {
+    Lab::inside("space::claude::lasting::an_agent_killed_before_its_first_turn_is_restarted", |lab| {
         let wh = claude(lab, &[]);
         eventually("it is ready", || (state(&wh)["sessions"]["claude"]["status"] == "idle").then_some(()));
         kill(claude_process(&wh), Signal::SIGKILL).unwrap();
@@ -128,8 +128,8 @@ fn killed_before_its_first_turn_it_is_started_again() {
 }
 
 #[test]
-fn what_waits_for_it_fails_at_once_when_it_is_killed() {
-    Lab::inside("space::claude::lasting::what_waits_for_it_fails_at_once_when_it_is_killed", |lab| {
+fn queued_messages_fail_at_once_when_the_agent_is_killed() {
+    Lab::inside("space::claude::lasting::queued_messages_fail_at_once_when_the_agent_is_killed", |lab| {
         let wh = claude(lab, &[]);
         eventually("it is ready", || (state(&wh)["sessions"]["claude"]["status"] == "idle").then_some(()));
         let process = claude_process(&wh);
@@ -153,8 +153,8 @@ fn what_waits_for_it_fails_at_once_when_it_is_killed() {
 }
 
 #[test]
-fn a_new_conversation_stops_what_the_old_one_did() {
-    Lab::inside("space::claude::lasting::a_new_conversation_stops_what_the_old_one_did", |lab| {
+fn a_new_conversation_ends_commands_of_the_old_one() {
+    Lab::inside("space::claude::lasting::a_new_conversation_ends_commands_of_the_old_one", |lab| {
         let wh = claude(lab, &[]);
         let sent = wh.post("/message", json!({ "message": "tool: sleep 600; touch late.txt", "request_id": "r1" }));
         assert_eq!(sent.status, 200, "{}", sent.text());
@@ -177,15 +177,15 @@ fn a_new_conversation_stops_what_the_old_one_did() {
 }
 
 #[test]
-fn the_end_of_a_command_is_not_taken_for_that_of_a_prompt() {
-    Lab::inside("space::claude::lasting::the_end_of_a_command_is_not_taken_for_that_of_a_prompt", |lab| {
+fn the_end_of_a_slash_command_does_not_finish_a_prompt() {
+    Lab::inside("space::claude::lasting::the_end_of_a_slash_command_does_not_finish_a_prompt", |lab| {
         let wh = claude(lab, &[]);
         assert_eq!(ask(&wh, "hello there")["stage"], "finished");
         assert_eq!(wh.post("/control/command", json!({ "command": "/clear" })).status, 200);
         assert_eq!(ask(&wh, "slow: 12")["stage"], "finished");
         let last = chats(&wh).pop().unwrap();
         assert!(last.1.contains("word11"), "it has said everything when it is finished: {last:?}");
-        let last = asked_of_the_model(lab).into_iter().rfind(|body| body.contains("slow: 12")).unwrap();
+        let last = model_request_bodies(lab).into_iter().rfind(|body| body.contains("slow: 12")).unwrap();
         assert!(!last.contains("hello there"), "it has forgotten");
     });
 }

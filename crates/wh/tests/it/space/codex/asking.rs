@@ -1,4 +1,4 @@
-//! What Codex asks, and what becomes of the answers.
+//! Questions of Codex and the effect of the answers.
 
 use std::fs;
 use std::time::Instant;
@@ -8,9 +8,9 @@ use wh_testkit::wh::Wh;
 use wh_testkit::{Lab, eventually};
 
 use super::super::{answer, ask, finished, option, question};
-use super::{codex, told_the_model};
+use super::{codex, last_model_request};
 
-/// Says something that makes it ask, and gives the question.
+/// Sends a message that makes the agent ask, and returns the question.
 fn asked(wh: &Wh, message: &str, id: &str) -> Value {
     let sent = wh.post("/message", json!({ "message": message, "request_id": id }));
     assert_eq!(sent.status, 200, "{}", sent.text());
@@ -46,13 +46,13 @@ fn the_model_sees_why_a_permission_was_denied() {
         assert_eq!(wh.post("/control/answer", body).status, 200);
         assert_eq!(finished(&wh, "r1")["stage"], "finished", "the turn goes on");
         assert!(!lab.project.join("denied.txt").exists());
-        told_the_model(lab, "rather call it other.txt");
+        last_model_request(lab, "rather call it other.txt");
         let messages = wh.get("/control/messages?limit=100").text();
         assert!(messages.contains("denied"), "the call is shown as denied: {messages}");
     });
 }
 
-/// What makes the model change files: a new one, and a line of another.
+/// Prompt that makes the model create one file and change a line of another.
 fn patch() -> String {
     let patch =
         "*** Begin Patch\n*** Add File: new.txt\n+hello\n*** Update File: old.txt\n@@\n one\n-two\n+2\n*** End Patch";
@@ -60,8 +60,8 @@ fn patch() -> String {
 }
 
 #[test]
-fn a_change_is_asked_for_with_its_difference() {
-    Lab::inside("space::codex::asking::a_change_is_asked_for_with_its_difference", |lab| {
+fn a_permission_for_a_file_change_shows_the_diff() {
+    Lab::inside("space::codex::asking::a_permission_for_a_file_change_shows_the_diff", |lab| {
         fs::write(lab.project.join("old.txt"), "one\ntwo\n").unwrap();
         let wh = codex(lab, &["--mode", "untrusted"]);
         let asked = asked(&wh, &patch(), "r1");
@@ -78,8 +78,8 @@ fn a_change_is_asked_for_with_its_difference() {
 }
 
 #[test]
-fn a_no_that_stops_cancels_the_turn() {
-    Lab::inside("space::codex::asking::a_no_that_stops_cancels_the_turn", |lab| {
+fn deny_and_stop_cancels_the_turn() {
+    Lab::inside("space::codex::asking::deny_and_stop_cancels_the_turn", |lab| {
         let wh = codex(lab, &["--mode", "untrusted"]);
         let asked = asked(&wh, "tool: touch never.txt", "r1");
         assert_eq!(answer(&wh, id(&asked), "cancel").status, 200);
@@ -90,8 +90,8 @@ fn a_no_that_stops_cancels_the_turn() {
 }
 
 #[test]
-fn what_is_allowed_always_is_not_asked_again() {
-    Lab::inside("space::codex::asking::what_is_allowed_always_is_not_asked_again", |lab| {
+fn an_always_allowed_action_is_not_asked_again() {
+    Lab::inside("space::codex::asking::an_always_allowed_action_is_not_asked_again", |lab| {
         let wh = codex(lab, &["--mode", "untrusted"]);
         let asked = asked(&wh, "tool: touch always.txt", "r1");
         assert_eq!(answer(&wh, id(&asked), &option(&asked, "allow_always")).status, 200);
@@ -103,8 +103,8 @@ fn what_is_allowed_always_is_not_asked_again() {
 }
 
 #[test]
-fn an_interrupt_while_it_streams_cancels_the_turn() {
-    Lab::inside("space::codex::asking::an_interrupt_while_it_streams_cancels_the_turn", |lab| {
+fn an_interrupt_during_streaming_cancels_the_turn() {
+    Lab::inside("space::codex::asking::an_interrupt_during_streaming_cancels_the_turn", |lab| {
         let wh = codex(lab, &[]);
         wh.post("/message", json!({ "message": "slow: 600", "request_id": "r1" }));
         wh.wait(r#"screen_contains "word3""#);
@@ -138,8 +138,8 @@ fn esc_interrupts_and_the_open_question_closes_by_itself() {
 }
 
 #[test]
-fn a_person_is_asked_whatever_its_configuration_says() {
-    Lab::inside("space::codex::asking::a_person_is_asked_whatever_its_configuration_says", |lab| {
+fn codex_asks_the_user_regardless_of_its_configuration() {
+    Lab::inside("space::codex::asking::codex_asks_the_user_regardless_of_its_configuration", |lab| {
         let file = lab.home.join(".codex/config.toml");
         let configuration = fs::read_to_string(&file).unwrap();
         fs::write(&file, format!("approvals_reviewer = \"auto_review\"\n{configuration}")).unwrap();

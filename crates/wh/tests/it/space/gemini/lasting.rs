@@ -1,4 +1,4 @@
-//! A conversation of Gemini CLI that outlives its processes.
+//! Sessions of Gemini CLI that outlive its processes.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use wh_testkit::{Lab, eventually};
 use super::super::{answer, ask, finished, question};
 use super::{gemini, process_of, request};
 
-/// Kills the agent, and waits until wh has seen that.
+/// Kills the agent and waits until wh has noticed.
 fn killed(wh: &Wh, times: usize) {
     kill(process_of(wh), Signal::SIGKILL).unwrap();
     eventually("wh has seen it", || {
@@ -20,15 +20,15 @@ fn killed(wh: &Wh, times: usize) {
     });
 }
 
-/// The copies that wh has of Gemini's conversations.
+/// Returns wh's copies of Gemini's sessions.
 fn copies(lab: &Lab) -> Vec<PathBuf> {
     let folder = lab.home.join(".local/state/wheelhouse/conversations/gemini");
     fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect()
 }
 
 #[test]
-fn killed_five_times_the_model_still_knows_every_message() {
-    Lab::inside("space::gemini::lasting::killed_five_times_the_model_still_knows_every_message", |lab| {
+fn the_model_still_has_every_message_after_five_kills() {
+    Lab::inside("space::gemini::lasting::the_model_still_has_every_message_after_five_kills", |lab| {
         let wh = gemini(lab, &[]);
         let mut said = vec!["mark-a0".to_owned()];
         assert_eq!(ask(&wh, "mark-a0")["stage"], "finished");
@@ -62,9 +62,8 @@ fn killed_five_times_the_model_still_knows_every_message() {
 }
 
 #[test]
-fn a_deleted_file_is_restored_into_its_project_and_what_the_copy_lacks_is_reported() {
-    let name =
-        "space::gemini::lasting::a_deleted_file_is_restored_into_its_project_and_what_the_copy_lacks_is_reported";
+fn a_deleted_session_file_is_restored_and_missing_messages_are_reported() {
+    let name = "space::gemini::lasting::a_deleted_session_file_is_restored_and_missing_messages_are_reported";
     Lab::inside(name, |lab| {
         let wh = gemini(lab, &[]);
         assert_eq!(ask(&wh, "mark-a0")["stage"], "finished");
@@ -83,7 +82,7 @@ fn a_deleted_file_is_restored_into_its_project_and_what_the_copy_lacks_is_report
         let asked = question(&wh);
         let title = asked["title"].as_str().unwrap();
         assert!(title.contains("without 1 of 2 messages"), "{asked}");
-        assert!(wh.get("/control/messages?limit=1000").text().contains("is restored from the copy"));
+        assert!(wh.get("/control/messages?limit=1000").text().contains("was restored from wh's copy"));
         assert_eq!(fs::read_dir(projects.join("other/chats")).unwrap().count(), 0);
         assert_eq!(answer(&wh, asked["id"].as_str().unwrap(), "go-on").status, 200);
         assert_eq!(finished(&wh, "r3")["stage"], "finished");

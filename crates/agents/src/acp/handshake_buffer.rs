@@ -1,0 +1,123 @@
+//! Buffers messages that arrive during the handshake, at most 256 KiB of each class. Of settings updates only the
+//! newest of each kind is retained.
+
+use serde_json::Value;
+use wh_pipe::link::Inbound;
+
+use crate::rpc::{Incoming, JsonRpc};
+
+/// Limit for each class of buffered messages: conversation updates, and everything else. Messages beyond it are
+/// dropped.
+const MAX_CLASS_BYTES: usize = 256 * 1024;
+
+/// Kinds of `session/update` that are part of the conversation.
+pub(super) const CONVERSATION: [&str; 6] =
+    ["user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan"];
+
+/// Bounded buffer for messages of the handshake.
+#[derive(Default)]
+pub(crate) struct HandshakeBuffer {
+    pub messages: Vec<Inbound<JsonRpc>>,
+    conversation_bytes: usize,
+    other_bytes: usize,
+}
+
+impl HandshakeBuffer {
+    /// Buffers a message, or drops it if its class is full.
+    pub fn push(&mut self, event: Inbound<JsonRpc>) {
+        let weight = weight(&event);
+        let fits = match update(&event) {
+            Some(
+                kind @ ("available_commands_update"
+                | "config_option_update"
+                | "current_mode_update"
+                | "session_info_update"
+                | "usage_update"),
+            ) => {
+                if weight <= MAX_CLASS_BYTES {
+                    self.messages.retain(|older| update(older) != Some(kind));
+                }
+                weight <= MAX_CLASS_BYTES
+            }
+            Some(kind) if CONVERSATION.contains(&kind) => fits(&mut self.conversation_bytes, weight),
+            _ => matches!(event, Inbound::Closed(_)) || fits(&mut self.other_bytes, weight),
+        };
+        if fits {
+            self.messages.push(event);
+        } else {
+            tracing::debug!(weight, "dropped during the handshake");
+        }
+    }
+}
+
+fn fits(sum: &mut usize, weight: usize) -> bool {
+    let fits = *sum + weight <= MAX_CLASS_BYTES;
+    *sum += if fits { weight } else { 0 };
+    fits
+}
+
+/// Returns the kind of a `session/update`; `None` for any other event.
+pub(super) fn update(event: &Inbound<JsonRpc>) -> Option<&str> {
+    match event {
+        Inbound::Message(Incoming::Notification { method, params }) if method == "session/update" => {
+            params["update"]["sessionUpdate"].as_str()
+        }
+        _ => None,
+    }
+}
+
+/// Approximate size of an event in bytes.
+fn weight(event: &Inbound<JsonRpc>) -> usize {
+    match event {
+        Inbound::Message(Incoming::Request { method, params, .. } | Incoming::Notification { method, params }) => {
+            method.len() + size(params)
+        }
+        Inbound::Message(Incoming::Unreadable(words)) => size_of::<Incoming>() + words.len(),
+        Inbound::Stderr(line) => size_of::<Incoming>() + line.len(),
+        Inbound::Reply(..) | Inbound::Skipped { .. } | Inbound::Closed(_) => size_of::<Incoming>(),
+    }
+}
+
+fn size(value: &Value) -> usize {
+    let within = match value {
+        Value::String(text) => text.len(),
+        Value::Array(list) => list.iter().map(size).sum(),
+        Value::Object(fields) => fields.iter().map(|(name, value)| name.len() + size(value)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    };
+    size_of::<Value>() + within
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn news(kind: &str, more: &str) -> Inbound<JsonRpc> {
+        let params = json!({ "update": { "sessionUpdate": kind, "more": more } });
+        Inbound::Message(Incoming::Notification { method: "session/update".to_owned(), params })
+    }
+
+    #[test]
+    fn a_flood_is_bounded_and_the_newest_settings_are_retained() {
+        let mut buffer = HandshakeBuffer::default();
+        let much = "x".repeat(10_000);
+        for kind in ["agent_message_chunk", "tool_call", "plan", "future", "notice", "usage_update"] {
+            for _ in 0..1000 {
+                buffer.push(news(kind, &much));
+            }
+        }
+        for mode in ["a", "b", "c"] {
+            buffer.push(news("current_mode_update", mode));
+        }
+        let all: usize = buffer.messages.iter().map(weight).sum();
+        assert!(all < 3 * MAX_CLASS_BYTES, "{all}");
+        assert!(all > MAX_CLASS_BYTES, "as much as fits is buffered");
+        let mut modes = buffer.messages.iter().filter(|one| update(one) == Some("current_mode_update"));
+        let Some(Inbound::Message(Incoming::Notification { params, .. })) = modes.next_back() else {
+            panic!("the last mode")
+        };
+        assert_eq!(params["update"]["more"], "c");
+    }
+}

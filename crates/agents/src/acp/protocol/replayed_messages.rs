@@ -1,0 +1,171 @@
+//! Stores the user's messages that an agent replays when it loads a conversation. The oldest are dropped beyond 1 MiB.
+
+use std::collections::VecDeque;
+
+use wh_core::space::extent::boundary;
+
+/// Size limit of the stored messages.
+const MAX_REPLAYED_BYTES: usize = 1 << 20;
+
+/// Marker of text that Gemini CLI hooks append to a prompt.
+const HOOK_CONTEXT: &str = "<hook_context>";
+
+/// Replayed messages in order.
+#[derive(Debug, Default)]
+pub(super) struct ReplayedMessages {
+    messages: VecDeque<ReplayedMessage>,
+    bytes: usize,
+    /// The last message may still grow.
+    is_open: bool,
+}
+
+/// Message with the offsets at which its chunks end.
+#[derive(Debug, Default)]
+struct ReplayedMessage {
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl ReplayedMessages {
+    /// Appends a chunk to the current message.
+    pub fn push(&mut self, text: &str) {
+        if !std::mem::replace(&mut self.is_open, true) {
+            self.messages.push_back(ReplayedMessage::default());
+            self.bytes += size_of::<ReplayedMessage>();
+        }
+        let Some(last) = self.messages.back_mut() else { return };
+        let before = last.bytes();
+        last.push(text);
+        self.bytes = self.bytes - before + last.bytes();
+        while self.bytes > MAX_REPLAYED_BYTES
+            && self.messages.len() > 1
+            && let Some(oldest) = self.messages.pop_front()
+        {
+            self.bytes -= oldest.bytes();
+        }
+    }
+
+    /// Completes the current message, because another kind of update follows.
+    pub fn close(&mut self) {
+        self.is_open = false;
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    /// True if a message contains this marker.
+    pub fn contains(&self, mark: &str) -> bool {
+        self.messages.iter().any(|message| message.text.contains(mark))
+    }
+
+    /// Counts the prompts that were not replayed in order.
+    pub fn missing<'a>(&self, prompts: impl Iterator<Item = &'a str>) -> usize {
+        let places: Vec<(&str, Vec<usize>)> = self.messages.iter().map(ReplayedMessage::prompt_ends).collect();
+        // Message and offset up to which prompts were found.
+        let (mut message, mut place) = (0, 0);
+        let missing = prompts.filter(|prompt| {
+            let mut from = place;
+            for (at, (text, ends)) in places.iter().enumerate().skip(message) {
+                let ends_prompt = |end: &&usize| **end > from && text[from..**end].trim_end().ends_with(prompt.trim());
+                if let Some(end) = ends.iter().find(ends_prompt) {
+                    (message, place) = (at, *end);
+                    return false;
+                }
+                from = 0;
+            }
+            true
+        });
+        missing.count()
+    }
+}
+
+impl ReplayedMessage {
+    /// Appends text and truncates the beginning if the message is too long.
+    fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.ends.push(self.text.len());
+        if self.bytes() > 2 * MAX_REPLAYED_BYTES {
+            // Drop half at once, so that many small chunks do not each move the whole text.
+            let dropped = boundary(&self.text, self.text.len().saturating_sub(MAX_REPLAYED_BYTES / 2));
+            self.text.drain(..dropped);
+            self.ends.retain(|end| *end > dropped);
+            self.ends.iter_mut().for_each(|end| *end -= dropped);
+            let excess = self.ends.len().saturating_sub(MAX_REPLAYED_BYTES / 2 / size_of::<usize>());
+            self.ends.drain(..excess);
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.text.len() + self.ends.len() * size_of::<usize>()
+    }
+
+    /// Returns the text and the offsets at which a prompt may end. Agents prepend context to a prompt, in the same
+    /// message or in one that is merged with it; hooks append text.
+    fn prompt_ends(&self) -> (&str, Vec<usize>) {
+        let hooks = self.text.match_indices(HOOK_CONTEXT).map(|(at, _)| at);
+        let mut places: Vec<usize> = self.ends.iter().copied().chain(hooks).collect();
+        places.sort_unstable();
+        (&self.text, places)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn repeated(messages: &[&[&str]]) -> ReplayedMessages {
+        let mut repeated = ReplayedMessages::default();
+        for message in messages {
+            message.iter().for_each(|chunk| repeated.push(chunk));
+            repeated.close();
+        }
+        repeated
+    }
+
+    fn missing(repeated: &ReplayedMessages, prompts: &[&str]) -> usize {
+        repeated.missing(prompts.iter().copied())
+    }
+
+    #[test]
+    fn a_prompt_within_another_text_is_not_that_prompt() {
+        let later = repeated(&[&["yes, and then go on"]]);
+        assert_eq!(missing(&later, &["yes"]), 1);
+        assert_eq!(missing(&repeated(&[&["yes"], &["yes, and then go on"]]), &["yes", "yes, and then go on"]), 0);
+    }
+
+    #[test]
+    fn a_prompt_with_context_is_found() {
+        for message in [&["<session_context>x</session_context>\n", "yes"][..], &["context: yes \n"], &["y", "es"]] {
+            assert_eq!(missing(&repeated(&[message]), &["yes "]), 0, "{message:?}");
+        }
+        assert_eq!(missing(&repeated(&[&["yes", "<hook_context>be kind</hook_context>"]]), &["yes"]), 0);
+        assert_eq!(missing(&repeated(&[&["yes\n<hook_context>be kind</hook_context>"]]), &["yes"]), 0);
+        assert_eq!(missing(&repeated(&[&["one", "two"]]), &["one", "two"]), 0, "nothing was answered between them");
+    }
+
+    #[test]
+    fn prompts_are_found_in_their_order() {
+        let all = repeated(&[&["one"], &["two"], &["one"]]);
+        assert_eq!(missing(&all, &["one", "two", "one"]), 0);
+        assert_eq!(missing(&all, &["one", "one", "two"]), 1);
+        assert_eq!(missing(&all, &["two", "two"]), 1);
+    }
+
+    #[test]
+    fn the_newest_messages_are_kept() {
+        let mut all = ReplayedMessages::default();
+        for _ in 0..10 {
+            all.push(&"ä".repeat(MAX_REPLAYED_BYTES));
+            all.close();
+        }
+        all.push("last");
+        assert!(all.bytes <= MAX_REPLAYED_BYTES, "{}", all.bytes);
+        assert_eq!(missing(&all, &["last"]), 0);
+        for _ in 0..MAX_REPLAYED_BYTES {
+            all.push("ä");
+        }
+        assert!(all.bytes <= 3 * MAX_REPLAYED_BYTES, "{}", all.bytes);
+        assert_eq!(missing(&all, &["ä"]), 0, "one message is bounded, too");
+    }
+}

@@ -1,0 +1,19 @@
+//! Interface to agents. An [`Agent`] describes a kind of program: whether it is installed and logged in, which models
+//! it has, and how to start it. A [`Harness`] is a running agent: orders go in, reports come out, and its protocol is
+//! hidden.
+
+mod agent;
+mod harness;
+mod query_context;
+mod start;
+
+use std::pin::Pin;
+
+pub use agent::{Agent, AgentFacts, Installation, ManageError, Readiness, SavedConversation};
+pub use harness::{ForceStop, Harness, HarnessTask, Reports, ReportsClosed};
+pub use query_context::QueryContext;
+pub use start::{ALLOW_SKIPPING, Resume, Start, StartError};
+pub use wh_core::space::roster::LoginState;
+
+/// Boxed future for trait objects.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

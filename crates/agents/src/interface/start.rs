@@ -1,0 +1,166 @@
+//! Options for starting an agent, and reasons why it may not start.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+/// Hint for a mode that may not be entered.
+pub const ALLOW_SKIPPING: &str = "start wh with --allow-skipping-permissions";
+
+/// Shorter conversation ids are not removed from texts, since they could be part of any word.
+const MIN_NAME_LENGTH: usize = 6;
+
+/// Options for starting an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Start {
+    pub directory: PathBuf,
+    /// Initial model; `None` is the agent's default.
+    pub model: Option<String>,
+    /// Initial mode; `None` is the agent's default.
+    pub mode: Option<String>,
+    /// Conversation to resume; `None` starts a new one.
+    pub resume: Option<Resume>,
+    /// Creation time of the conversation to resume (or slightly later), if known.
+    pub conversation_created_at: Option<SystemTime>,
+    /// Allows modes that skip permissions, at the start or later. Without this such modes are refused.
+    pub may_skip_permissions: bool,
+    /// Additional command-line arguments.
+    pub arguments: Vec<OsString>,
+    /// Changes to the environment; `None` removes a variable.
+    pub environment: BTreeMap<OsString, Option<OsString>>,
+    /// Id of the daemon session in which the agent runs; `None` outside of a daemon.
+    pub session: Option<String>,
+    /// Allows the agent to store data for resuming later, if wh controls this.
+    pub may_store_state: bool,
+    /// Reports the history of a resumed conversation. False if the owner already has the history.
+    pub reports_history: bool,
+}
+
+/// Conversation to resume.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resume {
+    /// Newest conversation of the directory.
+    Latest,
+    /// Conversation with this id, as the agent assigned it.
+    Named(String),
+}
+
+impl Start {
+    /// Options for a new conversation in this directory, with the agent's defaults.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self {
+            directory: directory.into(),
+            model: None,
+            mode: None,
+            resume: None,
+            conversation_created_at: None,
+            may_skip_permissions: false,
+            arguments: Vec::new(),
+            environment: BTreeMap::new(),
+            session: None,
+            may_store_state: false,
+            reports_history: true,
+        }
+    }
+
+    /// Removes the ids of the requested and of the current conversation from a text, since they are internal. Very
+    /// short ids are not removed, because they could be part of any word.
+    pub fn redact_ids(&self, text: &str, session: Option<&str>) -> String {
+        let asked = match &self.resume {
+            Some(Resume::Named(name)) => Some(name.as_str()),
+            Some(Resume::Latest) | None => None,
+        };
+        let names = asked.into_iter().chain(session).filter(|name| name.len() >= MIN_NAME_LENGTH);
+        names.fold(text.to_owned(), |text, name| text.replace(name, "it"))
+    }
+}
+
+/// Failure to start an agent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StartError {
+    /// The program is not installed.
+    #[error("{agent} is not installed: there is no {}", describe_command(command))]
+    NotInstalled {
+        /// Name of the agent.
+        agent: String,
+        /// Command that was not found.
+        command: String,
+        /// Instructions for installing the program.
+        hint: String,
+    },
+    /// The agent requires a login.
+    #[error("{agent} is not logged in")]
+    NotLoggedIn {
+        /// Name of the agent.
+        agent: String,
+        /// Instructions for logging in.
+        hint: String,
+    },
+    /// The agent has no such model, mode, argument or conversation.
+    #[error("{agent} has no {what} {given:?}")]
+    Unknown {
+        /// Name of the agent.
+        agent: String,
+        /// Kind of the unknown value: `model`, `mode`, `argument` or `conversation`.
+        what: &'static str,
+        given: String,
+        hint: String,
+    },
+    /// The mode skips permissions, which is not allowed.
+    #[error("{agent}'s mode {mode:?} skips permissions, which is not allowed")]
+    SkipsPermissions {
+        /// Name of the agent.
+        agent: String,
+        /// Name of the mode.
+        mode: String,
+        /// Option that allows it.
+        hint: String,
+    },
+    /// The program was started but did not become ready.
+    #[error("{agent} could not be started: {reason}")]
+    Failed {
+        /// Name of the agent.
+        agent: String,
+        /// Message of the agent or of the system.
+        reason: String,
+        /// Suggested fix, if any.
+        hint: Option<String>,
+    },
+}
+
+/// Describes the missing command: a name on the PATH, or a file.
+fn describe_command(command: &str) -> String {
+    if command.contains('/') { format!("program {command:?}") } else { format!("{command:?} on the path") }
+}
+
+impl StartError {
+    /// Suggested fix, if any.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Self::NotInstalled { hint, .. }
+            | Self::NotLoggedIn { hint, .. }
+            | Self::Unknown { hint, .. }
+            | Self::SkipsPermissions { hint, .. } => Some(hint),
+            Self::Failed { hint, .. } => hint.as_deref(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_says_what_was_wrong_and_what_to_do() {
+        let error = StartError::NotInstalled {
+            agent: "Codex".to_owned(),
+            command: "codex".to_owned(),
+            hint: "npm install -g @openai/codex".to_owned(),
+        };
+        assert_eq!(error.to_string(), "Codex is not installed: there is no \"codex\" on the path");
+        assert_eq!(error.hint(), Some("npm install -g @openai/codex"));
+        let error = StartError::Failed { agent: "Codex".to_owned(), reason: "it exited with 1".to_owned(), hint: None };
+        assert_eq!(error.hint(), None);
+    }
+}

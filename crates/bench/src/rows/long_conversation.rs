@@ -1,0 +1,98 @@
+//! Rows 6 and 9: time for a frame, and memory for a message, in a long conversation.
+
+use std::time::Instant;
+
+use crate::spaces::FilledSpace;
+use crate::table::{ComparisonRow, Measured, Unit};
+use crate::{BenchConfig, BenchResult, print_progress};
+
+const SHORT_CONVERSATION: u32 = 100;
+
+/// Pages to scroll up and down. The short conversation is longer than this.
+const SCROLLED_PAGES: usize = 4;
+
+const KEYS: &str = "the wind turned at noon";
+
+/// Operations measured in both conversations.
+const OPERATIONS: [&str; 3] = ["a page scrolled", "to the beginning or the end", "a character typed"];
+
+fn long(config: &BenchConfig) -> u32 {
+    config.pick(100_000, 2_000)
+}
+
+/// Formats 100000 as 100,000.
+fn thousands(number: u32) -> String {
+    match number / 1000 {
+        0 => number.to_string(),
+        above => format!("{above},{:03}", number % 1000),
+    }
+}
+
+/// Performs all operations once, and returns their times.
+fn run_operations(space: &mut FilledSpace) -> BenchResult<[Vec<f64>; 3]> {
+    let mut took = [Vec::new(), Vec::new(), Vec::new()];
+    for key in ["pageup"; SCROLLED_PAGES].into_iter().chain(["pagedown"; SCROLLED_PAGES]) {
+        took[0].push(timed(|| space.press(key))?);
+    }
+    for key in ["ctrl+home", "ctrl+end"] {
+        took[1].push(timed(|| space.press(key))?);
+    }
+    for key in KEYS.chars() {
+        took[2].push(timed(|| space.type_in(key.encode_utf8(&mut [0; 4])))?);
+    }
+    space.press("ctrl+u")?;
+    Ok(took)
+}
+
+fn timed(operation: impl FnOnce() -> BenchResult<()>) -> BenchResult<f64> {
+    let start = Instant::now();
+    operation()?;
+    Ok(start.elapsed().as_secs_f64())
+}
+
+pub fn frames(config: &BenchConfig) -> BenchResult<Vec<ComparisonRow>> {
+    let (rounds, long) = (config.pick(60, 2), long(config));
+    let mut spaces = [FilledSpace::start(config, long)?, FilledSpace::start(config, SHORT_CONVERSATION)?];
+    let mut samples: [[Vec<f64>; 3]; 2] = Default::default();
+    for round in 0..rounds {
+        // The second one benefits from a warm machine, so the order alternates.
+        for which in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
+            let took = run_operations(&mut spaces[which])?;
+            // The first round is a warm-up: it draws what later rounds find cached.
+            if round > 0 {
+                samples[which].iter_mut().zip(took).for_each(|(all, took)| all.extend(took));
+            }
+        }
+    }
+    let [of_long, of_short] = samples;
+    print_progress(&format!("row 6: {} frames each", of_long.iter().map(Vec::len).sum::<usize>()));
+    let rows = OPERATIONS.into_iter().zip(of_long).zip(of_short).map(|((operation, mut of_long), mut of_short)| {
+        ComparisonRow {
+            number: 6,
+            what: format!("{operation}, {} messages", thousands(long)),
+            unit: Unit::Seconds,
+            wh: Measured::of(&mut of_long),
+            other: Some((format!("{SHORT_CONVERSATION} messages"), Measured::of(&mut of_short))),
+        }
+    });
+    Ok(rows.collect())
+}
+
+pub fn memory(config: &BenchConfig) -> BenchResult<Vec<ComparisonRow>> {
+    let (rounds, long) = (config.pick(5, 1), long(config));
+    let (mut ours, mut content) = (Vec::new(), Vec::new());
+    for round in 0..rounds {
+        let spaces = (FilledSpace::start(config, long)?, FilledSpace::start(config, SHORT_CONVERSATION)?);
+        let more = spaces.0.resident()? - spaces.1.resident()?;
+        ours.push(more / f64::from(long - SHORT_CONVERSATION) * 10_000.0);
+        content.push(spaces.0.content_bytes());
+        print_progress(&format!("row 9, round {} of {rounds}", round + 1));
+    }
+    Ok(vec![ComparisonRow {
+        number: 9,
+        what: "resident for 10,000 messages".to_owned(),
+        unit: Unit::Bytes,
+        wh: Measured::of(&mut ours),
+        other: Some(("the bytes themselves".to_owned(), Measured::of(&mut content))),
+    }])
+}

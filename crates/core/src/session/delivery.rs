@@ -1,0 +1,175 @@
+//! Delivery state of each command: all of its bytes are delivered, some are queued, or they are lost. Stores request
+//! ids for ten minutes, so that a retry is answered and not executed again.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use super::{AnswerAt, Effect, InputAccepted, Refusal, Ticket};
+use crate::reason::Reason;
+use crate::request::{Fingerprint, Ledger, LedgerFull, Request, RequestId};
+
+/// State of one command. Its effect in the program is visible only on the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InputReceipt {
+    pub accepted: Instant,
+    pub delivery: DeliveryState,
+}
+
+/// Delivery state of a command's bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeliveryState {
+    /// Some bytes are queued for a program that does not read.
+    Queued,
+    /// The terminal has accepted every byte, at this time.
+    Delivered(Instant),
+    /// Some bytes will never reach the program.
+    Lost(Loss),
+}
+
+/// Reason for which bytes never reached the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Loss {
+    /// The program ended first.
+    #[error("the program ended before it had read all of it")]
+    Ended,
+    /// An interrupt discarded the queue.
+    #[error("interrupted")]
+    Interrupted,
+    /// `wh` ended before the delivery was known.
+    #[error("cut_off")]
+    CutOff,
+}
+
+impl Loss {
+    /// Returns the stable code for programs.
+    pub fn reason(self) -> Reason {
+        match self {
+            Self::Ended => Reason::Ended,
+            Self::Interrupted => Reason::Interrupted,
+            Self::CutOff => Reason::CutOff,
+        }
+    }
+}
+
+/// Caller of a running command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PendingCaller {
+    /// `None` once the caller was answered.
+    pub ticket: Option<Ticket>,
+    pub id: Option<RequestId>,
+    pub answer: AnswerAt,
+}
+
+#[derive(Debug)]
+struct LedgerEntry {
+    fingerprint: Fingerprint,
+    receipt: InputReceipt,
+}
+
+/// State of all commands with a request id, and the callers whose bytes are queued.
+#[derive(Debug, Default)]
+pub(super) struct DeliveryLedger {
+    known: Ledger<LedgerEntry>,
+    /// Total number of bytes ever queued.
+    written: u64,
+    /// Callers whose bytes are queued, each with the total that must be written before its bytes are delivered.
+    waiting: VecDeque<(u64, PendingCaller)>,
+}
+
+impl DeliveryLedger {
+    /// Returns the answer to an earlier request with this id.
+    pub fn known(&mut self, request: &Request, now: Instant) -> Option<Result<InputAccepted, Refusal>> {
+        let known = self.known.find(&request.id, now)?;
+        Some(if known.fingerprint == request.fingerprint {
+            Ok(InputAccepted { delivery: known.receipt.delivery, duplicate: true })
+        } else {
+            Err(Refusal::RequestIdReused)
+        })
+    }
+
+    /// Returns the state of the command with this id.
+    pub fn find(&mut self, id: &RequestId, now: Instant) -> Option<InputReceipt> {
+        self.known.find(id, now).map(|known| known.receipt)
+    }
+
+    /// Fails if no more request ids can be stored.
+    pub fn check_capacity(&self) -> Result<(), LedgerFull> {
+        self.known.check_capacity()
+    }
+
+    /// Stores an accepted request.
+    pub fn enter(&mut self, request: Request, delivery: DeliveryState, now: Instant) {
+        let Request { id, fingerprint } = request;
+        self.known.enter(id, LedgerEntry { fingerprint, receipt: InputReceipt { accepted: now, delivery } }, now);
+    }
+
+    /// Counts queued bytes.
+    pub fn queue(&mut self, bytes: usize) {
+        self.written += bytes as u64;
+    }
+
+    /// Registers a caller whose bytes end the current queue.
+    pub fn wait(&mut self, caller: PendingCaller) {
+        self.waiting.push_back((self.written, caller));
+    }
+
+    /// Records that `left` bytes remain queued, and answers the callers whose bytes were delivered.
+    pub fn remaining(&mut self, left: usize, now: Instant) -> Vec<Effect> {
+        let gone = self.written.saturating_sub(left as u64);
+        let ready = self.waiting.iter().take_while(|(end, _)| *end <= gone).count();
+        let ready: Vec<PendingCaller> = self.waiting.drain(..ready).map(|(_, caller)| caller).collect();
+        ready.into_iter().flat_map(|caller| self.settle(caller, DeliveryState::Delivered(now))).collect()
+    }
+
+    /// Records that all queued bytes are lost, and answers their callers.
+    pub fn lost(&mut self, loss: Loss) -> Vec<Effect> {
+        let lost: Vec<PendingCaller> = self.waiting.drain(..).map(|(_, caller)| caller).collect();
+        lost.into_iter().flat_map(|caller| self.settle(caller, DeliveryState::Lost(loss))).collect()
+    }
+
+    /// Stores the final delivery state of a command, and answers its caller if it is still waiting.
+    pub fn settle(&mut self, caller: PendingCaller, delivery: DeliveryState) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        if let Some(id) = caller.id
+            && let Some(known) = self.known.get_mut(&id)
+        {
+            known.receipt.delivery = delivery;
+            effects.push(Effect::Settled(id, known.receipt));
+        }
+        effects.extend(
+            caller.ticket.map(|ticket| Effect::Answer(ticket, Ok(InputAccepted { delivery, duplicate: false }))),
+        );
+        effects
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::Content;
+
+    #[test]
+    fn queued_bytes_are_delivered_in_order_and_lost_for_the_reason_that_is_given() {
+        let (mut receipts, now) = (DeliveryLedger::default(), Instant::now());
+        let request = |name: &str| Request::new(RequestId::new(name).unwrap(), "owner", &Content::text("x"));
+        let ids = ["first", "second", "third", "fourth"].map(|name| request(name).id);
+        for (ticket, id) in ids.iter().enumerate() {
+            receipts.enter(request(id.as_str()), DeliveryState::Queued, now);
+            receipts.queue(10);
+            let caller =
+                PendingCaller { ticket: Some(Ticket(ticket as u64)), id: Some(id.clone()), answer: AnswerAt::Settled };
+            receipts.wait(caller);
+        }
+        let settled = |ticket: u64, delivery| {
+            let done = Effect::Settled(ids[ticket as usize].clone(), InputReceipt { accepted: now, delivery });
+            [done, Effect::Answer(Ticket(ticket), Ok(InputAccepted { delivery, duplicate: false }))]
+        };
+        let there = DeliveryState::Delivered(now);
+        assert_eq!(receipts.remaining(31, now), []);
+        assert_eq!(receipts.remaining(19, now), [settled(0, there), settled(1, there)].concat());
+        let lost = DeliveryState::Lost(Loss::Interrupted);
+        assert_eq!(receipts.lost(Loss::Interrupted), [settled(2, lost), settled(3, lost)].concat());
+        let fates = ids.clone().map(|id| receipts.find(&id, now).unwrap().delivery);
+        assert_eq!(fates, [there, there, lost, lost]);
+    }
+}

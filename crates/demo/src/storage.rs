@@ -1,0 +1,239 @@
+//! Saved conversations of the demo agent, so that they can be resumed: one small file per conversation, and a log of
+//! the prompts received. Nothing is written unless the caller enables it.
+//!
+//! The files are so small that blocking file access is acceptable. A failed write is only logged, and the conversation
+//! continues.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+use wh_agents::interface::QueryContext;
+
+use super::character::{Character, DemoMode, DemoModel};
+use super::memory::Memory;
+
+/// Maximum number of saved conversations. The least recently used are deleted first.
+const MAX_CONVERSATIONS: usize = 2000;
+
+/// Age after which an unused conversation is deleted.
+const MAX_CONVERSATION_AGE: Duration = Duration::from_secs(60 * 24 * 60 * 60);
+
+/// Size at which the prompt log is rotated. One older file is kept.
+const MAX_PROMPT_LOG_BYTES: u64 = 8 << 20;
+
+/// Suffixes of the prompt logs.
+const PROMPTS_SUFFIX: &str = ".prompts.jsonl";
+const OLD_PROMPTS_SUFFIX: &str = ".prompts.old.jsonl";
+
+/// Content of a saved conversation.
+#[derive(Debug)]
+pub(super) struct SavedConversation {
+    pub memory: Memory,
+    pub character: Character,
+    pub turns: u64,
+}
+
+/// Location and name of a conversation's files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ConversationFiles {
+    folder: PathBuf,
+    pub name: String,
+}
+
+impl ConversationFiles {
+    /// Directory of saved conversations, below the user's state directory.
+    pub fn folder(here: &QueryContext) -> Option<PathBuf> {
+        let state = here.variable("XDG_STATE_HOME").map(PathBuf::from).or_else(|| here.home(".local/state"))?;
+        Some(state.join("wheelhouse/demo"))
+    }
+
+    /// Location of a new conversation. Deletes old conversations to make room.
+    pub fn new(folder: PathBuf) -> Self {
+        delete_old(&folder, MAX_CONVERSATIONS, SystemTime::now());
+        Self { folder, name: random_name() }
+    }
+
+    /// Finds a saved conversation by its name.
+    pub fn find(folder: PathBuf, name: &str) -> Option<(Self, SavedConversation)> {
+        // The name is untrusted and must not lead to another directory.
+        let plain = !name.is_empty() && name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let files = Self { folder, name: name.to_owned() };
+        let text = fs::read(files.file(".json")).ok().filter(|_| plain)?;
+        let kept: Value = serde_json::from_slice(&text).ok()?;
+        let whole = |name: &str| kept[name].as_u64().unwrap_or_default();
+        let entries = kept["entries"].as_array()?.iter().filter_map(Value::as_u64);
+        let memory = Memory::of(entries, whole("input"), whole("output"));
+        let character = Character {
+            model: kept["model"].as_str().and_then(DemoModel::named).unwrap_or_default(),
+            mode: kept["mode"].as_str().and_then(DemoMode::named).unwrap_or_default(),
+        };
+        Some((files, SavedConversation { memory, character, turns: whole("turns") }))
+    }
+
+    /// Location of another new conversation in the same directory.
+    pub fn sibling(&self) -> Self {
+        Self::new(self.folder.clone())
+    }
+
+    fn file(&self, end: &str) -> PathBuf {
+        self.folder.join(format!("{}{end}", self.name))
+    }
+
+    /// Saves the state of the conversation, replacing the previous one.
+    pub fn save(&self, memory: &Memory, character: Character, turns: u64) {
+        let (entries, input, output) = memory.parts();
+        let kept = json!({
+            "entries": entries.collect::<Vec<_>>(), "input": input, "output": output, "turns": turns,
+            "model": character.model.id(), "mode": character.mode.id(),
+        });
+        let written = self.make_folder().and_then(|()| {
+            let (whole, half) = (self.file(".json"), self.file(".json.new"));
+            private(&half, false)?.write_all(kept.to_string().as_bytes())?;
+            fs::rename(half, whole)
+        });
+        warn(written);
+    }
+
+    /// Appends a received prompt to the log.
+    pub fn log_prompt(&self, text: &str) {
+        let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let line = json!({ "at": u64::try_from(at.as_millis()).unwrap_or(u64::MAX), "text": text });
+        let written = self.make_folder().and_then(|()| {
+            let prompts = self.file(PROMPTS_SUFFIX);
+            if fs::metadata(&prompts).is_ok_and(|facts| facts.len() > MAX_PROMPT_LOG_BYTES) {
+                fs::rename(&prompts, self.file(OLD_PROMPTS_SUFFIX))?;
+            }
+            let mut file = private(&prompts, true)?;
+            file.write_all(format!("{line}\n").as_bytes())?;
+            file.flush()
+        });
+        warn(written);
+    }
+
+    /// The prompts in the log, oldest first. Incomplete lines are skipped.
+    pub fn prompts(&self) -> Vec<String> {
+        let mut text = String::new();
+        let read = File::open(self.file(PROMPTS_SUFFIX)).and_then(|mut file| file.read_to_string(&mut text));
+        let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let texts = lines.filter_map(|line| line["text"].as_str().map(str::to_owned)).collect();
+        if read.is_ok() { texts } else { Vec::new() }
+    }
+
+    fn make_folder(&self) -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)
+    }
+}
+
+/// Opens a file that only its owner can read.
+fn private(path: &Path, append: bool) -> io::Result<File> {
+    OpenOptions::new().create(true).write(true).append(append).truncate(!append).mode(0o600).open(path)
+}
+
+fn warn(written: io::Result<()>) {
+    if let Err(error) = written {
+        tracing::warn!(%error, "the demo agent could not save its conversation");
+    }
+}
+
+/// A random name that no other conversation has.
+fn random_name() -> String {
+    let mut bytes = [0; 16];
+    let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    if read.is_err() {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        bytes = (now ^ (u128::from(std::process::id()) << 96)).to_be_bytes();
+    }
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Deletes conversations that are too old, then the oldest until there are at most `most` with a new one.
+fn delete_old(folder: &Path, most: usize, now: SystemTime) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let conversation = |entry: io::Result<fs::DirEntry>| {
+        let entry = entry.ok()?;
+        let name = entry.file_name().to_str()?.strip_suffix(".json")?.to_owned();
+        Some((entry.metadata().ok()?.modified().ok()?, name))
+    };
+    let mut kept: Vec<(SystemTime, String)> = entries.filter_map(conversation).collect();
+    kept.sort();
+    let surplus = (kept.len() + 1).saturating_sub(most);
+    for (place, (at, name)) in kept.iter().enumerate() {
+        if place < surplus || now.duration_since(*at).is_ok_and(|age| age > MAX_CONVERSATION_AGE) {
+            for end in [".json", PROMPTS_SUFFIX, OLD_PROMPTS_SUFFIX] {
+                // The file may not exist.
+                let _ = fs::remove_file(folder.join(format!("{name}{end}")));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn memory(entries: &[u64]) -> Memory {
+        Memory::of(entries.iter().copied(), 3, 4)
+    }
+
+    #[test]
+    fn a_saved_conversation_is_found_again_and_is_private() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("deep/demo");
+        let files = ConversationFiles::new(folder.clone());
+        let character = Character { model: DemoModel::Brief, mode: DemoMode::Plan };
+        files.save(&memory(&[1, 2]), character, 7);
+        files.log_prompt("two\nlines");
+        files.log_prompt("more");
+        let (found, kept) = ConversationFiles::find(folder.clone(), &files.name).unwrap();
+        assert_eq!((found, kept.turns, kept.memory.usage()), (files.clone(), 7, memory(&[1, 2]).usage()));
+        assert_eq!((kept.character.model, kept.character.mode), (DemoModel::Brief, DemoMode::Plan));
+        assert_eq!(files.prompts(), ["two\nlines", "more"]);
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&folder), 0o700);
+        let files: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(files.len(), 2, "{files:?}");
+        assert!(files.iter().all(|file| mode(file) == 0o600));
+    }
+
+    #[test]
+    fn a_name_cannot_lead_to_another_directory() {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join("x.json"), r#"{"entries":[]}"#).unwrap();
+        let folder = place.path().join("demo");
+        fs::create_dir(&folder).unwrap();
+        assert!(ConversationFiles::find(place.path().to_owned(), "x").is_some());
+        for name in ["../x", "", "nobody", &"x".repeat(65)] {
+            assert!(ConversationFiles::find(folder.clone(), name).is_none(), "{name}");
+        }
+        fs::write(folder.join("half.json"), "{\"entr").unwrap();
+        assert!(ConversationFiles::find(folder, "half").is_none());
+    }
+
+    #[test]
+    fn old_conversations_are_deleted() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().to_owned();
+        let conversations: Vec<ConversationFiles> = (0..4).map(|_| ConversationFiles::new(folder.clone())).collect();
+        let now = SystemTime::now();
+        for (age, files) in conversations.iter().enumerate() {
+            files.save(&memory(&[]), Character::default(), 0);
+            files.log_prompt("x");
+            let at = now - Duration::from_secs(age as u64 * 60);
+            File::options().append(true).open(files.file(".json")).unwrap().set_modified(at).unwrap();
+        }
+        let there = |files: &ConversationFiles| (files.file(".json").exists(), files.file(PROMPTS_SUFFIX).exists());
+        delete_old(&folder, 4, now);
+        assert_eq!(
+            conversations.iter().map(there).collect::<Vec<_>>(),
+            [(true, true), (true, true), (true, true), (false, false)]
+        );
+        delete_old(&folder, 100, now + MAX_CONVERSATION_AGE - Duration::from_secs(90));
+        assert_eq!(conversations.iter().map(there).filter(|there| there.0).count(), 2);
+    }
+}

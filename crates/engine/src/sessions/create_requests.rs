@@ -1,0 +1,93 @@
+//! Idempotent create requests: a request that is repeated with the same idempotency key returns the session that the
+//! first one created.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+use wh_client::{CreateError, NewSession, Workload};
+
+use crate::store::IdempotentCreate;
+
+/// Create requests that are remembered; beyond that the oldest is dropped.
+const MAX_CREATE_REQUESTS: usize = 4096;
+
+/// A known create request.
+#[derive(Debug)]
+struct KnownCreateRequest {
+    team: String,
+    key: String,
+    /// Requested session, to tell a retry from a reused key.
+    terms: Value,
+    /// Id of the created session, once it exists.
+    cell: SessionIdCell,
+}
+
+/// Cell for the id of the created session.
+pub(super) type SessionIdCell = Arc<OnceCell<String>>;
+
+/// Known create requests, by team and idempotency key.
+#[derive(Debug, Default)]
+pub(super) struct CreateRequests(Mutex<VecDeque<KnownCreateRequest>>);
+
+impl CreateRequests {
+    /// Returns the cell of the request with this key; a caller that finds it empty may fill it, one at a time. Fails if
+    /// the key was used for a different request.
+    pub fn cell(&self, team: &str, key: &str, terms: &Value) -> Result<SessionIdCell, CreateError> {
+        let mut requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = requests.iter_mut().find(|known| known.team == team && known.key == key) {
+            // A failed request does not bind its key.
+            if known.cell.get().is_none() && Arc::strong_count(&known.cell) == 1 {
+                known.terms.clone_from(terms);
+            }
+            return match known.terms == *terms {
+                true => Ok(Arc::clone(&known.cell)),
+                false => Err(CreateError::IdempotencyKeyReused(key.to_owned())),
+            };
+        }
+        if requests.len() >= MAX_CREATE_REQUESTS {
+            requests.pop_front();
+        }
+        let cell = SessionIdCell::default();
+        let (team, key, terms) = (team.to_owned(), key.to_owned(), terms.clone());
+        requests.push_back(KnownCreateRequest { team, key, terms, cell: Arc::clone(&cell) });
+        Ok(cell)
+    }
+
+    /// Adds the request that created a session in a previous daemon.
+    pub fn add_stored(&self, team: &str, create: &IdempotentCreate, id: &str) {
+        if let Ok(cell) = self.cell(team, &create.key, &create.terms) {
+            let _ = cell.set(id.to_owned());
+        }
+    }
+}
+
+/// Fields that identify a request, without the environment, which differs from shell to shell.
+pub(super) fn terms(wanted: &NewSession) -> Value {
+    let words = |words: &[std::ffi::OsString]| -> Vec<String> {
+        words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+    };
+    let what = match &wanted.workload {
+        Workload::Agent { agent, model, mode, may_skip_permissions, arguments } => {
+            json!({ "agent": agent, "model": model, "mode": mode, "skips": may_skip_permissions, "arguments": words(arguments) })
+        }
+        Workload::Program(command) => json!({ "command": words(command) }),
+    };
+    let mut terms = json!({
+        "what": what,
+        "name": wanted.name,
+        "directory": wanted.directory.to_string_lossy(),
+        "size": wanted.size.to_string(),
+    });
+    if wanted.person {
+        terms["person"] = json!(true);
+    }
+    terms
+}
+
+/// Returns the request as stored with the session that it creates; `None` without an idempotency key.
+pub(super) fn create_request(wanted: &NewSession) -> Option<IdempotentCreate> {
+    let key = wanted.idempotency_key.clone()?;
+    Some(IdempotentCreate { key, terms: terms(wanted) })
+}

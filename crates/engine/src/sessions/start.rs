@@ -1,0 +1,302 @@
+//! Starts the program or agent of a session, opens its terminal, and watches for its end.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::mpsc;
+use tracing::{info, warn};
+use wh_agents::interface::{Harness, Resume, Start};
+use wh_client::{
+    Conversation, CreateError, Ending, NewSession, SESSION_VARIABLE, SessionHandle, Space, Surface, Ui, UiPort,
+    Workload,
+};
+use wh_core::space::ParticipantId;
+use wh_core::space::event::Activity;
+use wh_core::terminal::Exit;
+use wh_pipe::{Survivors, reaper};
+
+use super::{LiveBackend, ManagedSession, SessionServices, UiSpec};
+use crate::ledger::SessionLedger;
+use crate::space::RunningSpace;
+use crate::terminal::{self, HostSpec, OnDemand, TerminalSpec};
+
+/// Time to wait for the rest of a program's output after all of its processes have ended.
+const OUTPUT_END_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Value of `TERM` in terminal sessions.
+const SESSION_TERM: &str = "xterm-256color";
+
+fn failed(message: impl ToString) -> CreateError {
+    CreateError::Failed { message: message.to_string(), hint: None }
+}
+
+/// Starts the program of a terminal session.
+pub(super) async fn start_program(
+    services: &SessionServices,
+    mut session: SessionHandle,
+    wanted: &NewSession,
+    ledger: Option<SessionLedger>,
+) -> Result<ManagedSession, CreateError> {
+    let Workload::Program(command) = &wanted.workload else { return Err(CreateError::Nothing) };
+    if command.is_empty() {
+        return Err(CreateError::Nothing);
+    }
+    let mut withheld = services.withheld.clone();
+    let mut environment = Vec::new();
+    if let Some(given) = &wanted.environment {
+        withheld.extend(unlisted_variables(given));
+        environment.clone_from(given);
+        // A caller inside a session passes its own variable; the new one is set below.
+        environment.retain(|(name, _)| !services.withheld.contains(name) && name != SESSION_VARIABLE);
+    }
+    environment.push((SESSION_VARIABLE.into(), session.id.clone().into()));
+    environment.push(("TERM".into(), SESSION_TERM.into()));
+    environment.push(("COLORTERM".into(), "truecolor".into()));
+    let spec = TerminalSpec {
+        command: command.clone(),
+        directory: Some(wanted.directory.clone()),
+        environment,
+        withheld,
+        session: Some(session.id.clone()),
+        size: wanted.size,
+        terminal: None,
+        screen: Some(services.screen),
+        recording: None,
+        ledger,
+    };
+    let started = terminal::start(spec).await.map_err(|error| {
+        let hint = error.program_error().map(|_| "is it installed and on the PATH?".to_owned());
+        CreateError::Failed { message: error.to_string(), hint }
+    })?;
+    session.surface = Some(started.surface.clone());
+    let session = Arc::new(session);
+    let (watched, ended, nothing_left) = (Arc::clone(&session), started.ended, started.empty);
+    tokio::spawn(async move {
+        // The session ends when all processes have ended, which may be later than its program's exit.
+        let left = nothing_left.await.unwrap_or_default();
+        let exit = tokio::time::timeout(OUTPUT_END_TIMEOUT, ended).await;
+        let exit = exit.ok().and_then(Result::ok).unwrap_or(Exit::Unknown);
+        info!(id = watched.id, ?exit, ?left, "a session's program has exited");
+        watched.end(ending(Ending::Exited(exit), left), SystemTime::now());
+    });
+    Ok(ManagedSession { session, live: Some(LiveBackend::Program { surface: started.surface }), written: None })
+}
+
+/// Returns the ending to record. Processes that could not be ended take precedence.
+fn ending(ending: Ending, left: Survivors) -> Ending {
+    if left.is_empty() { ending } else { Ending::Left(left.0) }
+}
+
+/// Participant id of the user in a daemon's conversations.
+pub(super) fn user() -> ParticipantId {
+    ParticipantId::from("human")
+}
+
+/// Starts the agent of a session. `resume` is the resume id of its conversation, with the time at which it was first
+/// reported.
+pub(super) async fn start_agent(
+    services: &SessionServices,
+    session: &SessionHandle,
+    wanted: &NewSession,
+    resume: Option<(String, Option<SystemTime>)>,
+) -> Result<Harness, CreateError> {
+    let Workload::Agent { agent: id, model, mode, may_skip_permissions, arguments } = &wanted.workload else {
+        return Err(CreateError::Nothing);
+    };
+    let catalog = (services.catalog)(&wanted.directory).map_err(failed)?;
+    let agent =
+        catalog.by_id(id).ok_or_else(|| CreateError::NoSuchAgent { agent: id.clone(), known: catalog.ids() })?;
+    let mut start = Start::new(&wanted.directory);
+    start.model.clone_from(model);
+    start.mode.clone_from(mode);
+    start.may_skip_permissions = *may_skip_permissions;
+    start.arguments.clone_from(arguments);
+    start.environment = environment(services, wanted);
+    start.session = Some(session.id.clone());
+    start.environment.insert(SESSION_VARIABLE.into(), Some(session.id.clone().into()));
+    if let Some((name, begun)) = resume {
+        (start.resume, start.conversation_created_at) = (Some(Resume::Named(name)), begun);
+    }
+    start.may_store_state = services.store.is_some();
+    // The store has the conversation.
+    start.reports_history = false;
+    match agent.start(start).await {
+        Ok(harness) => Ok(harness),
+        Err(error) => {
+            let (mut message, hint) = (error.to_string(), error.hint().map(str::to_owned));
+            // A failed start may have left processes behind.
+            let left = reaper::end_session(&session.id).await;
+            if !left.is_empty() {
+                message = format!("{message}; {left}");
+            }
+            Err(CreateError::Failed { message, hint })
+        }
+    }
+}
+
+/// Title of the agent.
+fn title(services: &SessionServices, id: &str, wanted: &NewSession) -> String {
+    let catalog = (services.catalog)(&wanted.directory).ok();
+    let known = catalog.and_then(|catalog| catalog.by_id(id));
+    known.map_or_else(|| id.to_owned(), |agent| agent.facts().title)
+}
+
+/// Opens a screen that shows a conversation while it is in use.
+async fn open_screen(
+    services: &Arc<SessionServices>,
+    id: &str,
+    wanted: &NewSession,
+    space: &Space,
+    port: UiPort,
+    leave: mpsc::Sender<()>,
+    ledger: Option<SessionLedger>,
+) -> Result<Surface, CreateError> {
+    let command = vec!["wh".to_owned(), "--agent".to_owned(), id.to_owned()];
+    let spec = HostSpec {
+        command,
+        size: wanted.size,
+        attended: false,
+        screen: None,
+        recording: None,
+        space: space.clone(),
+        ledger,
+    };
+    let (shows, title, space, directory) =
+        (Arc::clone(services), title(services, id, wanted), space.clone(), wanted.directory.clone());
+    let start = Box::new(move |host, port| {
+        (shows.show)(UiSpec {
+            host,
+            space: space.clone(),
+            port,
+            me: user(),
+            title: title.clone(),
+            directory: directory.clone(),
+            leave: leave.clone(),
+        })
+    });
+    let on_demand = OnDemand { port, start, screen: services.screen, unused_after: services.unused_ui_after };
+    let hosted = terminal::host_on_demand(spec, on_demand).await.map_err(failed)?;
+    Ok(hosted.surface)
+}
+
+/// Gives an ended session its conversation, and a screen that shows it on the first use.
+pub(super) fn attach_archived_conversation(
+    services: &Arc<SessionServices>,
+    session: &mut SessionHandle,
+    wanted: &NewSession,
+    space: Space,
+    ledger: Option<SessionLedger>,
+) {
+    let (surface, mut requests) = Surface::new();
+    let (ui, port) = Ui::new();
+    session.past = true;
+    session.surface = Some(surface);
+    let id = session.agent().unwrap_or_default().to_owned();
+    let title = title(services, &id, wanted);
+    session.conversation = Some(Conversation { space: space.clone(), ui, me: user(), title });
+    let (services, wanted) = (Arc::clone(services), wanted.clone());
+    tokio::spawn(async move {
+        let Some(mut request) = requests.recv().await else { return };
+        // Detach requests are ignored: a viewer of an ended conversation leaves on its own.
+        let (leave, _left) = mpsc::channel(1);
+        match open_screen(&services, &id, &wanted, &space, port, leave, ledger).await {
+            Ok(shown) => {
+                while shown.pass(request).await.is_ok() {
+                    request = match requests.recv().await {
+                        Some(request) => request,
+                        None => return,
+                    };
+                }
+            }
+            Err(error) => warn!(%error, "cannot show an ended conversation"),
+        }
+    });
+}
+
+/// Shows an agent's conversation and watches for its end.
+pub(super) async fn attach_agent(
+    services: &Arc<SessionServices>,
+    mut session: SessionHandle,
+    wanted: &NewSession,
+    harness: Harness,
+    running: &RunningSpace,
+    ledger: Option<SessionLedger>,
+) -> Result<ManagedSession, CreateError> {
+    let participant = ParticipantId::from(session.agent().unwrap_or_default());
+    running.enrol(participant.clone(), harness).await;
+    let (ui, port) = Ui::new();
+    let (leave, mut left) = mpsc::channel(1);
+    let surface = open_screen(services, participant.as_str(), wanted, &running.space, port, leave, ledger).await?;
+    session.surface = Some(surface);
+    let title = title(services, participant.as_str(), wanted);
+    session.conversation = Some(Conversation { space: running.space.clone(), ui, me: user(), title });
+    let session = Arc::new(session);
+    let (watched, space) = (Arc::clone(&session), running.space.clone());
+    tokio::spawn(async move {
+        let reason = until_gone(&space, participant).await;
+        let left = reaper::end_session(&watched.id).await;
+        info!(id = watched.id, ?left, "a session's agent has ended");
+        watched.end(ending(Ending::Gone(reason), left), SystemTime::now());
+    });
+    // The UI lives as long as its screen is in use, and the session holds the screen: this task must not hold the
+    // session.
+    let audience = Arc::downgrade(&session);
+    tokio::spawn(async move {
+        while left.recv().await.is_some() {
+            let Some(session) = audience.upgrade() else { return };
+            session.audience.dismiss();
+        }
+    });
+    Ok(ManagedSession { session, live: Some(LiveBackend::Agent { space: running.space.clone() }), written: None })
+}
+
+/// Waits until an agent has ended; returns the reason if the end was not requested.
+async fn until_gone(space: &Space, participant: ParticipantId) -> Option<String> {
+    let gone = |activity: &Activity| match activity {
+        Activity::Gone(reason) => Some(reason.clone()),
+        _ => None,
+    };
+    wait_for_activity(space, &participant, gone).await.unwrap_or_else(|| Some("its space has ended".to_owned()))
+}
+
+/// Waits until an agent is ready, or has ended.
+pub(super) async fn until_started(space: &Space, participant: &ParticipantId) {
+    let answered = |activity: &Activity| (*activity != Activity::Starting).then_some(());
+    wait_for_activity(space, participant, answered).await;
+}
+
+/// Waits until an agent's activity matches; `None` if its space has ended.
+async fn wait_for_activity<T: Send + 'static>(
+    space: &Space,
+    participant: &ParticipantId,
+    wanted: impl Fn(&Activity) -> Option<T> + Copy + Send + 'static,
+) -> Option<T> {
+    let mut watched = space.watch().await.ok()?;
+    loop {
+        watched.changes.borrow_and_update();
+        let view = space.participant(participant.clone()).await.ok()?;
+        let activity = view.and_then(|view| view.status).map(|status| status.activity);
+        if let Some(found) = activity.as_ref().and_then(wanted) {
+            return Some(found);
+        }
+        watched.changes.changed().await.ok()?;
+    }
+}
+
+/// Environment of an agent: exactly the given variables, or changes to that of wh.
+fn environment(services: &SessionServices, wanted: &NewSession) -> BTreeMap<OsString, Option<OsString>> {
+    let mut environment: BTreeMap<OsString, Option<OsString>> = BTreeMap::new();
+    if let Some(given) = &wanted.environment {
+        environment.extend(unlisted_variables(given).into_iter().map(|name| (name, None)));
+        environment.extend(given.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
+    }
+    environment.extend(services.withheld.iter().map(|name| (name.clone(), None)));
+    environment
+}
+
+/// Variables of this process that are not among the given ones.
+fn unlisted_variables(given: &[(OsString, OsString)]) -> Vec<OsString> {
+    std::env::vars_os().map(|(name, _)| name).filter(|name| !given.iter().any(|(one, _)| one == name)).collect()
+}

@@ -1,0 +1,132 @@
+//! Forwards the reports of an agent and supervises its end: an agent that does not end when asked to is killed.
+
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep_until};
+use tracing::warn;
+use wh_agents::interface::ForceStop;
+use wh_core::space::ParticipantId;
+use wh_core::space::harness::Report;
+
+/// Time that an agent may take to end in steps. Its harness first stops its work, and then lets it exit by itself.
+const AGENT_END_GRACE: Duration = Duration::from_secs(9);
+
+/// Time that the harness may take to notice that its agent was killed.
+const KILL_REPORT_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Reason reported for an agent that had to be killed.
+const KILLED_REASON: &str = "it did not end when asked to, and was killed";
+
+/// Urgency of an agent's end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum EndUrgency {
+    None,
+    /// End in steps, within [`AGENT_END_GRACE`].
+    Soon,
+    /// Kill at once.
+    Now,
+}
+
+/// Raises the urgency, and never lowers it.
+pub(super) fn raise(urgency: &watch::Sender<EndUrgency>, wanted: EndUrgency) {
+    urgency.send_if_modified(|urgency| {
+        let more = wanted > *urgency;
+        *urgency = wanted.max(*urgency);
+        more
+    });
+}
+
+/// Action when the current deadline passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Escalation {
+    Kill,
+    Abort,
+}
+
+/// Forwards an agent's reports until its channel closes, and always reports its end. Dropping the sender of `urgency`
+/// asks the agent to end soon.
+pub(super) async fn supervise(
+    mut reports: mpsc::Receiver<Report>,
+    force: ForceStop,
+    mut urgency: watch::Receiver<EndUrgency>,
+    (reporter, id, generation): (mpsc::Sender<(ParticipantId, u64, Report)>, ParticipantId, u64),
+) {
+    let (mut requested, mut was_killed, mut gone_reported, mut urgency_open) = (false, false, false, true);
+    let mut until: Option<(Instant, Escalation)> = None;
+    loop {
+        let wanted = tokio::select! {
+            report = reports.recv() => {
+                let Some(report) = report else { break };
+                let report = match report {
+                    Report::Gone(why) => {
+                        gone_reported = true;
+                        // The agent may have seen the request before this task did.
+                        requested |= *urgency.borrow() > EndUrgency::None;
+                        Report::Gone(end_reason(why, requested, was_killed))
+                    }
+                    other => other,
+                };
+                // If the receiver is gone the agent ends too; keep reading until it has.
+                let _ = reporter.send((id.clone(), generation, report)).await;
+                continue;
+            }
+            changed = urgency.changed(), if urgency_open => match changed {
+                Ok(()) => *urgency.borrow_and_update(),
+                Err(_) => {
+                    urgency_open = false;
+                    EndUrgency::Soon
+                }
+            },
+            next = escalation_due(until) => {
+                warn!(%id, ?next, "an agent does not end in time");
+                was_killed = was_killed || !is_immediate(&urgency);
+                match next {
+                    Escalation::Kill => EndUrgency::Now,
+                    Escalation::Abort => {
+                        force.abort();
+                        break;
+                    }
+                }
+            }
+        };
+        match wanted {
+            EndUrgency::None => {}
+            EndUrgency::Soon if until.is_some() => {}
+            EndUrgency::Soon => (requested, until) = (true, Some((Instant::now() + AGENT_END_GRACE, Escalation::Kill))),
+            EndUrgency::Now => {
+                (requested, until) = (true, Some((Instant::now() + KILL_REPORT_TIMEOUT, Escalation::Abort)));
+                force.kill();
+            }
+        }
+    }
+    if !gone_reported {
+        requested |= *urgency.borrow() > EndUrgency::None;
+        let why = Some("it ended unexpectedly".to_owned());
+        let _ = reporter.send((id, generation, Report::Gone(end_reason(why, requested, was_killed)))).await;
+    }
+}
+
+/// Reason of the agent's end. A requested end is no failure, whatever the agent reports, but a killed agent is reported
+/// as such.
+fn end_reason(why: Option<String>, requested: bool, was_killed: bool) -> Option<String> {
+    match (requested, was_killed) {
+        (_, true) => Some(KILLED_REASON.to_owned()),
+        (true, false) => None,
+        (false, false) => why,
+    }
+}
+
+fn is_immediate(urgency: &watch::Receiver<EndUrgency>) -> bool {
+    *urgency.borrow() == EndUrgency::Now
+}
+
+async fn escalation_due(until: Option<(Instant, Escalation)>) -> Escalation {
+    match until {
+        Some((at, next)) => {
+            sleep_until(at).await;
+            next
+        }
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,61 @@
+//! Kill switch for programs that do not end. Any holder can kill the programs, even while their owner is blocked.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+/// Kills the programs that were [launched](crate::Launch) with this switch, and everything that they have started.
+/// Clones share the same switch. Dropping it does not end any program.
+#[derive(Debug, Clone, Default)]
+pub struct KillSwitch(Arc<KillSwitchState>);
+
+#[derive(Debug, Default)]
+struct KillSwitchState {
+    triggered: watch::Sender<bool>,
+    /// Number of programs launched with this switch that have not ended.
+    programs: watch::Sender<usize>,
+}
+
+/// Counts a program of a kill switch while this guard exists: from before the start of the program until it has been
+/// reaped; with a supervisor, until all descendants of the supervisor have ended.
+#[derive(Debug)]
+pub(crate) struct ProgramGuard(Arc<KillSwitchState>);
+
+impl Drop for ProgramGuard {
+    fn drop(&mut self) {
+        self.0.programs.send_modify(|programs| *programs -= 1);
+    }
+}
+
+impl KillSwitch {
+    /// Kills the programs at once. Programs that are launched later are killed as well.
+    pub fn trigger(&self) {
+        self.0.triggered.send_replace(true);
+    }
+
+    /// Waits until the switch is triggered. Cancel safe.
+    pub async fn triggered(&self) {
+        // The sender cannot be gone: `self` holds it.
+        let _ = self.0.triggered.subscribe().wait_for(|triggered| *triggered).await;
+    }
+
+    /// Waits until every program that was launched with this switch has ended. Processes of a supervised program must
+    /// also have ended or be known to survive. Cancel safe.
+    pub async fn ended(&self) {
+        let _ = self.0.programs.subscribe().wait_for(|programs| *programs == 0).await;
+    }
+
+    pub(crate) fn count_program(&self) -> ProgramGuard {
+        self.0.programs.send_modify(|programs| *programs += 1);
+        ProgramGuard(Arc::clone(&self.0))
+    }
+}
+
+/// Compares identity: clones of the same switch are equal.
+impl PartialEq for KillSwitch {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for KillSwitch {}

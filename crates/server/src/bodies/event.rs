@@ -1,0 +1,101 @@
+//! Bodies of events of a session and its space.
+
+use std::sync::Arc;
+
+use wh_client::Conversation;
+use wh_core::event::{Event, Notice};
+use wh_core::space::event::{SpaceEvent, TurnStats};
+use wh_core::space::harness::Outcome;
+use wh_core::space::item::{Item, Progress};
+use wh_core::space::{ParticipantId, TurnId};
+use wh_wire::control::{EventBody, TurnBody};
+
+use super::receipt::receipt_body;
+use super::space::{projected, session_body};
+
+/// Converts an event for a participant of the conversation, if there is one.
+pub(crate) fn event_body(event: &Event, conversation: Option<&Conversation>) -> EventBody {
+    match event {
+        Event::Space(event) => {
+            let nobody = ParticipantId::from("");
+            space_event_body(&event.event, conversation.map_or(&nobody, |conversation| &conversation.me))
+        }
+        Event::SpaceMissed => EventBody::Changed { part: "messages".to_owned() },
+        Event::Started { command, pid } => EventBody::Started { command: command.clone(), pid: *pid },
+        Event::Typed { bytes } => EventBody::Typed { bytes: *bytes },
+        Event::Resized(size) => EventBody::Resized { width: size.columns, height: size.rows },
+        Event::Marked(label) => EventBody::Marked { label: label.clone() },
+        Event::Attached(true) => EventBody::Attached,
+        Event::Attached(false) => EventBody::Detached,
+        Event::Stopped(true) => EventBody::Stopped,
+        Event::Stopped(false) => EventBody::Continued,
+        Event::Exited(exit) => EventBody::Exited { code: exit.code(), signal: exit.signal() },
+        Event::Noticed(notice) => match notice.clone() {
+            Notice::Title(title) => EventBody::Title { title },
+            Notice::Bell(count) => EventBody::Bell { count },
+            Notice::Directory(directory) => EventBody::Directory { directory },
+            Notice::Notification(text) => EventBody::Notification { text },
+            Notice::Progress(progress) => EventBody::Progress { progress },
+            Notice::ShellMark(mark) => EventBody::ShellMark { mark },
+        },
+    }
+}
+
+/// Converts a space event for the participant `me`.
+fn space_event_body(event: &SpaceEvent, me: &ParticipantId) -> EventBody {
+    let changed = |part: &str| EventBody::Changed { part: part.to_owned() };
+    match event {
+        SpaceEvent::Item(item) => item_body(item, me),
+        SpaceEvent::TurnStarted { turn, by, prompt } => {
+            EventBody::TurnStarted { turn: turn.to_string(), participant: by.to_string(), message: prompt.to_string() }
+        }
+        SpaceEvent::TurnEnded(turn, outcome, tally) => EventBody::TurnEnded(turn_body(turn, outcome, tally)),
+        SpaceEvent::Session(id, status) => {
+            EventBody::Session { participant: id.to_string(), session: session_body(status) }
+        }
+        SpaceEvent::Receipt(receipt) => EventBody::Receipt(receipt_body(receipt)),
+        SpaceEvent::Joined(..) | SpaceEvent::Left(_) => changed("participants"),
+        SpaceEvent::Capabilities(..) | SpaceEvent::Usage(..) => changed("sessions"),
+        SpaceEvent::Tools(..) => changed("toolCatalog"),
+        SpaceEvent::StatusReported { .. } => changed("participantStatuses"),
+        SpaceEvent::AcknowledgementWanted(_)
+        | SpaceEvent::Acknowledged { .. }
+        | SpaceEvent::AcknowledgementDropped(_) => changed("acknowledgements"),
+        SpaceEvent::StreamOpened(..) | SpaceEvent::StreamClosed(_) => changed("streams"),
+        SpaceEvent::Paused(..) => changed("pauseState"),
+        SpaceEvent::Targets(..) => changed("chatTargets"),
+    }
+}
+
+/// Converts the end of a turn.
+pub(super) fn turn_body(turn: &TurnId, outcome: &Outcome, tally: &TurnStats) -> TurnBody {
+    let (outcome, reason) = match outcome {
+        Outcome::Completed => ("completed", None),
+        Outcome::Cancelled => ("cancelled", None),
+        Outcome::Failed(reason) => ("failed", Some(reason.clone())),
+    };
+    TurnBody {
+        turn: turn.to_string(),
+        outcome: outcome.to_owned(),
+        reason,
+        duration_ms: u64::try_from(tally.duration.as_millis()).unwrap_or(u64::MAX),
+        tool_calls: tally.tool_calls,
+        model: tally.model.clone(),
+    }
+}
+
+fn item_body(item: &Arc<Item>, me: &ParticipantId) -> EventBody {
+    let progress = match item.progress {
+        Progress::Growing => "growing",
+        Progress::Done => "done",
+        Progress::Queued => "queued",
+        Progress::Cut => "cut",
+        Progress::Retracted => "retracted",
+    };
+    EventBody::Item {
+        item: item.id.to_string(),
+        turn: item.turn.as_ref().map(ToString::to_string),
+        progress: progress.to_owned(),
+        messages: projected(item, me),
+    }
+}

@@ -1,0 +1,66 @@
+//! Bodies of open questions.
+
+use wh_client::{Conversation, Gone};
+use wh_core::space::item::Item;
+use wh_core::space::question::{Choice, Detail, Meaning, Question, QuestionKind};
+use wh_core::time::iso;
+use wh_wire::control::{DetailBody, OptionBody, QuestionBody};
+
+/// Returns the open questions of a conversation, oldest first. Empty without a conversation or if it has ended.
+pub(crate) async fn questions_of(conversation: Option<&Conversation>) -> Vec<QuestionBody> {
+    match conversation {
+        Some(conversation) => open_questions(conversation).await.unwrap_or_default(),
+        None => Vec::new(),
+    }
+}
+
+/// Returns the open questions, or an error if the conversation has ended.
+pub(crate) async fn open_questions(conversation: &Conversation) -> Result<Vec<QuestionBody>, Gone> {
+    let open = conversation.space.questions().await?;
+    Ok(open.iter().filter_map(|item| item.open_question().map(|question| question_body(item, question))).collect())
+}
+
+fn question_body(item: &Item, question: &Question) -> QuestionBody {
+    QuestionBody {
+        id: item.id.to_string(),
+        from: item.from.to_string(),
+        kind: kind_name(question.kind).to_owned(),
+        title: question.title.clone(),
+        details: question.details.iter().map(detail).collect(),
+        options: question.options.iter().map(option).collect(),
+        accepts_text: question.accepts_text,
+        preselects: question.preselects,
+        turn: item.turn.as_ref().map(ToString::to_string),
+        asked_at: iso(item.at),
+    }
+}
+
+fn detail(detail: &Detail) -> DetailBody {
+    match detail.clone() {
+        Detail::Text(text) => DetailBody::Text { text },
+        Detail::Command(command) => DetailBody::Command { command },
+        Detail::Path(path) => DetailBody::Path { path },
+        Detail::Diff { path, old, new } => DetailBody::Diff { path, old, new },
+        Detail::Input { tool, input } => DetailBody::Input { tool, input },
+    }
+}
+
+fn option(choice: &Choice) -> OptionBody {
+    let kind = match choice.meaning {
+        Meaning::AllowOnce => "allow_once",
+        Meaning::AllowAlways => "allow_always",
+        Meaning::RejectOnce => "reject_once",
+        Meaning::RejectAlways => "reject_always",
+        Meaning::Other => "other",
+    };
+    OptionBody { id: choice.id.clone(), label: choice.label.clone(), kind: kind.to_owned() }
+}
+
+pub(super) fn kind_name(kind: QuestionKind) -> &'static str {
+    match kind {
+        QuestionKind::Permission => "permission",
+        QuestionKind::Choice => "choice",
+        QuestionKind::Text => "text",
+        QuestionKind::Secret => "secret",
+    }
+}

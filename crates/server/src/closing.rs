@@ -1,0 +1,11 @@
+//! Shutdown signal of the servers.
+
+use tokio::sync::watch;
+
+/// Becomes true when the server must shut down.
+pub type Closing = watch::Receiver<bool>;
+
+/// Waits for the shutdown. Also completes when the sender is dropped.
+pub(crate) async fn closed(closing: &mut Closing) {
+    let _ = closing.wait_for(|closing| *closing).await;
+}

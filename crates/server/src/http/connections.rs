@@ -1,0 +1,312 @@
+//! Limits on open TCP connections. The accept loop never waits for a free slot: every connection is accepted, and if a
+//! class has too many, one of that class is closed. A client that opens idle connections therefore only affects its own
+//! class.
+//!
+//! | class | at most | closed when full |
+//! |---|---|---|
+//! | trusted: has sent the token; without a token: of this user | 256 | the longest idle, else the new one (503) |
+//! | pending: belongs to this user, no request admitted yet | 64 | the oldest idle |
+//! | other: other users and machines without the token | 16 | the oldest idle of the owner with the most connections |
+//! | unchecked: the owner is not known yet | 8, and 256 during an owner lookup | none; the owners are looked up |
+//!
+//! An untrusted connection is closed after 5 s without a request. Owners are looked up only if more than 8 connections
+//! are unchecked, because the lookup reads the table of all connections of the machine.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::owner::{self, Socket};
+use super::peer::Ends;
+use crate::slots::{Evicted, Slot, SlotTable, Slots};
+
+const MAX_TRUSTED: usize = 256;
+const MAX_PENDING: usize = 64;
+const MAX_OTHER: usize = 16;
+/// Maximum connections with an unknown owner before a lookup.
+const MAX_UNCHECKED: usize = 8;
+/// An untrusted connection is closed after this time without a request.
+const UNTRUSTED_IDLE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Open connections of a server.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Connections {
+    slots: Slots<ConnectionFacts>,
+    /// Held during an owner lookup, so that only one runs at a time.
+    looking: Arc<tokio::sync::Mutex<()>>,
+}
+
+/// Accepted TCP connection. Its slot is freed when the last clone is dropped.
+#[derive(Debug, Clone)]
+pub(super) struct TcpConnection {
+    slot: Arc<Slot<ConnectionFacts>>,
+    all: Connections,
+}
+
+#[derive(Debug)]
+struct ConnectionFacts {
+    ends: Option<Ends>,
+    origin: PeerOwner,
+    admission: AdmittedRequest,
+    /// Requests in progress. A request ends with its response body.
+    requests: u32,
+    idle_since: Instant,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PeerOwner {
+    Unchecked,
+    /// A process of this user.
+    Owner,
+    User(u32),
+    Machine(IpAddr),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AdmittedRequest {
+    NoRequest,
+    /// A request was admitted by a server without a token.
+    WithoutToken,
+    WithToken,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Trusted,
+    Pending,
+    Other,
+    Unchecked,
+}
+
+/// Error: all trusted connections are busy with requests.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Full;
+
+impl ConnectionFacts {
+    fn class(&self) -> Class {
+        match (self.admission, self.origin) {
+            (AdmittedRequest::WithToken, _) | (AdmittedRequest::WithoutToken, PeerOwner::Owner) => Class::Trusted,
+            (_, PeerOwner::Unchecked) => Class::Unchecked,
+            (AdmittedRequest::NoRequest, PeerOwner::Owner) => Class::Pending,
+            (_, PeerOwner::User(_) | PeerOwner::Machine(_)) => Class::Other,
+        }
+    }
+}
+
+impl Connections {
+    /// Adds an accepted connection.
+    pub fn enter(&self, ends: Option<Ends>) -> (TcpConnection, Evicted) {
+        // Without addresses the owner cannot be looked up.
+        let origin = ends.map_or(PeerOwner::Machine(Ipv4Addr::UNSPECIFIED.into()), |_| PeerOwner::Unchecked);
+        let (admission, idle_since) = (AdmittedRequest::NoRequest, Instant::now());
+        let (slot, evicted) = self.slots.enter(ConnectionFacts { ends, origin, admission, requests: 0, idle_since });
+        (TcpConnection { slot: Arc::new(slot), all: self.clone() }, evicted)
+    }
+
+    /// True if owners must be looked up before more connections are accepted.
+    pub fn needs_owner_lookup(&self) -> bool {
+        count(&self.slots.lock(), Class::Unchecked) > MAX_UNCHECKED
+    }
+
+    /// Looks up the owners of all unchecked connections, then closes excess connections of each class.
+    pub async fn look_up_owners(&self) {
+        let _one = self.looking.lock().await;
+        let unchecked: Vec<(u64, Ends)> = {
+            let table = self.slots.lock();
+            let unchecked = table.iter().filter(|(_, facts)| facts.class() == Class::Unchecked);
+            unchecked.filter_map(|(number, facts)| Some((number, facts.ends?))).collect()
+        };
+        let (numbers, peers): (Vec<u64>, Vec<Ends>) = unchecked.into_iter().unzip();
+        let asked = peers.clone();
+        let sockets = tokio::task::spawn_blocking(move || owner::sockets(&asked)).await.unwrap_or_default();
+        let me = nix::unistd::geteuid().as_raw();
+        let mut table = self.slots.lock();
+        for (at, (number, peer)) in numbers.into_iter().zip(peers).enumerate() {
+            if let Some(facts) = table.get_mut(number) {
+                facts.origin = match sockets.get(at).copied().flatten().and_then(Socket::owner) {
+                    Some(uid) if uid == me => PeerOwner::Owner,
+                    Some(uid) => PeerOwner::User(uid),
+                    None => PeerOwner::Machine(peer.theirs.ip().to_canonical()),
+                };
+            }
+        }
+        for (class, most) in [(Class::Trusted, MAX_TRUSTED), (Class::Pending, MAX_PENDING), (Class::Other, MAX_OTHER)] {
+            while count(&table, class) > most {
+                let newest = table.iter().filter(|(_, facts)| facts.class() == class).map(|(number, _)| number).last();
+                let Some(number) = eviction_candidate(&table, class).or(newest) else { break };
+                table.evict(number);
+            }
+        }
+    }
+}
+
+fn count(table: &SlotTable<ConnectionFacts>, class: Class) -> usize {
+    table.iter().filter(|(_, facts)| facts.class() == class).count()
+}
+
+/// Returns the idle connection of this class to close first. `None` if all are busy.
+fn eviction_candidate(table: &SlotTable<ConnectionFacts>, class: Class) -> Option<u64> {
+    let idle = table.iter().filter(|(_, facts)| facts.class() == class && facts.requests == 0);
+    match class {
+        Class::Trusted => idle.min_by_key(|(number, facts)| (facts.idle_since, *number)).map(|(number, _)| number),
+        Class::Other => {
+            let held = |origin: PeerOwner| table.iter().filter(|(_, facts)| facts.origin == origin).count();
+            idle.max_by_key(|(number, facts)| (held(facts.origin), std::cmp::Reverse(*number)))
+                .map(|(number, _)| number)
+        }
+        Class::Pending | Class::Unchecked => idle.map(|(number, _)| number).min(),
+    }
+}
+
+impl TcpConnection {
+    /// Records that a request was admitted, with a token or by a server without one.
+    pub fn admitted(&self, with_token: bool) -> Result<(), Full> {
+        let admission = if with_token { AdmittedRequest::WithToken } else { AdmittedRequest::WithoutToken };
+        let number = self.slot.number();
+        let mut table = self.slot.slots().lock();
+        // An evicted connection is about to close.
+        let Some(facts) = table.get_mut(number) else { return Err(Full) };
+        let before = std::mem::replace(&mut facts.admission, admission);
+        if facts.class() == Class::Trusted && count(&table, Class::Trusted) > MAX_TRUSTED {
+            match eviction_candidate(&table, Class::Trusted) {
+                Some(longest) => table.evict(longest),
+                None => {
+                    if let Some(facts) = table.get_mut(number) {
+                        facts.admission = before;
+                    }
+                    return Err(Full);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts a request as in progress until the guard is dropped.
+    pub fn request(&self) -> InRequest {
+        self.slot.update(|facts| facts.requests += 1);
+        InRequest(self.clone())
+    }
+
+    /// Completes when an untrusted connection was idle for too long.
+    pub async fn expired(&self) {
+        let mut until = Instant::now() + UNTRUSTED_IDLE_TIMEOUT;
+        loop {
+            tokio::time::sleep_until(until).await;
+            let now = Instant::now();
+            let seen = self.slot.slots().lock().get(self.slot.number()).map(|facts| {
+                let idle_until = if facts.requests > 0 { now } else { facts.idle_since } + UNTRUSTED_IDLE_TIMEOUT;
+                (facts.class(), facts.admission, idle_until)
+            });
+            match seen {
+                Some((Class::Trusted, ..)) => return std::future::pending().await,
+                Some((.., idle_until)) if idle_until > now => until = idle_until,
+                // It may belong to this user, which makes it trusted.
+                Some((Class::Unchecked, AdmittedRequest::WithoutToken, _)) => self.all.look_up_owners().await,
+                _ => return,
+            }
+        }
+    }
+}
+
+/// Guard of a request in progress.
+#[derive(Debug)]
+pub(super) struct InRequest(TcpConnection);
+
+impl Drop for InRequest {
+    fn drop(&mut self) {
+        self.0.slot.update(|facts| {
+            facts.requests = facts.requests.saturating_sub(1);
+            facts.idle_since = Instant::now();
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn enter(all: &Connections, origin: PeerOwner) -> (TcpConnection, Evicted) {
+        let (connection, evicted) = all.enter(None);
+        connection.slot.update(|facts| facts.origin = origin);
+        (connection, evicted)
+    }
+
+    fn is_open(evicted: &mut Evicted) -> bool {
+        evicted.try_recv() == Err(tokio::sync::oneshot::error::TryRecvError::Empty)
+    }
+
+    #[tokio::test]
+    async fn another_user_has_few_slots_and_takes_none_from_a_third_or_from_the_owner() {
+        let all = Connections::default();
+        let mut pending = enter(&all, PeerOwner::Owner);
+        let mut third = enter(&all, PeerOwner::User(3));
+        let mut flood: Vec<_> = (0..100).map(|_| enter(&all, PeerOwner::User(7))).collect();
+        all.look_up_owners().await;
+        assert!(is_open(&mut pending.1) && is_open(&mut third.1));
+        let open: Vec<bool> = flood.iter_mut().map(|(_, evicted)| is_open(evicted)).collect();
+        assert_eq!(open.iter().filter(|open| **open).count(), MAX_OTHER - 1);
+        assert!(open[open.len() - (MAX_OTHER - 1)..].iter().all(|open| *open), "the oldest go");
+    }
+
+    #[tokio::test]
+    async fn a_request_that_is_being_answered_is_not_closed_for_a_new_connection() {
+        let all = Connections::default();
+        let mut kept: Vec<_> = (0..MAX_OTHER).map(|_| enter(&all, PeerOwner::User(7))).collect();
+        let _requests: Vec<_> = kept.iter().map(|(connection, _)| connection.request()).collect();
+        let mut late = enter(&all, PeerOwner::User(7));
+        all.look_up_owners().await;
+        assert!(kept.iter_mut().all(|(_, evicted)| is_open(evicted)));
+        assert!(!is_open(&mut late.1));
+    }
+
+    #[tokio::test]
+    async fn a_trusted_connection_takes_the_slot_of_the_one_idle_for_longest_and_is_refused_if_all_are_busy() {
+        let all = Connections::default();
+        let mut trusted: Vec<_> = (0..MAX_TRUSTED).map(|_| enter(&all, PeerOwner::User(7))).collect();
+        assert!(trusted.iter().all(|(connection, _)| connection.admitted(true).is_ok()));
+        // From now on the first was used more recently than the second.
+        drop(trusted[0].0.request());
+        let late = enter(&all, PeerOwner::Owner);
+        let _answering = late.0.request();
+        assert_eq!(late.0.admitted(true), Ok(()));
+        assert!(is_open(&mut trusted[0].1) && !is_open(&mut trusted[1].1));
+        let _requests: Vec<_> = trusted.iter().map(|(connection, _)| connection.request()).collect();
+        let refused = enter(&all, PeerOwner::Owner);
+        let _refused = refused.0.request();
+        assert_eq!(refused.0.admitted(true), Err(Full));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_that_is_not_trusted_is_closed_after_five_seconds_outside_of_a_request() {
+        let all = Connections::default();
+        let (pending, _evicted) = enter(&all, PeerOwner::Owner);
+        let begun = Instant::now();
+        pending.expired().await;
+        assert_eq!(begun.elapsed(), UNTRUSTED_IDLE_TIMEOUT);
+        let hour = Duration::from_secs(60 * 60);
+        let (other, _evicted) = enter(&all, PeerOwner::User(7));
+        let request = other.request();
+        assert!(tokio::time::timeout(hour, other.expired()).await.is_err(), "it is being answered");
+        drop(request);
+        other.expired().await;
+        let (trusted, _evicted) = enter(&all, PeerOwner::User(7));
+        assert_eq!(trusted.admitted(true), Ok(()));
+        assert!(tokio::time::timeout(hour, trusted.expired()).await.is_err(), "the server has its own limit for these");
+    }
+
+    #[tokio::test]
+    async fn without_a_token_only_this_user_is_trusted() {
+        let all = Connections::default();
+        for (origin, class) in [
+            (PeerOwner::Owner, Class::Trusted),
+            (PeerOwner::User(7), Class::Other),
+            (PeerOwner::Unchecked, Class::Unchecked),
+        ] {
+            let (connection, _evicted) = enter(&all, origin);
+            assert_eq!(connection.admitted(false), Ok(()));
+            assert_eq!(connection.slot.update(|facts| facts.class()), Some(class));
+        }
+    }
+}

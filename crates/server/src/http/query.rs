@@ -1,0 +1,19 @@
+//! Query strings. Unknown or invalid parameters are answered with a [`Fault`].
+
+use axum::extract::{FromRequestParts, Query};
+use axum::http::request::Parts;
+use serde::de::DeserializeOwned;
+
+use super::fault::Fault;
+
+/// Parsed query of a request.
+pub(super) struct Params<T>(pub T);
+
+impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Params<T> {
+    type Rejection = Fault;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Fault> {
+        let query = Query::try_from_uri(&parts.uri).map_err(|error| Fault::Invalid(error.body_text()))?;
+        Ok(Self(query.0))
+    }
+}

@@ -1,0 +1,85 @@
+//! Screenshots: `GET /control/screenshot.svg` and `GET /control/screenshot.png`.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use serde_json::json;
+use wh_client::{Gone, ScreenRead};
+use wh_screen::frame::ScreenFrame;
+use wh_screen::picture::{self, Background, PictureError, PictureOptions, Scale};
+
+use super::ApiState;
+use super::fault::Fault;
+use super::query::Params;
+use super::route::{Method, Route};
+
+pub(super) fn routes() -> Vec<Route<ApiState>> {
+    vec![
+        Route::new(Method::Get, "/control/screenshot.svg", svg, "screenshotSvg", "Take a screenshot as SVG.", |it| {
+            it.query("background", json!({"type": "string", "enum": ["dark", "light"]}), "The default colours.")
+                .text(200, "image/svg+xml", "The image.")
+                .fails(400, "The query is invalid, or the screen cannot be rendered.")
+                .gone()
+        }),
+        Route::new(Method::Get, "/control/screenshot.png", png, "screenshotPng", "Take a screenshot as PNG.", |it| {
+            it.query("scale", json!({"type": "integer", "minimum": 1, "maximum": 2}), "Scale factor. Default: 2.")
+                .query("background", json!({"type": "string", "enum": ["dark", "light"]}), "The default colours.")
+                .text(200, "image/png", "The image.")
+                .fails(400, "The query is invalid, or the screen is too large for an image.")
+                .gone()
+        }),
+    ]
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PngQuery {
+    scale: Option<u8>,
+    background: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SvgQuery {
+    background: Option<String>,
+}
+
+fn background(name: Option<&str>) -> Result<Option<Background>, Fault> {
+    let wrong = || Fault::Invalid("background must be dark or light".to_owned());
+    name.map(|name| Background::named(name).ok_or_else(wrong)).transpose()
+}
+
+async fn svg(State(api): State<ApiState>, Params(query): Params<SvgQuery>) -> Result<Response, Fault> {
+    let background = background(query.background.as_deref())?;
+    let drawn = draw(&api, move |frame| Ok(picture::svg(frame, background))).await?;
+    // Links are allowed, scripts are not.
+    let policy = "default-src 'none'; style-src 'unsafe-inline'";
+    Ok(([(header::CONTENT_TYPE, "image/svg+xml"), (header::CONTENT_SECURITY_POLICY, policy)], drawn).into_response())
+}
+
+async fn png(State(api): State<ApiState>, Params(query): Params<PngQuery>) -> Result<Response, Fault> {
+    let scale = match query.scale {
+        None => Scale::default(),
+        Some(number) => Scale::new(number).ok_or_else(|| Fault::Invalid("scale must be 1 or 2".to_owned()))?,
+    };
+    let background = background(query.background.as_deref())?;
+    let drawn = draw(&api, move |frame| picture::png(frame, PictureOptions { scale, background })).await?;
+    Ok(([(header::CONTENT_TYPE, "image/png")], drawn).into_response())
+}
+
+/// Renders on a blocking thread when a permit is free.
+async fn draw<T: Send + 'static>(
+    api: &ApiState,
+    draw: impl FnOnce(&ScreenFrame) -> Result<T, PictureError> + Send + 'static,
+) -> Result<T, Fault> {
+    let place = Arc::clone(&api.screenshot_permits).acquire_owned().await.map_err(|_| Gone)?;
+    let shown = api.surface.read_screen(ScreenRead::default()).await?;
+    let drawn = tokio::task::spawn_blocking(move || {
+        let _place = place;
+        draw(&shown.frame)
+    });
+    drawn.await.map_err(|_| Gone)?.map_err(|error| Fault::Refused("No picture", error.to_string()))
+}

@@ -1,0 +1,71 @@
+//! Describes stored sessions while the daemon is not running: the next start restores some of them, others are lost.
+
+use wh_engine::sessions::RestorePreview;
+use wh_engine::store::StoreError;
+
+use crate::daemon::DaemonPaths;
+use crate::print::clean_line;
+
+/// Maximum number of session names in a line.
+const MAX_NAMES: usize = 10;
+
+/// Returns lines about the stored sessions; with `all` also about ended ones. Empty if there are none.
+pub fn lines(paths: &DaemonPaths, all: bool) -> Vec<String> {
+    match RestorePreview::read(&paths.store()) {
+        Ok(Some(outlook)) => summary(&outlook, all),
+        Ok(None) => Vec::new(),
+        Err(StoreError::Corrupt(why)) => {
+            let store = paths.store();
+            vec![format!(
+                "the store in {} is damaged ({why}); wh daemon start renames it and creates a new one",
+                store.display()
+            )]
+        }
+        Err(error) => vec![format!("cannot read which sessions can be restored: {error}")],
+    }
+}
+
+fn summary(outlook: &RestorePreview, all: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    let RestorePreview { restorable, lost, ended } = outlook;
+    if !restorable.is_empty() {
+        lines.push(format!("wh daemon start restores {}: {}", sessions(restorable.len()), names(restorable)));
+    }
+    if !lost.is_empty() {
+        lines.push(format!("{} cannot be restored: {}", sessions(lost.len()), names(lost)));
+    }
+    if all && *ended > 0 {
+        lines.push(format!("{} ended earlier; wh logs shows them while the daemon is running", sessions(*ended)));
+    }
+    lines
+}
+
+fn sessions(count: usize) -> String {
+    if count == 1 { "1 session".to_owned() } else { format!("{count} sessions") }
+}
+
+fn names(names: &[String]) -> String {
+    let shown: Vec<String> = names.iter().take(MAX_NAMES).map(|name| clean_line(name)).collect();
+    let more = if names.len() > MAX_NAMES { ", …" } else { "" };
+    format!("{}{more}", shown.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_are_counted_and_named() {
+        let outlook =
+            RestorePreview { restorable: vec!["a".to_owned(), "b".to_owned()], lost: vec!["sh".to_owned()], ended: 3 };
+        assert_eq!(
+            summary(&outlook, false),
+            ["wh daemon start restores 2 sessions: a, b", "1 session cannot be restored: sh"]
+        );
+        assert_eq!(
+            summary(&outlook, true)[2],
+            "3 sessions ended earlier; wh logs shows them while the daemon is running"
+        );
+        assert_eq!(summary(&RestorePreview::default(), true), [""; 0]);
+    }
+}
