@@ -11,7 +11,7 @@ use crate::tools::card;
 /// Number of frames that the stream trick sends.
 const STREAM_TRICK_FRAMES: usize = 12;
 
-/// Duration of the pause trick, in words.
+/// Duration of the pause trick, as a number of words.
 const PAUSE_WORDS: u32 = 250;
 
 impl DemoStage {

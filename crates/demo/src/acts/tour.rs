@@ -5,10 +5,10 @@ use wh_core::space::harness::Report;
 
 use crate::stage::{DemoStage, TrickResult};
 
-/// Time to wait for an answer, in words.
+/// Time to wait for an answer, as a number of words.
 const ANSWER_TIMEOUT_WORDS: u32 = 550;
 
-/// Time to look at a station before the next one, in words.
+/// Time between two stations, as a number of words.
 const STATION_PAUSE_WORDS: u32 = 200;
 
 impl DemoStage {

@@ -1,6 +1,6 @@
 //! The examples of `wh-api`, and the client against a real run and a real daemon session.
 
-#[path = "../../../api/examples/prompt.rs"]
+#[path = "../../../api/examples/send_message.rs"]
 mod prompt;
 #[path = "../../../api/examples/terminal.rs"]
 mod terminal;

@@ -27,7 +27,10 @@ fn script(runtime: &Path, text: &str) -> Said {
     let path = std::env::var("PATH").expect("there is a PATH");
     let mut command = Command::new("bash");
     command.args(["-c", &format!("set -o pipefail; {text}")]);
-    command.env("PATH", format!("{own}:{path}")).env("XDG_RUNTIME_DIR", runtime);
+    command
+        .env("PATH", format!("{own}:{path}"))
+        .env("XDG_RUNTIME_DIR", runtime)
+        .env("XDG_STATE_HOME", runtime.join("state"));
     for variable in ["WH_CONTROL_URL", "WH_CONTROL_PORT", "WH_CONTROL_TOKEN"] {
         command.env_remove(variable);
     }
@@ -232,7 +235,7 @@ fn refusals_exit_with_4() {
     ]);
     let runs = wh.runtime_dir();
     let send = |count: u32| format!("head -c {count} /dev/zero | tr '\\0' x | wh send -");
-    assert!(fails(runs, 4, &send(262_134)).contains("at most 262144"), "what a door takes at most");
+    assert!(fails(runs, 4, &send(262_134)).contains("limit 262144"));
     done(runs, &send(262_133));
     done(runs, "wh wait exited --timeout 60s");
     assert!(fails(runs, 4, "wh send more").contains("the program has ended"));
@@ -356,7 +359,10 @@ fn no_answer_exits_with_6_and_a_foreign_server_with_125() {
         "shot x.png",
     ] {
         let said = fails(&runs, 6, &format!("wh {command} --port {free}"));
-        assert!(said.contains(&format!("http://127.0.0.1:{free} does not answer")) && said.contains("wh ls"), "{said}");
+        assert!(
+            said.contains(&format!("http://127.0.0.1:{free} is not reachable")) && said.contains("wh ls"),
+            "{said}"
+        );
     }
     let html = parrot("200 OK", "<html>");
     assert!(fails(&runs, 125, &format!("wh screen --port {html}")).contains("did not send JSON"));

@@ -234,7 +234,7 @@ fn a_target_of_a_file_that_is_absent_from_the_space_is_ignored() {
     let home = Home::new();
     home.user("target = \"claude\"\n");
     let wh = home.space().start(&["--", "--pace", "0"]);
-    wh.wait(r#"screen_contains "is not in this space""#);
+    wh.wait(r#"screen_contains "no such participant in this space""#);
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod documentation;
 mod edges;
 mod finished;
 mod input;
+mod language;
 mod lifecycle;
 mod openapi;
 mod picture;

@@ -212,7 +212,7 @@ fn a_configuration_that_skips_permissions_needs_the_flag_too() {
         let skips = "approval_policy = \"never\"\nsandbox_mode = \"danger-full-access\"\n";
         fs::write(&file, format!("{skips}{text}")).unwrap();
         let wh = codex(lab, &[]);
-        wh.wait(r#"screen_contains "would work without asking""#);
+        wh.wait(r#"screen_contains "which skips permissions""#);
         let outside = lab.home.join("unasked.txt");
         ask(&wh, &format!("tool: touch {}", outside.display()));
         assert!(!outside.exists(), "it stays in its directory");

@@ -2,7 +2,7 @@
 //!
 //! ```sh
 //! wh --headless --control-port 9091 &
-//! cargo run -p wh-api --example prompt -- http://127.0.0.1:9091 'hello'
+//! cargo run -p wh-api --example send_message -- http://127.0.0.1:9091 'hello'
 //! ```
 
 use wh_api::wire::control::{EventBody, ReceiptBody, StreamBody};
