@@ -49,7 +49,7 @@ impl ClaudeClient {
     }
 
     /// Sends a prompt and returns its turn. If the previous turn was not read to its end, this waits for that end
-    /// first; [interrupt](Turn::interrupt) a turn that is no longer needed.
+    /// first; [interrupt](ClaudeTurn::interrupt) a turn that is no longer needed.
     ///
     /// # Errors
     ///
