@@ -1,4 +1,4 @@
-//! Replays captures of real agents through the translators. Checks that every item is completed, and that the shown
+//! Replays captures of real agents through the translators. Checks that every item is completed, and that the displayed
 //! text equals the captured text.
 
 use std::collections::HashMap;
@@ -9,13 +9,13 @@ use wh_core::space::harness::Report;
 use wh_core::space::item::{Body, ToolCall, ToolStatus};
 use wh_wire::{acp, claude, codex};
 
-/// Lines that the agent wrote in these captures.
+/// Returns the lines that the agent wrote in the captures.
 fn captured_lines(captures: &[&str]) -> Vec<String> {
     let lines = captures.iter().flat_map(|capture| capture.lines());
     lines.filter_map(|line| line.strip_prefix("<- ").map(str::to_owned)).collect()
 }
 
-/// Items built from reports.
+/// Items built from the reports of a replay.
 #[derive(Default)]
 struct ReplayedItems {
     items: HashMap<String, (Body, bool)>,

@@ -1,4 +1,4 @@
-//! Catalog of the available agents. Built once per run from the built-in table and the user's `agents.toml` files.
+//! Catalog of the available agents, built at startup from the built-in table and the user's `agents.toml` files.
 
 mod draft;
 mod expand;
@@ -20,29 +20,28 @@ pub use expand::Variables;
 pub use file::{AgentsFile, FileError};
 pub use outline::Outline;
 
-/// Available agents, installed or not, in display order.
+/// Known agents, installed or not, in display order.
 #[derive(Clone, Default)]
 pub struct Catalog {
     agents: Vec<Arc<dyn Agent>>,
-    /// Origin of each agent, in the same order.
+    /// Origin of each agent, in the order of `agents`.
     origins: Vec<AgentOrigin>,
     warnings: Vec<String>,
 }
 
-/// Source of an agent's definition.
+/// Program and `agents.toml` files that define an agent.
 #[derive(Clone, Default)]
 struct AgentOrigin {
-    /// Program that starts the agent; `None` for internal agents.
+    /// Program that starts the agent; `None` for agents without an external program.
     program: Option<Program>,
-    /// Files that changed or added the agent.
+    /// Files that changed or added the agent, in the order in which they were applied.
     files: Vec<PathBuf>,
 }
 
 impl Catalog {
-    /// Builds the catalog: first the `internal` agents, which no file can change, then those of the table and of
-    /// `files`. A later file overrides earlier ones. `supervisor` is the command of the supervisor process for all
-    /// agents, which ensures that no process outlives wh (see `wh_pipe::supervisor`). `variables` resolves the
-    /// variables used in the files.
+    /// Builds the catalog: the `internal` agents, which files cannot change, followed by the agents of the table and of
+    /// `files`. A later file overrides earlier ones. `supervisor` is the command line of the supervisor process for all
+    /// agents (see `wh_pipe::supervisor`). `variables` resolves the variables used in the files.
     pub fn with(
         internal: Vec<Arc<dyn Agent>>,
         supervisor: Option<Vec<OsString>>,
@@ -63,32 +62,32 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// Creates a catalog of these agents only.
+    /// Creates a catalog that contains only `agents`.
     pub fn of(agents: Vec<Arc<dyn Agent>>) -> Self {
         Self { agents, origins: Vec::new(), warnings: Vec::new() }
     }
 
-    /// All agents, in display order.
+    /// Returns all agents, in display order.
     pub fn agents(&self) -> &[Arc<dyn Agent>] {
         &self.agents
     }
 
-    /// Ids of all agents, in display order.
+    /// Returns the ids of all agents, in display order.
     pub fn ids(&self) -> Vec<String> {
         self.agents.iter().map(|agent| agent.facts().id).collect()
     }
 
-    /// Finds an agent by its id.
+    /// Returns the agent with this id.
     pub fn by_id(&self, id: &str) -> Option<Arc<dyn Agent>> {
         self.agents.iter().find(|agent| agent.facts().id == id).cloned()
     }
 
-    /// Path of the agent's program, if it is installed.
+    /// Returns the path of the agent's program, if the program is installed.
     pub fn program(&self, id: &str) -> Option<PathBuf> {
         self.origin(id)?.program.as_ref()?.find(&Environment::new())
     }
 
-    /// Files that changed or added this agent; later ones take precedence.
+    /// Returns the files that changed or added the agent. Later files take precedence.
     pub fn files(&self, id: &str) -> impl Iterator<Item = &Path> {
         self.origin(id).into_iter().flat_map(|origin| &origin.files).map(PathBuf::as_path)
     }
@@ -97,12 +96,12 @@ impl Catalog {
         self.origins.get(self.agents.iter().position(|agent| agent.facts().id == id)?)
     }
 
-    /// Adds a warning for the user.
+    /// Adds a warning for the user to [`warnings`](Self::warnings).
     pub fn warn(&mut self, warning: String) {
         self.warnings.push(warning);
     }
 
-    /// Warnings to show to the user once, for example about a file that is not used.
+    /// Returns warnings to show to the user once, for example about an `agents.toml` file that is not used.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }

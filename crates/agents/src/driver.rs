@@ -1,6 +1,6 @@
-//! Runs any agent that is a program behind pipes. Connects it, buffers orders during the handshake, writes frames in
-//! order, checks deadlines, and restarts the agent after a loss. Decisions are made by `machine` and messages are
-//! translated by the agent's [`Protocol`]; all IO and timing is here.
+//! Drives an agent that runs as a process behind pipes: connects, buffers orders during the handshake, writes frames in
+//! order, checks deadlines, and restarts the process after its loss. `machine` contains the logic, the agent's
+//! [`Protocol`] translates its messages, and this module contains all IO and timers.
 
 mod machine;
 mod outbox;
@@ -34,44 +34,44 @@ use turn::Turns;
 #[cfg(test)]
 pub(crate) use turn::{INTERRUPT_GRACE, NOT_READING};
 
-/// Orders buffered while the agent connects or while reports or frames wait. Further orders stay in their channel; when
-/// that is full, the sender considers the agent gone.
+/// Maximum number of orders buffered while the agent connects or while reports or frames wait. Further orders stay in
+/// their channel; if the channel is full, the owner treats the agent as lost.
 const MAX_BUFFERED_ORDERS: usize = 64;
 
-/// Calls that may run in the background at once. Beyond that, calls fail.
+/// Maximum number of calls that run in the background at once. Further calls fail.
 const MAX_BACKGROUND_CALLS: usize = 64;
 
 /// Timeout of requests other than prompts.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Timeout of a model or mode change. Shorter than the time that the space waits for the outcome, so that a late
-/// outcome is not taken for that of the next change.
+/// Timeout of a model or mode change. Shorter than the timeout of the space for the outcome; otherwise a late outcome
+/// could be taken for the outcome of the next change.
 const CHOICE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Time to write an interrupt before the agent is ended.
+/// Time to write an interrupt before the driver ends the process.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Reports that may wait while an agent ends. Beyond that its output is not read.
+/// Maximum number of unsent reports while a process ends. At the limit, the agent's output is not read.
 const MAX_UNSENT_REPORTS: usize = 256;
 
-/// Consecutive processes that may be killed before anything was written to them.
+/// Maximum number of consecutive processes that are killed by a signal before anything was written to them.
 const MAX_FRUITLESS_STARTS: usize = 2;
 
-/// Reason why a process is no longer used.
+/// Reason why the driver stops using a process.
 enum ProcessEnd {
-    /// The owner ordered it.
+    /// The owner ordered the agent to end.
     EndOrdered,
     /// The agent exited on its own.
     Lost(Closed),
-    /// A new conversation was requested by the call with this number.
+    /// The call with this id requested a new conversation.
     Restart(u64),
-    /// Another process is to resume the conversation.
+    /// Another process must resume the conversation.
     Reconnect,
-    /// The agent cannot be used any more, for this reason.
+    /// The agent can no longer be used. Contains the reason.
     Fatal(String),
 }
 
-/// Runs an agent until it is ordered to end or cannot be used any more. `may_skip` allows modes that skip permissions.
+/// Runs an agent until the owner ends it or it can no longer be used. `may_skip` allows modes that skip permissions.
 pub async fn run<P: Connect>(protocol: P, may_skip: bool, task: HarnessTask) {
     let HarnessTask { orders, reports, kill_switch } = task;
     let machine = Machine::new(protocol, may_skip);
@@ -96,17 +96,17 @@ struct Driver<P: Protocol> {
     unsent: VecDeque<Report>,
 }
 
-/// Requests that wait for their reply, by id, with their deadlines.
+/// Requests that wait for a reply, by request id, with their deadlines.
 type PendingRequests<P> = HashMap<<<P as Protocol>::Codec as Codec>::Id, (Purpose<P>, Option<Instant>)>;
 
-/// Process of the agent with its pending frames and requests.
+/// Process of the agent, with its queued frames and pending requests.
 struct Process<P: Protocol> {
     link: Link<P::Codec>,
     events: LinkEvents<P::Codec>,
     outbox: Outbox<P>,
     awaited: PendingRequests<P>,
     background_calls: JoinSet<(u64, Result<Value, String>)>,
-    /// A frame was written since the handshake.
+    /// True if a frame was written after the handshake.
     has_written: bool,
 }
 
@@ -121,7 +121,7 @@ enum Input<P: Protocol> {
 
 /// Reason for aborting a wait.
 enum WaitAborted {
-    /// The agent is ordered to end.
+    /// The owner ordered the agent to end.
     EndOrdered,
     ReportsClosed,
 }
@@ -133,7 +133,8 @@ impl From<ReportsClosed> for WaitAborted {
 }
 
 impl<P: Connect> Driver<P> {
-    /// Runs processes one after another. Returns why there is no next one; `None` if it was ordered.
+    /// Runs the agent's processes one after another. Returns the reason if no further process can be started; `None` if
+    /// the owner ended the agent.
     async fn run_processes(&mut self) -> Result<Option<String>, ReportsClosed> {
         let (mut restart, mut fruitless, mut resumes) = (None, 0, false);
         loop {
@@ -215,7 +216,7 @@ impl<P: Connect> Driver<P> {
         }
     }
 
-    /// Connects the agent. Orders received meanwhile are buffered.
+    /// Connects the agent, and buffers the orders received meanwhile.
     async fn connect(&mut self) -> Result<Result<Connected<P>, ConnectError>, WaitAborted> {
         let Self { machine: Machine { protocol, turns, .. }, orders, reports, buffered_orders, .. } = self;
         let connecting = protocol.connect(reports);
@@ -234,7 +235,7 @@ impl<P: Connect> Driver<P> {
         }
     }
 
-    /// Handles orders and events until the process ends or is to be ended.
+    /// Handles orders and events until the process ends or must be replaced.
     async fn serve(&mut self, process: &mut Process<P>) -> Result<ProcessEnd, WaitAborted> {
         loop {
             if let Some(end) = self.apply_output(process).await? {
@@ -354,8 +355,8 @@ impl<P: Connect> Driver<P> {
         }
     }
 
-    /// Queues frames, starts background calls, and sends reports. Orders are buffered while reports wait. Returns an
-    /// end if the process is not to continue.
+    /// Queues the machine's frames, starts its background calls, and sends its reports. Buffers orders while reports
+    /// wait. Returns the reason if the process must no longer be used.
     async fn apply_output(&mut self, process: &mut Process<P>) -> Result<Option<ProcessEnd>, WaitAborted> {
         let output = self.machine.take();
         let at = Instant::now();
@@ -394,8 +395,8 @@ impl<P: Connect> Driver<P> {
         }
     }
 
-    /// Settles everything that is pending in a lost process and reports the loss. True if the next process resumes the
-    /// conversation.
+    /// Handles the loss of a process: fails everything that is pending and reports the loss. Returns true if the next
+    /// process resumes the conversation.
     async fn lost(&mut self, mut process: Process<P>, reason: &str) -> Result<bool, ReportsClosed> {
         let title = self.machine.protocol.title().to_owned();
         let gone = format!("{title} is gone: {reason}");
@@ -420,7 +421,7 @@ impl<P: Connect> Driver<P> {
         Ok(resumes)
     }
 
-    /// Waits for an order that requires the agent. False if the order is to end.
+    /// Waits for an order that requires a running agent. Returns false if the owner ends the agent.
     async fn wait_for_work(&mut self) -> Result<bool, ReportsClosed> {
         let gone = format!("{} is gone", self.machine.protocol.title());
         let mut buffered = std::mem::take(&mut self.buffered_orders);
@@ -447,8 +448,8 @@ impl<P: Connect> Driver<P> {
         }
     }
 
-    /// Ends the process and waits until it is gone. Of the queued frames only an interrupt is written. With
-    /// `keeps_output`, remaining output is still part of the conversation.
+    /// Ends the process and waits until it has exited. Writes a queued interrupt but no other frame. If `keeps_output`
+    /// is true, remaining output is still part of the conversation.
     async fn shut_down(&mut self, mut process: Process<P>, keeps_output: bool) {
         process.drain();
         let output = self.machine.take();
@@ -488,14 +489,14 @@ impl<P: Connect> Driver<P> {
 }
 
 impl<P: Protocol> Process<P> {
-    /// Takes the purposes of all frames and requests without an outcome.
+    /// Takes the purposes of all frames and requests that have no outcome yet.
     fn drain(&mut self) -> Vec<Purpose<P>> {
         let awaited = self.awaited.drain().map(|(_, (purpose, _))| purpose);
         self.outbox.drain().into_iter().chain(awaited).collect()
     }
 }
 
-/// Sends reports as the channel has room. Cancel safe: at most the report being sent is lost.
+/// Sends reports while the channel has room. Cancel safe, except that the report being sent may be lost.
 async fn send_reports(unsent: &mut VecDeque<Report>, reports: &Reports) -> Result<(), ReportsClosed> {
     while !unsent.is_empty() {
         reports.room().await?;
@@ -506,7 +507,7 @@ async fn send_reports(unsent: &mut VecDeque<Report>, reports: &Reports) -> Resul
     Ok(())
 }
 
-/// Cancels waiting prompts and acknowledges the interrupt.
+/// Cancels the waiting prompts and acknowledges the interrupt.
 async fn cancel_waiting(
     turns: &mut Turns,
     buffered_orders: &mut VecDeque<Order>,

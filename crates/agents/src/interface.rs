@@ -1,6 +1,6 @@
-//! Interface to agents. An [`Agent`] describes a kind of program: whether it is installed and logged in, which models
-//! it has, and how to start it. A [`Harness`] is a running agent: orders go in, reports come out, and its protocol is
-//! hidden.
+//! Interface to agents. An [`Agent`] describes one kind of agent: whether it is installed and logged in, its models,
+//! and the way to start it. A [`Harness`] is a running agent: it receives orders and sends reports, independent of the
+//! agent's protocol.
 
 mod agent;
 mod harness;

@@ -1,5 +1,5 @@
-//! Drives coding agents. [`interface`] defines what wh requires of an agent, and [`catalog`] lists the available
-//! agents.
+//! Drives coding agents. [`interface`] defines the interface between wh and an agent, and [`catalog`] lists the
+//! available agents.
 
 pub mod acp;
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Overflow storage for output beyond the display limits. It uses an unnamed temporary file, which disappears when its
-//! last owner exits, even if wh is killed.
+//! Overflow storage for output beyond the display limits, in an unnamed temporary file. The operating system deletes
+//! the file when it is closed, even if wh is killed.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
@@ -11,35 +11,35 @@ use wh_core::space::bounds::ReportOverflow;
 use wh_core::space::extent::boundary;
 use wh_core::space::harness::HarnessKey;
 
-/// Overflow bytes stored per session. Beyond that the oldest are discarded.
+/// Size limit of the overflow storage of one session. Beyond the limit, the oldest output is discarded.
 pub const MAX_OVERFLOW_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Overflow pieces stored per session, regardless of length. Beyond that the oldest are discarded.
+/// Maximum number of overflow pieces per session. Beyond the limit, the oldest pieces are discarded.
 const MAX_OVERFLOW_PIECES: usize = 65_536;
 
-/// Overflow output of one session. Clones share the storage.
+/// Overflow storage of one session. Clones share one file.
 #[derive(Debug, Clone)]
 pub struct OverflowStore(Arc<Mutex<OverflowRing>>);
 
-/// Data loss to report to the user.
+/// Loss of overflow output, to report to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OverflowLoss {
-    /// The oldest output was discarded.
+    /// The oldest output was overwritten because the storage is full.
     Oldest,
-    /// Nothing can be stored, for this reason.
+    /// Overflow output cannot be stored. Contains the IO error.
     Unwritable(String),
 }
 
-/// Ring buffer in a file. The file position of a byte is its number modulo the size.
+/// Ring buffer in a file. A byte of the stream is stored at its stream offset modulo the file size.
 #[derive(Debug)]
 struct OverflowRing {
     file: Option<File>,
     size: u64,
-    /// Number of bytes ever written.
+    /// Number of bytes ever written to the stream.
     written: u64,
-    /// Pieces in the order of writing.
+    /// Stored pieces, oldest first.
     pieces: VecDeque<OverflowPiece>,
-    /// Generation per item. Pieces of earlier generations are obsolete.
+    /// Current generation of each item whose output was discarded. Pieces of earlier generations are obsolete.
     generations: HashMap<HarnessKey, u64>,
     loss_reported: bool,
     failed: bool,
@@ -49,9 +49,9 @@ struct OverflowRing {
 struct OverflowPiece {
     key: HarnessKey,
     generation: u64,
-    /// Offset in the item.
+    /// Offset of the piece in the item's output.
     item_offset: u64,
-    /// Offset in the stream of all bytes ever written.
+    /// Offset of the piece in the stream of all bytes ever written.
     stream_offset: u64,
     length: u64,
 }
@@ -75,7 +75,7 @@ impl OverflowStore {
         })))
     }
 
-    /// Applies an overflow operation. Returns a loss once.
+    /// Stores or discards output of an item. Returns the first loss of each kind; later losses return `None`.
     pub(crate) fn apply(&self, beyond: ReportOverflow) -> Option<OverflowLoss> {
         let mut ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match beyond {
@@ -99,7 +99,8 @@ impl OverflowStore {
         }
     }
 
-    /// Reads stored output of an item from this offset, up to `most` bytes. `None` if nothing is stored there.
+    /// Reads stored output of an item from the byte offset `offset`, at most `most` bytes. Returns `None` if the output
+    /// at this offset is not stored.
     pub fn read(&self, key: &str, offset: u64, most: usize) -> Option<String> {
         let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let generation = ring.generations.get(key).copied().unwrap_or_default();
@@ -165,7 +166,7 @@ impl OverflowRing {
         Ok(())
     }
 
-    /// Removes pieces that were overwritten.
+    /// Removes pieces whose bytes were overwritten.
     fn prune(&mut self) {
         let first = self.written.saturating_sub(self.size);
         loop {

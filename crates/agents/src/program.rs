@@ -1,5 +1,4 @@
-//! Program of an agent: its commands, arguments, environment and location. Built-in values may be overridden by
-//! `agents.toml`.
+//! Program of an agent: its commands, arguments, environment and location. `agents.toml` may override built-in values.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -13,18 +12,18 @@ use crate::interface::{QueryContext, Start, StartError};
 /// Changes to the environment; `None` removes a variable.
 pub type Environment = BTreeMap<OsString, Option<OsString>>;
 
-/// Command of an agent with its fixed arguments and environment.
+/// Command of an agent with its default arguments and environment.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Program {
-    /// Alternative commands: names on the PATH or absolute paths. The first one found is used.
+    /// Alternative commands: names on the PATH or absolute paths. The first installed one is used.
     pub commands: Vec<String>,
-    /// Arguments that precede those of a [`Start`].
+    /// Default arguments, before the arguments of a [`Start`].
     pub arguments: Vec<String>,
-    /// Changes to the environment. Those of a [`Start`] take precedence.
+    /// Default changes to the environment. Changes of a [`Start`] take precedence.
     pub environment: Environment,
-    /// Command that installs the program.
+    /// Shell command that installs the program.
     pub install: Option<String>,
-    /// File that sets the command, if it is not built in.
+    /// `agents.toml` file that sets the command; `None` for a built-in command.
     pub file: Option<PathBuf>,
 }
 
@@ -39,7 +38,7 @@ impl Program {
         }
     }
 
-    /// Adds the fixed arguments and environment to a start.
+    /// Adds the default arguments and environment to the start options.
     pub(crate) fn with_defaults(&self, mut start: Start) -> Start {
         let arguments = self.arguments.iter().map(OsString::from);
         start.arguments = arguments.chain(start.arguments).collect();
@@ -49,7 +48,7 @@ impl Program {
         start
     }
 
-    /// Finds the program on the PATH of this environment.
+    /// Finds the program on the PATH of the environment.
     pub fn find(&self, environment: &Environment) -> Option<PathBuf> {
         let path = match environment.get(OsStr::new("PATH")).or_else(|| self.environment.get(OsStr::new("PATH"))) {
             Some(changed) => changed.clone(),
@@ -59,7 +58,7 @@ impl Program {
         self.commands.iter().find_map(|command| wh_pipe::find_executable(command.as_ref(), &path)).and_then(resolved)
     }
 
-    /// Finds the program, or returns an error with an installation hint.
+    /// Finds the program, or returns an error with installation instructions.
     pub(crate) fn locate(&self, agent: &str, environment: &Environment) -> Result<PathBuf, StartError> {
         self.find(environment).ok_or_else(|| StartError::NotInstalled {
             agent: agent.to_owned(),
@@ -76,14 +75,14 @@ impl Program {
         Some(launch)
     }
 
-    /// Like [`query_launch`](Self::query_launch), in the directory of the query.
+    /// Builds a launch like [`query_launch`](Self::query_launch), with the directory of the query.
     pub(crate) fn query_launch_in(&self, here: &QueryContext) -> Option<Launch> {
         let mut launch = self.query_launch(&here.environment)?;
         launch.directory = Some(here.directory.clone());
         Some(launch)
     }
 
-    /// Like [`query_launch_in`](Self::query_launch_in), under a supervisor.
+    /// Builds a launch like [`query_launch_in`](Self::query_launch_in), under a supervisor.
     pub(crate) fn supervised_query_launch(
         &self,
         agent: &str,
@@ -97,14 +96,14 @@ impl Program {
         Ok(launch)
     }
 
-    /// Adds the fixed environment to the query.
+    /// Adds the default environment to the query context.
     pub(crate) fn query_context(&self, here: &QueryContext) -> QueryContext {
         let mut environment = self.environment.clone();
         environment.extend(here.environment.clone());
         QueryContext { directory: here.directory.clone(), environment }
     }
 
-    /// Instructions for installing the program.
+    /// Returns instructions for installing the program.
     pub(crate) fn hint(&self) -> String {
         match (&self.install, &self.file) {
             (Some(install), _) => format!("run `{install}`"),
@@ -114,7 +113,7 @@ impl Program {
     }
 }
 
-/// Shows only names of the environment, because values may be secrets.
+/// Formats only the names of environment variables, because the values may be secrets.
 impl fmt::Debug for Program {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -132,7 +131,8 @@ pub(crate) fn owned(words: &[&str]) -> Vec<String> {
     words.iter().map(|&word| word.to_owned()).collect()
 }
 
-/// Canonical path, except for the file name: some programs behave differently depending on their name.
+/// Resolves symbolic links in the directory of a path but not the file name, because some programs behave differently
+/// depending on the file name.
 fn resolved(place: PathBuf) -> Option<PathBuf> {
     let (directory, name) = (place.parent()?, place.file_name()?);
     let directory = if directory == Path::new("") { Path::new(".") } else { directory };

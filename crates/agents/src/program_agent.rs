@@ -1,4 +1,5 @@
-//! Implements [`Agent`] for external programs. The differences between them are data in the [`table`](crate::table).
+//! Implements [`Agent`] for external programs. The differences between the programs are data in the
+//! [`table`](crate::table).
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -18,16 +19,16 @@ use crate::table::management::{
 use crate::table::{Entry, Management, Protocol};
 use crate::{acp, claude, codex};
 
-/// Agent of the table or of an `agents.toml` file.
+/// Agent that runs as an external program, defined in the built-in table or in an `agents.toml` file.
 pub struct ProgramAgent {
     entry: Arc<Entry>,
     management: &'static Management,
-    /// Command of the supervisor process, which ensures that no process of the agent outlives wh.
+    /// Command line of the supervisor process, which ends the agent's processes if wh exits.
     supervisor: Option<Vec<OsString>>,
 }
 
 impl ProgramAgent {
-    /// Creates the agent that this entry defines.
+    /// Creates an agent from its definition.
     pub fn new(entry: Entry, supervisor: Option<Vec<OsString>>) -> Self {
         Self { management: entry.management(), entry: Arc::new(entry), supervisor }
     }
@@ -51,8 +52,8 @@ impl ProgramAgent {
             .map_err(manage::missing)
     }
 
-    /// Builds the launch for management commands. An adapter is replaced by its adapted agent; `None` if the adapted
-    /// agent is not installed.
+    /// Builds the launch for management commands. Runs the adapted agent instead of an adapter; returns `None` if the
+    /// adapted agent is not installed.
     fn management_launch(&self, own: Launch, here: &QueryContext) -> Option<Launch> {
         let Some(adapted) = &self.management.adapted else { return Some(own) };
         let program = wh_pipe::find_executable(adapted.command.as_ref(), &here.variable("PATH")?)?.into();
@@ -85,7 +86,7 @@ impl ProgramAgent {
         }
     }
 
-    /// Gets a list, or the error of `unsupported` if the agent has none.
+    /// Gets a list from its source. Returns the error built by `unsupported` if the agent cannot provide the list.
     async fn list<T>(
         &self,
         source: &ListSource<T>,
@@ -104,7 +105,7 @@ impl ProgramAgent {
     }
 }
 
-/// Returns the first of these variables that is set.
+/// Returns the first of the variables in `names` that is set.
 fn first_set<'a>(here: &QueryContext, names: &[&'a str]) -> Option<&'a str> {
     names.iter().copied().find(|name| here.variable(name).is_some())
 }
@@ -136,7 +137,7 @@ impl Agent for ProgramAgent {
         }
     }
 
-    /// Checks program, version and login. Some agents report their login state only when a session starts.
+    /// Checks the program, its version and the login. Some agents report their login state only when a session starts.
     fn check<'a>(&'a self, here: &'a QueryContext) -> BoxFuture<'a, Readiness> {
         Box::pin(async move {
             let Entry { program, version, log_in, .. } = &*self.entry;

@@ -1,5 +1,5 @@
-//! JSON-RPC with a program over lines, in both directions. Each side assigns its own request ids. Every request from
-//! the program must be answered, including unknown methods ([`RpcFrame::unknown`]).
+//! JSON-RPC over lines with a program. Both sides send requests and assign their own request ids. Every request from
+//! the program must be answered; answer an unknown method with [`RpcFrame::unknown`].
 
 mod message;
 
@@ -18,42 +18,42 @@ pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// JSON-RPC error code for an unknown method.
 pub const METHOD_NOT_FOUND: i64 = -32601;
 
-/// Message from the program other than a reply.
+/// Message from the program, except replies.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Incoming {
-    /// Request that must be answered with this id.
+    /// Request that must be answered with the same id.
     Request {
-        /// Id as the program wrote it: a number or a string.
+        /// Request id as received: a number or a string.
         id: Value,
         method: String,
         params: Value,
     },
-    /// Message without a reply.
+    /// Notification, which has no reply.
     Notification { method: String, params: Value },
-    /// Line that is not a valid message, with the parse error.
+    /// Line that is not a valid message. Contains the parse error.
     Unreadable(String),
 }
 
 /// Message to the program.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RpcFrame {
-    /// Request. The link assigns the id.
+    /// Request to the program. The link assigns the id.
     Request { method: &'static str, params: Value },
-    /// Message without a reply.
+    /// Notification, which has no reply.
     Notification { method: &'static str, params: Value },
-    /// Result for a request from the program.
+    /// Successful reply to a request from the program.
     Answer { id: Value, result: Value },
-    /// Refusal of a request from the program.
+    /// Error reply to a request from the program.
     Refusal { id: Value, code: i64, message: String },
 }
 
 impl RpcFrame {
-    /// Builds a request.
+    /// Creates a request to the program.
     pub fn request(method: &'static str, params: Value) -> Self {
         Self::Request { method, params }
     }
 
-    /// Refuses an unknown method.
+    /// Creates an error reply to a request with an unknown method.
     pub fn unknown(id: Value, method: &str) -> Self {
         Self::Refusal { id, code: METHOD_NOT_FOUND, message: format!("there is no method {method:?}") }
     }
@@ -62,31 +62,31 @@ impl RpcFrame {
 /// Failure of a request to the program.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RpcError {
-    /// The program refused the request.
+    /// The program replied with an error.
     #[error("{message}")]
     Refused {
         code: i64,
         message: String,
-        /// Additional data of the error.
+        /// Additional data of the JSON-RPC error.
         data: Option<Value>,
     },
-    /// The program did not reply in time. It may still have executed the request.
+    /// The program did not reply in time. The program may still execute the request.
     #[error("no answer to {method} within {after:?}")]
     Timeout {
         method: String,
-        /// Timeout that expired.
+        /// Timeout of the request.
         after: Duration,
     },
-    /// The program has exited.
+    /// The program has exited. Contains the reason.
     #[error("{0}")]
     Gone(Arc<str>),
-    /// The request could not be sent.
+    /// The request could not be sent. Contains the reason.
     #[error("{0}")]
     Failed(String),
 }
 
 impl RpcError {
-    /// True if the program does not know the method.
+    /// Returns true if the error means that the program does not know the method.
     pub fn is_unknown_method(&self) -> bool {
         matches!(self, Self::Refused { code: METHOD_NOT_FOUND, .. })
     }
@@ -106,10 +106,10 @@ impl From<LinkError> for RpcError {
     }
 }
 
-/// Codec for JSON-RPC 2.0 over lines.
+/// Codec for JSON-RPC 2.0, one message per line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JsonRpc {
-    /// Include `"jsonrpc": "2.0"` in messages. Codex omits it.
+    /// True to include `"jsonrpc": "2.0"` in messages. Codex omits it.
     pub names_version: bool,
 }
 
@@ -170,12 +170,12 @@ pub type RpcEvents = LinkEvents<JsonRpc>;
 ///
 /// # Errors
 ///
-/// Fails if it cannot be started.
+/// Fails if the program cannot be started.
 pub async fn start(launch: &Launch, codec: JsonRpc) -> Result<(RpcLink, RpcEvents), LaunchError> {
     Link::start(launch, codec, wh_pipe::lines::MAX_LINE_BYTES).await
 }
 
-/// Sends a request and waits for its reply, at most [`REQUEST_TIMEOUT`].
+/// Sends a request and waits for the reply, at most [`REQUEST_TIMEOUT`].
 ///
 /// # Errors
 ///
@@ -184,7 +184,7 @@ pub async fn request(link: &RpcLink, method: &'static str, params: Value) -> Res
     request_within(link, method, params, REQUEST_TIMEOUT).await
 }
 
-/// Like [`request`], with this timeout.
+/// Sends a request and waits for the reply, at most the given timeout.
 ///
 /// # Errors
 ///
@@ -199,11 +199,11 @@ pub async fn request_within(
     link.request(RpcFrame::request(method, params), Some(timeout)).await.map_err(failed)?.await.map_err(failed)?
 }
 
-/// Starts a program for a few requests and waits until it has exited.
+/// Starts a program, sends a few requests, and waits until the program has exited.
 ///
 /// # Errors
 ///
-/// Fails if it cannot be started, exits, or does not answer all requests in time.
+/// Fails if the program cannot be started, exits, or does not answer all requests in time.
 pub async fn request_once<T>(
     launch: &Launch,
     codec: JsonRpc,

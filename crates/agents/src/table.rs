@@ -1,5 +1,5 @@
-//! Table of the built-in agents, one row each. A row has only data; the behaviour is in
-//! [`ProgramAgent`](crate::program_agent).
+//! Table of the built-in agents, one row per agent. The table contains only data;
+//! [`ProgramAgent`](crate::program_agent) implements the behaviour.
 
 pub(crate) mod management;
 mod rows;
@@ -12,10 +12,10 @@ use crate::program::{Program, owned};
 pub(crate) use management::Management;
 use rows::{AGENTS, AgentRow, RowQuirks};
 
-/// Default arguments that make a program print its version.
+/// Default arguments that make an agent's program print its version.
 pub(crate) const VERSION: &[&str] = &["--version"];
 
-/// Protocol that drives an agent.
+/// Protocol between wh and an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
@@ -28,7 +28,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// Name in `agents.toml`.
+    /// Returns the name of the protocol in `agents.toml`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Acp => "acp",
@@ -37,8 +37,8 @@ impl Protocol {
         }
     }
 
-    /// First characters of prompts that agents of this protocol interpret themselves. An ACP agent may
-    /// interpret commands that it does not list.
+    /// Returns the first characters of prompts that agents of this protocol interpret as commands instead of sending
+    /// them to the model. An ACP agent may interpret commands that it does not list.
     pub fn interprets(self) -> &'static [char] {
         match self {
             Self::Acp | Self::Claude => &['/'],
@@ -47,101 +47,103 @@ impl Protocol {
     }
 }
 
-/// Definition of an agent: a row of the table, possibly changed by `agents.toml`, or an agent that exists only there.
+/// Definition of an agent: a row of the table, possibly changed by `agents.toml`, or a new agent from `agents.toml`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Id by which the agent is selected.
+    /// Id of the agent on the command line and in `agents.toml`.
     pub id: String,
     pub title: String,
-    /// Protocol that drives the agent.
+    /// Protocol between wh and the agent.
     pub protocol: Protocol,
-    /// Command that starts the agent in its protocol mode.
+    /// Command line that starts the agent in the mode for its protocol.
     pub program: Program,
-    /// Arguments that print the version of the program.
+    /// Arguments that make the program print its version.
     pub version: Vec<String>,
-    /// Instructions for logging in.
+    /// Login instructions for the user.
     pub log_in: String,
-    /// Account commands from `agents.toml`.
+    /// Commands for login, logout and login state from `agents.toml`.
     pub account: AccountCommands,
-    /// Non-interactive authentication with existing credentials.
+    /// Authentication method that works without user input. `None` if the agent has no such method.
     pub authenticate: Option<Authenticate>,
-    /// Modes of an ACP agent in which permissions are not requested, or are granted by another model.
+    /// Modes of an ACP agent in which permissions are skipped, or are granted by a model.
     pub skipping_modes: Vec<String>,
-    /// Deviations from the Agent Client Protocol.
+    /// Deviations of the agent from the Agent Client Protocol.
     pub quirks: Quirks,
 }
 
-/// Arguments of the commands for login, logout and login state. Empty if there is no such command.
+/// Arguments of the commands for login, logout and login state. Empty arguments mean that there is no such command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AccountCommands {
-    /// Logs in on a terminal.
+    /// Arguments that start an interactive login on a terminal.
     pub log_in: Vec<String>,
-    /// Removes the login.
+    /// Arguments that remove the stored login.
     pub log_out: Vec<String>,
-    /// Exits with 0 if a user is logged in.
+    /// Arguments of a command that exits with 0 if a user is logged in.
     pub status: Vec<String>,
 }
 
-/// Non-interactive authentication with existing credentials.
+/// Authentication with existing credentials, without user input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authenticate {
-    /// Id of the authentication method, as the agent defines it.
+    /// Id that the agent defines for the authentication method.
     pub method: String,
-    /// Authenticate before every session; otherwise only after a session was refused.
+    /// True to authenticate before every session; false to authenticate only after the agent has refused a session.
     pub always: bool,
 }
 
 /// Deviations of an agent from the Agent Client Protocol.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Quirks {
-    /// Prefix of agent messages that announce a mode change.
+    /// Prefix of agent messages that announce a change of the mode.
     pub mode_message_prefix: Option<String>,
-    /// A conversation that is loaded within the minute of its creation is lost.
+    /// The agent loses a conversation that is loaded within the minute of its creation.
     pub resume_only_after_start_minute: bool,
-    /// Conversations are stored in files in the format of Gemini CLI.
+    /// The agent stores conversations in files in the format of Gemini CLI.
     pub gemini_files: bool,
-    /// Requests that are only notifications and are answered with an empty result.
+    /// Methods of requests that wh answers with an empty result, because the agent uses them as notifications.
     pub acknowledged_requests: Vec<String>,
-    /// Client capabilities to announce in `_meta`.
+    /// Client capabilities that wh announces in `_meta`.
     pub client_capabilities: Vec<String>,
-    /// Tool calls are reported without name and arguments, which are derived from the rest of the report.
+    /// The agent reports tool calls without name and arguments. wh derives both from other fields of the report.
     pub derives_arguments: bool,
-    /// Environment variables that are set unless the user has set them.
+    /// Environment variables for the agent, unless the user has set them.
     pub environment: Vec<(String, String)>,
-    /// Lines of standard error that report a retry of a model request.
+    /// Format of the lines on standard error that report a retry of a model request.
     pub retry_lines: Option<RetryLines>,
     /// The agent compacts conversations automatically and has no command for it.
     pub compacts_by_itself: bool,
 }
 
-/// Lines of standard error that report a retry of a model request: `Attempt 1 failed with status 429. Retrying…`.
+/// Format of lines on standard error that report a retry of a model request, such as
+/// `Attempt 1 failed with status 429. Retrying…`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetryLines {
-    /// Text that precedes the attempt number in every such line.
+    /// Text before the attempt number in every such line.
     pub marker: String,
-    /// Attempts after which the agent gives up.
+    /// Number of attempts after which the agent gives up.
     pub max_attempts: u32,
 }
 
-/// Built-in agents, in display order.
+/// Returns the built-in agents, in display order.
 pub fn built_in() -> Vec<Entry> {
     AGENTS.iter().map(AgentRow::entry).collect()
 }
 
 impl Entry {
-    /// Entry of the agent with a dedicated protocol. `None` for the Agent Client Protocol, which many agents speak.
+    /// Returns the entry of the agent with its own protocol. `None` for the Agent Client Protocol, which several agents
+    /// use.
     pub fn of(protocol: Protocol) -> Option<Self> {
         row(protocol, &[]).map(AgentRow::entry)
     }
 
-    /// Management functions of the agent.
+    /// Returns the management functions of the agent.
     pub(crate) fn management(&self) -> &'static Management {
         row(self.protocol, &self.program.commands).map_or(&management::DEFAULT_MANAGEMENT, |row| &row.management)
     }
 }
 
-/// Row of a known agent. ACP agents are identified by the file name of their first command, wherever it is installed;
-/// the others by their protocol.
+/// Returns the row of a built-in agent. An ACP agent is identified by the file name of its first command, in any
+/// directory; other agents by their protocol.
 fn row(protocol: Protocol, commands: &[String]) -> Option<&'static AgentRow> {
     let name = commands.first().map(Path::new).and_then(Path::file_name).and_then(|name| name.to_str());
     let is_it = |row: &&AgentRow| match protocol {

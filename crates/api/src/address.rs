@@ -71,7 +71,7 @@ impl Address {
         Some(Self { host, port, tls, prefix: String::new() })
     }
 
-    /// Returns the address of a session of this daemon, given its name or id.
+    /// Returns the address of a session of this daemon, given the name or id of the session.
     #[must_use]
     pub fn session(&self, session: &str) -> Self {
         Self { prefix: format!("/sessions/{}", percent_encoded(session)), ..self.clone() }

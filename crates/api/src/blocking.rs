@@ -1,5 +1,5 @@
 //! Client for synchronous code. Each call runs on the client's own runtime on the thread of the caller; no thread is
-//! started. Must not be used inside an asynchronous task.
+//! started. The client must not be used inside an asynchronous task.
 
 use std::io;
 use std::sync::Arc;
@@ -65,13 +65,14 @@ impl Client {
         self.client.address()
     }
 
-    /// Returns a client for one session of this daemon, given its name or id. It shares the connections.
+    /// Returns a client for one session of this daemon, given the name or id of the session. Both clients share their
+    /// connections.
     #[must_use]
     pub fn in_session(&self, session: &str) -> Self {
         Self { client: self.client.in_session(session), executor: Arc::clone(&self.executor) }
     }
 
-    /// Sends a request and returns the complete response, whatever its status.
+    /// Sends a request and returns the complete response, regardless of the status.
     pub fn send(&self, request: &HttpRequest) -> Result<HttpResponse, Error> {
         self.executor.run(self.client.send(request))?
     }
@@ -108,7 +109,7 @@ pub struct EventIterator {
 }
 
 impl EventIterator {
-    /// Returns the next message. `None` if none arrived within `time`, or after the end of the stream.
+    /// Returns the next message; `None` if no message arrived within `time`, or after the end of the stream.
     pub fn next_within(&mut self, time: Duration) -> Option<Result<StreamBody, Error>> {
         let next = self.executor.run(async { tokio::time::timeout(time, self.events.next()).await });
         match next {
@@ -117,7 +118,8 @@ impl EventIterator {
         }
     }
 
-    /// Returns the cursor of the last snapshot or event, with which a later stream can resume.
+    /// Returns the cursor of the last snapshot or event. Pass the cursor to [`EventOptions::after`] to resume the
+    /// stream later.
     pub fn cursor(&self) -> Option<&str> {
         self.events.cursor()
     }

@@ -47,16 +47,16 @@ impl Builder {
         self
     }
 
-    /// Limits the time for a connection and for a response. Default: 10 s. Requests that take time themselves, such as
-    /// a wait, may take that time in addition.
+    /// Sets the timeout for connecting and for a response. Default: 10 s. The duration of a request such as a wait
+    /// extends the timeout for its response.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Sets a callback for slow responses. It is called once per request if the server has not responded after `after`,
-    /// which should be shorter than the timeout.
+    /// Sets a callback for slow responses. The callback is called once per request if the server has not responded
+    /// after `after`. This time should be shorter than the timeout.
     #[must_use]
     pub fn notice(mut self, after: Duration, notice: impl Fn() + Send + Sync + 'static) -> Self {
         self.notice = Some((after, Arc::new(notice)));
@@ -77,8 +77,8 @@ impl Builder {
         self
     }
 
-    /// Sets the runtime directory that is searched for records of ended runs. Default: the current user's. `None`
-    /// disables the search, so that [`Error::Ended`] is never returned.
+    /// Sets the runtime directory that is searched for records of ended runs. Default: the current user's directory.
+    /// `None` disables the search; [`Error::Ended`] is then never returned.
     #[must_use]
     pub fn records(mut self, directory: Option<PathBuf>) -> Self {
         self.records = directory;
@@ -200,13 +200,14 @@ impl Client {
         &self.address
     }
 
-    /// Returns a client for one session of this daemon, given its name or id. It shares the connections.
+    /// Returns a client for one session of this daemon, given the name or id of the session. Both clients share their
+    /// connections.
     #[must_use]
     pub fn in_session(&self, session: &str) -> Self {
         Self { address: self.address.session(session), shared: Arc::clone(&self.shared) }
     }
 
-    /// Sends a request and returns the complete response, whatever its status.
+    /// Sends a request and returns the complete response, regardless of the status.
     pub async fn send(&self, request: &HttpRequest) -> Result<HttpResponse, Error> {
         let deadline = Deadline::of(self.shared.timeout).with_duration(request.duration);
         let (after, notice) = match &self.shared.notice {
@@ -257,8 +258,8 @@ impl Client {
         })
     }
 
-    /// Sends a request and returns the head of the response. A request that failed on an idle connection is sent again
-    /// if it certainly did not arrive or if it is a GET.
+    /// Sends a request and returns the head of the response. A request that fails on a reused connection is sent again
+    /// on a new connection if it is a GET or if the connection reports that it was not sent.
     pub(crate) async fn begin(
         &self,
         request: &HttpRequest,
@@ -331,7 +332,7 @@ impl Client {
         self.ended_or(Error::Unreachable { url: self.url(), problem: problem.to_owned() })
     }
 
-    /// Returns [`Error::Ended`] if the run left a record, otherwise `error`.
+    /// Returns [`Error::Ended`] if there is a record of the ended run, otherwise `error`.
     fn ended_or(&self, error: Error) -> Error {
         let run = self.address.local_run().zip(self.shared.records.as_ref());
         match run.and_then(|(port, directory)| ended::find_record(directory, port)) {

@@ -1,5 +1,5 @@
-//! HTTP/1.1 connections and the pool of idle ones. A connection is driven by the call that uses it; no task is spawned.
-//! Dropping a call closes its connection.
+//! HTTP/1.1 connections and the pool of idle connections. A connection is polled by the call that uses it; no task is
+//! spawned. Dropping the future of a call closes the connection.
 
 use std::future::poll_fn;
 use std::io;
@@ -19,11 +19,11 @@ use tokio::net::TcpStream;
 
 use crate::address::Address;
 
-/// Idle time after which a connection is not reused. Shorter than the 5 s after which the server closes it, because
-/// idle connections are not polled.
+/// Idle time after which a connection is not reused. Must be shorter than the server's idle timeout of 5 s: idle
+/// connections are not polled and do not detect that the server closed them.
 const MAX_IDLE_AGE: Duration = Duration::from_secs(2);
 
-/// Maximum number of idle connections. Further ones are closed.
+/// Maximum number of idle connections. Further connections are closed after use.
 const MAX_IDLE_CONNECTIONS: usize = 8;
 
 /// Byte stream to the server, encrypted or not.
@@ -35,9 +35,9 @@ type Driver = http1::Connection<TokioIo<Box<dyn Duplex>>, Full<Bytes>>;
 /// HTTP/1.1 connection to the server.
 pub(crate) struct Connection {
     sender: http1::SendRequest<Full<Bytes>>,
-    /// Driver of the connection; `None` once it has ended.
+    /// Future that performs the IO of the connection; `None` after it has completed.
     driver: Option<Pin<Box<Driver>>>,
-    /// True after the first response.
+    /// True after the first request.
     pub used: bool,
 }
 
@@ -49,13 +49,13 @@ impl Connection {
         Ok(Box::new(stream))
     }
 
-    /// Starts HTTP on a stream.
+    /// Performs the HTTP/1.1 handshake on a stream.
     pub async fn handshake(stream: Box<dyn Duplex>) -> hyper::Result<Self> {
         let (sender, driver) = http1::Builder::new().handshake(TokioIo::new(stream)).await?;
         Ok(Self { sender, driver: Some(Box::pin(driver)), used: false })
     }
 
-    /// Awaits a future while driving the connection, on which it depends.
+    /// Awaits a future and polls the connection meanwhile, because the future depends on the connection.
     pub async fn drive_until<F: Future>(&mut self, future: F) -> F::Output {
         Self::drive(&mut self.driver, future).await
     }
@@ -72,8 +72,7 @@ impl Connection {
         .await
     }
 
-    /// Sends a request and returns the head of the response. On failure, returns the request too if it was certainly
-    /// not sent.
+    /// Sends a request and returns the head of the response. The error contains the request if no part of it was sent.
     pub async fn send(
         &mut self,
         request: Request<Full<Bytes>>,
@@ -99,7 +98,7 @@ impl Connection {
 pub(crate) struct Pool(Mutex<Vec<(Connection, Instant)>>);
 
 impl Pool {
-    /// Takes a recently used connection, if there is one.
+    /// Takes a recently used connection out of the pool, if there is one.
     pub async fn take(&self) -> Option<Connection> {
         loop {
             let (mut connection, since) = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
@@ -109,7 +108,7 @@ impl Pool {
         }
     }
 
-    /// Returns a connection to the pool after its response was read completely.
+    /// Returns a connection to the pool. The last response must have been read completely.
     pub fn put(&self, connection: Connection) {
         if connection.driver.is_none() || connection.sender.is_closed() {
             return;

@@ -1,18 +1,18 @@
-//! Deadline of a response, with a notification while it is awaited.
+//! Timeout for a response, with a callback for slow responses.
 
 use std::time::Duration;
 
 /// Default timeout for a response.
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time limit for a response: the time that the request itself may take, plus the client's timeout.
+/// Timeout for a response: the time that the server needs to execute the request, plus the client's timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deadline {
     duration: Duration,
     timeout: Duration,
 }
 
-/// Error for a response that did not arrive within the deadline, with the total time.
+/// Error for a response that did not arrive before the deadline. Contains the total timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeadlineElapsed(pub Duration);
 
@@ -22,24 +22,24 @@ impl Deadline {
         Self { duration: Duration::ZERO, timeout }
     }
 
-    /// Adds the time that the request itself may take, for example a wait or the start of an agent.
+    /// Sets the time that the server needs to execute the request, for example a wait or the start of an agent.
     #[must_use]
     pub fn with_duration(self, duration: Duration) -> Self {
         Self { duration, ..self }
     }
 
-    /// Returns the timeout without the time of the request itself. It also limits the time to connect.
+    /// Returns the client's timeout, without the duration of the request. Also used as the timeout for connecting.
     pub fn timeout(self) -> Duration {
         self.timeout
     }
 
-    /// Returns the total time.
+    /// Returns the total timeout: the duration of the request plus the client's timeout.
     pub fn total(self) -> Duration {
         self.duration.saturating_add(self.timeout)
     }
 
-    /// Awaits a response. Calls `notice` once if the server has not responded after `notice_after`, not counting the
-    /// time of the request itself.
+    /// Awaits a response. Calls `notice` once if the response is late by `notice_after`, measured after the duration of
+    /// the request.
     pub async fn await_response<T>(
         self,
         notice_after: Duration,

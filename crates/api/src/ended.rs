@@ -1,5 +1,5 @@
-//! Records of ended runs. A run leaves a record in the runtime directory for one minute, so that a client that connects
-//! after its end can learn the exit code and the last screen.
+//! Records of ended runs. At its end, a run stores a record with the exit code and the last screen in the runtime
+//! directory. Clients ignore records that are older than one minute.
 
 use std::fs;
 use std::io;
@@ -17,12 +17,13 @@ pub const MAX_RECORD_AGE: SignedDuration = SignedDuration::from_secs(60);
 /// Maximum size of a record in bytes, for writing and reading.
 pub const MAX_RECORD_BYTES: usize = 1 << 20;
 
-/// Entry of a run with a control port in the runtime directory.
+/// Entry in the runtime directory, for a run with a control port.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RegisteredRun {
-    /// Process id of the run's wh.
+    /// Process id of the `wh` process that controls the run.
     pub pid: u32,
-    /// Start time of that process in clock ticks since boot. Distinguishes it from a later process with the same id.
+    /// Start time of the process in clock ticks since boot. Distinguishes the process from a later one with the same
+    /// id.
     pub process_start: u64,
     /// Control port of the run.
     pub port: u16,
@@ -36,17 +37,17 @@ pub struct RegisteredRun {
     pub version: String,
 }
 
-/// Record of an ended run.
+/// Record of an ended run. Clients ignore a record after one minute.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EndedRun {
-    /// Entry of the run while it was running.
+    /// Entry of the run in the runtime directory before the run ended.
     #[serde(flatten)]
     pub run: RegisteredRun,
     /// End time of the run.
     pub ended_at: String,
-    /// Last response of `GET /control/state`, without the conversation.
+    /// State at the end of the run, in the format of `GET /control/state`. The fields of a conversation are empty.
     pub state: ClientState,
-    /// Last screen. `None` if the run required a token or if the screen is too large.
+    /// Last screen of the run. `None` if the run required a token or if the screen is too large.
     pub screen: Option<ScreenBody>,
 }
 
@@ -66,8 +67,8 @@ pub fn runtime_directory() -> PathBuf {
     }
 }
 
-/// Checks that only the current user can write to a runtime directory. Other users could otherwise add entries with
-/// their own addresses.
+/// Checks that only the current user has access to a runtime directory. Otherwise, other users could add entries with
+/// false addresses.
 pub fn check_directory(path: &Path) -> io::Result<()> {
     let metadata = fs::symlink_metadata(path)?;
     if metadata.is_dir() && metadata.uid() == geteuid().as_raw() && metadata.permissions().mode() & 0o077 == 0 {
@@ -101,7 +102,8 @@ fn read(path: &Path, now: Timestamp) -> Option<EndedRun> {
     (now.duration_since(ended).abs() <= MAX_RECORD_AGE).then_some(record)
 }
 
-/// Returns the record of the most recently ended run on a port, from a runtime directory of the current user.
+/// Returns the record of the most recently ended run on a port. Returns `None` if other users have access to the
+/// runtime directory.
 pub fn find_record(directory: &Path, port: u16) -> Option<EndedRun> {
     check_directory(directory).ok()?;
     records(directory, Timestamp::now()).into_iter().map(|(_, record)| record).find(|record| record.run.port == port)

@@ -1,4 +1,4 @@
-//! Errors of the client.
+//! Errors of the client, and error responses of the server.
 
 use std::io;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use wh_wire::control::{ErrorBody, ExitBody};
 
 use crate::ended::EndedRun;
 
-/// Error of a call.
+/// Error of a call to the API.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The text is not a valid address.
@@ -26,7 +26,7 @@ pub enum Error {
         /// URL of the server.
         url: String,
     },
-    /// The request is invalid: its method, path, body or a header.
+    /// The method, path, body or a header of the request is invalid.
     #[error("invalid request: {0}")]
     Invalid(String),
     /// No server is listening, or the connection was closed before the response was complete.
@@ -43,12 +43,12 @@ pub enum Error {
     /// The server sent an error response.
     #[error("{}", .0.message())]
     Refused(Box<ErrorResponse>),
-    /// The response did not arrive completely within the deadline.
+    /// The response did not arrive completely before the timeout.
     #[error("{url} did not answer within {after:?}")]
     Timeout {
         /// URL of the server.
         url: String,
-        /// Deadline of the request.
+        /// Timeout that expired, including the duration of the request itself.
         after: Duration,
     },
     /// The request exceeds the size that the server accepts. It was not sent.
@@ -85,7 +85,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns the error response of the server, if this is one.
+    /// Returns the error response of the server if the error is [`Error::Refused`].
     pub fn error_response(&self) -> Option<&ErrorResponse> {
         match self {
             Self::Refused(refusal) => Some(refusal),
@@ -115,13 +115,13 @@ fn ending(exit: Option<&ExitBody>) -> String {
 pub struct ErrorResponse {
     /// HTTP status code.
     pub status: u16,
-    /// Error, code and details as sent by the server. Empty if it sent other JSON.
+    /// Error, code and details as sent by the server. Empty if the server sent JSON of another form.
     pub body: ErrorBody,
     /// Last lines of the screen, if the server sent them.
     pub screen: Vec<String>,
 }
 
-/// Body of an error response. A wait that failed adds the screen.
+/// Body of an error response. The response to a failed wait also contains the screen.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct ErrorResponseBody {
@@ -145,7 +145,7 @@ impl ErrorResponse {
         self.body.code.as_deref()
     }
 
-    /// Returns a message for display: the error, followed by its details unless they repeat it.
+    /// Returns a message for display: the error followed by the details, or only the details if they contain the error.
     pub fn message(&self) -> String {
         let error = self.body.error.to_lowercase();
         match &self.body.detail {
@@ -156,7 +156,7 @@ impl ErrorResponse {
         }
     }
 
-    /// Returns advice for the user if the status implies one.
+    /// Returns a suggested fix for display. `None` if the status implies none.
     pub fn hint(&self) -> Option<&'static str> {
         match self.status {
             401 => Some("send the token that the run was started with"),

@@ -17,16 +17,17 @@ use crate::request::HttpRequest;
 use crate::response::{HttpResponse, MAX_RESPONSE_BYTES};
 use sse::Decoder;
 
-/// Silence after which a connection counts as broken. The server sends a heartbeat after 15 s.
+/// Time without data after which the connection is considered broken. The server sends a heartbeat after 15 s without
+/// data.
 const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(45);
 
-/// Default time for which a broken stream tries to resume.
+/// Default maximum time for resuming a broken stream.
 const DEFAULT_RECONNECT_DURATION: Duration = Duration::from_secs(10);
 
-/// Delay before the second attempt to resume. It doubles with each further attempt.
+/// Delay before the second attempt to resume. The delay doubles with each further attempt.
 const INITIAL_RECONNECT_DELAY: Duration = Duration::from_millis(50);
 
-/// Maximum delay between two attempts.
+/// Maximum delay between two attempts to resume.
 const MAX_RECONNECT_DELAY: Duration = Duration::from_secs(1);
 
 /// Screen frames in the event stream.
@@ -62,7 +63,7 @@ impl EventOptions {
         Self::default()
     }
 
-    /// Adds the screen whenever it changes.
+    /// Selects the screen frames in the stream. Default: none.
     #[must_use]
     pub fn frames(mut self, frames: Frames) -> Self {
         self.frames = frames;
@@ -76,15 +77,15 @@ impl EventOptions {
         self
     }
 
-    /// Resumes after the event of this cursor, obtained from [`Events::cursor`]. If that is not possible, the stream
-    /// begins with a reset and a snapshot.
+    /// Resumes after the event of this cursor, obtained from [`Events::cursor`]. If the server cannot resume from the
+    /// cursor, the stream begins with a reset and a snapshot.
     #[must_use]
     pub fn after(mut self, cursor: impl Into<String>) -> Self {
         self.after = Some(cursor.into());
         self
     }
 
-    /// Sets the time for which a broken stream tries to resume. Default: 10 s. Zero disables reconnecting.
+    /// Sets the maximum time for resuming a broken stream. Default: 10 s. Zero disables reconnecting.
     #[must_use]
     pub fn reconnect_for(mut self, time: Duration) -> Self {
         self.reconnect_for = time;
@@ -142,14 +143,15 @@ impl Events {
         Self { client, follow, cursor, open: None, reconnect: None, began: false, over: false }
     }
 
-    /// Returns the cursor of the last snapshot or event, with which a later stream can resume.
+    /// Returns the cursor of the last snapshot or event. Pass the cursor to [`EventOptions::after`] to resume the
+    /// stream later.
     pub fn cursor(&self) -> Option<&str> {
         self.cursor.as_deref()
     }
 
-    /// Returns the next message, or `None` after an error. A stream that broke or that the server dropped is resumed
-    /// after the last event. The stream ends with [`Error::Ended`] if the run has ended, and with the last error if it
-    /// cannot be resumed in time. Cancel safe.
+    /// Returns the next message, or `None` after an error. If the connection breaks or is closed by the server, the
+    /// stream is resumed after the last event. The stream ends with [`Error::Ended`] if the run has ended, and with the
+    /// last error if the stream cannot be resumed in time. Cancel safe.
     pub async fn next(&mut self) -> Option<Result<StreamBody, Error>> {
         if self.over {
             return None;
@@ -176,8 +178,8 @@ impl Events {
         }
     }
 
-    /// Drops the connection and schedules the next attempt: the first one immediately, the others after increasing
-    /// delays.
+    /// Drops the connection and schedules the next attempt to connect: the first attempt immediately, the others after
+    /// increasing delays.
     fn schedule_reconnect(&mut self) {
         self.open = None;
         let now = Instant::now();
@@ -190,7 +192,7 @@ impl Events {
         cut.attempts += 1;
     }
 
-    /// Connects if necessary and reads one message. `None` if the connection broke.
+    /// Connects if necessary and reads one message. Returns `None` if the connection broke.
     async fn step(&mut self) -> Result<Option<StreamBody>, Error> {
         if self.open.is_none() {
             if let Some(cut) = self.reconnect {
@@ -242,7 +244,8 @@ fn is_transient(error: &Error) -> bool {
 }
 
 impl OpenStream {
-    /// Reads the id and data of the next event. `Err` if the event is too long, `None` at the end of the connection.
+    /// Reads the id and data of the next event. The data is `Err` if the event is too long. Returns `None` at the end
+    /// of the connection.
     async fn next(&mut self) -> Option<(Option<String>, Result<Vec<u8>, ()>)> {
         loop {
             if let Some((id, data)) = self.decoder.next() {

@@ -1,4 +1,4 @@
-//! HTTP requests, and typed calls based on them.
+//! HTTP requests, and typed calls: requests with the type of their response.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -14,18 +14,17 @@ use crate::address::percent_encoded;
 use crate::error::Error;
 use crate::response::HttpResponse;
 
-/// Maximum size of a request body in bytes. The server closes the connection on a larger one while it is still being
-/// sent.
+/// Maximum size of a request body in bytes. The server rejects a larger body and closes the connection.
 pub const MAX_REQUEST_BYTES: usize = 256 << 10;
 
-/// HTTP request. Paths are those of the API, without the prefix of a session.
+/// HTTP request. The path does not include the prefix of a session; the client adds it.
 #[derive(Debug, Clone)]
 pub struct HttpRequest {
     pub(crate) method: Method,
     target: String,
     headers: Vec<(HeaderName, HeaderValue)>,
     body: Bytes,
-    /// Time that the request itself may take in addition to the client's timeout.
+    /// Time that the server needs to execute the request. Added to the client's timeout.
     pub(crate) duration: Duration,
     /// First error that occurred while building the request.
     build_error: Option<String>,
@@ -104,7 +103,7 @@ impl HttpRequest {
         }
     }
 
-    /// Sets the time that the request itself may take in addition to the client's timeout, for example for a wait.
+    /// Sets the time that the server needs to execute the request, for example a wait. Added to the client's timeout.
     #[must_use]
     pub fn with_duration(mut self, duration: Duration) -> Self {
         self.duration = duration;
@@ -126,8 +125,8 @@ impl HttpRequest {
         &self.body
     }
 
-    /// Builds the hyper request. `prefix` precedes the path; `usual` headers are added unless the request sets them
-    /// itself.
+    /// Builds the hyper request. `prefix` precedes the path. Headers in `usual` are added unless the request already
+    /// sets them.
     pub(crate) fn build(
         &self,
         prefix: &str,

@@ -1,4 +1,4 @@
-//! Response to a request, and its body as text, JSON or an error.
+//! Response to a request. Decodes the body as text, JSON or an error.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl HttpResponse {
         (200..300).contains(&self.status)
     }
 
-    /// Returns the first header with this lower-case name, if it is text.
+    /// Returns the value of the first header with this lower-case name, if the value is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
@@ -49,7 +49,7 @@ impl HttpResponse {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// Decodes the body as JSON, whatever the status.
+    /// Decodes the body as JSON, regardless of the status.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, Error> {
         serde_json::from_slice(&self.body).map_err(|error| {
             let problem = match error.classify() {
@@ -60,7 +60,7 @@ impl HttpResponse {
         })
     }
 
-    /// Returns the response if it was successful, otherwise the error that it contains.
+    /// Returns the response if its status is successful, otherwise the error that the response contains.
     pub fn error_for_status(self) -> Result<Self, Error> {
         if self.is_success() { Ok(self) } else { Err(self.to_error()?) }
     }

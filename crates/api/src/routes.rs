@@ -17,19 +17,19 @@ use wh_wire::remote::{HistoryEntry, MessageBody, MessageRequest};
 use crate::address::percent_encoded;
 use crate::request::{Call, HttpRequest};
 
-/// Duration of a wait without a timeout.
+/// Timeout that the server applies if a wait request contains no timeout.
 const DEFAULT_WAIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Maximum time for starting an agent.
+/// Time that is allowed for starting an agent, in addition to the client's timeout.
 const AGENT_START_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Maximum time for ending a session.
+/// Time that is allowed for ending a session, in addition to the client's timeout.
 const END_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Filters of [`Routes::messages`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MessagesQuery {
-    /// Number of messages: the newest ones, or with `since` the first ones after it.
+    /// Maximum number of messages. Selects the newest messages, or the first messages after `since` if it is set.
     pub limit: Option<u32>,
     /// Only messages of this kind.
     pub kind: Option<String>,
@@ -59,10 +59,11 @@ pub struct EndQuery {
     pub forget: bool,
 }
 
-/// Routes of the API, implemented by [`Client`](crate::Client) and [`blocking::Client`](crate::blocking::Client). Paths
-/// are those of a run. A client created with `in_session` sends them to a session of a daemon.
+/// Routes of the API, implemented by [`Client`](crate::Client) and [`blocking::Client`](crate::blocking::Client). The
+/// paths `/control/…` apply to a run. A client created with `in_session` adds the path prefix of its session.
 pub trait Routes {
-    /// Type of the response to a call: a `Result`, or a future of one.
+    /// Return type of the methods: a `Result` for the synchronous client, a future of a `Result` for the asynchronous
+    /// client.
     type Response<'a, T: 'a>
     where
         Self: 'a;
@@ -153,7 +154,7 @@ pub trait Routes {
         self.call(Call::post("/control/signal", body))
     }
 
-    /// Marks this moment in the recording and the event stream. `POST /control/mark`.
+    /// Adds a mark with a label to the recording and the event stream. `POST /control/mark`.
     fn mark(&self, body: &MarkBody) -> Self::Response<'_, SentBody> {
         self.call(Call::post("/control/mark", body))
     }

@@ -32,7 +32,7 @@ impl Tls {
         Ok(Self(TlsConnector::from(Arc::new(config))))
     }
 
-    /// Encrypts a stream to a host and verifies its certificate.
+    /// Performs the TLS handshake on a stream and verifies the certificate of the host.
     pub async fn over(&self, host: &str, stream: Box<dyn Duplex>) -> std::io::Result<Box<dyn Duplex>> {
         let name = ServerName::try_from(host.to_owned()).map_err(std::io::Error::other)?;
         Ok(Box::new(self.0.connect(name, stream).await?))

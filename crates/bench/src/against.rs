@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::table::{ComparisonRow, Measured, Unit, quantile, ratio};
 use crate::{BenchConfig, BenchResult, lab, print_progress, rows};
 
-/// Rounds of a full run. Odd, so that the median is one of them.
+/// Number of rounds in a full run. Odd, so that the median is the value of one round.
 const ROUNDS: usize = 5;
 
 /// Result of one build for one row in one round.

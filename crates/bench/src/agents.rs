@@ -28,11 +28,11 @@ pub struct AgentProtocol {
     /// Agent id in wh.
     pub id: &'static str,
     command: &'static [&'static str],
-    /// Environment variables that wh sets too.
+    /// Environment variables that wh also sets for this agent.
     environment: &'static [(&'static str, &'static str)],
     /// Messages of the handshake, each with a marker of its reply.
     greetings: &'static [(&'static str, &'static str)],
-    /// Text before the conversation id in the last of these replies.
+    /// Text before the conversation id in the last reply of the handshake.
     conversation: &'static str,
     /// Prompt as wh sends it, with placeholders `CONVERSATION`, `NUMBER`, `UUID` and `TEXT`.
     prompt: &'static str,

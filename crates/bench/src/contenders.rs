@@ -14,7 +14,7 @@ use crate::{BenchConfig, BenchResult, client, process};
 /// Timeout for a text to be shown.
 const SHOWN_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Time to wait for the exit status of a wh that does not respond.
+/// Timeout for the exit status of a wh process that does not respond.
 const EXIT_STATUS_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A terminal emulator that accepts input and returns snapshots of its screen.
@@ -95,7 +95,7 @@ impl WhContender {
         self.post("/control/send_input", &format!("{{\"key\":\"{key}\"}}"))
     }
 
-    /// Request for the current screen. Like tmux, it does not wait for the end of a frame.
+    /// Returns the request for the current screen. As with tmux, the snapshot does not wait for the end of a frame.
     fn screen_request() -> HttpRequest {
         HttpRequest::get("/control/screen?now=1")
     }

@@ -10,10 +10,10 @@ use wh_testkit::interrupts::{InterruptReport, InterruptTrial, LabAgent};
 
 use crate::{BenchConfig, BenchResult, print_progress};
 
-/// Time limit of the trial without its rounds.
+/// Timeout of the trial without its rounds.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Average time limit of a round.
+/// Time that each round adds to the timeout of the trial.
 const ROUND_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Maximum number of contradictions of one agent listed on stderr.
@@ -58,7 +58,7 @@ impl InterruptsCommand {
         LabAgent::ALL.into_iter().filter(wanted).collect()
     }
 
-    /// Runs the same command in the lab.
+    /// Runs this command again inside the lab.
     fn enter(&self, config: &BenchConfig, seed: u64) -> BenchResult<()> {
         print_progress(&format!("interrupts: --seed {seed}"));
         let wh = config.wh.canonicalize()?;

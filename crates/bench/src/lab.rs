@@ -14,7 +14,7 @@ use crate::table::{ComparisonRow, Measured, Unit};
 use crate::tuis::{Tui, TuiEnvironment, WH};
 use crate::{BenchConfig, BenchResult, io, print_progress};
 
-/// Time limit for all measurements in the lab.
+/// Timeout for all measurements in the lab.
 const LAB_TIMEOUT: Duration = Duration::from_secs(900);
 
 /// Measures these rows in a process inside the lab.
@@ -54,7 +54,7 @@ fn run_in_lab(config: &BenchConfig, rows: &[u8]) -> Result<Vec<LabSamples>, Stri
     Ok(std::mem::take(&mut received))
 }
 
-/// Measures these rows inside the lab.
+/// Measures these rows and prints the samples. Runs inside the lab.
 pub fn inside(config: &BenchConfig, rows: &[u8]) -> BenchResult<()> {
     let lab = Lab::here().ok_or("--in-lab is for internal use by wh-bench")?;
     let tuis: Vec<Tui> = std::iter::once(Tui::wh(config)).chain(Tui::agents()).collect();
@@ -79,7 +79,7 @@ fn parse_samples(line: &str) -> Option<LabSamples> {
     Some(LabSamples { row, name, values: values.split(' ').map(str::parse).collect::<Result<_, _>>().ok()? })
 }
 
-/// Compares wh with each of the others, row by row.
+/// Creates a row for each comparison of wh with another program, and a row for wh alone if there is none.
 fn comparison_rows(samples: Vec<LabSamples>) -> Vec<ComparisonRow> {
     let (ours, others): (Vec<LabSamples>, Vec<LabSamples>) =
         samples.into_iter().partition(|samples| samples.name == WH || samples.name.starts_with(THROUGH_WH_PREFIX));

@@ -9,7 +9,8 @@ use crate::{BenchConfig, BenchResult, process};
 /// Placeholder of wh's empty composer.
 pub const COMPOSER: &str = "Type a message";
 
-/// Messages in the sample for the size of messages. Ten messages make eleven envelopes, since a tool call has two.
+/// Number of messages that are sampled to measure their size. Ten messages make eleven envelopes, since a tool call has
+/// two.
 const SAMPLE_MESSAGES: usize = 1000;
 
 /// A space with a conversation of a given number of messages.
@@ -42,7 +43,7 @@ impl FilledSpace {
         process::resident(&self.0.processes()?)
     }
 
-    /// Returns the bytes of content in 10,000 messages, extrapolated from the newest.
+    /// Returns the bytes of content in 10,000 messages, extrapolated from the newest 1,000 messages.
     pub fn content_bytes(&self) -> f64 {
         let envelopes = SAMPLE_MESSAGES / 10 * 11;
         let answer = self.0.wh().get(&format!("/control/messages?limit={envelopes}")).json();

@@ -27,7 +27,8 @@ pub struct ComparisonRow {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measured {
     pub median: f64,
-    /// In the same unit, except for [`Unit::PerSecond`], where it is the seconds that a single operation took.
+    /// 99th percentile, in the unit of the median except for [`Unit::PerSecond`]: there it is the time of a single
+    /// operation in seconds.
     pub p99: f64,
 }
 
@@ -49,7 +50,7 @@ impl Measured {
     }
 }
 
-/// Returns the quantile of the samples, and sorts them.
+/// Returns the quantile `share` (0 to 1) of the samples. Sorts the samples.
 pub fn quantile(samples: &mut [f64], share: f64) -> f64 {
     samples.sort_by(f64::total_cmp);
     let last = samples.len().saturating_sub(1);

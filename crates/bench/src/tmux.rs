@@ -7,7 +7,7 @@ use wh_testkit::Tmux;
 
 use crate::BenchResult;
 
-/// A control client. It disables notifications of pane output, since they would slow tmux down and are not measured.
+/// Control client of tmux. Disables notifications of pane output, which would slow tmux down and are not measured.
 pub struct TmuxControl {
     child: Child,
     input: ChildStdin,

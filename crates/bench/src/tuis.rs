@@ -24,7 +24,7 @@ const HELLO: &str = "hello there";
 pub struct Tui {
     pub name: &'static str,
     command: Vec<String>,
-    /// Placeholder of its empty composer.
+    /// Placeholder in the empty composer of the UI.
     composer: &'static str,
     /// Reply to [`HELLO`].
     answer: &'static str,
@@ -107,7 +107,6 @@ impl ObservedTerminal {
         self.observer.wait_for_text(shown, Duration::ZERO)
     }
 
-    /// Clears the composer.
     pub fn clear_composer(&mut self) -> BenchResult<()> {
         self.observer.press("ctrl+u")?;
         self.observer.wait_for_text(self.composer, STARTUP_POLL_INTERVAL)

@@ -43,13 +43,13 @@ impl ClaudeClient {
         &self.hello
     }
 
-    /// Returns the connection of this client. A clone of it can send requests while a turn is being read.
+    /// Returns the connection of this client. A clone of the connection can send requests while a turn is being read.
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// Sends a prompt and returns its turn. If the previous turn was not read to its end, this waits for that end
-    /// first; [interrupt](ClaudeTurn::interrupt) a turn that is no longer needed.
+    /// Sends a prompt and returns its turn. If the previous turn was not read to its end, first waits until that turn
+    /// has ended. [Interrupt](ClaudeTurn::interrupt) a turn that is no longer needed.
     ///
     /// # Errors
     ///

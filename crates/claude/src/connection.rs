@@ -20,12 +20,12 @@ use crate::handlers::{Handlers, QuestionRoute};
 use crate::options::Options;
 use crate::random_id::random;
 
-/// Event from Claude Code, in the order in which it was written.
+/// Event from Claude Code. Events are delivered in the order in which Claude Code wrote them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// Message of the conversation or about it. Frames of unknown kinds are [`ClaudeMessage::Unknown`].
+    /// Message of the conversation, or a notification about it. Frames of unknown kinds are [`ClaudeMessage::Unknown`].
     Message(ClaudeMessage),
-    /// Question that waits for an [answer](Connection::answer). Only with [`forward_asks`](Options::forward_asks).
+    /// Question that waits for an [answer](Connection::answer). Only sent with [`forward_asks`](Options::forward_asks).
     Ask(Ask),
     /// The question with this id was withdrawn and cannot be answered any more.
     Withdrawn(String),
@@ -43,7 +43,7 @@ pub enum Event {
 /// Message to Claude Code.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ClaudeFrame {
-    /// Control request. The link assigns its id.
+    /// Control request. The link assigns the request id.
     Request(ClientRequest),
     /// Any other message.
     Message(Outgoing),
@@ -200,8 +200,8 @@ impl Stream for Events {
 }
 
 impl Connection {
-    /// Starts Claude Code, completes the handshake and returns the reply to it as the third value. Messages that arrive
-    /// before that reply are buffered up to 256 KiB.
+    /// Starts Claude Code and performs the handshake. The third value is the reply to the initialize request. Messages
+    /// that arrive before that reply are buffered, up to 256 KiB.
     ///
     /// # Errors
     ///
@@ -232,7 +232,7 @@ impl Connection {
         reply.await.map_err(failed)?.map_err(|refusal| Error::refused(name, refusal))
     }
 
-    /// Sends input. Completes when the operating system has accepted it.
+    /// Sends input. Completes when the operating system has accepted the input.
     ///
     /// # Errors
     ///
@@ -259,8 +259,8 @@ impl Connection {
         self.write(ClaudeFrame::refusal(request_id, reason)).await
     }
 
-    /// Writes a frame. Claude Code reads no input while it waits for its output to be read, and the caller may be the
-    /// reader of that output. The buffer limit is therefore raised during the write.
+    /// Writes a frame. Raises the buffer limit during the write to prevent a deadlock: Claude Code reads no input while
+    /// its output is not read, and the caller may be the task that reads the output.
     async fn write(&self, frame: ClaudeFrame) -> Result<bool, Error> {
         let _raised_limit = self.link.raise_limit();
         self.link.send(frame).await.map_err(gone)

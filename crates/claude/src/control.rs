@@ -59,7 +59,7 @@ impl Connection {
         read("list_models", reply.get("models").cloned().unwrap_or(reply))
     }
 
-    /// Restores files to their state when this message was sent. With `dry_run` only reports the changes. Requires
+    /// Restores files to their state when this message was sent. With `dry_run`, only reports the changes. Requires
     /// [`file_checkpoints`](crate::Options::file_checkpoints).
     pub async fn rewind_files(&self, user_message_id: &str, dry_run: bool) -> Result<RewindReply, Error> {
         let dry_run = dry_run.then_some(true);

@@ -44,7 +44,7 @@ pub enum Error {
         /// Machine-readable code, if the version has one.
         code: Option<String>,
     },
-    /// Claude Code has exited, or nothing can be sent to it any more.
+    /// Claude Code has exited, or its input is closed.
     #[error("Claude Code is not running: {0}")]
     Disconnected(Arc<str>),
     /// The reply does not have the expected form.

@@ -24,18 +24,18 @@ pub(crate) type ElicitationHandler = Arc<dyn Fn(Elicitation) -> BoxFuture<Elicit
 pub(crate) struct Handlers {
     pub permission: Option<PermissionHandler>,
     pub elicitation: Option<ElicitationHandler>,
-    /// Hooks by the id given to Claude Code.
+    /// Hooks by the callback id that was sent to Claude Code.
     pub hooks: BTreeMap<String, HookHandler>,
     pub servers: BTreeMap<String, Arc<LocalMcpServer>>,
 }
 
-/// Handling of a question.
+/// Handler of a question, selected by [`Handlers::route`].
 pub(crate) enum QuestionRoute {
-    /// Answered by this future.
+    /// Question answered by this future.
     Answered(BoxFuture<Outgoing>),
-    /// Forwarded to the owner of the connection.
+    /// Question forwarded to the owner of the connection.
     Forwarded,
-    /// Not to be answered.
+    /// Question that must not be answered.
     Ignored,
 }
 
@@ -51,7 +51,7 @@ impl Handlers {
                     QuestionRoute::Answered(Box::pin(async move { Outgoing::success(id, handler(ask).await) }))
                 }
                 None if forward => QuestionRoute::Forwarded,
-                None => refuse(id, "nobody is here to be asked for a permission"),
+                None => refuse(id, "no callback for permissions is registered"),
             },
             AskKind::Elicitation(ask) => match &self.elicitation {
                 Some(handler) => {

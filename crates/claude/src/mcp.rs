@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use crate::handlers::BoxFuture;
 
-/// MCP version for clients that do not name one.
+/// MCP version for clients that do not request a version.
 const DEFAULT_MCP_VERSION: &str = "2025-06-18";
 
 /// Callback of a tool.
 type ToolFunction = Arc<dyn Fn(Value) -> BoxFuture<Result<ToolOutput, String>> + Send + Sync>;
 
-/// Output of a tool.
+/// Output of a tool call, returned by the callback of a [`LocalMcpServer`] tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutput {
     /// MCP content blocks.
@@ -76,13 +76,13 @@ impl LocalMcpServer {
         Self { name: name.into(), version: version.into(), tools: Vec::new() }
     }
 
-    /// Returns the name of the server. Claude Code calls its tools `mcp__NAME__TOOL`.
+    /// Returns the name of the server. Claude Code refers to the tools of the server as `mcp__NAME__TOOL`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Adds a tool with its name, description, input as JSON Schema, and callback. An error of the callback is sent to
-    /// the model.
+    /// Adds a tool. `input_schema` is the JSON Schema of the input, `function` the callback. An error of the callback
+    /// is sent to the model.
     pub fn tool<F, R>(
         mut self,
         name: impl Into<String>,
@@ -103,7 +103,7 @@ impl LocalMcpServer {
         self
     }
 
-    /// Answers one JSON-RPC message. `None` for a notification.
+    /// Executes one JSON-RPC request and returns the response. Returns `None` for a notification.
     pub(crate) async fn handle(&self, message: Value) -> Option<Value> {
         let id = message.get("id").filter(|id| !id.is_null())?.clone();
         let parameters = &message["params"];

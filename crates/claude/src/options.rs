@@ -25,9 +25,9 @@ const TIMEOUT_VARIABLE: &str = "CLAUDE_CODE_STREAM_CLOSE_TIMEOUT";
 /// Conversation to resume.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resume {
-    /// The newest in the directory.
+    /// Most recent conversation in the working directory.
     Latest,
-    /// The one with this session id.
+    /// Conversation with this session id.
     Session(String),
 }
 
@@ -63,7 +63,7 @@ pub struct Options {
     pub(crate) handlers: Handlers,
 }
 
-/// Omits values of the environment, which may be secrets, and callbacks.
+/// Omits callbacks, and omits the values of environment variables, which may be secrets.
 impl fmt::Debug for Options {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -148,8 +148,8 @@ impl Options {
         self
     }
 
-    /// Sets the id of the session, in the calling program, that the [supervisor](Self::supervisor) is registered for.
-    /// See [`Launch::session`].
+    /// Sets the id of the caller's session, with which the [supervisor](Self::supervisor) is registered. See
+    /// [`Launch::session`].
     pub fn owner_session(mut self, id: impl Into<String>) -> Self {
         self.owner_session = Some(id.into());
         self
@@ -299,14 +299,14 @@ impl Options {
         self
     }
 
-    /// Forwards permissions and elicitations without a callback as [`Event::Ask`](crate::Event::Ask). For programs that
-    /// read a [`Connection`](crate::Connection) themselves.
+    /// Forwards permissions and elicitations that have no callback as [`Event::Ask`](crate::Event::Ask). For programs
+    /// that read the events of a [`Connection`](crate::Connection) themselves.
     pub fn forward_asks(mut self) -> Self {
         self.forward_asks = true;
         self
     }
 
-    /// Launch with program, arguments and environment.
+    /// Returns the launch settings: program, arguments and environment.
     pub(crate) fn launch(&self) -> Launch {
         let mut launch = Launch::new(&self.program);
         launch.arguments = self.command_line();
@@ -381,7 +381,7 @@ impl Options {
     }
 }
 
-/// Returns the name of a permission mode in flags and requests.
+/// Returns the name of a permission mode, as used in command-line flags and requests.
 pub fn mode_name(mode: &PermissionMode) -> String {
     serde_json::to_value(mode).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
 }

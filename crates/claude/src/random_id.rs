@@ -3,7 +3,7 @@
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 
-/// Random number for unique ids. Not suitable for secrets.
+/// Returns a random number for unique ids. Not suitable for secrets.
 pub(crate) fn random() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }

@@ -1,4 +1,5 @@
-//! Handle on a daemon: its sessions and the operations on them. Servers use it as [`Daemon`]; the engine implements it.
+//! Traits of a daemon for its servers: [`Daemon`] manages sessions, [`Controller`] executes control messages. The
+//! engine implements both.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -19,10 +20,10 @@ use crate::{Opener, Space, Ui};
 /// Boxed future, for methods of `dyn` traits.
 pub type DaemonFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Conversation of a session, with the identity of its callers.
+/// Conversation of an agent session, with its UI. All callers act as the same participant.
 #[derive(Debug, Clone)]
 pub struct Conversation {
-    /// Space of the conversation.
+    /// Space that holds the conversation.
     pub space: Space,
     /// UI whose state is reported with the conversation.
     pub ui: Ui,
@@ -32,7 +33,7 @@ pub struct Conversation {
     pub title: String,
 }
 
-/// Sessions of a daemon.
+/// Lists, creates, finds and ends the sessions of a daemon.
 pub trait Daemon: Send + Sync {
     /// Lists all sessions, oldest first, including ended ones.
     fn sessions(&self) -> Vec<Arc<SessionHandle>>;
@@ -42,7 +43,6 @@ pub trait Daemon: Send + Sync {
         find(&self.sessions(), id_or_name)
     }
 
-    /// Finds a session by id.
     fn session_by_id(&self, id: &str) -> Option<Arc<SessionHandle>> {
         self.session(id).filter(|session| session.id == id)
     }
@@ -54,37 +54,36 @@ pub trait Daemon: Send + Sync {
         find(&all, id_or_name)
     }
 
-    /// Ids and names of these teams' stored sessions that are being restored.
+    /// Returns the ids and names of sessions of these teams that are being restored from the store.
     fn restoring_of(&self, teams: &BTreeSet<String>) -> Vec<(String, String)>;
 
-    /// Names of all stored sessions that are being restored.
+    /// Returns the names of all sessions that are being restored from the store.
     fn restoring(&self) -> Vec<String>;
 
     /// True if the session with this id or name is being restored.
     fn is_restoring(&self, wanted: &str) -> bool;
 
-    /// Turns the origin of a caller inside a `--person` session into [`Origin::Outside`].
+    /// Returns [`Origin::Outside`] for a caller inside a `--person` session, and `origin` for any other caller.
     fn resolve(&self, origin: Origin) -> Origin {
         origin.resolve(|id| self.lineage(id).is_some_and(|lineage| lineage.person))
     }
 
-    /// Lineage of a session. Known before the session starts and before it is listed.
+    /// Returns the lineage of a session, even before the session has started or is listed.
     fn lineage(&self, id: &str) -> Option<Arc<Lineage>>;
 
     /// Creates a session, or returns the one created earlier with the same idempotency key.
     fn create(&self, wanted: NewSession) -> DaemonFuture<'_, Result<Created, CreateError>>;
 
-    /// Renames a session.
     fn rename(&self, id: &str, name: &str) -> Result<(), CreateError>;
 
-    /// Ends a session with all of its processes, in steps or at once. Returns when it has ended, or when some processes
-    /// could not be ended.
+    /// Ends a session with all of its processes. If `now` is true, kills them at once; otherwise asks them to exit
+    /// first. Returns when the session has ended, or when some processes could not be ended.
     fn end(&self, id: &str, now: bool) -> DaemonFuture<'_, EndOutcome>;
 
     /// Returns the stored receipt of a command, also for a lost session. A running session may have a newer receipt.
     fn receipt(&self, session: &SessionHandle, id: RequestId) -> DaemonFuture<'_, Option<Receipt>>;
 
-    /// Removes an ended session and its history. False if it is running or unknown.
+    /// Removes an ended session and its history. Returns false if the session is running or unknown.
     fn forget(&self, id: &str) -> DaemonFuture<'_, bool>;
 }
 
@@ -98,9 +97,9 @@ fn find(sessions: &[Arc<SessionHandle>], id_or_name: &str) -> Option<Arc<Session
         .cloned()
 }
 
-/// Receives control messages: authorises, executes and audits them.
+/// Authorises, executes and audits control messages.
 pub trait Controller: Send + Sync {
-    /// Sends input to a session, interrupts it or answers its question.
+    /// Executes a control message, which sends input to a session, interrupts the session or answers its question.
     fn control(
         &self,
         request: Result<Box<ControlRequest>, Box<ControlProblem>>,
@@ -110,23 +109,23 @@ pub trait Controller: Send + Sync {
     /// Records in the audit log that a connection or request was rejected before its target was known.
     fn audit_rejected(&self, error: &str, detail: &str);
 
-    /// Records in the audit log that another interface has refused a caller of a session.
+    /// Records in the audit log that an interface other than the control messages has refused a caller of a session.
     fn audit_refused_caller(&self, session: &SessionHandle, action: ControlKind, refusal: &CallerRefusal);
 
-    /// Returns the teams of these credentials, and the default team.
+    /// Returns the teams that these credentials give access to, and the default team.
     fn visible_teams(&self, credentials: Vec<Credential>) -> DaemonFuture<'_, BTreeSet<String>>;
 
-    /// Capabilities of the control interface.
+    /// Returns the capabilities of the control interface.
     fn capabilities(&self) -> Capabilities;
 
-    /// Number of audit records that could not be written.
+    /// Returns the number of audit records that could not be written.
     fn audit_lost(&self) -> u64;
 }
 
-/// Caller at the socket.
+/// Caller of a daemon's socket.
 #[derive(Debug, Clone, Default)]
 pub struct Caller {
-    /// Proof of its identity.
+    /// Credential that proves the caller's identity, if any.
     pub credential: Option<Credential>,
     /// Process that opened the connection.
     pub opener: Opener,
@@ -144,14 +143,16 @@ pub struct NewSession {
     pub directory: PathBuf,
     /// Size of the screen.
     pub size: Size,
-    /// Complete environment; that of the daemon if absent.
+    /// Complete environment of the program; the daemon's environment if absent.
     pub environment: Option<Vec<(OsString, OsString)>>,
-    /// Idempotency key: a repeated request with this key creates no second session, even after a restart of the daemon,
-    /// while the first request is remembered.
+    /// Idempotency key. While the daemon remembers the key, also across restarts, a request with the same key creates
+    /// no second session.
     pub idempotency_key: Option<String>,
-    /// Sessions that create it, the nearest first; empty if the caller is outside every session.
+    /// Chain of creators, nearest first: the session that the caller runs inside, the creator of that session, and so
+    /// on. Empty if the caller is outside every session.
     pub creators: Vec<String>,
-    /// True if callers inside the session count as outside of every session. For terminal programs only.
+    /// True if the session is a person's own shell: callers inside it count as outside of every session. For terminal
+    /// programs only.
     pub person: bool,
 }
 
@@ -167,15 +168,15 @@ pub struct Created {
 /// Agent or program of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Workload {
-    /// An agent, by its id.
+    /// Session that runs an agent.
     Agent {
         /// Id of the agent.
         agent: String,
         model: Option<String>,
         mode: Option<String>,
-        /// True if modes that skip permissions may be entered.
+        /// True if the agent may enter modes that skip permission requests.
         may_skip_permissions: bool,
-        /// Additional command-line arguments.
+        /// Additional command-line arguments of the agent.
         arguments: Vec<OsString>,
     },
     /// A terminal program with its arguments; not empty.
@@ -242,7 +243,7 @@ pub enum CreateError {
 }
 
 impl CreateError {
-    /// Message with the suggested action, if there is one.
+    /// Returns the error message, with the suggested action if there is one.
     pub fn message_with_hint(&self) -> String {
         match self {
             Self::Failed { message, hint: Some(hint) } => format!("{message}; {hint}"),
@@ -258,8 +259,8 @@ pub enum EndOutcome {
     Ended,
     /// The processes with these pids could not be ended.
     Left(Vec<i32>),
-    /// All processes have ended, but the end could not be stored, for this reason. The next daemon may restore the
-    /// session.
+    /// All processes have ended, but the end could not be stored, for the contained reason. The next daemon may restore
+    /// the session.
     NotStored(String),
     /// The session does not exist.
     NoSuchSession,
@@ -270,21 +271,21 @@ pub enum EndOutcome {
 pub enum Ending {
     /// The program exited.
     Exited(Exit),
-    /// The agent ended, with the reason if that was not requested.
+    /// The agent ended. Contains the reason if the end was not requested.
     Gone(Option<String>),
-    /// The daemon ended first, and the session could not be resumed.
+    /// The daemon ended before the session, and the next daemon could not resume the session.
     Lost,
-    /// The session is unusable, but its processes with these pids could not be ended.
+    /// The session is unusable, but the processes with these pids could not be ended.
     Left(Vec<i32>),
     /// The daemon is stopping. The session has not ended: the next daemon restores it.
     Suspended,
 }
 
-/// Origin of a session.
+/// Creators of a session, and its `--person` flag.
 #[derive(Debug, Default)]
 pub struct Lineage {
-    /// Sessions that created it, the nearest first.
+    /// Chain of creators, nearest first: the session that created this one, the creator of that session, and so on.
     pub creators: Vec<String>,
-    /// True if callers inside the session count as outside of every session.
+    /// True if the session is a person's own shell: callers inside it count as outside of every session.
     pub person: bool,
 }

@@ -1,6 +1,6 @@
-//! Handles on sessions and spaces. A [`Surface`] is a screen that can be read and typed into; servers and attached
-//! users share the same handle, and its owner receives the requests from a channel. [`sender`] is for other processes:
-//! it sends control messages over a daemon's socket.
+//! Handles on sessions and spaces. A [`Surface`] is a handle on a screen that can be read and typed into. Servers and
+//! attached users send requests through the same handle, and the task that owns the screen answers them. Other
+//! processes use [`sender`], which sends control messages over a daemon's socket.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "a test ends what it starts"))]
 
 mod daemon;

@@ -27,7 +27,7 @@ pub use server::serve;
 /// Version of the protocol, which must be equal at both ends. Change it with every change of a transmitted type.
 pub const LINK_VERSION: &str = concat!("wh-", env!("CARGO_PKG_VERSION"), "-link-1");
 
-/// A request with its number.
+/// Line from the client: a request with its number.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct CallLine {
     /// Number of the request on this connection.
@@ -55,12 +55,12 @@ pub enum LinkCall {
 pub enum ServerLine {
     /// Answer to the request with this number.
     Reply(u64, Reply),
-    /// The request with this number has no answer, because the space has ended.
+    /// The request with this number gets no answer, because the space has ended.
     Gone(u64),
     /// Change notification; only the newest value counts.
     #[serde(rename = "Pulse")]
     Change(ChangeNotice),
-    /// Last line, with the reason for the end.
+    /// Last line of the link, with the reason for the end.
     Over(String),
 }
 
@@ -82,22 +82,22 @@ pub enum Reply {
 /// A [`SpaceWatch`] without its change notifications.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SpaceSnapshot {
-    /// State of the space.
     pub state: State,
-    /// End of the journal.
+    /// Cursor of the newest event.
     pub end: Cursor,
-    /// Revision of growth.
+    /// Revision of the newest growth of an item.
     pub revision: u64,
     /// [`ChangeNotice::change_count`](crate::ChangeNotice::change_count) of the state.
     #[serde(rename = "beat")]
     pub change_count: u64,
 }
 
-/// Future of an answer; `None` if the space has ended.
+/// Future that resolves to an answer, or to `None` if the space has ended.
 pub type PendingReply = std::pin::Pin<Box<dyn Future<Output = Option<Reply>> + Send>>;
 
 impl LinkCall {
-    /// Converts to a request for a local space as this participant, with the future of its answer.
+    /// Converts the call to a request that participant `by` sends to a local space. Also returns the future of the
+    /// answer.
     pub fn into_request(self, by: ParticipantId) -> (SpaceRequest, PendingReply) {
         fn pending<T: Send + 'static>(
             request: impl FnOnce(oneshot::Sender<T>) -> SpaceRequest,
@@ -138,7 +138,7 @@ impl LinkCall {
     }
 }
 
-/// Reads a line of at most `max_bytes` bytes; `None` at the end.
+/// Reads a line of at most `max_bytes` bytes; `None` at the end of the stream.
 async fn read_line<T: DeserializeOwned>(
     reader: &mut (impl AsyncBufRead + Unpin),
     max_bytes: u64,

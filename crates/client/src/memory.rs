@@ -1,16 +1,16 @@
-//! Returns freed memory to the system. The allocator retains free memory below blocks that are still in use, which may
-//! be most of it after a large block (a long line, a large screen) was freed.
+//! Returns freed memory to the operating system. The allocator retains free memory that lies below blocks in use. After
+//! a large block (a long line, a large screen) was freed, this may be most of the process's memory.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Delay before freed memory is returned, so that one trim serves all releases within it.
+/// Delay before freed memory is returned. All releases within the delay share one trim.
 const RELEASE_DELAY: Duration = Duration::from_millis(500);
 
 static TRIM_SCHEDULED: AtomicBool = AtomicBool::new(false);
 
-/// Returns freed memory to the system in a background thread. Call it after freeing something large; calls within half
-/// a second are combined. Does nothing outside of a runtime.
+/// Returns freed memory to the system in a background thread. Call this function after freeing a large block; calls
+/// within half a second are combined. Does nothing outside of a runtime.
 pub fn release() {
     let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
     if TRIM_SCHEDULED.swap(true, Ordering::AcqRel) {

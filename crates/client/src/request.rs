@@ -29,7 +29,7 @@ pub enum SurfaceRequest {
         answer: AnswerAt,
         reply: oneshot::Sender<Result<InputAccepted, Refusal>>,
     },
-    /// Discard unread input, interrupt the program, and type something once it has handled that.
+    /// Discard unread input, interrupt the program, and type `then` once the program has handled the interrupt.
     Interrupt {
         /// Gestures to type afterwards; may be empty.
         then: Vec<Gesture>,
@@ -37,29 +37,25 @@ pub enum SurfaceRequest {
         request: Option<request::Request>,
         reply: oneshot::Sender<Result<InputAccepted, Refusal>>,
     },
-    /// Type raw bytes, encoded elsewhere for the program's modes.
-    Keyboard {
-        /// Bytes to type.
-        bytes: Bytes,
-        reply: oneshot::Sender<Result<InputAccepted, Refusal>>,
-    },
-    /// Change the size.
+    /// Type raw bytes that the caller has encoded for the program's current modes.
+    Keyboard { bytes: Bytes, reply: oneshot::Sender<Result<InputAccepted, Refusal>> },
+    /// Resize the terminal of the surface.
     Resize {
         size: Size,
         /// Request id and content fingerprint, if the caller gave an id.
         request: Option<request::Request>,
         reply: oneshot::Sender<Result<InputAccepted, Refusal>>,
     },
-    /// Send a signal.
+    /// Send a signal to a process group.
     Signal {
         number: u8,
-        /// Receiver of the signal.
+        /// Process group that receives the signal.
         target: SignalTarget,
         /// Request id and content fingerprint, if the caller gave an id.
         request: Option<request::Request>,
         reply: oneshot::Sender<Result<InputAccepted, Refusal>>,
     },
-    /// Publish a mark.
+    /// Publish a mark in the journal and in the recording.
     Mark {
         /// Label of the mark.
         label: String,
@@ -67,33 +63,31 @@ pub enum SurfaceRequest {
         request: Option<request::Request>,
         reply: oneshot::Sender<Result<InputAccepted, Refusal>>,
     },
-    /// Read the screen.
     ReadScreen {
         /// Parts and timing of the read.
         read: ScreenRead,
         reply: oneshot::Sender<ScreenSnapshot>,
     },
-    /// Return the facts of the session.
+    /// Return the state of the session without its screen.
     Facts { reply: oneshot::Sender<SurfaceFacts> },
     /// Return the receipt of a command.
     Receipt {
         /// Request id of the command.
         request_id: RequestId,
-        /// Reply channel; `None` if the command is unknown.
+        /// Reply channel; receives `None` if the command is unknown.
         reply: oneshot::Sender<Option<Receipt>>,
     },
     /// Wait until a condition holds.
     Wait {
-        /// Condition to wait for.
         condition: Condition,
         timeout: Duration,
-        /// Reply channel. Closed when the caller no longer waits.
+        /// Reply channel. The caller closes it to end the wait.
         reply: oneshot::Sender<Result<WaitEnd, Refusal>>,
     },
-    /// Return the end of the journal and change notifications.
+    /// Return the end of the journal, the state at that point, and change notifications.
     Watch {
-        /// True if the screen is watched too: a UI that runs on demand keeps running while [`SurfaceWatch::screen_use`]
-        /// is held.
+        /// True if the screen counts as watched: a UI that runs on demand keeps running while
+        /// [`SurfaceWatch::screen_use`] is held.
         screen: bool,
         reply: oneshot::Sender<SurfaceWatch>,
     },
@@ -103,25 +97,25 @@ pub enum SurfaceRequest {
         after: Cursor,
         reply: oneshot::Sender<Result<Vec<Arc<NumberedEvent>>, CursorExpired>>,
     },
-    /// Attach a user's terminal.
+    /// Attach a user's terminal to the program.
     Attach(Attachment),
     /// End the program and all of its processes.
     End {
-        /// True to end at once instead of in steps.
+        /// True to kill the processes at once; false to ask them to exit first.
         now: bool,
     },
 }
 
-/// A user's terminal: it receives all program output, and its input is typed.
+/// Attachment of a user's terminal, which receives all program output and sends typed input to the program.
 #[derive(Debug)]
 pub struct Attachment {
     /// Size of the terminal.
     pub size: Size,
-    /// Output to the terminal. If it is full, the program has to wait, as for any slow terminal.
+    /// Channel for output to the terminal. While it is full, the program has to wait, as for any slow terminal.
     pub output: mpsc::Sender<ToTerminal>,
-    /// Typed input. If the program does not read, the user has to wait.
+    /// Channel of typed input. While the program does not read, the user has to wait.
     pub input: mpsc::Receiver<Bytes>,
-    /// Other events of the terminal. Closed when the terminal is detached.
+    /// Channel of other events of the terminal. Closed when the terminal is detached.
     pub changes: mpsc::Receiver<FromTerminal>,
 }
 
@@ -139,16 +133,16 @@ pub enum ToTerminal {
 pub enum FromTerminal {
     /// The window was resized.
     Resized(Size),
-    /// The user has resumed the job: continue a stopped program.
+    /// The user's shell has continued wh: continue the stopped program.
     Continue,
 }
 
 /// Parts and timing of a screen read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ScreenRead {
-    /// Include the retained raw output.
+    /// True to include the retained raw output.
     pub history: bool,
-    /// Read the last complete frame, or the screen as it is now.
+    /// Selects the last complete frame or the current screen.
     pub timing: ScreenTiming,
 }
 
@@ -174,7 +168,7 @@ pub struct ScreenSnapshot {
 /// End of the journal, the state at that point, and change notifications, read atomically.
 #[derive(Debug)]
 pub struct SurfaceWatch {
-    /// End of the journal.
+    /// Cursor of the newest event.
     pub end: Cursor,
     /// Facts at that point.
     pub facts: SurfaceFacts,
@@ -184,23 +178,23 @@ pub struct SurfaceWatch {
     pub events: watch::Receiver<u64>,
     /// Number of the newest frame.
     pub frames: watch::Receiver<u64>,
-    /// Guard that keeps a UI running that was started on demand, if the screen is watched.
+    /// Guard that keeps a UI that was started on demand running; present if the screen is watched.
     pub screen_use: Option<ScreenUse>,
 }
 
-/// Guard that keeps a UI running that was started on demand.
+/// Guard that keeps a UI that was started on demand running while the guard is held.
 #[derive(Debug, Clone, Default)]
 pub struct ScreenUse(Arc<()>);
 
 impl ScreenUse {
-    /// True if there are other holders.
+    /// True if the guard has another holder.
     pub fn is_shared(&self) -> bool {
         Arc::strong_count(&self.0) > 1
     }
 }
 
 impl SurfaceRequest {
-    /// Request id and content fingerprint of a command, if it has an id.
+    /// Returns the request id and content fingerprint of a command; `None` if the command has no id.
     pub fn named(&self) -> Option<&request::Request> {
         match self {
             Self::Type { request, .. }
@@ -225,7 +219,7 @@ impl SurfaceRequest {
         )
     }
 
-    /// Reply channel of a command.
+    /// Returns the reply channel of a command; `None` for other requests.
     pub fn into_reply(self) -> Option<oneshot::Sender<Result<InputAccepted, Refusal>>> {
         match self {
             Self::Type { reply, .. }
@@ -242,15 +236,13 @@ impl SurfaceRequest {
 /// State of a session without its screen.
 #[derive(Debug, Clone)]
 pub struct SurfaceFacts {
-    /// Id of the session.
     pub id: String,
     /// Command line of the program.
     pub command: Vec<String>,
     /// Process id of the program.
     pub pid: Option<i32>,
-    /// Status of the session.
     pub status: Status,
-    /// Start of the status.
+    /// Time of the last status change.
     pub since: SystemTime,
     /// Size of the terminal.
     pub size: Size,
@@ -259,13 +251,13 @@ pub struct SurfaceFacts {
     pub title: Option<String>,
     /// True if the alternate screen is shown.
     pub alternate_screen: bool,
-    /// Reports of the program to its terminal.
+    /// Reports of the program to its terminal: directory, notification, progress, shell mark and bells.
     pub reports: TerminalReports,
     /// Bytes written by the program.
     pub output_bytes: u64,
     /// Number of frames so far.
     pub frames_rendered: u64,
-    /// Number of open waits.
+    /// Number of clients that wait for a condition.
     pub open_waits: usize,
     /// Bytes of queued input.
     pub queued_input: usize,
@@ -275,11 +267,11 @@ pub struct SurfaceFacts {
     pub input_to_frame: Histogram,
 }
 
-/// End of a wait, with the screen's last lines if it did not match.
+/// Result of a wait, with the last lines of the screen if the condition did not match.
 #[derive(Debug, Clone)]
 pub struct WaitEnd {
     /// Outcome of the wait.
     pub waited: WaitResult,
-    /// Last lines that are not blank.
+    /// Last lines of the screen that are not blank.
     pub screen: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Handle on one session of a daemon. The engine owns its mutable state.
+//! Handle on one session of a daemon, and the traits of the mutable state that the engine owns.
 
 use std::fmt::Debug;
 use std::path::PathBuf;
@@ -11,10 +11,9 @@ use wh_core::terminal::Size;
 use crate::daemon::{Conversation, DaemonFuture, Ending, Lineage, NewSession, Workload};
 use crate::surface::Surface;
 
-/// Handle on one session of a daemon.
+/// Handle on one session of a daemon, running or ended.
 #[derive(Debug)]
 pub struct SessionHandle {
-    /// Id of the session.
     pub id: String,
     /// Team that the session belongs to.
     pub team: String,
@@ -23,61 +22,60 @@ pub struct SessionHandle {
     pub directory: PathBuf,
     /// Time of creation.
     pub created: SystemTime,
-    /// Sessions that created it.
+    /// Sessions that created this one, and its `--person` flag.
     pub lineage: Arc<Lineage>,
-    /// Screen of the session; `None` once it was lost.
+    /// Screen of the session; `None` if the session is lost.
     pub surface: Option<Surface>,
-    /// Conversation, if an agent runs in it.
+    /// Conversation of an agent session; `None` for a terminal program.
     pub conversation: Option<Conversation>,
-    /// Last screen of a session that was lost.
+    /// Stored last screen of a lost session.
     pub last_screen: Option<String>,
-    /// True if it ended under a previous daemon. Its conversation is read on demand, so listing must not access it.
+    /// True if the session ended under a previous daemon. Its conversation is then loaded on demand, so listing
+    /// sessions must not access it.
     pub past: bool,
     /// Mutable state, owned by the engine.
     pub state: Arc<dyn SessionState>,
-    /// Terminals that are attached.
+    /// Terminals that are attached to the session.
     pub audience: Arc<dyn Audience>,
 }
 
 /// Mutable state of a session, owned by the engine.
 pub trait SessionState: Debug + Send + Sync {
-    /// Name of the session.
     fn name(&self) -> String;
 
-    /// Renames the session.
     fn rename(&self, name: &str);
 
-    /// Ending and its time; `None` while the session runs.
+    /// Returns the cause and the time of the end; `None` while the session runs.
     fn ended(&self) -> Option<(Ending, SystemTime)>;
 
     /// Records the end of the session. Only the first call counts.
     fn end(&self, ending: Ending, at: SystemTime);
 
-    /// Waits until the session has ended.
     fn until_ended(&self) -> DaemonFuture<'_, ()>;
 
-    /// Returns true once the session has created others.
+    /// True if the session has created another session.
     fn has_created(&self) -> bool;
 
-    /// Records that the session has created another. Never reset.
+    /// Records that the session has created another session. Never reset.
     fn set_has_created(&self);
 }
 
 /// Terminals attached to a session; the smallest determines the size. Owned by the engine.
 pub trait Audience: Debug + Send + Sync {
-    /// Adds a terminal; its size counts unless `None`. Returns its number and the resulting size.
+    /// Adds a terminal. A terminal without a size does not affect the size of the session. Returns the terminal's
+    /// number and the resulting size of the session.
     fn enter(&self, size: Option<Size>) -> (u64, Option<Size>);
 
-    /// Changes the size of a terminal. Returns the resulting size.
+    /// Changes the size of a terminal. Returns the resulting size of the session.
     fn resize(&self, number: u64, size: Option<Size>) -> Option<Size>;
 
-    /// Removes a terminal. Returns the resulting size, if any terminal remains.
+    /// Removes a terminal. Returns the resulting size of the session, if any terminal remains.
     fn leave(&self, number: u64) -> Option<Size>;
 
-    /// Number of terminals.
+    /// Returns the number of attached terminals.
     fn count(&self) -> usize;
 
-    /// Records that this terminal has typed.
+    /// Records that the user of this terminal has typed.
     fn typed(&self, number: u64);
 
     /// Asks the terminal that typed last to detach.
@@ -112,17 +110,15 @@ impl SessionHandle {
         }
     }
 
-    /// Name of the session.
     pub fn name(&self) -> String {
         self.state.name()
     }
 
-    /// Renames the session.
     pub fn rename(&self, name: &str) {
         self.state.rename(name);
     }
 
-    /// Ending and its time; `None` while the session runs.
+    /// Returns the cause and the time of the end; `None` while the session runs.
     pub fn ended(&self) -> Option<(Ending, SystemTime)> {
         self.state.ended()
     }
@@ -132,12 +128,11 @@ impl SessionHandle {
         self.state.end(ending, at);
     }
 
-    /// Waits until the session has ended.
     pub async fn until_ended(&self) {
         self.state.until_ended().await;
     }
 
-    /// Facts that decide who may answer its questions.
+    /// Returns the facts that determine which callers may answer the session's questions.
     pub fn standing(&self) -> SessionLineage {
         SessionLineage {
             session: Some(self.id.clone()),
@@ -147,7 +142,7 @@ impl SessionHandle {
         }
     }
 
-    /// Id of its agent; `None` for a terminal program.
+    /// Returns the id of the session's agent; `None` for a terminal program.
     pub fn agent(&self) -> Option<&str> {
         match &self.workload {
             Workload::Agent { agent, .. } => Some(agent),
@@ -155,7 +150,8 @@ impl SessionHandle {
         }
     }
 
-    /// Agent id for other programs: `<agent>:<session id>`.
+    /// Returns the agent id for other programs: `<agent>:<session id>`, or `terminal:<session id>` for a terminal
+    /// program.
     pub fn agent_id(&self) -> String {
         format!("{}:{}", self.agent().unwrap_or("terminal"), self.id)
     }

@@ -31,7 +31,6 @@ pub enum SpaceRequest {
         by: ParticipantId,
         /// Request id and content fingerprint, if the caller gave an id.
         request: Option<Request>,
-        /// Command to execute.
         command: ConversationCommand,
         /// Stage at which the command is answered.
         until: ReplyStage,
@@ -39,36 +38,27 @@ pub enum SpaceRequest {
     },
     /// Return the receipt of a command.
     Receipt { id: RequestId, reply: oneshot::Sender<Option<Receipt>> },
-    /// The space is about to end and a later one will resume it: queued messages are retained.
+    /// Prepare for the end of the space, which a later space resumes: retain queued messages.
     Suspend,
     /// Query the state.
-    Query {
-        /// Query to answer.
-        query: Query,
-        reply: oneshot::Sender<QueryAnswer>,
-    },
+    Query { query: Query, reply: oneshot::Sender<QueryAnswer> },
     /// Return the state, the end of the journal, and change notifications.
     Watch(oneshot::Sender<SpaceWatch>),
-    /// Return the events after a cursor, and the growth after a revision.
+    /// Return the events after a cursor, and the items that have grown since a revision.
     Updates {
         /// Last event that the caller has seen.
         after: Cursor,
-        /// Last growth that the caller has seen.
+        /// Revision of the last growth that the caller has seen.
         revision: u64,
         reply: oneshot::Sender<Result<SpaceUpdates, CursorExpired>>,
     },
     /// Query or change the agents of the space.
     Roster(RosterRequest),
     /// Return a part of an item as text.
-    Piece {
-        /// Item to read.
-        item: ItemId,
-        offset: u64,
-        reply: oneshot::Sender<Result<TextPiece, PieceError>>,
-    },
-    /// End every agent.
+    Piece { item: ItemId, offset: u64, reply: oneshot::Sender<Result<TextPiece, PieceError>> },
+    /// End every agent of the space.
     End {
-        /// True to end at once instead of in steps.
+        /// True to kill the agents at once; false to ask them to exit first.
         now: bool,
         reply: oneshot::Sender<()>,
     },
@@ -93,14 +83,15 @@ impl fmt::Debug for SpaceRequest {
 /// Stage at which a command is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum ReplyStage {
-    /// Accepted, and stored where commands are stored.
+    /// The command is accepted, and stored if the space stores its commands.
     #[default]
     Accepted,
-    /// Delivered to the agent, or known to be undeliverable. A message that is queued is answered when it is stored.
+    /// The command is delivered to the agent, or known to be undeliverable. A queued message is answered when it is
+    /// stored.
     Delivered,
 }
 
-/// Request about the agents of a space. May be slow; the space continues meanwhile.
+/// Request about the agents of a space. May take seconds; the space serves other requests meanwhile.
 #[derive(Debug)]
 pub enum RosterRequest {
     /// List the agents.
@@ -115,7 +106,7 @@ pub enum RosterRequest {
     Manage {
         /// Id of the agent; `None` for all.
         agent: Option<String>,
-        /// Query or action.
+        /// Query or action to run on the agent.
         ask: AgentRequest,
         reply: oneshot::Sender<Result<AgentReply, SpaceRefusal>>,
     },
@@ -129,18 +120,17 @@ pub enum RosterRequest {
     },
 }
 
-/// Current state with change notifications.
+/// Current state of a space, its position in the journal, and change notifications.
 #[derive(Debug)]
 pub struct SpaceWatch {
-    /// State of the space.
     pub state: State,
-    /// End of the journal.
+    /// Cursor of the newest event.
     pub end: Cursor,
-    /// Revision of growth.
+    /// Revision of the newest growth of an item.
     pub revision: u64,
     /// [`ChangeNotice::change_count`] of this state.
     pub change_count: u64,
-    /// Changes with every change of the space.
+    /// Receives a notice after every change of the space.
     pub changes: watch::Receiver<ChangeNotice>,
 }
 
@@ -162,16 +152,16 @@ pub struct SpaceUpdates {
     /// Grown items in their current form, to be applied after the events.
     pub items: Vec<Arc<Item>>,
     pub frames: Vec<StreamFrame>,
-    /// Current revision of growth. `None` if there are more events, which come before growth.
+    /// Revision of the newest growth in `items`. `None` if there are more events, which must be read before growth.
     pub revision: Option<u64>,
 }
 
-/// Handle on a conversation.
+/// Handle on a conversation: sends requests to the task that serves it.
 #[derive(Debug, Clone)]
 pub struct Space(mpsc::Sender<SpaceRequest>);
 
 impl Space {
-    /// Creates a handle and the channel of requests that its server must answer.
+    /// Creates a space handle, and the receiver of its requests for the task that serves the space.
     pub fn new() -> (Self, mpsc::Receiver<SpaceRequest>) {
         let (sender, receiver) = mpsc::channel(MAX_QUEUED_SPACE_REQUESTS);
         (Self(sender), receiver)
@@ -198,7 +188,7 @@ impl Space {
         self.ask(|reply| SpaceRequest::Command { by, request, command, until: ReplyStage::Accepted, reply }).await
     }
 
-    /// Executes a command; returns once it was delivered to the agent. See [`ReplyStage::Delivered`].
+    /// Executes a command. Returns once the command is delivered to the agent; see [`ReplyStage::Delivered`].
     pub async fn deliver(
         &self,
         by: ParticipantId,
@@ -286,7 +276,7 @@ impl Space {
         self.ask(|reply| SpaceRequest::Piece { item, offset, reply }).await
     }
 
-    /// Creates a copy of the state that follows the original.
+    /// Creates a [`Mirror`], a copy of the state that follows its changes.
     pub async fn mirror(&self) -> Result<Mirror, Gone> {
         let SpaceWatch { state, end, revision, change_count, changes } = self.watch().await?;
         Ok(Mirror { space: self.clone(), state, cursor: end, revision, change_count, changes })
@@ -305,23 +295,25 @@ impl Space {
         asked.await.map_err(|Gone| SpaceRefusal::NoAgentPresent)?
     }
 
-    /// Queries or manages an agent. May take seconds, because the agent is queried.
+    /// Queries or manages one agent, or all agents if `agent` is `None`. May take seconds, because the agents are
+    /// queried.
     pub async fn manage(&self, agent: Option<&str>, ask: AgentRequest) -> Result<AgentReply, SpaceRefusal> {
         let agent = agent.map(str::to_owned);
         let asked = self.ask(|reply| SpaceRequest::Roster(RosterRequest::Manage { agent, ask, reply }));
         asked.await.map_err(|Gone| SpaceRefusal::NoAgentPresent)?
     }
 
-    /// Adds an agent, with a new conversation or a saved one. An agent that is present already is unchanged; with a
-    /// conversation it is ended and started again. Returns once it is added, before it is ready.
+    /// Adds an agent, with a new conversation or a saved one. An agent that is already in the space is left unchanged,
+    /// unless `conversation` is given: then the agent is restarted with that conversation. Returns once the agent is
+    /// added, before it is ready.
     pub async fn invite(&self, agent: &str, conversation: Option<String>) -> Result<(), SpaceRefusal> {
         let agent = agent.to_owned();
         let asked = self.ask(|reply| SpaceRequest::Roster(RosterRequest::Invite { agent, conversation, reply }));
         asked.await.map_err(|Gone| SpaceRefusal::NoAgentPresent)?
     }
 
-    /// Ends every agent, in steps or at once, and waits until all have ended. An agent that does not end in time is
-    /// killed.
+    /// Ends every agent and waits until all have ended. If `now` is true, kills them at once; otherwise asks them to
+    /// exit, and kills an agent that does not end in time.
     pub async fn end(&self, now: bool) -> Result<(), Gone> {
         self.ask(|reply| SpaceRequest::End { now, reply }).await
     }
@@ -338,37 +330,37 @@ pub struct Mirror {
     changes: watch::Receiver<ChangeNotice>,
 }
 
-/// Changes since the last call.
+/// Changes that one call of [`Mirror::catch_up`] has applied.
 #[derive(Debug, Default)]
 pub struct MirrorChange {
     /// New or changed items.
     pub items: BTreeSet<ItemId>,
-    /// The mirror was too slow and was reset: everything may have changed.
+    /// True if the mirror was too slow and was reset: any part of the state may have changed.
     pub reset: bool,
 }
 
 impl Mirror {
-    /// Current copy of the state.
+    /// Returns the state as of the last call of [`Mirror::catch_up`].
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// Handle on the space.
+    /// Returns the handle on the mirrored space.
     pub fn space(&self) -> &Space {
         &self.space
     }
 
-    /// [`ChangeNotice::change_count`] of the newest change in the state.
+    /// Returns the [`ChangeNotice::change_count`] of the newest change in the copy.
     pub fn change_count(&self) -> u64 {
         self.change_count
     }
 
-    /// Waits for a change. Cancel safe.
+    /// Waits until the original changes. Cancel safe.
     pub async fn changed(&mut self) -> Result<(), Gone> {
         self.changes.changed().await.map_err(|_| Gone)
     }
 
-    /// Applies the changes of the original. To be called after [`Mirror::changed`].
+    /// Applies the changes of the original to the copy. To be called after [`Mirror::changed`].
     pub async fn catch_up(&mut self) -> Result<MirrorChange, Gone> {
         // Marked as seen before the query, so that changes in between notify again.
         let change_count = self.changes.borrow_and_update().change_count;

@@ -9,18 +9,17 @@ use wh_core::event::{Cursor, NumberedEvent};
 use crate::request::{ScreenSnapshot, ScreenUse, SurfaceFacts, SurfaceWatch};
 use crate::surface::{Gone, Surface};
 
-/// Start of a subscription.
+/// Position at which a subscription starts.
 #[derive(Debug)]
 pub enum SubscriptionStart {
     /// Continues after the given cursor without a gap.
     Resumed,
     /// Begins with the current state.
     Snapshot {
-        /// Facts of the session.
         facts: Box<SurfaceFacts>,
-        /// Screen, if there is one.
+        /// Current screen, if there is one.
         shown: Option<Box<ScreenSnapshot>>,
-        /// True if a cursor was given but is no longer valid.
+        /// True if a cursor was given but the events after it are no longer available.
         reset: bool,
     },
 }
@@ -28,7 +27,7 @@ pub enum SubscriptionStart {
 /// Reason for the end of a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SubscriptionEnd {
-    /// The reader was too slow: its next event has been dropped.
+    /// The reader was too slow: the next event has been dropped from the journal.
     #[error("too slow: the next event is no longer available")]
     TooSlow,
     /// The session has ended.
@@ -36,13 +35,13 @@ pub enum SubscriptionEnd {
     Gone(#[from] Gone),
 }
 
-/// Reader of the journal.
+/// Reads the events of a surface's journal from a cursor on.
 #[derive(Debug)]
 pub struct Subscription {
     surface: Surface,
     cursor: Cursor,
     events: watch::Receiver<u64>,
-    /// Change notification for frames; only the newest value counts.
+    /// Number of the newest frame, as a change notification.
     pub frames: watch::Receiver<u64>,
     _screen_use: Option<ScreenUse>,
 }
@@ -64,12 +63,12 @@ impl Subscription {
         Ok((start, Self { surface, cursor: end, events, frames, _screen_use: screen_use }))
     }
 
-    /// Position of the reader.
+    /// Returns the cursor of the last event that was read.
     pub fn cursor(&self) -> &Cursor {
         &self.cursor
     }
 
-    /// Waits for the next events, in order, at least one. Cancel safe.
+    /// Waits for the next events. Returns at least one, in order. Cancel safe.
     pub async fn next(&mut self) -> Result<Vec<Arc<NumberedEvent>>, SubscriptionEnd> {
         loop {
             // Marked as seen before the query, so that events in between notify again.

@@ -19,12 +19,12 @@ use crate::subscription::{Subscription, SubscriptionStart};
 /// Requests that may be queued for a busy surface; further callers wait.
 const MAX_QUEUED_SURFACE_REQUESTS: usize = 64;
 
-/// The task that served the surface has ended.
+/// Error of a request: the task that served the surface or space has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the session has ended")]
 pub struct Gone;
 
-/// Reason why a command has no regular answer.
+/// Reason why a command was not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unanswered {
     /// The command was refused.
@@ -35,12 +35,12 @@ pub enum Unanswered {
     Gone(#[from] Gone),
 }
 
-/// A screen that can be read and typed into.
+/// Handle on a screen that can be read and typed into.
 #[derive(Debug, Clone)]
 pub struct Surface(mpsc::Sender<SurfaceRequest>);
 
 impl Surface {
-    /// Creates a surface and the channel of requests that its server must answer.
+    /// Creates a surface, and the receiver of its requests for the task that serves it.
     pub fn new() -> (Self, mpsc::Receiver<SurfaceRequest>) {
         let (sender, receiver) = mpsc::channel(MAX_QUEUED_SURFACE_REQUESTS);
         (Self(sender), receiver)
@@ -52,12 +52,13 @@ impl Surface {
         answer.await.map_err(|_| Gone)
     }
 
-    /// Forwards a request of another surface, with its reply channel.
+    /// Forwards a request that another surface has received, with its reply channel.
     pub async fn pass(&self, request: SurfaceRequest) -> Result<(), Gone> {
         self.0.send(request).await.map_err(|_| Gone)
     }
 
-    /// Types gestures: text, keys, pastes and mouse events. Answered at once, or when all of it is delivered or lost.
+    /// Types gestures: text, keys, pastes and mouse events. Depending on `answer`, returns at once, or when all
+    /// gestures are delivered or lost.
     pub async fn type_in(
         &self,
         gestures: Vec<Gesture>,
@@ -67,9 +68,9 @@ impl Surface {
         Ok(self.ask(|reply| SurfaceRequest::Type { gestures, request, answer, reply }).await??)
     }
 
-    /// Interrupts the program like Ctrl-C, after discarding all unread input, whose callers are notified. Types `then`
-    /// once the program has handled the interrupt. Answered when all of it is delivered or lost, which may take until
-    /// the program reads. Dropping the future does not cancel it.
+    /// Interrupts the program like Ctrl-C, after discarding all unread input and notifying the callers that typed it.
+    /// Types `then` once the program has handled the interrupt. Returns when the interrupt and `then` are delivered or
+    /// lost, which may take until the program reads. Dropping the future cancels nothing.
     pub async fn interrupt(
         &self,
         then: Vec<Gesture>,
@@ -78,18 +79,18 @@ impl Surface {
         Ok(self.ask(|reply| SurfaceRequest::Interrupt { then, request, reply }).await??)
     }
 
-    /// Types raw bytes, encoded elsewhere for the program's current modes. Returns once they are queued.
+    /// Types raw bytes that the caller has encoded for the program's current modes. Returns once the request is queued.
     pub async fn keyboard(&self, bytes: Bytes) -> Result<(), Gone> {
         let (reply, _) = oneshot::channel();
         self.0.send(SurfaceRequest::Keyboard { bytes, reply }).await.map_err(|_| Gone)
     }
 
-    /// Changes the size.
+    /// Resizes the terminal of the surface.
     pub async fn resize(&self, size: Size, request: Option<request::Request>) -> Result<InputAccepted, Unanswered> {
         Ok(self.ask(|reply| SurfaceRequest::Resize { size, request, reply }).await??)
     }
 
-    /// Sends a signal.
+    /// Sends a signal to the process group of the program, or to the foreground process group.
     pub async fn signal(
         &self,
         number: u8,
@@ -104,7 +105,6 @@ impl Surface {
         Ok(self.ask(|reply| SurfaceRequest::Mark { label, request, reply }).await??)
     }
 
-    /// Reads the screen.
     pub async fn read_screen(&self, look: ScreenRead) -> Result<ScreenSnapshot, Gone> {
         self.ask(|reply| SurfaceRequest::ReadScreen { read: look, reply }).await
     }
@@ -114,29 +114,29 @@ impl Surface {
         self.ask(|reply| SurfaceRequest::Receipt { request_id, reply }).await
     }
 
-    /// Returns the facts of the session.
+    /// Returns the state of the session without its screen.
     pub async fn facts(&self) -> Result<SurfaceFacts, Gone> {
         self.ask(|reply| SurfaceRequest::Facts { reply }).await
     }
 
-    /// Waits until `condition` holds. Dropping the future ends the wait.
+    /// Waits until `condition` holds or the timeout expires. Dropping the future ends the wait.
     pub async fn wait(&self, condition: Condition, timeout: Duration) -> Result<WaitEnd, Unanswered> {
         Ok(self.ask(|reply| SurfaceRequest::Wait { condition, timeout, reply }).await??)
     }
 
-    /// Returns the end of the journal with change notifications. If `screen` is true, the screen counts as watched,
-    /// too.
+    /// Returns the end of the journal, the state at that point, and change notifications. If `screen` is true, the
+    /// screen counts as watched: a UI that runs on demand keeps running.
     pub async fn watch(&self, screen: bool) -> Result<SurfaceWatch, Gone> {
         self.ask(|reply| SurfaceRequest::Watch { screen, reply }).await
     }
 
-    /// Returns the first events after the cursor, a limited number.
+    /// Returns a limited number of events after the cursor, oldest first.
     pub async fn events(&self, after: Cursor) -> Result<Result<Vec<Arc<NumberedEvent>>, CursorExpired>, Gone> {
         self.ask(|reply| SurfaceRequest::Events { after, reply }).await
     }
 
-    /// Subscribes to the journal: after `after` if those events are still available, otherwise from now on, beginning
-    /// with the state. If `screen` is true, frames are watched, too.
+    /// Subscribes to the journal. Continues after the cursor `after` if its events are still available; otherwise
+    /// begins with the current state. If `screen` is true, the screen counts as watched, as in [`watch`](Self::watch).
     pub async fn subscribe(
         &self,
         after: Option<Cursor>,
@@ -145,12 +145,13 @@ impl Surface {
         Subscription::start(self.clone(), after, screen).await
     }
 
-    /// Attaches a user's terminal.
+    /// Attaches a user's terminal to the program.
     pub async fn attach(&self, attachment: Attachment) -> Result<(), Gone> {
         self.0.send(SurfaceRequest::Attach(attachment)).await.map_err(|_| Gone)
     }
 
-    /// Ends the program and all of its processes, in steps or at once.
+    /// Ends the program and all of its processes. If `now` is true, kills them at once; otherwise asks them to exit
+    /// first.
     pub async fn end(&self, now: bool) -> Result<(), Gone> {
         self.0.send(SurfaceRequest::End { now }).await.map_err(|_| Gone)
     }

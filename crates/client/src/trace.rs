@@ -1,7 +1,7 @@
-//! Traces a caller to the session that it runs inside, through `/proc`: from its process up to the nearest ancestor
-//! that is a supervisor. Supervisors of this process are known by pid and start time, those of other processes by their
-//! command line. Environment variables are not trusted. Incomplete information gives [`Origin::Untraceable`]. All
-//! functions block.
+//! Traces a caller to the session that the caller runs inside, through `/proc`: from the caller's process up to the
+//! nearest ancestor that is a supervisor. Supervisors that this process has started are known by pid and start time,
+//! other supervisors are recognised by their command line. Environment variables are not trusted. Incomplete
+//! information gives [`Origin::Untraceable`]. All functions block.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -20,10 +20,10 @@ use wh_pipe::pidfd;
 use wh_pipe::proc::{self, ProcessId, Stat};
 use wh_pipe::supervisor::SupervisorKind;
 
-/// Time limit for tracing a caller. A process can make the system slow to describe it.
+/// Timeout for tracing a caller, which a process can delay by making its `/proc` files slow to read.
 pub const TRACE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Maximum number of ancestors. Deeper trees are untraceable.
+/// Maximum number of ancestors to walk. A caller with more ancestors is untraceable.
 const MAX_ANCESTORS: usize = 512;
 
 /// Process that opened a connection to a Unix socket.
@@ -34,8 +34,8 @@ pub struct Opener(Option<Arc<Traced>>);
 struct Traced {
     id: ProcessId,
     origin: Origin,
-    /// Refers to the process itself, where the system provides one. Start times have a resolution of 10 ms, so a pid
-    /// reused within that time is only detected by this.
+    /// Pidfd of the process, if the system provides one. Start times have a resolution of 10 ms, so only the pidfd
+    /// detects a pid that is reused within that time.
     pidfd: Option<OwnedFd>,
 }
 
@@ -46,14 +46,14 @@ impl Traced {
 }
 
 impl Opener {
-    /// Traces the process with this pid. `pidfd` refers to the opener itself, where the system provides one: it proves
-    /// that the pid was not reused.
+    /// Traces the process with this pid. `pidfd` proves that the pid was not reused; `None` if the system provides no
+    /// pidfd.
     pub fn trace(pid: i32, pidfd: Option<OwnedFd>) -> Self {
         let traced = ProcessId::of(pid).ok().map(|id| Traced { id, origin: origin_of(pid), pidfd });
         Self(traced.filter(Traced::is_alive).map(Arc::new))
     }
 
-    /// Working directory of the process; `None` if unknown.
+    /// Returns the working directory of the process; `None` if unknown.
     pub fn directory(&self) -> Option<PathBuf> {
         own_pid()?;
         let traced = self.0.as_ref()?;
@@ -61,7 +61,8 @@ impl Opener {
         working_directory(traced.id.pid).filter(|_| traced.is_alive())
     }
 
-    /// Origin of the process. Untraceable once it has ended, because the owner of its connection is unknown then.
+    /// Returns the origin of the process. Untraceable once the process has ended, because the owner of the connection
+    /// is then unknown.
     pub fn origin(&self) -> Origin {
         match &self.0 {
             Some(traced) if traced.is_alive() => traced.origin.clone(),
@@ -70,8 +71,8 @@ impl Opener {
     }
 }
 
-/// Working directory of a process. `None` if it cannot be read (process of another user), was removed, or differs from
-/// the directory that this process sees at the same path (another mount namespace or root).
+/// Returns the working directory of a process. `None` if the directory cannot be read (process of another user), was
+/// removed, or differs from the directory that wh sees at the same path (another mount namespace or root).
 fn working_directory(pid: i32) -> Option<PathBuf> {
     let link = format!("/proc/{pid}/cwd");
     let path = fs::read_link(&link).ok()?;
@@ -79,8 +80,8 @@ fn working_directory(pid: i32) -> Option<PathBuf> {
     ((theirs.dev(), theirs.ino()) == (ours.dev(), ours.ino())).then_some(path)
 }
 
-/// Working directory of the process that has a local socket open. `None` if several processes have it open in different
-/// directories.
+/// Returns the working directory of the process that has a local socket open. `None` if several processes have it open
+/// in different directories.
 pub fn directory_of_socket(inode: u64) -> Option<PathBuf> {
     let socket = format!("socket:[{inode}]");
     own_pid()?;
@@ -93,7 +94,7 @@ pub fn directory_of_socket(inode: u64) -> Option<PathBuf> {
     }
 }
 
-/// Origin of a process. The ancestors are walked twice, and must be the same both times.
+/// Returns the origin of a process. Walks the ancestors twice; the process is untraceable if the two walks differ.
 pub fn origin_of(pid: i32) -> Origin {
     let Some(own) = own_pid() else { return Origin::Untraceable };
     if pid == own {
@@ -106,7 +107,7 @@ pub fn origin_of(pid: i32) -> Origin {
     }
 }
 
-/// Pid of this process; `None` if `/proc` belongs to another pid namespace and describes other processes.
+/// Returns the pid of this process; `None` if `/proc` belongs to another pid namespace and describes other processes.
 fn own_pid() -> Option<i32> {
     let own = std::process::id().cast_signed();
     let shown = fs::read_link("/proc/self").ok()?;
@@ -121,7 +122,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// Walks up from `start`; `None` if the walk is incomplete.
+    /// Walks from the process `start` up to its ancestors; `None` if the walk cannot be completed.
     fn of(
         start: i32,
         own: i32,
@@ -155,15 +156,16 @@ impl Walk {
     }
 }
 
-/// Recognises a supervisor by its command line, independent of its parent.
+/// True if the command line of the process is that of a supervisor, regardless of the parent process. `None` if the
+/// command line cannot be read.
 fn is_supervisor(pid: i32) -> Option<bool> {
     let line = proc::command_line_start(pid).ok()?;
     let argument = line.get(1).map(|argument| OsStr::from_bytes(argument));
     Some(SupervisorKind::from_argument(argument).is_some())
 }
 
-/// Origin of the process that has a local socket open. If several have it open, a process inside a session takes
-/// precedence. A socket without a visible owner, for example in transit between processes, is untraceable.
+/// Returns the origin of the process that has a local socket open. If several have it open, a process inside a session
+/// takes precedence. A socket without a visible owner, for example in transit between processes, is untraceable.
 pub fn origin_of_socket(inode: u64) -> Origin {
     let socket = format!("socket:[{inode}]");
     let Some(own) = own_pid() else { return Origin::Untraceable };
@@ -186,7 +188,7 @@ pub fn origin_of_socket(inode: u64) -> Origin {
     if first == Origin::Outside { origins.find(|origin| *origin != Origin::Outside).unwrap_or(first) } else { first }
 }
 
-/// Splits processes into descendants of this one, which include all session processes, and others.
+/// Partitions all processes into descendants of this process, which include all session processes, and the others.
 fn partition(own: i32) -> io::Result<(Vec<i32>, Vec<i32>)> {
     let all = proc::snapshot()?;
     let is_below = |pid: &i32| {

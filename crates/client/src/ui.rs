@@ -8,12 +8,12 @@ use crate::surface::Gone;
 /// Commands that may be queued for a busy UI; further callers wait.
 const MAX_QUEUED_UI_COMMANDS: usize = 16;
 
-/// Display settings of a UI.
+/// Display settings and state of a UI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct UiFacts {
     /// True if the signal board is expanded.
     pub board_expanded: bool,
-    /// Explicit setting for the board; `None` if the user has not chosen.
+    /// Visibility of the signal board that the user has chosen; `None` if the user has not chosen.
     pub board_override: Option<Visibility>,
     /// True if details are shown.
     pub verbose: bool,
@@ -23,7 +23,7 @@ pub struct UiFacts {
     pub at_rest: bool,
 }
 
-/// Progress of a UI's drawing: everything up to here is on its screen.
+/// Input and changes whose effect a UI has drawn on its screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DrawProgress {
     /// Bytes of input whose effect is drawn.
@@ -32,22 +32,21 @@ pub struct DrawProgress {
     pub change_count: u64,
 }
 
-/// Command for a UI. The reply is sent once its effect is drawn.
+/// Command for a UI, with a reply that is sent once the effect of the command is drawn.
 #[derive(Debug)]
 pub struct UiOrder {
-    /// Command to run.
     pub command: UiCommand,
     pub reply: oneshot::Sender<()>,
 }
 
-/// Handle on a UI.
+/// Client end of a UI: reads its facts and sends it commands.
 #[derive(Debug, Clone)]
 pub struct Ui {
     facts: watch::Receiver<UiFacts>,
     orders: mpsc::Sender<UiOrder>,
 }
 
-/// UI's end of the handle.
+/// Server end of a [`Ui`], held by the UI itself.
 #[derive(Debug)]
 pub struct UiPort {
     /// Publishes the UI's facts.
@@ -56,19 +55,18 @@ pub struct UiPort {
 }
 
 impl Ui {
-    /// Creates both ends.
+    /// Creates the client end and the server end of a UI.
     pub fn new() -> (Self, UiPort) {
         let (facts_sender, facts) = watch::channel(UiFacts::default());
         let (order, orders) = mpsc::channel(MAX_QUEUED_UI_COMMANDS);
         (Self { facts, orders: order }, UiPort { facts: facts_sender, orders })
     }
 
-    /// Returns the current facts.
     pub fn facts(&self) -> UiFacts {
         *self.facts.borrow()
     }
 
-    /// Runs a command; returns once its effect is drawn.
+    /// Runs a command. Returns once the effect of the command is drawn.
     pub async fn run(&self, command: UiCommand) -> Result<(), Gone> {
         let (reply, done) = oneshot::channel();
         self.orders.send(UiOrder { command, reply }).await.map_err(|_| Gone)?;

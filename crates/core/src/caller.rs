@@ -1,30 +1,33 @@
-//! Decides which callers may answer the questions of a session. A caller inside a session may answer only for sessions
-//! that it created, directly or through sessions that it created; all other sessions need a caller outside every
-//! session. Pure: `wh_client::trace` locates the caller.
+//! Access control by the location of the caller: decides which callers may answer the questions of a session. A caller
+//! inside a session may answer only for sessions that its own session created, directly or through other sessions. A
+//! caller outside every session may answer for all of them. Pure: `wh_client::trace` locates the caller.
 
 use crate::line::Prefix;
 use crate::reason::Reason;
 
-/// Bound on the creators stored with a session, nearest first. A more distant ancestor may no longer answer for it.
+/// Maximum number of creators stored with a session, nearest first. A creator beyond the maximum may not answer for the
+/// session.
 pub const MAX_CREATORS: usize = 64;
 
-/// Location of a calling process, by its nearest ancestor that is a supervisor.
+/// Location of a calling process, determined by its nearest ancestor that is a supervisor.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Origin {
-    /// Outside every session.
+    /// The caller is outside every session.
     Outside,
-    /// Inside this session of this daemon.
+    /// The caller is inside the session with this id, which belongs to this daemon.
     Session(String),
-    /// Inside a session that is not of this daemon: a single run, another daemon, or an orphan adopted by this process.
+    /// The caller is inside a session that does not belong to this daemon: a single run, a session of another daemon,
+    /// or an orphan adopted by this process.
     Elsewhere,
-    /// Unknown, which counts as inside: the process has exited, cannot be inspected, or its ancestors changed during
-    /// the inspection.
+    /// The location is unknown, which counts as inside a session: the process has exited, cannot be inspected, or its
+    /// ancestors changed during the inspection.
     #[default]
     Untraceable,
 }
 
 impl Origin {
-    /// Treats callers inside a session created with `--person` as outside.
+    /// Returns `Outside` for a caller inside a session that was created with `--person`, and any other origin
+    /// unchanged.
     pub fn resolve(self, is_person: impl FnOnce(&str) -> bool) -> Self {
         match self {
             Self::Session(id) if is_person(&id) => Self::Outside,
@@ -32,7 +35,7 @@ impl Origin {
         }
     }
 
-    /// Returns the creators of a session that a caller from here creates, nearest first.
+    /// Returns the creators of a session that this caller creates, nearest first.
     pub fn creators(&self, creators_of: impl FnOnce(&str) -> Vec<String>) -> Vec<String> {
         match self {
             Self::Session(id) => {
@@ -45,9 +48,8 @@ impl Origin {
         }
     }
 
-    /// Checks if a caller from here may choose the mode of a new session. A mode decides which questions an agent asks,
-    /// so choosing one counts as answering for the new session. Only callers outside every session, and the new
-    /// session's creators, may choose one.
+    /// Checks if this caller may choose the mode of a session that it creates. The mode determines which questions the
+    /// agent asks: choosing a mode counts as answering for the new session.
     pub fn may_choose_mode(&self) -> Result<(), CallerRefusal> {
         match self {
             Self::Outside | Self::Session(_) => Ok(()),
@@ -56,7 +58,7 @@ impl Origin {
         }
     }
 
-    /// Checks if a caller from here may create a session that counts as outside.
+    /// Checks if this caller may create a session whose callers count as outside (`--person`).
     pub fn may_create_person(&self) -> Result<(), CallerRefusal> {
         match self {
             Self::Outside => Ok(()),
@@ -65,47 +67,49 @@ impl Origin {
     }
 }
 
-/// Request that may answer a question or prevent one.
+/// Request that may answer a question or prevent the question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GuardedAction {
-    /// Answers a question.
+    /// Answers a question of the session.
     Answer,
-    /// Runs a slash command or an equivalent: chooses a mode, starts an agent, logs in.
+    /// Runs a slash command or an equivalent request: chooses a mode, starts an agent, logs in.
     Command,
-    /// Types into a terminal. Always checked, because wh does not know the questions that a terminal program shows, and
-    /// the UI of an agent also accepts slash commands.
+    /// Types into a terminal. Always checked: `wh` cannot recognise the questions of a terminal program, and the UI of
+    /// an agent accepts slash commands.
     Type,
-    /// Attaches a terminal, which can type.
+    /// Attaches a terminal, through which the user can type.
     Attach,
-    /// Sends a chat message to an agent. It answers no question, unless it is a slash command (`command`).
+    /// Sends a chat message to an agent. A message answers no question, unless it is a slash command.
     Say {
-        /// The text begins with a slash.
+        /// True if the text begins with a slash.
         command: bool,
     },
 }
 
 impl GuardedAction {
-    /// Returns the act of a chat message with this text.
+    /// Returns the action of a chat message with this text.
     pub fn message(text: &str) -> Self {
         Self::Say { command: Prefix::seen_in(text) == Some(Prefix::Command) }
     }
 }
 
-/// Origin of the session that a request is for.
+/// Creators of the session that a request is for, and the rights of callers inside the session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SessionLineage {
     /// Session id; `None` for a single run.
     pub session: Option<String>,
-    /// Sessions that created it, nearest first. Empty if it was created from outside.
+    /// Sessions that created this session, nearest first. Empty if a caller outside every session created this session.
     pub creators: Vec<String>,
-    /// True if it has created sessions. Any message to it may then be an order to answer for them.
+    /// True if the session has created other sessions. A message to the session may then be an order to answer for
+    /// them.
     pub has_created: bool,
-    /// True if it counts as outside. Input to it then acts as if from outside.
+    /// True if callers inside the session count as outside (`--person`). Input to the session then has the rights of a
+    /// caller outside.
     pub person: bool,
 }
 
 impl SessionLineage {
-    /// Allows or refuses one request.
+    /// Checks if a caller with this origin may perform the action on the session.
     pub fn admit(&self, origin: &Origin, act: GuardedAction) -> Result<(), CallerRefusal> {
         if !self.counts(act) {
             return Ok(());
@@ -127,25 +131,25 @@ impl SessionLineage {
     }
 }
 
-/// Reason for which a caller is refused.
+/// Reason for which a caller may not perform an action on a session.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallerRefusal {
-    /// The caller runs inside the session that the answer is for.
+    /// The caller runs inside the session whose question it answers.
     #[error(
         "a process of session {0:?} may not answer that session's own questions, nor type or run commands there; do it from a terminal outside of wh's sessions"
     )]
     OwnQuestion(String),
-    /// The caller runs inside a session that did not create this one.
+    /// The caller runs inside a session that did not create the target session.
     #[error(
         "a process inside a session may not answer, type or run commands in a session that it did not create; do it from a terminal outside of wh's sessions, or in a shell that was started with wh new --person"
     )]
     Inside,
-    /// The location of the caller cannot be determined.
+    /// The location of the calling process is unknown: the process has exited or cannot be traced.
     #[error(
         "the process that opened this connection has exited or cannot be traced; it may run inside a session, and so may not answer, type or run commands here. Use a connection of your own, from a terminal outside of wh's sessions"
     )]
     Untraceable,
-    /// The caller wants to create a session that counts as outside.
+    /// The caller runs inside a session and wants to create a session with `--person`.
     #[error(
         "only a caller outside every session can create one with --person; use a terminal outside of wh's sessions"
     )]
@@ -153,7 +157,7 @@ pub enum CallerRefusal {
 }
 
 impl CallerRefusal {
-    /// Returns the stable code for programs.
+    /// Returns the stable code of the refusal.
     pub fn reason(&self) -> Reason {
         match self {
             Self::OwnQuestion(_) => Reason::OwnQuestion,

@@ -1,5 +1,5 @@
-//! Events of a session or a space. They are numbered in order and never edited: a client with consecutive numbers has
-//! missed nothing.
+//! Events of a session or a space. Events are numbered in order and never edited: a client that has received
+//! consecutive numbers has missed no event.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,25 +12,28 @@ use serde::{Deserialize, Serialize};
 use crate::space;
 use crate::terminal::{Exit, Size};
 
-/// Bound on stored events. Above it, the oldest are dropped, and a client that has not read them must start over.
+/// Maximum number of stored events. Above it, the oldest events are dropped, and a client that has not read them must
+/// read the complete state again.
 pub const MAX_JOURNAL_EVENTS: usize = 8192;
 
-/// Approximate bound on stored bytes: every version of an item that changes often is an event.
+/// Approximate maximum size of the stored events. An item that changes often takes much space, because each of its
+/// versions is an event.
 pub const MAX_JOURNAL_BYTES: usize = 64 * 1024 * 1024;
 
-/// Event of a session.
+/// Event of a session, published to all subscribers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// The program was started.
-    Started { command: Vec<String>, pid: i32 },
+    Started {
+        command: Vec<String>,
+        pid: i32,
+    },
     /// A client sent input. The input itself is not stored.
     Typed {
         /// Size of the input.
         bytes: usize,
     },
-    /// The terminal was resized.
     Resized(Size),
-    /// The program sent its terminal a notice outside the screen.
+    /// The program sent a notice to the terminal, such as a new title.
     Noticed(Notice),
     /// A client set a marker with this label.
     Marked(String),
@@ -40,34 +43,35 @@ pub enum Event {
     Stopped(bool),
     /// An event of the space that the session shows.
     Space(Arc<NumberedEvent<space::event::SpaceEvent>>),
-    /// Events of the space were dropped because there were too many at once. Its state must be read again.
+    /// Too many events of the space occurred at once and some were dropped. The client must read the state of the space
+    /// again.
     SpaceMissed,
-    /// The program has ended, and all of its output was read.
+    /// The program has ended, and all output of the program was read.
     Exited(Exit),
 }
 
-/// Notice of a program to its terminal outside the screen.
+/// Notice that a program sends to the terminal by an escape sequence and that does not change the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
     Title(Option<String>),
-    /// Bell, rung this many times at once.
+    /// Bell, with the number of times that it rang.
     Bell(u64),
-    /// Working directory (OSC 7).
+    /// Working directory that the program reports (OSC 7).
     Directory(String),
-    /// A notification (OSC 9, OSC 777).
+    /// Desktop notification (OSC 9, OSC 777).
     Notification(String),
-    /// Progress (OSC 9;4).
+    /// Progress of the program (OSC 9;4).
     Progress(String),
-    /// A shell integration mark (OSC 133).
+    /// Shell integration mark (OSC 133).
     ShellMark(String),
 }
 
-/// Identity of one run of an engine. Event numbers are only valid within their epoch.
+/// Name of one run of an engine. An event number is unique only within its epoch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Epoch(Arc<str>);
 
 impl Epoch {
-    /// Returns an epoch with this name: letters and digits, different for every run.
+    /// Creates an epoch with this name. The name has only letters and digits, and differs for every run.
     pub fn new(name: &str) -> Self {
         Self(name.into())
     }
@@ -79,11 +83,11 @@ impl fmt::Display for Epoch {
     }
 }
 
-/// Position of a client in the events: it has read everything up to and including `seq`.
+/// Position of a client in the events. The client has read every event up to and including number `seq`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cursor {
     pub epoch: Epoch,
-    /// Number of the last event read; 0 is before the first.
+    /// Number of the last event that was read; 0 if none was read.
     pub seq: u64,
 }
 
@@ -93,7 +97,7 @@ impl fmt::Display for Cursor {
     }
 }
 
-/// Error of a text that is not a cursor.
+/// Error for a text that is not a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the cursor is invalid; write EPOCH.NUMBER, like the id of an event")]
 pub struct InvalidCursor;
@@ -111,17 +115,18 @@ impl FromStr for Cursor {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NumberedEvent<E = Event> {
-    /// Consecutive number, starting at 1.
+    /// Number of the event: consecutive, starting at 1.
     pub seq: u64,
     pub at: SystemTime,
     pub event: E,
 }
 
-/// Error of a cursor that cannot be continued: its next event was dropped, or it belongs to another epoch.
+/// Error for a cursor from which reading cannot continue: the next event was dropped, or the cursor belongs to another
+/// epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CursorExpired;
 
-/// The newest events of an epoch.
+/// Buffer of the newest events of an epoch.
 #[derive(Debug)]
 pub struct Journal<E = Event> {
     epoch: Epoch,
@@ -136,7 +141,7 @@ impl<E> Journal<E> {
         Self { epoch, events: VecDeque::new(), weights: VecDeque::new(), bytes: 0, last: 0 }
     }
 
-    /// Appends an event of negligible size.
+    /// Appends an event whose size is not counted.
     pub fn append(&mut self, event: E, at: SystemTime) {
         self.append_sized(event, at, 0);
     }

@@ -1,4 +1,4 @@
-//! Characters that are not visible on a screen.
+//! Detection of characters that are invisible on a screen.
 
 /// True for characters that control a terminal or have no glyph: controls, line and paragraph separators, interlinear
 /// annotations, and Unicode's default ignorable code points (bidirectional controls, zero-width characters, fillers,

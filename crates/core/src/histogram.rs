@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-/// Upper bounds of the buckets in seconds.
+/// Upper bounds of the buckets in seconds, ascending.
 pub const BUCKET_BOUNDS_SECONDS: [f64; 12] =
     [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5];
 
-/// Counts of durations per bucket.
+/// Durations counted by bucket, with their number and sum.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Histogram {
     counts: [u64; BUCKET_BOUNDS_SECONDS.len()],
@@ -15,7 +15,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Counts one duration.
+    /// Adds a duration to its bucket, the count and the sum.
     pub fn observe(&mut self, duration: Duration) {
         let seconds = duration.as_secs_f64();
         match BUCKET_BOUNDS_SECONDS.iter().position(|bound| seconds <= *bound) {
@@ -35,7 +35,7 @@ impl Histogram {
         self.sum
     }
 
-    /// Returns for each bound the number of durations up to it.
+    /// Returns each bucket bound with the number of durations that do not exceed it.
     pub fn cumulative(&self) -> impl Iterator<Item = (f64, u64)> {
         BUCKET_BOUNDS_SECONDS.iter().zip(&self.counts).scan(0, |total, (bound, count)| {
             *total += count;

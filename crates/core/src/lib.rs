@@ -1,5 +1,5 @@
-//! Domain model: input vocabulary, wait conditions, session and space state machines, and access control. Pure: no IO
-//! and no clock.
+//! Domain model of `wh`: input vocabulary, wait conditions, session and space state machines, and access control. The
+//! crate is pure: it performs no IO and reads no clock.
 
 pub mod caller;
 pub mod condition;

@@ -1,4 +1,4 @@
-//! Parser of composer lines. The terminal UI and the HTTP API both read lines with it.
+//! Parser of composer lines. The terminal UI and the HTTP API both use this parser.
 //!
 //! | the line begins with | meaning |
 //! |---|---|
@@ -16,7 +16,7 @@ use crate::slash::{self, Slash, SlashError};
 use crate::space::ParticipantId;
 use crate::space::command::ConversationCommand;
 
-/// First character that gives a line another meaning, in wh or for an agent.
+/// First character of a line that gives the line another meaning than a message, in `wh` or in an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prefix {
     /// `/`: a command.
@@ -41,13 +41,13 @@ impl Prefix {
         }
     }
 
-    /// Returns the prefix of a word.
+    /// Returns the prefix with which a word begins.
     pub fn of_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|prefix| word.starts_with(prefix.as_str()))
     }
 
-    /// Returns the prefix that an agent may recognise in a text. Agents trim differently, so all invisible characters
-    /// are skipped.
+    /// Returns the prefix that an agent may recognise in a text. Skips all invisible characters before the prefix,
+    /// because agents differ in the characters that they trim.
     pub fn seen_in(text: &str) -> Option<Self> {
         first_visible(text).and_then(|first| Self::of_word(first.encode_utf8(&mut [0; 4])))
     }
@@ -58,21 +58,21 @@ pub fn first_visible(text: &str) -> Option<char> {
     text.chars().find(|character| !character.is_whitespace() && !is_hidden(*character))
 }
 
-/// True if the line is a slash command, complete or not.
+/// True if the line begins with a slash, even if the command is incomplete.
 pub fn is_slash(text: &str) -> bool {
     text.trim_start().starts_with(Prefix::Command.as_str())
 }
 
-/// Error of a line that cannot be executed.
+/// Error for a line that cannot be executed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LineError {
-    /// An invalid slash command.
+    /// The slash command is invalid.
     #[error(transparent)]
     Slash(#[from] SlashError),
-    /// An envelope that cannot be posted.
+    /// The envelope is refused.
     #[error(transparent)]
     Envelope(#[from] posted::EnvelopeRefusal),
-    /// A message that may run a shell command, without permission.
+    /// The message may run a shell command, and the caller did not allow it.
     #[error(
         "a message that begins with ! may run a shell command; allow it with \"allow_shell\": true, or pass it to the model with \"literal\": true"
     )]
@@ -82,20 +82,20 @@ pub enum LineError {
 #[derive(Debug, Clone, PartialEq)]
 pub enum ComposerLine {
     Slash(Slash),
-    /// The command with the effect of an envelope.
+    /// Command to which an envelope was converted.
     Envelope(ConversationCommand),
     /// A chat message.
     Message {
         text: String,
-        /// Recipients; `None` for the chat's targets.
+        /// Recipients; `None` for the chat targets.
         to: Option<Vec<ParticipantId>>,
-        /// True if the agent must not interpret a prefix of the text.
+        /// True if the agent must not interpret the beginning of the text.
         literal: bool,
     },
 }
 
 impl ComposerLine {
-    /// Parses a line.
+    /// Parses a composer line.
     pub fn read(text: &str) -> Result<Self, LineError> {
         if is_slash(text) {
             return Ok(Self::Slash(slash::parse(text)?));
@@ -106,12 +106,13 @@ impl ComposerLine {
         }
     }
 
-    /// Returns a message with this text, whatever its first character.
+    /// Creates a message with this text, even if the text begins with a slash or is an envelope.
     pub fn message(text: impl Into<String>, to: Option<Vec<ParticipantId>>) -> Self {
         Self::Message { text: text.into(), to, literal: false }
     }
 
-    /// Classifies the line for the rule of [`crate::caller`]. Every line that is not a message is a command.
+    /// Returns the action that access control checks ([`crate::caller`]). A line that is not a message counts as a
+    /// command.
     pub fn act(&self) -> GuardedAction {
         match self.message_text() {
             Some((text, _)) => GuardedAction::message(text),
@@ -119,7 +120,7 @@ impl ComposerLine {
         }
     }
 
-    /// Refuses a message that may run a shell command in the agent, unless that is allowed or the text is literal.
+    /// Refuses a message that may run a shell command in the agent, unless `allowed` is set or the text is literal.
     pub fn check_shell(&self, allowed: bool) -> Result<(), LineError> {
         match self.message_text() {
             Some((text, false)) if !allowed && Prefix::seen_in(text) == Some(Prefix::Shell) => Err(LineError::Shell),
@@ -127,7 +128,7 @@ impl ComposerLine {
         }
     }
 
-    /// Returns the text of a message, direct or by envelope, and `true` if it is literal.
+    /// Returns the text of a message or of an envelope with a message, and `true` if the text is literal.
     fn message_text(&self) -> Option<(&str, bool)> {
         match self {
             Self::Message { text, literal, .. } | Self::Envelope(ConversationCommand::Say { text, literal, .. }) => {

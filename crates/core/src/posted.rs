@@ -1,5 +1,5 @@
-//! MEW envelopes written by a user, and the [`ConversationCommand`] of each kind. Kinds without a command are refused,
-//! so that every envelope in the conversation has had its effect.
+//! Envelopes of the MEW protocol that a user writes, and the [`ConversationCommand`] for each kind. An envelope of a
+//! kind without a command is refused: an envelope in the conversation was always executed.
 
 use std::time::Duration;
 
@@ -10,24 +10,25 @@ use crate::space::ParticipantId;
 use crate::space::command::{ConversationCommand, Selector};
 use crate::space::harness::Call;
 
-/// Kinds that can be posted.
+/// Kinds with a command, as the error for an unknown kind lists them.
 const POSTABLE_KINDS: &str = "chat, chat/acknowledge, chat/cancel, reasoning/cancel, mcp/request, stream/request, stream/close, \
                         participant/status, request-status, pause, resume, forget, clear, compact, restart, shutdown";
 
-/// Prefixes of protocol kinds that cannot be posted.
+/// Prefixes of kinds that the MEW protocol defines. A kind with such a prefix and without a command gets its own error
+/// message.
 const UNPOSTABLE_PREFIXES: &[&str] =
     &["mcp/", "reasoning/", "capability/", "space/", "participant/", "stream/", "system/", "chat/"];
 
-/// Reason for which an envelope is refused.
+/// Error for an envelope that has no command or is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}: {problem}")]
 pub struct EnvelopeRefusal {
     pub kind: String,
-    /// Description of the error, with a remedy.
+    /// Description of the error for people.
     pub problem: String,
 }
 
-/// Fields of an envelope that a user writes. The other fields are generated.
+/// Fields of an envelope that a user may set. `wh` generates the other fields.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PostedEnvelope {
     kind: String,
@@ -37,7 +38,7 @@ pub struct PostedEnvelope {
 }
 
 impl PostedEnvelope {
-    /// Parses an envelope: a JSON object with a `kind`. `None` if the text is something else.
+    /// Parses an envelope: a JSON object with a `kind`. Returns `None` if the text is not such an object.
     pub fn read(text: &str) -> Option<Self> {
         let Value::Object(object) = serde_json::from_str(text.trim()).ok()? else { return None };
         let kind = object.get("kind")?.as_str()?.to_owned();
@@ -55,13 +56,13 @@ impl PostedEnvelope {
         Some(Self { kind, to, payload, correlation_id })
     }
 
-    /// Returns a tool call to this participant.
+    /// Creates an envelope that calls a tool of this participant.
     pub fn tool_call(participant: ParticipantId, name: &str, arguments: Value) -> Self {
         let payload = serde_json::json!({ "method": "tools/call", "params": { "name": name, "arguments": arguments } });
         Self { kind: "mcp/request".to_owned(), to: Some(vec![participant]), payload, correlation_id: None }
     }
 
-    /// Returns the command with the effect of this envelope.
+    /// Converts the envelope to its command.
     pub fn command(self) -> Result<ConversationCommand, EnvelopeRefusal> {
         let refused = |problem: &str| EnvelopeRefusal { kind: self.kind.clone(), problem: problem.to_owned() };
         let text = |field: &str| self.payload[field].as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned);

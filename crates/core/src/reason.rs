@@ -1,17 +1,18 @@
-//! Refusal and failure codes shared by every interface. Clients compare the codes; the interfaces write the messages
-//! for people.
+//! Refusal and failure codes shared by every interface. Clients compare the codes; each interface writes its own error
+//! messages for people.
 
 use serde::{Deserialize, Serialize};
 
-/// Reason for which a command is refused or fails. The code of a variant is its name in snake case, and never changes.
+/// Reason for which a command is refused or fails. The code of a reason is the name of the variant in snake case, and
+/// never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// The command has no content.
     Empty,
-    /// The text or input is too long.
+    /// The text or the input exceeds the maximum length.
     TooLong,
-    /// A field is invalid.
+    /// A field of the message is invalid.
     InvalidField,
     /// The message was sent too long ago.
     TooOld,
@@ -19,25 +20,25 @@ pub enum Reason {
     ClockSkew,
     /// The sender is not authenticated.
     UnprovenSender,
-    /// The credential belongs to another sender.
+    /// The presented credential does not belong to the sender that the message names.
     OtherSender,
     /// The sender is in another team.
     OtherTeam,
     /// The sender is no longer a member of the team.
     NoMember,
-    /// The sender's role is not defined.
+    /// The team does not define the sender's role.
     NoRole,
-    /// A rule denies the action.
+    /// A rule of the sender's role denies the action.
     Denied,
-    /// No rule allows the action.
+    /// No rule of the sender's role allows the action.
     NotAllowed,
-    /// The session has another agent.
+    /// The message names another agent than the session has.
     OtherAgent,
-    /// The caller runs inside the session that the answer is for.
+    /// The caller runs inside the session whose question it answers.
     OwnQuestion,
-    /// The caller runs inside a session that did not create this one.
+    /// The caller runs inside a session that did not create the target session.
     InsideSession,
-    /// The location of the caller cannot be determined.
+    /// The location of the calling process is unknown: the process has exited or cannot be traced.
     Untraceable,
     /// Only a caller outside every session may create a session with `--person`.
     PersonRefused,
@@ -47,19 +48,19 @@ pub enum Reason {
     RefMime,
     /// The referenced file does not exist.
     RefMissing,
-    /// The referenced file cannot be read.
+    /// The referenced file exists and cannot be read.
     RefUnreadable,
-    /// The referenced file has another size.
+    /// The size of the referenced file differs from the stated size.
     RefSize,
-    /// The referenced file has another digest.
+    /// The digest of the referenced file differs from the stated digest.
     RefDigest,
-    /// The referenced file is not UTF-8.
+    /// The referenced file is not valid UTF-8.
     RefNotUtf8,
     /// The reference has expired.
     RefExpired,
     /// A queue is full or the session is busy; a retry may succeed.
     Busy,
-    /// The session, its program or its agent has ended.
+    /// The session, the program or the agent has ended.
     Ended,
     /// The session does not exist.
     NoSession,
@@ -73,13 +74,13 @@ pub enum Reason {
     PlainProgram,
     /// No question has this id.
     NoQuestion,
-    /// The question was closed before.
+    /// The question is already closed.
     QuestionClosed,
-    /// The question does not have this answer.
+    /// The answer does not fit the question: for example, the question has no option with the given id.
     WrongAnswer,
     /// No open stream has this id.
     NoStream,
-    /// No turn is running that could be interrupted.
+    /// No turn is running, so there is nothing to interrupt.
     NothingToInterrupt,
     /// No message or acknowledgement matches the selector.
     NothingChosen,
@@ -87,48 +88,48 @@ pub enum Reason {
     UnknownCommand,
     /// The agent or the program does not support the command.
     NotSupported,
-    /// The agent would interpret the beginning of a text that was sent as literal.
+    /// The text was sent as literal, and the agent would interpret the beginning of the text.
     NotLiteral,
-    /// The text may run a shell command, which the caller did not allow.
+    /// The text may run a shell command, and the caller did not set `allow_shell`.
     ShellNotAllowed,
     /// The command was executed and failed.
     Failed,
-    /// The request id was used by another command or sender.
+    /// The request id was already used for another command, content or sender.
     RequestIdReused,
     /// Too many request ids are stored.
     TooManyRequests,
     /// The command could not be stored, and was not executed.
     Store,
-    /// The command was executed, and the result could not be stored.
+    /// The command was executed, and its result could not be stored.
     NotWritten,
     /// The first command with this request id is still running.
     UnderWay,
     /// The first command with this request id was executed and failed.
     AlreadyTried,
-    /// `wh` ended while the command was running.
+    /// `wh` ended before the command had finished.
     CutOff,
-    /// The turn of the command was interrupted.
+    /// The turn that the command started was interrupted.
     Cancelled,
-    /// The program has not read its earlier input.
+    /// The program has not read the input that was sent before.
     Unread,
-    /// Delivery is uncertain.
+    /// It is unknown if the input was delivered.
     NotKnown,
     /// An interrupt discarded the input before the program had read it.
     Interrupted,
-    /// The attached terminal determines the size.
+    /// A terminal is attached and determines the size.
     Attached,
-    /// The terminal mode does not accept this input.
+    /// The terminal mode of the program does not accept this kind of input.
     NotWanted,
-    /// The cell is outside the screen.
+    /// The given cell is outside the screen.
     OffScreen,
-    /// No process is running that could receive a signal.
+    /// The session has no process that could receive a signal.
     NoProcess,
-    /// Too many waits are open.
+    /// The session has reached the maximum number of open waits.
     TooManyWaits,
 }
 
 impl Reason {
-    /// Returns the stable code for programs.
+    /// Returns the stable code, such as `too_long`.
     pub fn code(self) -> &'static str {
         match self {
             Self::Empty => "empty",

@@ -1,4 +1,4 @@
-//! Progress of one command, stage by stage. A receipt only moves forward.
+//! Receipts: the progress of each command, stage by stage. A receipt never returns to an earlier stage.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::SystemTime;
@@ -9,22 +9,22 @@ use crate::reason::Reason;
 use crate::request::RequestId;
 use crate::space::{ItemId, TurnId};
 
-/// Bound on stored receipts. Above it, the oldest receipt whose command has ended is dropped.
+/// Maximum number of stored receipts. Above it, the oldest receipt whose command has ended is dropped.
 const MAX_RECEIPTS: usize = 10_000;
 
 /// Stage that a command has reached.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// The session has accepted it.
+    /// The session has accepted the command.
     Accepted,
-    /// It was written to the agent's process or the program's terminal.
+    /// The command was written to the agent's process or the program's terminal.
     Delivered,
-    /// The agent took it as a prompt.
+    /// The agent accepted the command as a prompt.
     Submitted,
-    /// The agent is processing it.
+    /// The agent is processing the command.
     Started,
-    /// The agent has finished it.
+    /// The agent has finished the command.
     Finished,
     Failed(Failure),
 }
@@ -33,23 +33,23 @@ pub enum Stage {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Failure {
     pub reason: Reason,
-    /// Message for people; the agent's own message if it gave one.
+    /// Message for people: the agent's own message if the agent reported one.
     #[serde(rename = "words")]
     pub message: String,
 }
 
 impl Failure {
-    /// Failure of a command whose turn was interrupted.
+    /// Returns the failure of a command whose turn was interrupted.
     pub fn cancelled() -> Self {
         Self::of(Reason::Cancelled)
     }
 
-    /// Failure of a command that was running when `wh` ended.
+    /// Returns the failure of a command that was running when `wh` ended.
     pub fn cut_off() -> Self {
         Self::of(Reason::CutOff)
     }
 
-    /// Failure whose message is the code of its reason.
+    /// Returns a failure whose message is the code of the reason.
     pub fn of(reason: Reason) -> Self {
         Self { reason, message: reason.code().to_owned() }
     }
@@ -62,25 +62,26 @@ impl<T: Into<String>> From<T> for Failure {
 }
 
 impl Stage {
-    /// True if no further stage follows.
+    /// True if no stage follows this one.
     pub fn is_last(&self) -> bool {
         matches!(self, Self::Finished | Self::Failed(_))
     }
 }
 
-/// Progress of one command.
+/// Record of the stages that a command has reached, and of the item and the turn that the command created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
-    /// The caller's id, or a generated one if the caller gave none.
+    /// Request id given by the caller, or a generated id.
     pub request_id: RequestId,
-    /// The item that the command became, if any.
+    /// Item that shows the command in the conversation, if any.
     pub item: Option<ItemId>,
     /// The turn that the command started, if any.
     pub turn: Option<TurnId>,
     pub stage: Stage,
-    /// Restriction under which the agent handles the command: for example, it does not have the whole conversation.
+    /// Restriction under which the agent executes the command: for example, the agent does not have the complete
+    /// conversation.
     pub warning: Option<String>,
-    /// Time of each stage that was reached.
+    /// Reached stages, each with its time.
     pub reached: Vec<(Stage, SystemTime)>,
 }
 
@@ -91,12 +92,13 @@ impl Receipt {
         Self { request_id, item: None, turn: None, stage, warning: None, reached }
     }
 
-    /// True if the command was written to the agent's process, whatever its outcome.
+    /// True if the command was written to the agent's process, even if it failed later.
     pub fn was_delivered(&self) -> bool {
         self.reached.iter().any(|(stage, _)| !matches!(stage, Stage::Accepted | Stage::Failed(_)))
     }
 
-    /// Moves the receipt forward and returns true. An earlier stage, or any stage after the last one, is ignored.
+    /// Moves the receipt to this stage and returns true. Returns false if the receipt is already at this stage or a
+    /// later one, or has ended.
     pub fn reach(&mut self, stage: Stage, at: SystemTime) -> bool {
         let moves = !self.stage.is_last() && stage > self.stage;
         if moves {
@@ -107,7 +109,7 @@ impl Receipt {
     }
 }
 
-/// The newest receipts, by request id.
+/// Store of the newest receipts, by request id.
 #[derive(Debug, Clone, Default)]
 pub struct Receipts {
     by_id: HashMap<RequestId, Receipt>,
@@ -115,7 +117,8 @@ pub struct Receipts {
 }
 
 impl Receipts {
-    /// Stores a receipt. A stored receipt of the same id is replaced unless it is at a later stage or finished.
+    /// Stores a receipt. Replaces the stored receipt with the same id, unless the stored one is at a later stage or has
+    /// ended.
     pub fn put(&mut self, receipt: Receipt) {
         match self.by_id.get_mut(&receipt.request_id) {
             Some(known) if known.stage.is_last() || known.stage > receipt.stage => {}

@@ -11,18 +11,18 @@ pub struct Size {
 
 /// Smallest supported terminal size.
 pub const MIN_TERMINAL_SIZE: Size = Size { columns: 2, rows: 1 };
-/// Largest supported terminal size. Bounds the cost of a frame.
+/// Largest supported terminal size. It limits the size of a frame.
 pub const MAX_TERMINAL_SIZE: Size = Size { columns: 1000, rows: 500 };
 
 impl Size {
-    /// Returns the size if it is supported.
+    /// Returns the size; `None` if it is not supported.
     pub fn new(columns: u16, rows: u16) -> Option<Self> {
         let fits = (MIN_TERMINAL_SIZE.columns..=MAX_TERMINAL_SIZE.columns).contains(&columns)
             && (MIN_TERMINAL_SIZE.rows..=MAX_TERMINAL_SIZE.rows).contains(&rows);
         fits.then_some(Self { columns, rows })
     }
 
-    /// Returns the nearest supported size, for terminals whose window is too small or too large.
+    /// Returns the supported size nearest to the given one.
     pub fn nearest(columns: u16, rows: u16) -> Self {
         Self {
             columns: columns.clamp(MIN_TERMINAL_SIZE.columns, MAX_TERMINAL_SIZE.columns),
@@ -37,7 +37,7 @@ impl std::fmt::Display for Size {
     }
 }
 
-/// Error of a text that is not a supported size.
+/// Error for a text that is not a supported size.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("size {0:?} is not COLUMNSxROWS from {MIN_TERMINAL_SIZE} to {MAX_TERMINAL_SIZE}; write for example 120x40")]
 pub struct InvalidSize(pub String);
@@ -54,12 +54,12 @@ impl std::str::FromStr for Size {
     }
 }
 
-/// Recipient of a signal.
+/// Process group that receives a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignalTarget {
-    /// The process group of the program that was started.
+    /// Process group of the program that the session has started.
     Program,
-    /// The foreground process group of its terminal: for a shell, the job that is running.
+    /// Foreground process group of the terminal: for a shell, the command that is running.
     Foreground,
 }
 

@@ -1,11 +1,11 @@
-//! Time formats of the interfaces.
+//! Formatting of times as text.
 
 use std::time::SystemTime;
 
 use jiff::Timestamp;
 
-/// Formats a time as ISO 8601 in UTC with milliseconds, as JavaScript's `toISOString` does. The texts sort in time
-/// order. A time outside the years -9999 to 9999 is written as the beginning of 1970.
+/// Formats a time as ISO 8601 in UTC with milliseconds, like JavaScript's `toISOString`. The alphabetical order of the
+/// texts is the order of the times. A time outside the years -9999 to 9999 is formatted as the beginning of 1970.
 pub fn iso(time: SystemTime) -> String {
     let timestamp = Timestamp::try_from(time).unwrap_or_default();
     timestamp.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()

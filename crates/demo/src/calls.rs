@@ -1,4 +1,5 @@
-//! Calls of the demo agent: pause, forget, open streams, use a tool. Calls are executed at once, even during a turn.
+//! Calls of the demo agent, such as pausing, forgetting, opening a stream or using a tool. The agent executes a call
+//! immediately, even during a turn.
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -8,11 +9,11 @@ use wh_core::space::item::Body;
 use super::stage::{ActivePause, DemoStage, DemoStream, TrickResult, TrickStop};
 use super::tools;
 
-/// Maximum number of open streams.
+/// Maximum number of streams that are open at the same time.
 const MAX_DEMO_STREAMS: usize = 16;
 
 impl DemoStage {
-    /// Executes a call and reports its result. A restart during a turn interrupts the turn.
+    /// Executes a call and reports the result. If the call is a restart during a turn, the turn is interrupted.
     pub async fn call(&mut self, id: u64, call: Call) -> TrickResult {
         let restarts = call == Call::Restart;
         let result = self.execute(call).await?;
@@ -75,7 +76,7 @@ impl DemoStage {
         Ok(Ok(Value::String(words)))
     }
 
-    /// Reports the status and returns it as a sentence.
+    /// Reports the current status, and returns a sentence that describes it.
     pub async fn report_status(&mut self) -> TrickResult<String> {
         let status = match (self.pause.is_some(), self.is_working()) {
             (true, _) => "paused",
@@ -108,7 +109,7 @@ impl DemoStage {
         self.put(Report::Ready(self.capabilities())).await
     }
 
-    /// Opens a stream of frames about the agent's activity. It stays open until a client closes it.
+    /// Opens a stream that receives frames about the agent's activity until a client closes the stream.
     async fn open_for(&mut self, description: Option<String>) -> TrickResult<Result<Value, String>> {
         if self.streams.len() >= MAX_DEMO_STREAMS {
             return Ok(Err(format!("{MAX_DEMO_STREAMS} streams are already open; close one first")));
@@ -123,7 +124,7 @@ impl DemoStage {
         Ok(Ok(json!("Opened.")))
     }
 
-    /// Uses a tool for a client. The call itself is the permission.
+    /// Uses a tool for a client. No permission is requested, because the client itself made the call.
     async fn use_tool(&mut self, name: &str, arguments: Value) -> TrickResult<Result<Value, String>> {
         let key = self.key("tool");
         let (card, result) = tools::use_tool(&mut self.folder, self.character.mode, name, arguments);

@@ -1,11 +1,11 @@
-//! Deterministic pseudo-randomness: the choice of wording depends only on the seed and the turn.
+//! Deterministic pseudo-random numbers for the choice of wording. They depend only on the seed and the turn.
 
 /// Pseudo-random number generator (SplitMix64).
 #[derive(Debug, Clone)]
 pub(super) struct Chance(u64);
 
 impl Chance {
-    /// The generator for a turn, independent of earlier turns.
+    /// Creates the generator for a turn. The numbers do not depend on earlier turns.
     pub fn new(seed: u64, turn: u64) -> Self {
         let mut chance = Self(seed ^ turn.wrapping_mul(0xd134_2543_de82_ef95));
         chance.next();
@@ -19,13 +19,13 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`; 0 if `bound` is 0.
+    /// Returns a number below `bound`; 0 if `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         let drawn = self.next() % (bound.max(1) as u64);
         usize::try_from(drawn).unwrap_or_default()
     }
 
-    /// Picks an element; empty if there are none.
+    /// Returns one of the texts; an empty text if there are none.
     pub fn pick(&mut self, from: &[&'static str]) -> &'static str {
         let place = self.below(from.len());
         from.get(place).copied().unwrap_or_default()

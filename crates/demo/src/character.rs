@@ -1,8 +1,8 @@
-//! Settings of the demo agent: its model and its mode.
+//! Settings of the demo agent: the model and the mode.
 
 use wh_core::space::harness::Named;
 
-/// Model of the demo agent. Decides how much it thinks and answers.
+/// Model of the demo agent. Determines the length of thoughts and answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum DemoModel {
     #[default]
@@ -11,7 +11,7 @@ pub(super) enum DemoModel {
     Brief,
 }
 
-/// Permission mode of the demo agent.
+/// Mode of the demo agent. Determines which actions require a permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum DemoMode {
     #[default]
@@ -32,7 +32,7 @@ const MODES: [(DemoMode, &str, &str); 3] = [
     (DemoMode::Plan, "plan", "Changes nothing"),
 ];
 
-/// Selected model and mode. A restart resets them to their initial values.
+/// Selected model and mode. A restart of the agent resets both.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Character {
     pub model: DemoModel,
@@ -51,7 +51,7 @@ pub(super) fn modes() -> Vec<Named> {
     named(&MODES)
 }
 
-/// Lists the valid ids for an error message.
+/// Formats the valid ids for an error message.
 pub(super) fn known(list: &[Named]) -> String {
     format!("it has {}", list.iter().map(|one| one.id.as_str()).collect::<Vec<_>>().join(", "))
 }

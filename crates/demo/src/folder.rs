@@ -1,4 +1,4 @@
-//! Temporary working directory of the demo agent. Its files are created on first use and deleted when the agent ends.
+//! Temporary working directory of the demo agent. The files are created on first use and deleted when the agent ends.
 //! They are so small that blocking file access is acceptable.
 
 use std::fs;
@@ -7,13 +7,13 @@ use std::path::{Component, Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// Maximum size of a written file.
+/// Maximum size of a file that the agent writes.
 const MAX_DEMO_FILE_BYTES: usize = 256 * 1024;
 
-/// File that the edit trick changes.
+/// File that the tricks `edit` and `tour` change.
 pub(super) const GREETING: &str = "src/greeting.rs";
 
-/// Initial content of the directory.
+/// Names and contents of the files in a new working directory.
 const INITIAL_FILES: [(&str, &str); 3] = [
     ("README.md", "# Harbour\n\nA project of three files, for the demo agent to work on.\n\nIt greets visitors.\n"),
     (
@@ -28,21 +28,21 @@ const INITIAL_FILES: [(&str, &str); 3] = [
     ),
 ];
 
-/// Working directory, created on first use.
+/// Temporary working directory, created on first use.
 #[derive(Debug)]
 pub(super) struct Folder {
-    /// Parent directory; `None` for the system's temporary directory.
+    /// Directory in which the working directory is created; `None` for the temporary directory of the system.
     parent: Option<PathBuf>,
     made: Option<TempDir>,
 }
 
 impl Folder {
-    /// Returns a directory that has not been created yet.
+    /// Prepares a working directory without creating it.
     pub fn new(parent: Option<PathBuf>) -> Self {
         Self { parent, made: None }
     }
 
-    /// Deletes the directory with its content.
+    /// Deletes the directory and all files in it.
     pub fn remove(&mut self) {
         // A failure leaves files in a temporary directory, which the system cleans up.
         let _ = self.made.take().map(TempDir::close);
@@ -64,7 +64,7 @@ impl Folder {
         self.made.as_ref().map(TempDir::path).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
     }
 
-    /// Returns the sorted names of all files.
+    /// Returns the sorted names of all files in the directory.
     pub fn names(&mut self) -> io::Result<Vec<String>> {
         let root = self.root()?.to_owned();
         let mut names = Vec::new();
@@ -88,7 +88,7 @@ impl Folder {
         fs::read_to_string(path).map_err(|error| format!("{name} cannot be read: {error}"))
     }
 
-    /// Writes a file and returns its previous content.
+    /// Writes a file and returns the previous content of that file, if it existed.
     pub fn write(&mut self, name: &str, content: &str) -> Result<Option<String>, String> {
         if content.len() > MAX_DEMO_FILE_BYTES {
             return Err(format!("{name} would have {} bytes; the limit is {MAX_DEMO_FILE_BYTES}", content.len()));
@@ -99,7 +99,7 @@ impl Folder {
         Ok(old)
     }
 
-    /// Returns the path of a file. Rejects a name that points outside the directory.
+    /// Returns the path of a file in the directory. Rejects a name that leads outside the directory.
     fn inside(&mut self, name: &str) -> Result<PathBuf, String> {
         let plain = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
         if name.is_empty() || !plain {

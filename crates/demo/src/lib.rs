@@ -1,5 +1,5 @@
-//! Demo agent built into the binary: no network, no child process, nothing to install. It exercises all features of a
-//! space, deterministically for a given seed. `/demo` lists its tricks.
+//! Demo agent, built into the binary. The agent needs no network, no child process and no installation. It exercises
+//! all features of a space, and its behaviour is deterministic for a given seed. `/demo` lists the tricks.
 
 mod acts;
 mod calls;
@@ -31,19 +31,18 @@ use memory::Memory;
 use stage::{DemoStage, InitialState};
 use storage::{ConversationFiles, SavedConversation};
 
-/// Id of the demo agent.
+/// Id under which the demo agent is listed.
 pub const ID: &str = "demo";
 
 const TITLE: &str = "Demo";
 
-/// Options of the demo agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DemoOptions {
-    /// Seed of its choice of wording.
+    /// Seed for the choice of wording.
     pub seed: u64,
-    /// Duration of a word. Zero disables all delays.
+    /// Time that each word takes. Zero disables all delays.
     pub pace: Duration,
-    /// Parent of its temporary directory; `None` for the system's temporary directory.
+    /// Directory in which the agent creates its temporary directory; `None` for the temporary directory of the system.
     pub parent: Option<PathBuf>,
 }
 
@@ -54,7 +53,7 @@ impl Default for DemoOptions {
 }
 
 impl DemoOptions {
-    /// Parses `--seed NUMBER` and `--pace MILLISECONDS` on top of the current values.
+    /// Overrides the options with the arguments `--seed NUMBER` and `--pace MILLISECONDS`.
     fn with_arguments<T: AsRef<OsStr>>(mut self, arguments: &[T]) -> Result<Self, StartError> {
         let wrong = |given: &OsStr| StartError::Unknown {
             agent: TITLE.to_owned(),
@@ -83,7 +82,8 @@ impl Demo {
         Self(options)
     }
 
-    /// Resolves the options and the initial state. The working directory is not used, because the agent has its own.
+    /// Returns the options and the initial state of the agent. Ignores the working directory of `start`, because the
+    /// agent has a directory of its own.
     fn prepare(&self, start: &Start) -> Result<(DemoOptions, InitialState), StartError> {
         let options = self.0.clone().with_arguments(&start.arguments)?;
         let unknown = |what, given: &str, hint| StartError::Unknown {
@@ -134,7 +134,7 @@ impl Demo {
         Ok((options, beginning))
     }
 
-    /// Runs the agent on the caller's channels.
+    /// Starts the agent on the channels of the caller.
     #[cfg(test)]
     fn perform(&self, start: &Start, inside: wh_agents::interface::HarnessTask) -> Result<(), StartError> {
         let (options, beginning) = self.prepare(start)?;

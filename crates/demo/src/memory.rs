@@ -1,16 +1,16 @@
-//! Simulated context of the demo agent: a list of token counts. A word counts as a token.
+//! Simulated context of the demo agent: the token count of each prompt and reply. Each word counts as one token.
 
 use std::collections::VecDeque;
 
 use wh_core::space::harness::Usage;
 
-/// Simulated context size in tokens.
+/// Size of the simulated context.
 const CONTEXT_LIMIT_TOKENS: u64 = 8192;
 
-/// Maximum number of entries; the oldest is removed first.
+/// Maximum number of entries in the context. If there are more, the oldest is removed.
 const MAX_ENTRIES: usize = 1000;
 
-/// Simulated context and token usage.
+/// Token counts of the prompts and replies in the context, and the total token usage.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     entries: VecDeque<u64>,
@@ -18,13 +18,13 @@ pub(super) struct Memory {
     output: u64,
 }
 
-/// Number of tokens of a text.
+/// Returns the number of tokens in a text.
 pub(super) fn tokens(text: &str) -> u64 {
     text.split_whitespace().count() as u64
 }
 
 impl Memory {
-    /// Restores saved entries and usage.
+    /// Restores the entries and the usage from a saved conversation.
     pub fn of(entries: impl Iterator<Item = u64>, input: u64, output: u64) -> Self {
         let mut memory = Self { entries: VecDeque::new(), input, output };
         // The file may have been edited by hand.
@@ -32,23 +32,23 @@ impl Memory {
         memory
     }
 
-    /// The entries, input tokens and output tokens, to be saved.
+    /// Returns the entries, the input tokens and the output tokens, for saving.
     pub fn parts(&self) -> (impl Iterator<Item = u64> + '_, u64, u64) {
         (self.entries.iter().copied(), self.input, self.output)
     }
 
-    /// Adds a prompt. The whole context counts as input again.
+    /// Adds a prompt as an entry. All tokens in the context count as input tokens of the new turn.
     pub fn read(&mut self, tokens: u64) {
         self.push(tokens);
         self.input += self.tokens();
     }
 
-    /// Adds a reply as an entry.
+    /// Adds a reply as an entry. Does not count output tokens; see [`Memory::spend`].
     pub fn wrote(&mut self, tokens: u64) {
         self.push(tokens);
     }
 
-    /// Counts output tokens.
+    /// Adds to the number of output tokens.
     pub fn spend(&mut self, tokens: u64) {
         self.output += tokens;
     }
@@ -63,7 +63,7 @@ impl Memory {
         }
     }
 
-    /// Number of entries.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -72,17 +72,17 @@ impl Memory {
         self.entries.is_empty()
     }
 
-    /// Tokens of all entries.
+    /// Returns the number of tokens in the context.
     pub fn tokens(&self) -> u64 {
         self.entries.iter().sum()
     }
 
-    /// Output tokens so far.
+    /// Returns the number of output tokens so far.
     pub fn written(&self) -> u64 {
         self.output
     }
 
-    /// Removes up to `count` entries from either end, and returns the number removed.
+    /// Removes up to `count` of the newest or of the oldest entries. Returns the number of removed entries.
     pub fn forget(&mut self, newest: bool, count: u64) -> usize {
         let count = usize::try_from(count).unwrap_or(usize::MAX).min(self.entries.len());
         if newest {
@@ -93,7 +93,7 @@ impl Memory {
         count
     }
 
-    /// Replaces all entries by one of at most this many tokens; `None` halves them.
+    /// Replaces all entries with a single entry of at most `tokens` tokens; `None` halves the number of tokens.
     pub fn compact(&mut self, tokens: Option<u64>) {
         let all = self.tokens();
         self.entries.clear();
@@ -103,7 +103,7 @@ impl Memory {
         }
     }
 
-    /// Token usage so far.
+    /// Returns the token usage so far, for a report.
     pub fn usage(&self) -> Usage {
         Usage {
             context_tokens: Some(self.tokens()),

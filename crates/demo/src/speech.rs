@@ -1,4 +1,5 @@
-//! Reports of the demo agent's messages, thoughts and tool calls: items that grow word by word and are then completed.
+//! Reports messages, thoughts and tool calls of the demo agent. A message or thought grows word by word and is then
+//! completed.
 
 use wh_core::space::harness::{HarnessKey, Report};
 use wh_core::space::item::{Attachment, Body, ToolCall, ToolResultPart, ToolStatus};
@@ -6,19 +7,19 @@ use wh_core::space::item::{Attachment, Body, ToolCall, ToolResultPart, ToolStatu
 use super::memory::tokens;
 use super::stage::{DemoStage, TrickResult};
 
-/// A tool call and its key.
+/// Tool call with the key under which it is reported.
 pub(super) struct ToolCard {
     key: HarnessKey,
     pub call: ToolCall,
 }
 
 impl DemoStage {
-    /// Sends a Markdown message, word by word.
+    /// Sends a Markdown message word by word.
     pub async fn speak(&mut self, text: &str) -> TrickResult<HarnessKey> {
         self.speak_in(text.split_inclusive(char::is_whitespace), 1, Vec::new()).await
     }
 
-    /// Sends a message in these pieces. Each piece takes as long as `words` words.
+    /// Sends a message piece by piece. Before each piece, waits for the time that `words` words take.
     pub async fn speak_in<'a>(
         &mut self,
         pieces: impl Iterator<Item = &'a str> + Send,
@@ -39,7 +40,7 @@ impl DemoStage {
         Ok(key)
     }
 
-    /// Reports reasoning about an action, word by word.
+    /// Reports a thought about an action, word by word.
     pub async fn think(&mut self, action: &str, thought: &str) -> TrickResult {
         let key = self.key("thought");
         let body = |text: &str, tokens| Body::Thought {
@@ -59,20 +60,20 @@ impl DemoStage {
         self.say(Report::Item { key, body: body(&text, cost), done: true }).await
     }
 
-    /// Reports a tool call that is about to run.
+    /// Reports a new tool call.
     pub async fn show(&mut self, call: ToolCall) -> TrickResult<ToolCard> {
         let card = ToolCard { key: self.key("tool"), call };
         self.update(&card).await?;
         Ok(card)
     }
 
-    /// Changes the status of a tool call.
+    /// Sets the status of a tool call and reports the call.
     pub async fn set_status(&mut self, card: &mut ToolCard, status: ToolStatus) -> TrickResult {
         card.call.status = status;
         self.update(card).await
     }
 
-    /// Appends text to the output of a tool call.
+    /// Appends text to the output of a tool call and reports the text.
     pub async fn print(&mut self, card: &mut ToolCard, text: &str) -> TrickResult {
         self.say(Report::Grew { key: card.key.clone(), text: text.to_owned(), tokens: None }).await?;
         match card.call.output.last_mut() {
@@ -82,7 +83,7 @@ impl DemoStage {
         Ok(())
     }
 
-    /// Completes a tool call with its status and output.
+    /// Completes a tool call with this status. If there is an output, it is appended to the call.
     pub async fn finish(
         &mut self,
         mut card: ToolCard,

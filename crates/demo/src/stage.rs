@@ -1,5 +1,6 @@
-//! Task of the demo agent. It owns all state and handles orders at every word and pause, so that any trick can be
-//! interrupted anywhere. An action that must not continue returns a [`TrickStop`], and `?` ends the trick with it.
+//! Task of the demo agent, which owns all state. The task handles pending orders before each report and during each
+//! pause, so that a user can interrupt a trick at any point. An action that must stop the trick returns a
+//! [`TrickStop`], which `?` passes on.
 
 use std::collections::BTreeSet;
 
@@ -19,21 +20,21 @@ use super::memory::{Memory, tokens};
 use super::storage::ConversationFiles;
 use super::tools;
 
-/// Reason why a trick does not continue.
+/// Reason why a trick stops.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum TrickStop {
     /// The turn was interrupted.
     Interrupted,
-    /// The turn fails for this reason.
+    /// The turn fails with this message.
     Failed(String),
-    /// The agent must end.
+    /// The agent ends, and so does the trick.
     Ended,
 }
 
-/// Result of an action. An error ends the trick.
+/// Result of an action within a trick. An error stops the trick.
 pub(super) type TrickResult<T = ()> = Result<T, TrickStop>;
 
-/// Permission that was granted permanently.
+/// Kind of permission that the agent asks for. A user can grant each kind permanently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Permit {
     Edit,
@@ -41,7 +42,7 @@ pub(super) enum Permit {
     Bell,
 }
 
-/// An open question, and its answer once it arrives.
+/// Open question, with the answer after it has arrived.
 struct AskedQuestion {
     key: HarnessKey,
     question: Question,
@@ -50,25 +51,25 @@ struct AskedQuestion {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ActivePause {
-    /// Time when the pause ends by itself; `None` if it does not.
+    /// Time at which the pause ends; `None` if only an order ends it.
     pub until: Option<Instant>,
-    /// The pause was started by a trick, and ends with its turn.
+    /// True if a trick started the pause. The pause then ends with the turn.
     pub of_turn: bool,
 }
 
-/// An open stream.
+/// Stream that the agent has opened.
 pub(super) struct DemoStream {
     pub key: HarnessKey,
-    /// The stream is closed at the end of its turn.
+    /// True if a trick opened the stream. The stream is then closed at the end of the turn.
     pub of_turn: bool,
 }
 
-/// Initial state of the agent.
+/// State with which the agent starts: a new conversation or a saved one.
 pub(super) struct InitialState {
     pub character: Character,
-    /// Location of the saved conversation, if it is saved.
+    /// Location of the saved conversation; `None` if the conversation is not saved.
     pub files: Option<ConversationFiles>,
-    /// Earlier prompts to report, if requested.
+    /// Prompts of the resumed conversation that must be reported; empty if the client does not request them.
     pub recalled: Vec<String>,
     pub memory: Memory,
     pub turns: u64,
@@ -87,7 +88,8 @@ pub(super) struct DemoStage {
     pub allowed: BTreeSet<Permit>,
     pub streams: Vec<DemoStream>,
     pub pause: Option<ActivePause>,
-    /// A trick reported a status, so the status must be reported again after the turn.
+    /// True if the agent has reported a status during this turn. At the end of the turn the agent reports the status
+    /// again.
     pub status_reported: bool,
     turn: Option<TurnId>,
     turns: u64,
@@ -119,7 +121,7 @@ impl DemoStage {
         }
     }
 
-    /// Runs until an order ends the agent or the client disconnects.
+    /// Runs until an order ends the agent or the client disconnects. Deletes the working directory at the end.
     pub async fn run(mut self) {
         // It always ends with an error, and all of them mean the same here.
         let _ = self.serve().await;
@@ -146,7 +148,7 @@ impl DemoStage {
         }
     }
 
-    /// Saves the conversation, if that is enabled.
+    /// Saves the conversation, if saving is enabled.
     pub fn save(&self) {
         if let Some(files) = &self.files {
             files.save(&self.memory, self.character, self.turns);
@@ -160,7 +162,7 @@ impl DemoStage {
         }
     }
 
-    /// Starts a new conversation; the previous one stays saved.
+    /// Starts a new conversation. The previous conversation stays saved.
     pub async fn start_conversation(&mut self) -> TrickResult {
         self.files = self.files.as_ref().map(ConversationFiles::sibling);
         self.save();
@@ -228,7 +230,8 @@ impl DemoStage {
         self.answer(text, attachments).await
     }
 
-    /// Closes everything that belongs to this turn only.
+    /// Withdraws questions, closes streams and ends a pause that belong to the current turn. Reports the status again
+    /// if it was reported during the turn.
     async fn close_turn_resources(&mut self) -> TrickResult {
         for asked in std::mem::take(&mut self.asked) {
             if asked.answer.is_none() {
@@ -257,23 +260,23 @@ impl DemoStage {
         Ok(())
     }
 
-    /// True while a turn is running.
+    /// Returns true while a turn is running.
     pub fn is_working(&self) -> bool {
         self.turn.is_some()
     }
 
-    /// Returns a new unique key.
+    /// Returns a key that has not been used before.
     pub fn key(&mut self, kind: &str) -> HarnessKey {
         self.keys += 1;
         format!("{kind}-{}", self.keys)
     }
 
-    /// Sends a report immediately. For answers to orders; tricks use [`DemoStage::say`].
+    /// Sends a report immediately. Used to answer orders; tricks use [`DemoStage::say`].
     pub async fn put(&mut self, report: Report) -> TrickResult {
         self.inside.reports.send(report).await.map_err(|_| TrickStop::Ended)
     }
 
-    /// Sends a report of a trick. Pending orders are handled first, and nothing is sent while paused.
+    /// Sends a report of a trick. Handles pending orders first, and waits while the agent is paused.
     pub async fn say(&mut self, report: Report) -> TrickResult {
         loop {
             self.wait_while_paused().await?;
@@ -289,12 +292,12 @@ impl DemoStage {
         }
     }
 
-    /// Returns the time after this many words; `None` if it is too far in the future to represent.
+    /// Returns the time at which this many words will have been sent; `None` if that time cannot be represented.
     fn time_after(&self, words: u32) -> Option<Instant> {
         Instant::now().checked_add(self.options.pace.saturating_mul(words))
     }
 
-    /// Waits as long as this many words take.
+    /// Waits for the time that this many words take.
     pub async fn wait_words(&mut self, words: u32) -> TrickResult {
         self.wait_while_paused().await?;
         let until = self.time_after(words);
@@ -316,7 +319,7 @@ impl DemoStage {
         Ok(())
     }
 
-    /// Waits for the next order. Returns `None` if `until` is reached or a pause ends.
+    /// Waits for the next order. Returns `None` when the time `until` is reached or a pause ends.
     async fn next_order(&mut self, until: Option<Instant>) -> TrickResult<Option<Order>> {
         let expiry = self.pause.and_then(|pause| pause.until);
         tokio::select! {
@@ -331,7 +334,7 @@ impl DemoStage {
         }
     }
 
-    /// Ends a pause. Returns false if there is none.
+    /// Ends the current pause. Returns false if the agent is not paused.
     pub async fn end_pause(&mut self) -> TrickResult<bool> {
         let paused = self.pause.take().is_some();
         if paused {
@@ -340,7 +343,8 @@ impl DemoStage {
         Ok(paused)
     }
 
-    /// Asks all questions at once and waits for all answers. An answer that does not fit its question counts as empty.
+    /// Asks several questions at the same time and waits for the answers to all of them. An answer that does not fit
+    /// its question counts as empty.
     pub async fn ask_all(&mut self, questions: Vec<Question>) -> TrickResult<Vec<Answer>> {
         self.put_questions(questions).await?;
         while self.asked.iter().any(|asked| asked.answer.is_none()) {
@@ -356,8 +360,8 @@ impl DemoStage {
         Ok(self.ask_all(vec![question]).await?.pop().unwrap_or_default())
     }
 
-    /// Asks a question, and withdraws it if there is no answer within this many words. With a pace of zero it waits
-    /// indefinitely.
+    /// Asks a question and waits for the answer. Withdraws the question after the time that this many words take. If
+    /// the pace is zero, there is no timeout.
     pub async fn ask_within(&mut self, words: u32, question: Question) -> TrickResult<Option<Answer>> {
         if self.options.pace.is_zero() {
             return Ok(Some(self.ask(question).await?));
@@ -387,7 +391,7 @@ impl DemoStage {
         Ok(())
     }
 
-    /// Handles an order. A prompt is refused, because this is called during a turn.
+    /// Handles an order that arrives during a turn. A prompt is refused.
     async fn handle_order(&mut self, order: Order) -> TrickResult {
         match order {
             Order::Prompt { turn, item, .. } => {
@@ -447,7 +451,7 @@ impl DemoStage {
     }
 }
 
-/// Sleeps until `at`; forever if it is `None`.
+/// Sleeps until the time `at`; forever if `at` is `None`.
 async fn sleep_until_some(at: Option<Instant>) {
     match at {
         Some(at) => sleep_until(at).await,

@@ -1,8 +1,8 @@
-//! Saved conversations of the demo agent, so that they can be resumed: one small file per conversation, and a log of
-//! the prompts received. Nothing is written unless the caller enables it.
+//! Saved conversations of the demo agent, which can be resumed. Each conversation has one small file and a log of the
+//! prompts that the agent received. Nothing is written unless the caller enables it.
 //!
-//! The files are so small that blocking file access is acceptable. A failed write is only logged, and the conversation
-//! continues.
+//! The files are so small that blocking file access is acceptable. If a write fails, the error is logged and the
+//! conversation continues.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -16,20 +16,20 @@ use wh_agents::interface::QueryContext;
 use super::character::{Character, DemoMode, DemoModel};
 use super::memory::Memory;
 
-/// Maximum number of saved conversations. The least recently used are deleted first.
+/// Maximum number of saved conversations. If there are more, the least recently used ones are deleted.
 const MAX_CONVERSATIONS: usize = 2000;
 
-/// Age after which an unused conversation is deleted.
+/// Maximum age of a conversation since its last use. Older conversations are deleted.
 const MAX_CONVERSATION_AGE: Duration = Duration::from_secs(60 * 24 * 60 * 60);
 
-/// Size at which the prompt log is rotated. One older file is kept.
+/// Size at which the prompt log is rotated. One rotated log is kept.
 const MAX_PROMPT_LOG_BYTES: u64 = 8 << 20;
 
-/// Suffixes of the prompt logs.
+/// Suffix of the prompt log. The next constant is the suffix of the rotated log.
 const PROMPTS_SUFFIX: &str = ".prompts.jsonl";
 const OLD_PROMPTS_SUFFIX: &str = ".prompts.old.jsonl";
 
-/// Content of a saved conversation.
+/// State of a conversation, as read from its file.
 #[derive(Debug)]
 pub(super) struct SavedConversation {
     pub memory: Memory,
@@ -37,7 +37,7 @@ pub(super) struct SavedConversation {
     pub turns: u64,
 }
 
-/// Location and name of a conversation's files.
+/// Directory and base name of the files of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ConversationFiles {
     folder: PathBuf,
@@ -45,19 +45,19 @@ pub(super) struct ConversationFiles {
 }
 
 impl ConversationFiles {
-    /// Directory of saved conversations, below the user's state directory.
+    /// Returns the directory of saved conversations, which is inside the user's state directory.
     pub fn folder(here: &QueryContext) -> Option<PathBuf> {
         let state = here.variable("XDG_STATE_HOME").map(PathBuf::from).or_else(|| here.home(".local/state"))?;
         Some(state.join("wheelhouse/demo"))
     }
 
-    /// Location of a new conversation. Deletes old conversations to make room.
+    /// Creates the location for a new conversation. Deletes old conversations to make room.
     pub fn new(folder: PathBuf) -> Self {
         delete_old(&folder, MAX_CONVERSATIONS, SystemTime::now());
         Self { folder, name: random_name() }
     }
 
-    /// Finds a saved conversation by its name.
+    /// Reads the saved conversation with this name; `None` if there is none.
     pub fn find(folder: PathBuf, name: &str) -> Option<(Self, SavedConversation)> {
         // The name is untrusted and must not lead to another directory.
         let plain = !name.is_empty() && name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -74,7 +74,7 @@ impl ConversationFiles {
         Some((files, SavedConversation { memory, character, turns: whole("turns") }))
     }
 
-    /// Location of another new conversation in the same directory.
+    /// Creates the location for a new conversation in the same directory.
     pub fn sibling(&self) -> Self {
         Self::new(self.folder.clone())
     }
@@ -83,7 +83,7 @@ impl ConversationFiles {
         self.folder.join(format!("{}{end}", self.name))
     }
 
-    /// Saves the state of the conversation, replacing the previous one.
+    /// Saves the state of the conversation and replaces the state saved before.
     pub fn save(&self, memory: &Memory, character: Character, turns: u64) {
         let (entries, input, output) = memory.parts();
         let kept = json!({
@@ -98,7 +98,7 @@ impl ConversationFiles {
         warn(written);
     }
 
-    /// Appends a received prompt to the log.
+    /// Appends a prompt to the prompt log.
     pub fn log_prompt(&self, text: &str) {
         let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let line = json!({ "at": u64::try_from(at.as_millis()).unwrap_or(u64::MAX), "text": text });
@@ -114,7 +114,7 @@ impl ConversationFiles {
         warn(written);
     }
 
-    /// The prompts in the log, oldest first. Incomplete lines are skipped.
+    /// Returns the prompts in the log, oldest first. Incomplete lines are skipped.
     pub fn prompts(&self) -> Vec<String> {
         let mut text = String::new();
         let read = File::open(self.file(PROMPTS_SUFFIX)).and_then(|mut file| file.read_to_string(&mut text));
@@ -128,7 +128,7 @@ impl ConversationFiles {
     }
 }
 
-/// Opens a file that only its owner can read.
+/// Opens a file for writing, with access for its owner only.
 fn private(path: &Path, append: bool) -> io::Result<File> {
     OpenOptions::new().create(true).write(true).append(append).truncate(!append).mode(0o600).open(path)
 }
@@ -139,7 +139,7 @@ fn warn(written: io::Result<()>) {
     }
 }
 
-/// A random name that no other conversation has.
+/// Returns a random name that no other conversation has.
 fn random_name() -> String {
     let mut bytes = [0; 16];
     let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
@@ -150,7 +150,8 @@ fn random_name() -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Deletes conversations that are too old, then the oldest until there are at most `most` with a new one.
+/// Deletes conversations that are too old. Then deletes the oldest ones until a new conversation brings the number to
+/// at most `most`.
 fn delete_old(folder: &Path, most: usize, now: SystemTime) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let conversation = |entry: io::Result<fs::DirEntry>| {

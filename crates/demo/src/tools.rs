@@ -1,4 +1,5 @@
-//! Tools of the demo agent. They only access its own directory, and commands are simulated.
+//! Tools of the demo agent. File tools only access the agent's own directory, and the tool that runs commands is
+//! simulated.
 
 use serde_json::{Value, json};
 use wh_core::space::harness::Tool;
@@ -40,16 +41,17 @@ pub(super) fn catalogue() -> Vec<Tool> {
     ]
 }
 
-/// A tool call that has not started.
+/// Creates a tool call that has not started.
 pub(super) fn card(name: &str, title: &str, kind: ToolKind, input: Value) -> ToolCall {
     let (name, title) = (format!("demo/{name}"), title.to_owned());
     ToolCall { name, title, kind, input, status: ToolStatus::Pending, output: Vec::new() }
 }
 
-/// A tool call and its result: the output text, or the reason for the failure.
+/// Tool call, with the output text or the reason for the failure. The call is `None` if there is no such tool.
 pub(super) type ToolUse = (Option<ToolCall>, Result<String, String>);
 
-/// Uses a tool at once. The prefix `demo/` is optional. An unknown tool returns an error and no call.
+/// Uses a tool and returns the finished call with its result. The prefix `demo/` of the name is optional. For an
+/// unknown tool, returns an error without a call.
 pub(super) fn use_tool(folder: &mut Folder, mode: DemoMode, name: &str, input: Value) -> ToolUse {
     let short = name.strip_prefix("demo/").unwrap_or(name);
     let argument = |key: &str| {
@@ -101,7 +103,7 @@ fn check_mode(mode: DemoMode) -> Result<(), String> {
     if mode == DemoMode::Plan { Err("nothing is changed in plan mode".to_owned()) } else { Ok(()) }
 }
 
-/// Finds the lines of all files that contain `wanted`.
+/// Returns the lines of all files that contain the text `wanted`.
 pub(super) fn search(folder: &mut Folder, wanted: &str) -> Result<String, String> {
     let names = folder.names().map_err(|error| format!("the demo agent's directory cannot be read: {error}"))?;
     let mut lines = Vec::new();

@@ -1,11 +1,11 @@
-//! Interprets prompts: a trick by name, or an answer to any other text.
+//! Interprets prompts. A prompt can name a trick; any other prompt gets an answer.
 
 use wh_core::space::item::Attachment;
 
 use super::character::DemoModel;
 use super::stage::{DemoStage, TrickResult};
 
-/// A trick of the demo agent.
+/// Action that a user can ask the demo agent to perform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trick {
     Tour,
@@ -37,7 +37,7 @@ pub(super) enum Trick {
 /// Maximum number of messages of the crowd trick.
 const MAX_CROWD_MESSAGES: u32 = 1_000_000;
 
-/// All tricks with their names and descriptions. A trick with a number is listed with its default.
+/// Tricks with their names and descriptions. The number of messages of [`Trick::Crowd`] is the default.
 pub(super) const TRICKS: [(Trick, &str, &str); 23] = [
     (Trick::Tour, "tour", "everything, in half a minute"),
     (Trick::Markdown, "markdown", "headings, lists, quotes, links"),
@@ -64,7 +64,7 @@ pub(super) const TRICKS: [(Trick, &str, &str); 23] = [
     (Trick::Fail, "fail", "a turn that fails"),
 ];
 
-/// Phrases in a prompt that trigger a trick after the answer.
+/// Phrases that make the agent perform a trick after its answer, if a prompt contains them.
 const TRICK_PHRASES: [(&str, Trick); 6] = [
     ("permission", Trick::Ask),
     ("edit a file", Trick::Edit),
@@ -74,22 +74,22 @@ const TRICK_PHRASES: [(&str, Trick); 6] = [
     ("a table", Trick::Table),
 ];
 
-/// Maximum number of characters of a prompt that are repeated in the answer.
+/// Maximum number of characters of a prompt that the answer repeats.
 const MAX_ECHO_CHARS: usize = 400;
 
-/// Interpretation of a prompt.
+/// Meaning of a prompt.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PromptIntent<'a> {
     List,
     Trick(Trick),
-    /// Unknown name of a trick.
+    /// Request for a trick that does not exist.
     Unknown(&'a str),
-    /// An answer, possibly followed by a trick.
+    /// Request for an answer, followed by the trick for a phrase in the prompt.
     Answer(Option<Trick>),
 }
 
 impl Trick {
-    /// Applies the argument after a trick's name; `None` if the trick does not take it.
+    /// Returns the trick with this argument; `None` if the trick does not accept the argument.
     fn with(self, argument: &str) -> Option<Self> {
         match self {
             trick if argument.is_empty() => Some(trick),
@@ -101,14 +101,15 @@ impl Trick {
     }
 }
 
-/// Parses a trick's name and argument.
+/// Parses the name of a trick and its argument.
 fn trick(asked: &str) -> Option<Trick> {
     let (name, argument) = asked.split_once(char::is_whitespace).unwrap_or((asked, ""));
     let (trick, ..) = TRICKS.iter().find(|(_, known, _)| known.eq_ignore_ascii_case(name))?;
     trick.with(argument.trim())
 }
 
-/// Interprets a prompt. Without a slash, `demo` followed by an unknown name is an ordinary message.
+/// Interprets a prompt. `/demo` followed by an unknown name is an error. Without the slash, such a prompt is an
+/// ordinary message.
 pub(super) fn parse_prompt(text: &str) -> PromptIntent<'_> {
     let text = text.trim();
     let (slash, line) = text.strip_prefix('/').map_or((false, text), |rest| (true, rest));
@@ -130,7 +131,7 @@ pub(super) fn parse_prompt(text: &str) -> PromptIntent<'_> {
 }
 
 impl DemoStage {
-    /// Replies to a prompt and performs its trick.
+    /// Answers a prompt and performs the trick that the prompt asks for.
     pub async fn answer(&mut self, text: &str, attachments: &[Attachment]) -> TrickResult {
         match parse_prompt(text) {
             PromptIntent::List => self.speak(&list()).await.map(drop),
@@ -214,7 +215,7 @@ impl DemoStage {
         self.speak(&answer).await.map(drop)
     }
 
-    /// A sentence that repeats the prompt, so that a client can match the answer to it.
+    /// Returns a sentence that repeats the prompt, so that a client can match the answer to the prompt.
     fn echo(&mut self, text: &str) -> String {
         let text = text.trim();
         if text.is_empty() {

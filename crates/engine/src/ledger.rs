@@ -1,5 +1,5 @@
-//! Stored commands of one session: entered before they are executed and settled with their result, plus the messages
-//! queued for the agent. Shared by conversations and terminal programs.
+//! Stored commands of one session, and the messages queued for its agent. A command is entered before its execution,
+//! and settled with its result afterwards. Shared by conversations and terminal programs.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,13 +17,13 @@ use wh_core::space::machine::QueuedMessage;
 
 use crate::store::{Begun, Durable, RequestEntry, RequestState, Store, StoreError};
 
-/// Delay between two attempts to write to the store.
+/// Delay before a failed write to the store is retried.
 const STORE_RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// A command with the store's answer; `None` if the command is not stored.
+/// Command with the result of entering it in the store; `None` if the command is not stored.
 pub(crate) type BegunCommand<C> = (C, Option<Result<Begun, StoreError>>);
 
-/// Commands being entered in the store, in order of arrival.
+/// Commands that are being entered in the store, in order of arrival.
 pub(crate) struct BeginQueue<C>(FuturesOrdered<BoxFuture<'static, BegunCommand<C>>>);
 
 impl<C> Default for BeginQueue<C> {
@@ -37,17 +37,17 @@ impl<C: Send + 'static> BeginQueue<C> {
         self.0.is_empty()
     }
 
-    /// Appends a command with the future that enters it.
+    /// Appends a command, with the future that enters the command in the store.
     pub fn push(&mut self, command: C, begin: impl Future<Output = Result<Begun, StoreError>> + Send + 'static) {
         self.0.push_back(Box::pin(async move { (command, Some(begin.await)) }));
     }
 
-    /// Appends a command that is not stored, to keep its order relative to stored ones.
+    /// Appends a command that is not stored, to keep the order of arrival.
     pub fn push_unstored(&mut self, command: C) {
         self.0.push_back(Box::pin(std::future::ready((command, None))));
     }
 
-    /// Polls the next command; pending if there is none.
+    /// Polls for the next entered command; pending if the queue is empty.
     pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<BegunCommand<C>> {
         match self.0.poll_next_unpin(context) {
             Poll::Ready(Some(begun)) => Poll::Ready(begun),
@@ -56,15 +56,15 @@ impl<C: Send + 'static> BeginQueue<C> {
     }
 }
 
-/// Stored commands of one session. Backed by the store in a daemon; a single run only keeps the ids in memory.
+/// Stored commands of one session. A daemon stores them on disk; a single run only keeps their ids in memory.
 #[derive(Clone)]
 pub struct SessionLedger(Backend);
 
 #[derive(Clone)]
 enum Backend {
     Stored(StoredSession),
-    /// Fingerprints by id. Expired ids are removed when new ones are entered; the state machines limit the number of
-    /// unexpired ids.
+    /// Fingerprint and time of each request, by request id. Entering new ids removes expired ones; the state machines
+    /// limit the number of unexpired ids.
     InMemory(Arc<Mutex<HashMap<RequestId, (Fingerprint, Instant)>>>),
 }
 
@@ -87,17 +87,17 @@ impl StoredSession {
     }
 }
 
-/// Number of ids in memory after which expired ones are swept.
+/// Expired request ids are removed each time the number of ids in memory reaches a multiple of this.
 const IDS_PER_SWEEP: usize = 1024;
 
 impl SessionLedger {
-    /// Creates the ledger of a daemon's session; `agent` is the agent id that clients use.
+    /// Creates the ledger of a daemon's session; `agent` is the agent's id in requests of clients.
     pub fn new(store: Store, team: &str, session: &str, agent: &str) -> Self {
         let (team, session, agent) = (team.to_owned(), session.to_owned(), agent.to_owned());
         Self(Backend::Stored(StoredSession { store, team, session, agent }))
     }
 
-    /// Creates the ledger of a single run, shared by its conversation and its UI.
+    /// Creates the ledger of a single run, shared by the conversation and its UI.
     pub fn in_memory() -> Self {
         Self(Backend::InMemory(Arc::default()))
     }
@@ -109,7 +109,7 @@ impl SessionLedger {
         }
     }
 
-    /// True if messages are stored even without an id, because a later daemon can deliver them.
+    /// True if messages are stored even without a request id, because a later daemon can deliver them.
     pub fn stores_messages(&self) -> bool {
         self.stored().is_some()
     }
@@ -119,7 +119,7 @@ impl SessionLedger {
         self.stored().map_or(0, |stored| stored.store.opening().epoch)
     }
 
-    /// Enters a command, unless its id is known.
+    /// Enters a command, unless its request id is known.
     pub fn begin(&self, request: &Request) -> BoxFuture<'static, Result<Begun, StoreError>> {
         let stored = match &self.0 {
             Backend::Stored(stored) => stored,
@@ -130,12 +130,12 @@ impl SessionLedger {
         Box::pin(async move { store.begin(key, fingerprint, SystemTime::now()).await })
     }
 
-    /// Resolves once everything requested from the store so far is durable.
+    /// Resolves when all earlier calls to the store are durable.
     pub fn barrier(&self) -> Durable<()> {
         self.stored().map_or_else(|| Durable::ready(()), |stored| stored.store.barrier())
     }
 
-    /// Stores a message in the queue of its agent; `first` puts it ahead of all others.
+    /// Stores a message in its agent's queue; `first` puts the message ahead of all others.
     pub fn enqueue(&self, message: &QueuedMessage, first: bool) -> Durable<()> {
         match self.stored() {
             Some(stored) => stored.store.enqueue(stored.key(&message.request_id), encoded(message), first),
@@ -143,14 +143,14 @@ impl SessionLedger {
         }
     }
 
-    /// Records that a queued message is about to be delivered to the agent. Failed writes are retried until they
-    /// succeed: the message was acknowledged, so it must neither be lost nor delivered twice.
+    /// Records that a queued message is about to be delivered to the agent. A failed write is retried until it
+    /// succeeds: an acknowledged message must neither be lost nor delivered twice.
     pub async fn handed_over(&self, id: &RequestId) -> Result<(), StoreError> {
         let Some(stored) = self.stored() else { return Ok(()) };
         retried("the hand-over of a queued message", || stored.store.hand_over(stored.key(id))).await
     }
 
-    /// Withdraws a command that was refused and had no effect.
+    /// Removes a refused command, which had no effect, from the ledger.
     pub fn take_back(&self, id: &RequestId) -> Durable<bool> {
         match &self.0 {
             Backend::Stored(stored) => stored.store.take_back(stored.key(id)),
@@ -161,8 +161,8 @@ impl SessionLedger {
         }
     }
 
-    /// Waits until a command is withdrawn. A failed write is retried in the background; the returned error is that of
-    /// the first attempt.
+    /// Waits until a refused command is removed. A failed attempt is retried in the background, and its error is
+    /// returned.
     pub async fn taken_back(&self, first: Durable<bool>, id: RequestId) -> Result<(), StoreError> {
         let ledger = self.clone();
         or_retried("the withdrawal of a refused command", first, move || ledger.take_back(&id)).await.map(drop)
@@ -180,21 +180,20 @@ impl SessionLedger {
         stored.store.settle(stored.key(&receipt.request_id), result, detail, receipt_json, open, SystemTime::now())
     }
 
-    /// Waits until a result is stored. A failed write is retried in the background; the returned error is that of the
-    /// first attempt.
+    /// Waits until a result is stored. A failed attempt is retried in the background, and its error is returned.
     pub async fn settled(&self, first: Durable<()>, receipt: Receipt) -> Result<(), StoreError> {
         let ledger = self.clone();
         or_retried("the result of a command", first, move || ledger.settle(&receipt)).await
     }
 
-    /// Stores the progress of a command that is already settled. No caller waits for the write.
+    /// Stores the progress of a settled command in the background.
     pub fn note(&self, receipt: &Receipt) {
         if let (Some(stored), Ok(json)) = (self.stored(), serde_json::to_string(receipt)) {
             drop(stored.store.note_receipt(stored.key(&receipt.request_id), json));
         }
     }
 
-    /// Returns the queued messages of previous daemons that were not delivered, in order.
+    /// Returns the queued messages that previous daemons did not deliver, in order.
     pub async fn queued(&self) -> Result<Vec<QueuedMessage>, StoreError> {
         let Some(StoredSession { store, team, session, agent }) = self.stored() else { return Ok(Vec::new()) };
         let rows = store.queued(team, session, agent).await?;
@@ -208,7 +207,7 @@ impl SessionLedger {
         Ok(messages)
     }
 
-    /// Marks queued messages that can no longer be delivered as failed; `why` is the reason.
+    /// Marks queued messages as failed because they can no longer be delivered; `why` is the reason.
     pub async fn fail_queued(&self, messages: Vec<QueuedMessage>, why: &str) {
         for message in messages {
             let mut receipt = Receipt::accepted(message.request_id, message.at);
@@ -224,14 +223,14 @@ impl SessionLedger {
         Ok(stored.store.lookup(stored.key(id)).await?.map(|entry| self.receipt(id, &entry)))
     }
 
-    /// Returns the receipt of a stored command, checked as in [`repeated`](Self::repeated).
+    /// Returns the receipt of a stored command, or the error of [`repeated`](Self::repeated).
     pub async fn find(&self, request: &Request) -> Result<Option<Result<Receipt, Reason>>, StoreError> {
         let Some(stored) = self.stored() else { return Ok(None) };
         Ok(stored.store.lookup(stored.key(&request.id)).await?.map(|entry| self.repeated(request, &entry)))
     }
 
-    /// Returns the receipt of a known command if `request` is its retry. An entry with other content or another sender
-    /// is [`Reason::RequestIdReused`].
+    /// Returns the receipt of a known command if `request` is a retry of that command. Fails with
+    /// [`Reason::RequestIdReused`] if the content or the sender differs.
     pub fn repeated(&self, request: &Request, entry: &RequestEntry) -> Result<Receipt, Reason> {
         match Fingerprint::stored(entry.fingerprint.as_str()) == request.fingerprint {
             true => Ok(self.receipt(&request.id, entry)),
@@ -264,7 +263,7 @@ impl SessionLedger {
     }
 }
 
-/// Enters an id, unless it is known.
+/// Enters a request id in memory, unless it is known.
 fn claim(ids: &Mutex<HashMap<RequestId, (Fingerprint, Instant)>>, request: &Request) -> Begun {
     let now = Instant::now();
     let mut ids = ids.lock().unwrap_or_else(PoisonError::into_inner);
@@ -291,7 +290,7 @@ fn encoded(message: &QueuedMessage) -> String {
     serde_json::to_string(message).unwrap_or_default()
 }
 
-/// Retries a write until it succeeds or fails permanently.
+/// Repeats a write until it succeeds or fails permanently.
 async fn retried<T>(what: &str, attempt: impl Fn() -> Durable<T>) -> Result<T, StoreError> {
     loop {
         match attempt().await {
@@ -302,7 +301,7 @@ async fn retried<T>(what: &str, attempt: impl Fn() -> Durable<T>) -> Result<T, S
     }
 }
 
-/// Returns the outcome of the `first` attempt. If it failed and may succeed later, it is retried in the background.
+/// Returns the outcome of the `first` attempt. After a transient error the write is retried in the background.
 async fn or_retried<T: Send + 'static>(
     what: &'static str,
     first: Durable<T>,
@@ -323,7 +322,7 @@ async fn or_retried<T: Send + 'static>(
     outcome
 }
 
-/// True if a retry may succeed.
+/// True if a retry of the write may succeed.
 fn is_transient(error: &StoreError) -> bool {
     !matches!(error, StoreError::Settled { .. } | StoreError::NoSuchRequest(_) | StoreError::Closed)
 }

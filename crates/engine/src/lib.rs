@@ -1,6 +1,6 @@
 //! Runs sessions: terminal programs ([`terminal`]), conversations with agents ([`space`]), and their durable state
-//! ([`store`]). One task owns each session; other code reaches it through the handles of [`wh_client`]. [`control`]
-//! admits, executes and audits the control messages of other programs.
+//! ([`store`]). One task owns each session; other code sends it requests through the handles of [`wh_client`].
+//! [`control`] authorises, executes and audits control messages from other programs.
 
 pub mod control;
 pub mod ledger;

@@ -10,11 +10,11 @@ use nix::unistd::getpid;
 
 use crate::proc::{self, ProcessId, Stat};
 
-/// Environment variable with the session id, set for everything that runs in a session. Informational: programs can
-/// change it, so it proves nothing.
+/// Environment variable with the session id, set for everything that runs in a session. Informational only: a program
+/// can change the variable, so it is not used for access checks.
 pub const SESSION_VARIABLE: &str = "WH_SESSION";
 
-/// Purpose of a child.
+/// Purpose of a child: a program, or the supervisor of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChildRole {
     /// A program that runs without a supervisor.
@@ -26,14 +26,15 @@ pub enum ChildRole {
     },
 }
 
-/// Locked across fork and registration, so that no child of this process is visible before it is registered.
+/// Registered children by process id. Locked across fork and registration, so that no child of this process is
+/// visible before it is registered.
 static REGISTRY: LazyLock<Mutex<HashMap<ProcessId, ChildRole>>> = LazyLock::new(Mutex::default);
 
 fn registry() -> MutexGuard<'static, HashMap<ProcessId, ChildRole>> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Entry of one child in the registry. Keep it until the child has been reaped.
+/// Registration of one child. The owner must keep it until the child has been reaped.
 #[derive(Debug)]
 pub struct Registration(ProcessId);
 
@@ -50,7 +51,7 @@ impl Drop for Registration {
     }
 }
 
-/// Starts a child and registers it in one step.
+/// Starts a child and registers it before other threads can see the child.
 pub fn spawn(command: &mut Command, role: ChildRole) -> io::Result<(Child, Registration)> {
     let mut registry = registry();
     #[expect(clippy::disallowed_methods, reason = "this is the one place that registers")]
@@ -95,8 +96,8 @@ pub(crate) fn survey() -> io::Result<(HashMap<i32, Stat>, Vec<ProcessId>)> {
     Ok((processes, adopted))
 }
 
-/// Registers the existing children of this process permanently. Children of a program that replaced itself with this
-/// one by `exec` are not orphans.
+/// Registers the existing children of this process permanently. If another program replaced itself with this one by
+/// `exec`, its children are children of this process but not orphans.
 pub(crate) fn register_inherited() -> io::Result<()> {
     let mut registry = registry();
     let own = getpid().as_raw();
@@ -118,7 +119,7 @@ mod tests {
     /// Environment variable that enables [`without_descriptors`].
     const INSIDE: &str = "WH_TEST_SPAWN_WITHOUT_DESCRIPTORS";
 
-    /// Child process of the test below: the descriptor limit applies to a whole process.
+    /// Runs in a child process of the test below, since the descriptor limit applies to a whole process.
     #[test]
     fn without_descriptors() {
         if std::env::var_os(INSIDE).is_none() {

@@ -1,4 +1,5 @@
-//! IO loop of a program with a line-based protocol: reads its lines within a read budget until it ends.
+//! IO loop of a program with a line-based protocol: reads the program's lines within a read budget until the program
+//! ends.
 
 use std::time::Duration;
 
@@ -29,7 +30,7 @@ pub struct Closed {
     pub exit: Exit,
     /// True if the owner requested the end.
     pub requested: bool,
-    /// Last part of its standard error.
+    /// Last part of the program's standard error.
     pub stderr: String,
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 /// Kills the programs that were [launched](crate::Launch) with this switch, and everything that they have started.
-/// Clones share the same switch. Dropping it does not end any program.
+/// Clones share the same switch. Dropping a switch does not end any program.
 #[derive(Debug, Clone, Default)]
 pub struct KillSwitch(Arc<KillSwitchState>);
 

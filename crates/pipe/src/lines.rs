@@ -30,7 +30,7 @@ pub enum Line<'a> {
     },
 }
 
-/// Reads the lines of a stream. A line ends with LF or CR LF; the last may end with the stream.
+/// Reads the lines of a stream. A line ends with LF or CR LF; the last line may also end with the end of the stream.
 ///
 /// The buffer never holds more than the longest line allowed and one read.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub struct Lines<R> {
 #[derive(Debug, Clone, Copy)]
 struct Skipped {
     bytes: u64,
-    /// The last byte is a CR, which may belong to the line end.
+    /// True if the last byte is a CR, which may belong to the line end.
     ends_with_cr: bool,
 }
 
@@ -124,8 +124,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
-    /// Drops the buffered part of a line that is already too long. One byte more is allowed, as it may be the CR of the
-    /// line end.
+    /// Drops the buffered part of a line that is already too long. A line may exceed the limit by one byte, which may
+    /// be the CR of the line end.
     fn skip_if_too_long(&mut self) {
         let held = &self.buffer[self.begin..];
         if held.is_empty() || (self.skipped.is_none() && held.len() <= self.max.saturating_add(1)) {

@@ -28,16 +28,16 @@ pub use events::LinkEvents;
 use events::Queued;
 pub use requests::{LinkReply, Outbound, RaisedLimit};
 
-/// Time to wait for the program's exit after a failed write. The exit status arrives a little after the pipe breaks,
+/// Timeout for the exit of the program after a failed write. The exit status arrives a little after the pipe breaks,
 /// and is a better reason than the broken pipe.
 const END_REASON_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A boxed future that can be sent to another task.
+/// Boxed future of the answer to a request from the program.
 pub type AnswerFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Encodes and decodes the lines of a protocol. No IO.
 pub trait Codec: Sized + Send + Sync + 'static {
-    /// A message to the program.
+    /// Message to the program, encoded as one line.
     type Frame: Send + 'static;
     /// Id of a request to the program.
     type Id: Hash + Eq + Clone + fmt::Debug + Send + Sync + 'static;
@@ -53,23 +53,23 @@ pub trait Codec: Sized + Send + Sync + 'static {
     /// If the frame cannot be encoded as a line.
     fn encode(&self, frame: Self::Frame, number: u64) -> Result<Encoded<Self::Id>, String>;
 
-    /// Decodes one line.
+    /// Decodes one line of the program's output, given without its line feed.
     fn decode(&self, line: &[u8]) -> Decoded<Self>;
 }
 
-/// A frame as it is written.
+/// Result of encoding a frame: one line, and the role of the frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Encoded<I> {
     /// The line, without its line feed.
     pub line: String,
-    /// Role in the exchange of requests and answers.
+    /// Role of the frame in the exchange of requests and answers.
     pub role: FrameRole<I>,
 }
 
 /// Role of a frame in the exchange of requests and answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FrameRole<I> {
-    /// Neither a request nor an answer.
+    /// Message that is neither a request nor an answer.
     Message,
     /// A request to the program, which replies under this id.
     Request(I),
@@ -77,7 +77,7 @@ pub enum FrameRole<I> {
     Answer(String),
 }
 
-/// The meaning of a line.
+/// Decoded line of a program's output.
 pub enum Decoded<C: Codec> {
     /// The reply to a request to the program.
     Reply(C::Id, C::Reply),
@@ -153,7 +153,7 @@ struct LinkShared<C: Codec> {
     io: IoLoop,
     codec: C,
     pending: PendingReplies<C::Id, C::Reply>,
-    /// Requests to the program whose reply is an event.
+    /// Ids of the requests to the program whose reply is delivered as an event.
     inline: Mutex<HashSet<C::Id>>,
     /// Open requests from the program, with the answering task if the codec handles them.
     open: Mutex<HashMap<String, Option<AbortHandle>>>,
@@ -183,7 +183,7 @@ impl<C: Codec> Link<C> {
     ///
     /// # Errors
     ///
-    /// If it cannot be started.
+    /// If the program cannot be started.
     pub async fn start(launch: &Launch, codec: C, longest_line: usize) -> Result<(Self, LinkEvents<C>), LaunchError> {
         let mut child = launch.start().await?;
         let broken = || LaunchError::Other {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Sleep;
 
-/// Reason for a missing reply.
+/// Reason for which a request has no reply.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoReply {
     /// No reply arrived within the timeout.
@@ -99,7 +99,7 @@ impl<K: Hash + Eq + Clone, T> PendingReplies<K, T> {
         fail(open, &reason.into());
     }
 
-    /// Fails all pending and all later requests. The first reason is retained.
+    /// Fails all pending and all later requests. If called again, the first reason is retained.
     pub fn close(&self, reason: &str) {
         let (open, reason) = {
             let mut inner = lock(&self.0);

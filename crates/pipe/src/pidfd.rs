@@ -13,7 +13,8 @@ use nix::sys::signal::{Signal, kill};
 
 use crate::proc::ProcessId;
 
-/// Sends a signal to this process. Fails with `ESRCH` if it has exited, even if another process has reused the pid.
+/// Sends a signal to this process. Fails with `ESRCH` if the process has exited, even if another process has reused
+/// the pid.
 pub fn signal(id: ProcessId, signal: Signal) -> io::Result<()> {
     match open(id.pid) {
         Ok(descriptor) => {

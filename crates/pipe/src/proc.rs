@@ -30,7 +30,7 @@ impl ProcessId {
         Stat::of(self.pid).is_ok_and(|stat| stat.started == self.started)
     }
 
-    /// Returns the pid in the type of system call wrappers.
+    /// Returns the pid as the type that the functions of `nix` take.
     pub fn raw(self) -> Pid {
         Pid::from_raw(self.pid)
     }
@@ -39,7 +39,7 @@ impl ProcessId {
 /// Fields of `/proc/PID/stat` that relate a process to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {
-    /// `R`, `S`, `T`, `Z` and so on, as in proc(5).
+    /// State of the process: `R`, `S`, `T`, `Z` and so on, as in proc(5).
     pub state: char,
     /// Pid of the parent.
     pub parent: i32,
@@ -121,8 +121,8 @@ fn is_shortage(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(nix::libc::EMFILE | nix::libc::ENFILE | nix::libc::ENOMEM))
 }
 
-/// Returns the first arguments of a process, beginning with the program's name. Reads at most 4 KiB, since a process
-/// chooses the length of its command line. Empty for a zombie and for a kernel thread.
+/// Returns the first arguments of a process, beginning with the program's name. Reads at most 4 KiB, since a command
+/// line can have any length. Empty for a zombie and for a kernel thread.
 pub fn command_line_start(pid: i32) -> io::Result<Vec<Vec<u8>>> {
     let mut bytes = vec![0; READ_BUFFER_BYTES];
     let length = File::open(format!("/proc/{pid}/cmdline"))?.read(&mut bytes)?;

@@ -29,8 +29,8 @@ pub type Stdout = pipe::Receiver;
 /// may still hold the pipe open.
 const STDERR_DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Interval at which a process group is polled while it ends. The kernel sends no notification for processes that are
-/// not direct children.
+/// Interval at which a process group that is being ended is polled. The kernel sends no notification for processes
+/// that are not direct children.
 const GROUP_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Describes an exit status as text, with the name of the signal.
@@ -51,9 +51,9 @@ pub fn describe_exit(exit: Exit) -> String {
 pub struct Child {
     /// Standard input, until it is taken.
     pub stdin: Option<Stdin>,
-    /// Standard output, until it is taken. The program blocks on a full pipe if it is not read.
+    /// Standard output, until it is taken. If it is not read, the program blocks once the pipe is full.
     pub stdout: Option<Stdout>,
-    /// Last part of its standard error.
+    /// Last part of the program's standard error.
     pub stderr: Tail,
     _reading: TailReader,
     pid: i32,

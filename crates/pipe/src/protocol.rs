@@ -25,7 +25,7 @@ impl Order {
         }
     }
 
-    /// Decodes an order; `None` if the bytes are not an order.
+    /// Decodes an order. Returns `None` for bytes that are not an order.
     pub fn decode(bytes: [u8; 2]) -> Option<Self> {
         match bytes {
             [b'E', _] => Some(Self::End),
@@ -67,7 +67,7 @@ impl Report {
         }
     }
 
-    /// Decodes a line without its line feed; `None` if it is not a report.
+    /// Decodes a line without its line feed. Returns `None` for a line that is not a report.
     pub fn decode(line: &str) -> Option<Self> {
         let (word, number) = line.split_once(' ')?;
         let number = number.parse().ok()?;

@@ -8,13 +8,15 @@ use tokio::sync::Notify;
 /// a reply is awaited: the reply is queued behind these events, and their reader may be waiting for it.
 const SOFT_LIMIT_LINES: usize = 256;
 
-/// The same limit in bytes of lines, since a few tool results can be as large as thousands of other events.
+/// Soft limit on the total bytes of these lines, since a few tool results can be as large as thousands of other
+/// events.
 const SOFT_LIMIT_BYTES: usize = 16 * 1024 * 1024;
 
-/// Hard limit, also while a reply is awaited. A reply behind it is not read, and its request times out.
+/// Hard limit on the number of lines, which also applies while a reply is awaited. A reply beyond the limit is not
+/// read, so its request times out.
 pub const HARD_LIMIT_LINES: usize = 65_536;
 
-/// The hard limit in bytes.
+/// Hard limit on the total bytes of these lines.
 const HARD_LIMIT_BYTES: usize = 64 * 1024 * 1024;
 
 /// Number and bytes of unprocessed lines.
@@ -93,7 +95,7 @@ impl ReadBudget {
         events || self.answers.reaches(lines, bytes)
     }
 
-    /// Number of unread events.
+    /// Returns the number of unread events.
     #[cfg(test)]
     pub fn unread_events(&self) -> usize {
         self.events.lines.load(Ordering::Acquire)

@@ -32,7 +32,7 @@ pub(crate) const END_GRACE: Duration = Duration::from_millis(3500);
 /// Grace period for a supervisor that kills its tree at once, or has closed its socket.
 pub(crate) const KILL_GRACE: Duration = Duration::from_millis(500);
 
-/// Time after which living processes are reported as survivors. Killing them is retried every
+/// Time after which processes that still live are reported as survivors. The reaper continues to kill them every
 /// [`KILL_RETRY_INTERVAL`].
 const KILL_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -58,7 +58,7 @@ const UNKNOWN_PID: i32 = 0;
 pub struct Survivors(pub Vec<i32>);
 
 impl Survivors {
-    /// Processes could not be listed, so some may survive.
+    /// Creates the value for processes that could not be listed, so that some may survive.
     fn unknown() -> Self {
         Self(vec![UNKNOWN_PID])
     }
@@ -98,32 +98,32 @@ struct WatchedTree {
     registration: Option<Registration>,
     /// Time at which the reaper ends the tree itself.
     due: Option<Instant>,
-    /// The supervisor's socket is closed, so it is about to exit.
+    /// True if the supervisor's socket is closed, which means that the supervisor is about to exit.
     closing: bool,
-    /// Time since which the reaper has been ending the tree.
+    /// Start of the reaper's attempt to end the tree, if the reaper has begun.
     overdue_since: Option<Instant>,
     /// Time since which an overdue supervisor has no living descendants.
     empty_since: Option<Instant>,
-    /// Processes seen in its tree while the reaper was ending it.
+    /// Processes seen in the tree while the reaper was ending it.
     members: HashSet<ProcessId>,
     status: watch::Sender<TreeStatus>,
 }
 
 #[derive(Default)]
 struct ReaperState {
-    /// A round was requested.
+    /// True if a round was requested.
     woken: bool,
-    /// This process is a child subreaper.
+    /// True if this process is a child subreaper.
     adopts: bool,
-    /// The reaper thread runs.
+    /// True if the reaper thread runs.
     runs: bool,
     trees: HashMap<ProcessId, WatchedTree>,
-    /// Living orphans of no known tree, with the time of their first sighting.
+    /// Living orphans that belong to no known tree, with the time at which each was first seen.
     orphans: HashMap<ProcessId, Instant>,
 }
 
 impl ReaperState {
-    /// Returns the next time at which a supervisor becomes overdue.
+    /// Returns the earliest time at which a supervisor becomes overdue; `None` if no end is scheduled.
     fn earliest_due(&self) -> Option<Instant> {
         self.trees.values().filter(|tree| tree.overdue_since.is_none()).filter_map(|tree| tree.due).min()
     }
@@ -174,7 +174,7 @@ impl Reaper {
     }
 
     /// Runs one round. Returns the time of the next one, if one is due without a wakeup, and the delay before any
-    /// round. A failed round does not count.
+    /// round. A failed round is not counted in `rounds`.
     fn try_round(&self, begun: Instant) -> (Option<Instant>, Duration) {
         match self.round(begun) {
             Ok(next) => {
@@ -228,7 +228,7 @@ impl Reaper {
         receiver
     }
 
-    /// Schedules matching trees to be ended, unless they are due sooner.
+    /// Schedules the end of all trees for which `wanted` is true, unless a tree is due sooner.
     fn schedule(&self, wanted: impl Fn(ProcessId, &WatchedTree) -> bool, at: Instant) {
         let mut state = self.state();
         let matching = state.trees.iter_mut().filter(|(id, tree)| wanted(**id, tree));
@@ -237,7 +237,8 @@ impl Reaper {
         self.changed.notify_one();
     }
 
-    /// Returns the surviving pids of matching trees, and the supervisor pids of the trees that are still active.
+    /// Returns the surviving pids of the trees for which `wanted` is true, and the supervisor pids of those that are
+    /// still active.
     fn unfinished(&self, wanted: &impl Fn(&WatchedTree) -> bool, with_orphans: bool) -> (Vec<i32>, Vec<i32>) {
         let (mut surviving, mut active) = (Vec::new(), Vec::new());
         let state = self.state();
@@ -270,7 +271,7 @@ impl Reaper {
         !adopts || (0..2).all(|_| children::adopted().is_ok_and(|adopted| adopted.is_empty()))
     }
 
-    /// Waits until matching trees have ended or are known to survive.
+    /// Waits until the trees for which `wanted` is true have ended or are known to survive.
     async fn settled(&self, wanted: impl Fn(&WatchedTree) -> bool, with_orphans: bool) -> Survivors {
         let mut rounds = self.rounds.subscribe();
         // The current round may have begun earlier, and two scans in a row have to find nothing.
@@ -305,8 +306,9 @@ impl Reaper {
     }
 }
 
-/// Makes this process a child subreaper. Processes that outlive their supervisor become its children and are killed at
-/// once. Existing children are not affected. Call it once, within a tokio runtime, before anything is started.
+/// Makes this process a child subreaper. Processes that outlive their supervisor become its children and are killed
+/// at once. Existing children are not affected. Must be called once, within a tokio runtime, before anything is
+/// started.
 pub fn adopt_orphans() -> io::Result<()> {
     children::register_inherited()?;
     prctl::set_child_subreaper(true)?;
@@ -329,8 +331,8 @@ pub async fn end_session(session: &str) -> Survivors {
     REAPER.settled(of_session, false).await
 }
 
-/// Ends everything that this process has started under a supervisor, and every adopted orphan. Call it at the end of
-/// the process, after orderly shutdowns.
+/// Ends everything that this process has started under a supervisor, and every adopted orphan. Must be called at the
+/// end of this process, after orderly shutdowns.
 pub async fn end_everything() -> Survivors {
     // Usually everything has ended already; then no round is needed.
     if REAPER.is_idle() {
@@ -356,7 +358,7 @@ pub(crate) fn wake() {
     REAPER.wake();
 }
 
-/// Records that a supervisor's socket is closed: it has exited, or is about to.
+/// Records that the socket of a supervisor is closed, because the supervisor has exited or is about to exit.
 pub(crate) fn socket_closed(id: ProcessId) {
     if let Some(tree) = REAPER.state().trees.get_mut(&id) {
         tree.closing = true;

@@ -7,8 +7,8 @@ use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signa
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::{Pid, getppid};
 
-/// Blocks all signals except SIGKILL and this process's own faults. The returned descriptor is readable after a child
-/// has changed status. If this process is stopped when its parent dies, the kernel continues it.
+/// Blocks all signals except SIGKILL, SIGSTOP, SIGSEGV and SIGBUS. The returned descriptor is readable after a child
+/// has changed status. The kernel sends SIGCONT when the parent dies, which continues this process if it is stopped.
 pub fn block_signals() -> io::Result<SignalFd> {
     prctl::set_pdeathsig(Signal::SIGCONT)?;
     let mut blocked = SigSet::all();

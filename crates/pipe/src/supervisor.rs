@@ -30,8 +30,8 @@ use crate::reaper::{self, END_GRACE, KILL_GRACE, Survivors, TreeStatus};
 /// Maximum time from the start of a supervisor to its first report.
 const SUPERVISOR_START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Interval of SIGCONT signals to a supervisor that has not reported yet, in case it was stopped. SIGCHLD wakes the
-/// reaper only in processes that adopt orphans.
+/// Interval of SIGCONT signals to a supervisor that has not reported yet, in case the supervisor was stopped. The
+/// reaper does not notice that by SIGCHLD, except in a process that adopts orphans.
 const CONTINUE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Maximum length of a report. Longer lines are skipped.
@@ -42,7 +42,8 @@ const MAX_REPORT_BYTES: usize = 64;
 #[derive(Debug)]
 pub struct Supervisor {
     id: ProcessId,
-    /// Non-blocking. Orders are few and small, so the socket buffer is full only if the supervisor is stopped.
+    /// Non-blocking socket to the supervisor. Orders are few and small, so the socket buffer is full only if the
+    /// supervisor is stopped.
     socket: UnixStream,
     status: watch::Receiver<TreeStatus>,
 }
@@ -53,14 +54,14 @@ pub enum NotStarted {
     /// The program cannot be executed.
     #[error("the program cannot be executed: {0}")]
     Program(#[source] io::Error),
-    /// The supervisor failed, or processes that it started could not be ended.
+    /// The supervisor failed, or some processes that the supervisor started could not be ended.
     #[error("the supervisor failed: {0}")]
     Supervisor(#[source] io::Error),
 }
 
 impl Supervisor {
-    /// Starts a supervisor, on behalf of `session` if there is one. `command` must pass it the other end of `socket`.
-    /// Must be called within a tokio runtime with IO enabled.
+    /// Starts a supervisor, on behalf of `session` if there is one. `command` must pass the other end of `socket` to
+    /// the supervisor. Must be called within a tokio runtime with IO enabled.
     pub fn start(
         command: &mut Command,
         session: Option<String>,
@@ -115,9 +116,9 @@ pub struct SupervisorReports {
 }
 
 impl SupervisorReports {
-    /// Waits for the first report and returns the program's process id. Continues the supervisor if its
-    /// program has stopped it. Ends the supervisor and everything that it started if it does not report in time, or if
-    /// the first report is not a start.
+    /// Waits for the first report and returns the program's process id. Continues the supervisor if its program has
+    /// stopped it. Ends the supervisor and everything that it started if no report arrives in time, or if the first
+    /// report is not a start.
     pub async fn started(&mut self) -> Result<i32, NotStarted> {
         let supervisor = Arc::clone(&self.supervisor);
         let first = async {

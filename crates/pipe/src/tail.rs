@@ -1,4 +1,4 @@
-//! Retains the last part of a program's standard error, to report why it failed.
+//! Retains the last part of a program's standard error, which is included in error messages if the program fails.
 
 use std::collections::VecDeque;
 
@@ -27,7 +27,7 @@ struct TailBuffer {
     total: u64,
 }
 
-/// Task that reads a stream into a [`Tail`]. Dropping this stops it.
+/// Task that reads a stream into a [`Tail`]. Dropping this value stops the task.
 #[derive(Debug)]
 pub(crate) struct TailReader(AbortHandle);
 
@@ -92,7 +92,7 @@ pub(crate) struct MarkedLines {
     marker: String,
     /// Beginning of a line that is not complete yet.
     partial: Vec<u8>,
-    /// The current line exceeds the limit, or its beginning was missed.
+    /// True if the current line exceeds the limit, or its beginning was missed.
     skipping: bool,
 }
 
@@ -101,8 +101,8 @@ impl MarkedLines {
         Self { tail, marker, partial: Vec::new(), skipping: false }
     }
 
-    /// Returns the next complete marked lines as displayable text, possibly none. `None` at the end of the stream.
-    /// Cancel safe.
+    /// Waits for more output, and returns the marked lines in it that are complete, possibly none, as displayable
+    /// text. `None` at the end of the stream. Cancel safe.
     pub async fn next(&mut self) -> Option<Vec<String>> {
         let before = self.tail.seen;
         let bytes = self.tail.next_bytes().await?;

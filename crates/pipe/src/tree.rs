@@ -23,7 +23,7 @@ pub struct ShutdownStep {
 /// Asks every process to end.
 pub const TERMINATE: ShutdownStep = ShutdownStep { signal: Signal::SIGTERM, grace: Duration::from_millis(1500) };
 
-/// Kills every process. It is the last step and is repeated, since a process may fork while it is being killed.
+/// Kills every process. This is the last step. It is repeated, since a process may fork while it is being killed.
 pub const KILL: ShutdownStep = ShutdownStep { signal: Signal::SIGKILL, grace: Duration::from_millis(50) };
 
 /// Ends all descendants of this process in steps. The last step is repeated until the owner of this value finds no
@@ -46,7 +46,7 @@ impl ShutdownSequence {
         Self { steps, due: Instant::now() + pause, begun: false }
     }
 
-    /// Makes the first step due now, if it has not been taken.
+    /// Makes the first step due now, unless it has already been taken.
     pub fn start_now(&mut self) {
         if !self.begun {
             self.due = Instant::now();

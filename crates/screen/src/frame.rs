@@ -51,9 +51,9 @@ pub struct Style {
     pub bold: bool,
     pub dim: bool,
     pub italic: bool,
-    /// Foreground and background are swapped.
+    /// True if foreground and background are swapped.
     pub inverse: bool,
-    /// The text is not shown.
+    /// True if the text is not shown.
     pub hidden: bool,
     pub strikethrough: bool,
 }
@@ -67,7 +67,7 @@ pub struct CellExtra {
     pub hyperlink: Option<Arc<str>>,
 }
 
-/// Cell of the screen.
+/// Cell of the screen: a character with its width and style.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Cell {
     /// Character; a blank in the second half of a wide one.
@@ -83,7 +83,7 @@ impl Cell {
     /// A blank cell with the default style.
     pub const BLANK: Self = Self { character: ' ', width: 1, style: Style::PLAIN, extra: None };
 
-    /// Appends the cell's text.
+    /// Appends the cell's character and its combining marks. Appends nothing for the second half of a wide character.
     #[inline]
     pub fn push_text(&self, into: &mut String) {
         if self.width == 0 {
@@ -95,7 +95,7 @@ impl Cell {
         }
     }
 
-    /// Target of the cell's hyperlink, if it has one.
+    /// Returns the target of the cell's hyperlink, if it has one.
     pub fn hyperlink(&self) -> Option<&Arc<str>> {
         self.extra.as_ref().and_then(|extra| extra.hyperlink.as_ref())
     }
@@ -168,7 +168,7 @@ pub struct ScreenCursor {
     pub blinking: bool,
 }
 
-/// Snapshot of a screen.
+/// Snapshot of a screen: its cells, cursor, title and terminal modes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScreenFrame {
     pub size: Size,
@@ -186,7 +186,7 @@ pub struct ScreenFrame {
 /// Default colours set by a program (OSC 10 and 11), as red, green and blue; `None` is the terminal's default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct DefaultColors {
-    /// Colour of text.
+    /// Colour of the text.
     pub foreground: Option<(u8, u8, u8)>,
     /// Colour behind text.
     pub background: Option<(u8, u8, u8)>,

@@ -13,7 +13,7 @@ use crate::modes::TerminalModes;
 /// Encodes one press, and its release if the program has enabled release events.
 ///
 /// Assumes a US keyboard layout: `?` is shift and `/`, which matters for protocols that name keys and not characters.
-/// Presses of modifiers alone are never sent. Empty for a function key that does not exist.
+/// Presses of modifiers alone are never sent. Returns no bytes for a function key that does not exist.
 #[must_use]
 pub fn encode(press: &KeyPress, modes: &TerminalModes) -> Vec<u8> {
     match kitty::Enhancements::enabled(modes) {

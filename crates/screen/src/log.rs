@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 /// Default number of characters retained, unless `CONTROL_PLANE_BUFFER` is set.
 pub const DEFAULT_CHARACTERS: usize = 4000;
 
-/// Bytes counted at a time.
+/// Number of bytes in which characters are counted at a time.
 const COUNT_BLOCK_BYTES: usize = 64;
 
 /// Retains the last characters of a byte stream.
@@ -24,7 +24,7 @@ impl ByteLog {
         Self { bytes: VecDeque::new(), characters: 0, limit, dropped: false, total: 0 }
     }
 
-    /// Adds output of the program.
+    /// Appends output of the program, and drops the oldest characters beyond the limit.
     pub fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         // A character has at most four bytes, so bytes further back cannot be retained.
@@ -39,7 +39,7 @@ impl ByteLog {
         self.drop_oldest();
     }
 
-    /// Maximum number of bytes. It also bounds output that is not UTF-8.
+    /// Returns the maximum number of bytes retained, which also bounds output that is not UTF-8.
     fn max_bytes(&self) -> usize {
         self.limit.saturating_mul(4)
     }
@@ -78,7 +78,7 @@ impl ByteLog {
         self.characters -= characters;
     }
 
-    /// Number of characters retained.
+    /// Returns the number of characters retained.
     pub fn characters(&self) -> usize {
         self.characters
     }
@@ -88,12 +88,12 @@ impl ByteLog {
         self.dropped
     }
 
-    /// Number of bytes written so far.
+    /// Returns the number of bytes written so far.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Returns the retained bytes.
+    /// Returns the retained bytes, oldest first.
     pub fn contents(&self) -> Vec<u8> {
         self.bytes.iter().copied().collect()
     }

@@ -14,13 +14,13 @@ pub enum MouseTracking {
     Motion,
 }
 
-/// Encoding of mouse events.
+/// Encoding of mouse events, chosen by the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum MouseEncoding {
     /// Three bytes, coordinates up to 223.
     #[default]
     Legacy,
-    /// As legacy with UTF-8 coordinates (DECSET 1005).
+    /// Three values as in [`Legacy`](Self::Legacy), with coordinates in UTF-8 (DECSET 1005).
     Utf8,
     /// Decimal, with releases that name their button (DECSET 1006).
     Sgr,
@@ -29,17 +29,17 @@ pub enum MouseEncoding {
 /// Terminal modes as the program has set them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct TerminalModes {
-    /// Cursor keys send SS3 (DECCKM).
+    /// True if cursor keys send SS3 (DECCKM).
     pub application_cursor: bool,
-    /// Keypad in application mode (DECKPAM).
+    /// True if the keypad is in application mode (DECKPAM).
     pub application_keypad: bool,
-    /// Pastes are wrapped in markers (DECSET 2004).
+    /// True if pastes are wrapped in markers (DECSET 2004).
     pub bracketed_paste: bool,
-    /// Focus changes are reported (DECSET 1004).
+    /// True if focus changes are reported (DECSET 1004).
     pub focus_events: bool,
-    /// The wheel scrolls by cursor keys in the alternate screen (DECSET 1007).
+    /// True if the wheel sends cursor keys in the alternate screen (DECSET 1007).
     pub alternate_scroll: bool,
-    /// The alternate screen is shown.
+    /// True if the alternate screen is shown.
     pub alternate_screen: bool,
     pub mouse: MouseTracking,
     pub mouse_encoding: MouseEncoding,

@@ -64,7 +64,7 @@ fn offset(value: u16) -> u16 {
     value + 32
 }
 
-/// Returns the event's code without modifiers; `None` if the program does not track such events.
+/// Returns the button code of the event without modifiers; `None` if the program does not track such events.
 fn code(mouse: &Mouse, modes: &TerminalModes) -> Option<u8> {
     let button = match mouse.button {
         MouseButton::Left => Some(0),

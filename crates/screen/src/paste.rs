@@ -1,13 +1,14 @@
 //! Encodes pastes as a terminal does, so that pasted text stays text. A program that enabled bracketed paste can
-//! distinguish it from typing, and the text cannot close the brackets early.
+//! distinguish a paste from typing, and pasted text cannot contain the end marker.
 
 use crate::modes::TerminalModes;
 
 const BRACKET_START: &str = "\x1b[200~";
 const BRACKET_END: &str = "\x1b[201~";
 
-/// True for characters that are removed: controls except tabs and line breaks. ESC, or CSI as one character, could form
-/// the end marker, so that the rest would count as typing; without markers the program would interpret every control.
+/// True for characters that are removed: controls except tabs and line breaks. ESC, or CSI as one character, could
+/// form the end marker, so that the rest would count as typing; without bracketed paste the program would interpret
+/// every control.
 fn is_removed(character: char) -> bool {
     character.is_control() && !matches!(character, '\t' | '\n' | '\r')
 }

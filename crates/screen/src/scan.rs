@@ -3,7 +3,7 @@
 
 use memchr::memchr;
 
-/// A sequence that was found.
+/// Sequence that the scanner reports, in most cases because the emulator does not support it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ScannedSequence {
     /// A CSI sequence: the bytes between `ESC [` and the final byte, and that byte.
@@ -21,13 +21,13 @@ pub(crate) struct OutputSegment {
     pub length: usize,
     /// True if these bytes are passed to the emulator.
     pub pass: bool,
-    /// Sequence that ends with the last byte.
+    /// Reported sequence that ends with the last byte of the segment, if any.
     pub found: Option<ScannedSequence>,
 }
 
 /// Maximum length of a string to report. Longer ones are ignored.
 const MAX_REPORTED_STRING_BYTES: usize = 4096;
-/// Maximum bytes of a string that are passed to the emulator, which buffers a string until it ends.
+/// Maximum bytes of a string that are passed to the emulator. The emulator buffers a string until the string ends.
 const MAX_STRING_BYTES: usize = 1 << 20;
 /// Maximum length of the parameters of a CSI sequence to report.
 const MAX_CSI_BYTES: usize = 64;
@@ -173,7 +173,8 @@ impl Scanner {
     }
 }
 
-/// Fast path: the parameters and length of a complete CSI sequence, without its ESC, at the start of `bytes`.
+/// Fast path: returns the parameters and the length of a complete CSI sequence at the start of `bytes`, given without
+/// its ESC. `None` if the sequence is incomplete or of another kind.
 fn complete_csi(bytes: &[u8]) -> Option<(&[u8], usize)> {
     let rest = bytes.strip_prefix(b"[")?;
     let end = rest.iter().position(|byte| !matches!(byte, 0x20..=0x3f))?;

@@ -1,5 +1,5 @@
-//! Escapes characters that would control a terminal, reorder text or hide in it. This is the only such function; the
-//! terminal UI and every command that prints untrusted text use it. See docs/decisions/026-untrusted-text.md.
+//! Escapes characters that would control a terminal, reorder text or hide in it. The terminal UI and every command
+//! that prints untrusted text use this module and no other escaping. See docs/decisions/026-untrusted-text.md.
 
 use std::borrow::Cow;
 use std::iter::Peekable;
@@ -16,8 +16,8 @@ const TAG_FLAGS: [&str; 3] = [
 
 /// Escapes text of several lines. Line feeds and tabs are unchanged; a carriage return becomes a line feed.
 ///
-/// C0 controls become control pictures (`␛`). Other characters that are [hidden](is_hidden) become `\u{202e}`, except
-/// as part of an emoji or of a word whose spelling requires them.
+/// C0 controls become control pictures (`␛`). Other characters that are [hidden](is_hidden) are written as an escape
+/// such as `\u{202e}`, except as part of an emoji or of a word whose spelling requires them.
 #[must_use]
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(|character| is_hidden(character) && !matches!(character, '\n' | '\t')) {
@@ -95,7 +95,8 @@ fn ends_emoji(character: char) -> bool {
     is_emoji(character) || character == '\u{fe0f}'
 }
 
-/// True for the Unicode blocks that contain emoji. They contain other symbols too, all of them visible.
+/// True for characters in the Unicode blocks that contain emoji. These blocks contain other symbols too, all of them
+/// visible.
 fn is_emoji(character: char) -> bool {
     matches!(character,
         '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}' | '\u{2190}'..='\u{21ff}'

@@ -7,10 +7,10 @@ use wh_client::{Controller, CreateError, Daemon, NewSession, SessionHandle, Work
 use wh_core::caller::{CallerRefusal, GuardedAction, Origin, SessionLineage};
 use wh_wire::socket::ControlKind;
 
-/// Admits callers to one session.
+/// Admission rules for the callers of one session.
 #[derive(Clone)]
 pub(crate) enum Admission {
-    /// A single run: one session without creators.
+    /// A single run, which has one session and no creators.
     Run,
     /// A session of a daemon.
     Session { daemon: Arc<dyn Daemon>, controller: Arc<dyn Controller>, session: Arc<SessionHandle> },
@@ -50,8 +50,8 @@ impl Admission {
     }
 }
 
-/// Sets the creators of a new session. Refuses `--person`, a permission mode and agent arguments (which can set a mode)
-/// to callers that may not choose them.
+/// Sets the creators of a new session. Callers that may not choose the person, a permission mode or agent arguments
+/// (which can set a mode) are refused if they set one of these.
 pub(crate) fn enter_creators(
     daemon: &dyn Daemon,
     controller: &dyn Controller,

@@ -2,7 +2,7 @@
 
 use tokio::sync::watch;
 
-/// Becomes true when the server must shut down.
+/// Watch channel whose value becomes true when the server must shut down.
 pub type Closing = watch::Receiver<bool>;
 
 /// Waits for the shutdown. Also completes when the sender is dropped.

@@ -51,7 +51,7 @@ pub(crate) fn new_program() -> NewSession {
     NewSession { workload: Workload::Program(vec!["cat".into()]), ..new_agent() }
 }
 
-/// Returns a live session with the handles above.
+/// Returns a live session whose surface and conversation are [`gone_surface`] and [`gone_conversation`].
 pub(crate) fn session(id: &str, wanted: &NewSession) -> SessionHandle {
     let mut session = SessionHandle::new(
         id.to_owned(),
@@ -93,7 +93,7 @@ impl SessionState for FakeSessionState {
     fn set_has_created(&self) {}
 }
 
-/// Audience without terminals.
+/// Audience that never has an attached terminal.
 #[derive(Debug)]
 struct EmptyAudience;
 

@@ -27,7 +27,7 @@ pub(crate) struct Feed {
     ready: VecDeque<StreamBody>,
     frames: FrameFormat,
     new_frame: watch::Receiver<u64>,
-    /// True if a new frame was not sent yet.
+    /// True if the latest frame has not been sent yet.
     frame_due: bool,
     frame_interval: Duration,
     next_frame_at: Instant,

@@ -1,4 +1,4 @@
-//! Reads requests for a new session, for both servers.
+//! Reads requests to create a session, for both servers.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ use crate::admission::enter_creators;
 /// Default size of a session's screen.
 const DEFAULT_SESSION_SIZE: Size = Size { columns: 120, rows: 40 };
 
-/// Creates a session if a caller from this origin is admitted.
+/// Admits a caller by its origin and creates the session.
 pub(crate) async fn create(
     daemon: &dyn Daemon,
     controller: &dyn Controller,
@@ -25,7 +25,8 @@ pub(crate) async fn create(
     daemon.create(wanted).await
 }
 
-/// Translates a request. `callers` finds the caller's working directory. The error is a message for the caller.
+/// Converts a create request from its wire form. `callers` resolves to the caller's working directory. An error is a
+/// message for the caller.
 pub(crate) async fn read(
     request: NewSessionRequest,
     callers: impl Future<Output = Option<PathBuf>>,
@@ -58,7 +59,7 @@ pub(crate) async fn read(
     })
 }
 
-/// Returns the canonical working directory; the caller's if none is given.
+/// Returns the canonical path of the wanted working directory, or of the caller's if none is wanted.
 async fn directory(wanted: Option<&str>, callers: impl Future<Output = Option<PathBuf>>) -> Result<PathBuf, String> {
     let path = match wanted {
         Some(wanted) => PathBuf::from(wanted),

@@ -1,4 +1,4 @@
-//! Finds receipts of a session's commands: in its conversation, in its terminal, or in the store.
+//! Finds command receipts of a session: in the session's conversation, in its terminal, or in the store.
 
 use wh_client::{Conversation, Gone, SessionHandle, Surface};
 use wh_core::receipt::Receipt;

@@ -1,5 +1,5 @@
-//! Table of a server's open connections. A connection can be evicted to make room for another; the server chooses
-//! which.
+//! Table of a server's open connections. A connection can be evicted to make room for another; the server chooses the
+//! connection to evict.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,7 +31,7 @@ pub(crate) struct SlotTable<T> {
 #[derive(Debug)]
 struct SlotEntry<T> {
     facts: T,
-    /// Closes the connection when dropped.
+    /// Sender whose drop closes the connection.
     _keep: oneshot::Sender<()>,
 }
 
@@ -79,7 +79,7 @@ impl<T> SlotTable<T> {
         self.open.len()
     }
 
-    /// Closes a connection.
+    /// Removes the entry of a connection, which closes the connection.
     pub fn evict(&mut self, number: u64) {
         self.open.remove(&number);
     }
@@ -94,7 +94,7 @@ impl<T> Slot<T> {
         self.number
     }
 
-    /// Updates this connection's entry. `None` if it was evicted.
+    /// Updates the entry of this connection with `change`. Returns `None` if the connection was evicted.
     pub fn update<R>(&self, change: impl FnOnce(&mut T) -> R) -> Option<R> {
         self.slots.lock().get_mut(self.number).map(change)
     }

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-/// Timeout for conditions that must become true. It is long because machines are shared, and only reached on failure.
+/// Timeout for conditions that must become true. The timeout is long because test machines are shared, and it passes
+/// only if a test fails.
 pub const CONDITION_TIMEOUT: Duration = Duration::from_secs(60);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -13,7 +14,7 @@ pub fn eventually<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
     eventually_within(CONDITION_TIMEOUT, what, ask)
 }
 
-/// Like [`eventually`], with another timeout.
+/// Polls as [`eventually`] does, but with the given timeout.
 #[track_caller]
 pub fn eventually_within<T>(timeout: Duration, what: &str, ask: impl FnMut() -> Option<T>) -> T {
     let Some(answer) = wait_until(timeout, ask) else {

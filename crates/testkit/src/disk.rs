@@ -10,8 +10,8 @@ use crate::tools;
 const DISK_VARIABLE: &str = "WH_TEST_DISK";
 
 /// Runs the named test of this binary again in a mount namespace with a tmpfs that is mounted with these options.
-/// Returns the mount point inside the namespace, and `None` outside, where the test is then complete. If the namespace
-/// is not available, the test is skipped as by [`tools::present`].
+/// Inside the namespace, returns the mount point. Outside, waits for that run and returns `None`; the test must then
+/// return. If the namespace is not available, the test is skipped as by [`tools::present`].
 #[track_caller]
 pub fn inside(test: &str, options: &str) -> Option<PathBuf> {
     if let Some(directory) = env::var_os(DISK_VARIABLE) {

@@ -1,4 +1,4 @@
-//! Pseudo-random numbers for trials.
+//! Reproducible pseudo-random numbers for trials.
 
 /// Pseudo-random number generator. Equal seeds give equal sequences.
 pub(crate) struct SeededRandom(pub(crate) u64);

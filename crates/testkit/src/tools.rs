@@ -1,4 +1,4 @@
-//! External programs required by tests.
+//! Finds external programs that tests require, or skips the tests.
 
 use std::env;
 use std::io::Write;
@@ -11,8 +11,8 @@ const TOOL_PINS: &str = include_str!("../tools.txt");
 /// Environment variable that overrides the default directory of the pinned tools.
 const TOOLS_VARIABLE: &str = "WHEELHOUSE_TOOLS";
 
-/// Returns true if all programs are installed. Otherwise reports the skipped test on the uncaptured stderr, and the
-/// test must return. Under `CI` it panics instead.
+/// Returns true if all programs are installed. If one is missing, reports on the uncaptured stderr that the test is
+/// skipped and returns false, or panics under `CI`.
 #[track_caller]
 pub fn present(programs: &[&str]) -> bool {
     let missing: Vec<&str> = programs.iter().copied().filter(|program| find(program).is_none()).collect();
@@ -24,7 +24,7 @@ pub fn present(programs: &[&str]) -> bool {
 }
 
 /// Returns the path of a pinned tool as installed by `install-tools`. If it is missing, the test is skipped as by
-/// [`present`]. `WHEELHOUSE_SKIP_TOOLS` allows that under `CI`.
+/// [`present`]. Under `CI` that requires `WHEELHOUSE_SKIP_TOOLS`.
 #[track_caller]
 pub fn pinned(tool: &str, major: u32) -> Option<PathBuf> {
     let version = version(tool, major).unwrap_or_else(|| panic!("tools.txt has no {tool} of version {major}"));
@@ -53,7 +53,7 @@ pub fn skip(reason: &str, excused: bool) {
     let _ = writeln!(std::io::stderr(), "SKIPPED: {}:{} because {reason}", caller.file(), caller.line());
 }
 
-/// Returns the path of an installed program.
+/// Returns the path of an installed program, found on the `PATH`.
 pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     env::split_paths(&path).map(|directory| directory.join(program)).find(|file| file.is_file())

@@ -19,10 +19,10 @@ use crate::{CONDITION_TIMEOUT, deadline, process};
 use session::DaemonSession;
 pub use session::IN_DAEMON_VARIABLE;
 
-/// Time for wh and its children to end before they are killed.
+/// Timeout for wh and its children to end before they are killed.
 const EXIT_GRACE: Duration = Duration::from_secs(5);
 
-/// Options for starting wh.
+/// Options for starting wh, as a builder.
 #[must_use]
 pub struct WhOptions {
     bin: PathBuf,
@@ -137,7 +137,7 @@ impl Wh {
         Self::options(bin).start(args)
     }
 
-    /// Returns options for starting wh.
+    /// Returns default options for starting the binary `bin`.
     pub fn options(bin: impl AsRef<Path>) -> WhOptions {
         WhOptions {
             bin: bin.as_ref().to_owned(),
@@ -179,7 +179,7 @@ impl Wh {
         wh
     }
 
-    /// Returns the control port.
+    /// Returns the port of the HTTP API.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -229,7 +229,7 @@ impl Wh {
             .unwrap_or_else(|error| panic!("wh did not answer {request:?}: {error}"))
     }
 
-    /// Sends a GET request.
+    /// Sends a GET request, and returns the response whatever its status.
     #[track_caller]
     pub fn get(&self, path: &str) -> Response {
         self.send(&TestRequest::get(path))
@@ -241,13 +241,13 @@ impl Wh {
         self.send(&TestRequest::post_json(path, &body))
     }
 
-    /// Types text into the program.
+    /// Types text into the program, and returns the response.
     #[track_caller]
     pub fn text(&self, text: &str) -> Value {
         self.input(json!({ "text": text }))
     }
 
-    /// Presses a key.
+    /// Presses a key of the program's terminal, and returns the response.
     #[track_caller]
     pub fn key(&self, key: &str) -> Value {
         self.input(json!({ "key": key }))

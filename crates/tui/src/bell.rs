@@ -1,4 +1,4 @@
-//! Terminal bell: rings when a question opens or when the agents have finished, depending on the settings.
+//! Rings the terminal bell when a question opens or when the agents have finished, depending on the settings.
 
 use std::collections::HashSet;
 use std::time::SystemTime;
@@ -10,22 +10,22 @@ use crate::app::busy;
 
 pub(crate) const BEL: &str = "\u{7}";
 
-/// Events that ring the terminal's bell.
+/// Setting that selects the events that ring the terminal bell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Bell {
     #[default]
     Off,
     /// A question opens.
     Question,
-    /// A question opens, or the last busy agent finishes.
+    /// A question opens, or an agent finishes and no other agent is busy.
     All,
 }
 
 impl Bell {
-    /// Names in settings.
+    /// Valid values of the setting.
     pub const NAMES: [&'static str; 3] = ["off", "question", "all"];
 
-    /// Parses a name of [`NAMES`](Self::NAMES); `None` if it is unknown.
+    /// Parses one of [`NAMES`](Self::NAMES); returns `None` for any other text.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         match name {
@@ -37,13 +37,13 @@ impl Bell {
     }
 }
 
-/// Detects events that ring the bell by comparing the space's state with its state at the last frame.
+/// Detects events that ring the bell by comparing the current state of the space with the state at the last call.
 #[derive(Debug)]
 pub(crate) struct Ringer {
     bell: Bell,
     open: HashSet<ItemId>,
     busy: bool,
-    /// Time at which the last turn ended. Needed because a turn can begin and end between two frames.
+    /// End of the most recent turn. Used to detect a turn that began and ended between two calls.
     ended: Option<SystemTime>,
 }
 
@@ -54,7 +54,7 @@ impl Ringer {
         ringer
     }
 
-    /// True if an event that rings the bell has occurred since the last call.
+    /// Returns true if an event that rings the bell has occurred since the last call.
     pub(crate) fn rings(&mut self, state: &State) -> bool {
         if self.bell == Bell::Off {
             return false;

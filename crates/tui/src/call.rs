@@ -1,11 +1,11 @@
-//! Short labels for tool calls: the tool's name and its most significant argument.
+//! Short labels for tool calls: the name of the tool and its most significant argument.
 
 use std::path::Path;
 
 use serde_json::Value;
 use wh_core::space::item::ToolCall;
 
-/// Summarizes a tool's input by the first line of its most significant value, or by all of its JSON.
+/// Returns the first line of the most significant value in a tool's input, or else the whole input as JSON.
 pub(crate) fn input_summary(input: &Value) -> Option<String> {
     const SUMMARY_KEYS: [&str; 8] = ["command", "cmd", "file_path", "path", "pattern", "query", "url", "prompt"];
     let first_line = |text: &str| text.trim().lines().next().unwrap_or_default().to_owned();
@@ -26,7 +26,8 @@ pub(crate) fn input_summary(input: &Value) -> Option<String> {
     (!summary.is_empty()).then_some(summary)
 }
 
-/// The tool's name without the prefix of its agent: `mcp__files__read` is `files: read`, `demo/run` is `run`.
+/// Returns the name of the tool without the prefix of its agent: `files: read` for `mcp__files__read`, `run` for
+/// `demo/run`.
 pub(crate) fn name(call: &ToolCall) -> String {
     let name = call.name.trim();
     let short = match name.strip_prefix("mcp__") {
@@ -36,7 +37,8 @@ pub(crate) fn name(call: &ToolCall) -> String {
     if short.is_empty() { call.title.trim().to_owned() } else { short }
 }
 
-/// The target of a call: the file (relative to `directory` if it is inside), the command, or the rest of the title.
+/// Returns the target of a call: the file (relative to `directory` if it is inside), the command, or else the title
+/// without the tool's name.
 pub(crate) fn target(call: &ToolCall, directory: &Path) -> Option<String> {
     let Some(given) = input_summary(&call.input) else {
         let title = call.title.trim();
@@ -47,7 +49,7 @@ pub(crate) fn target(call: &ToolCall, directory: &Path) -> Option<String> {
     Some(inside.map_or(given.clone(), |path| path.display().to_string()))
 }
 
-/// True if the target is a path. A path is shortened at its beginning, because its end matters most.
+/// Returns true if the target is a path. Callers truncate a path at its beginning, because the file name is at the end.
 pub(crate) fn is_path(target: &str) -> bool {
     target.contains('/') && !target.contains(char::is_whitespace) && !target.contains("://")
 }

@@ -1,4 +1,4 @@
-//! Renders a change as coloured, numbered lines: from two texts, or from a patch in the unified format.
+//! Renders the difference between two texts, or a patch in the unified format, as coloured, numbered lines.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use crate::theme::Theme;
 use crate::wrap::{self, StyledText};
 use wh_screen::visible::visible;
 
-/// Unchanged lines that are shown before and after a change, if there is room.
+/// Number of unchanged lines shown before and after each change, if there is room.
 pub const CONTEXT_LINES: usize = 3;
 
-/// Time after which the diff algorithm approximates: the result is correct, but may not be the shortest.
+/// Timeout of the search for the shortest diff. After it, the diff is still correct but may be longer than necessary.
 const DIFF_TIMEOUT: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,9 +23,9 @@ pub struct Diff {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum DiffRow {
-    /// A file name.
+    /// Name of the changed file.
     File(String),
-    /// A gap between two hunks.
+    /// Gap between two hunks.
     Gap,
     /// Any other line of a patch, such as a mode change.
     Remark(String),
@@ -37,18 +37,18 @@ struct DiffLine {
     tag: ChangeTag,
     /// Line number in the new text, or in the old text for a removed line.
     number: usize,
-    /// Text in parts; the flag is true for a part that differs.
+    /// Parts of the text; the flag is true for a part that differs from the other text.
     parts: Vec<(bool, String)>,
 }
 
 impl Diff {
-    /// Compares two texts.
+    /// Computes the difference between two texts, with `CONTEXT_LINES` unchanged lines around each change.
     #[must_use]
     pub fn between(old: &str, new: &str) -> Self {
         Self::with_context(old, new, CONTEXT_LINES)
     }
 
-    /// Compares two texts, with this number of unchanged lines around each change.
+    /// Computes the difference between two texts, with `context` unchanged lines around each change.
     #[must_use]
     pub fn with_context(old: &str, new: &str, context: usize) -> Self {
         let diff = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_lines(old, new);
@@ -67,7 +67,7 @@ impl Diff {
         Self { rows }
     }
 
-    /// Parses a patch in the unified format. Lines that are not understood are shown verbatim.
+    /// Parses a patch in the unified format. A line that cannot be parsed is shown verbatim.
     #[must_use]
     pub fn unified(patch: &str) -> Self {
         let mut reader = Patch::default();
@@ -77,25 +77,26 @@ impl Diff {
         Self { rows: reader.rows }
     }
 
-    /// Number of added lines.
+    /// Returns the number of added lines.
     #[must_use]
     pub fn added(&self) -> usize {
         self.count(ChangeTag::Insert)
     }
 
-    /// Number of removed lines.
+    /// Returns the number of removed lines.
     #[must_use]
     pub fn removed(&self) -> usize {
         self.count(ChangeTag::Delete)
     }
 
-    /// True if there is no change.
+    /// Returns true if there is nothing to show.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Number of lines drawn at this width before the first added or removed line; `None` if there is no such line.
+    /// Returns the number of lines drawn at this width before the first added or removed line; `None` if there is no
+    /// such line.
     #[must_use]
     pub fn lines_before_change(&self, width: u16, theme: &Theme) -> Option<usize> {
         let changes = |row: &DiffRow| matches!(row, DiffRow::Line(line) if line.tag != ChangeTag::Equal);
@@ -108,7 +109,7 @@ impl Diff {
         self.rows.iter().filter(|row| matches!(row, DiffRow::Line(line) if line.tag == tag)).count()
     }
 
-    /// Returns at most `most` lines of this width. If the change does not fit, the last line gives the number of hidden
+    /// Renders at most `most` lines of this width. If there are more lines, the last line gives the number of hidden
     /// rows.
     #[must_use]
     pub fn lines(&self, width: u16, most: usize, theme: &Theme) -> Vec<Line<'static>> {
@@ -181,15 +182,16 @@ impl DiffLine {
     }
 }
 
-/// Parser state of a patch in the unified format.
+/// Parser of a patch in the unified format.
 #[derive(Debug, Default)]
 struct Patch {
     rows: Vec<DiffRow>,
-    /// Next line number in the old and in the new text.
+    /// Next line numbers in the old and the new text.
     numbers: (usize, usize),
-    /// Lines that the hunk still has in either text. Needed because a removed line may look like a file header.
+    /// Numbers of old and new lines still expected in the current hunk. Until both are 0, a line that begins with `---`
+    /// is a removed line and not a file header.
     remaining: (usize, usize),
-    /// The file's name before the change; shown if the file is deleted.
+    /// Name of the file before the change. Shown instead of `/dev/null` if the file is deleted.
     before: String,
 }
 
@@ -247,7 +249,8 @@ impl Patch {
     }
 }
 
-/// Parses `-1,2 +3,4 @ …`: start and number of lines of the hunk in either text.
+/// Parses a hunk header without its `@@ `, such as `-1,2 +3,4 @@`. Returns the first line number and the number of
+/// lines in the old and in the new text.
 fn hunk(head: &str) -> Option<((usize, usize), (usize, usize))> {
     let range = |text: &str| {
         let (start, count) = text.split_once(',').unwrap_or((text, "1"));
@@ -258,7 +261,7 @@ fn hunk(head: &str) -> Option<((usize, usize), (usize, usize))> {
     Some((old, range(words.next()?.strip_prefix('+')?)?))
 }
 
-/// Strips git's `a/` or `b/` and a trailing timestamp.
+/// Strips the prefix `a/` or `b/` that git adds, and a trailing timestamp.
 fn file_name(name: &str) -> &str {
     let name = name.split('\t').next().unwrap_or(name);
     name.strip_prefix("a/").or(name.strip_prefix("b/")).unwrap_or(name)

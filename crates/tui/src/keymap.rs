@@ -1,65 +1,65 @@
-//! Key bindings: the table of bindable actions and the map from keys to actions. The keys of lists and questions, Esc
-//! and Ctrl+C are fixed and not listed here.
+//! Key bindings: the table of bindable actions and the map from keys to actions. The table does not contain Esc, Ctrl+C
+//! and the keys of lists and questions, because the settings cannot change them.
 
 use std::collections::HashMap;
 
 use wh_core::input::KeyPress;
 
-/// Keys with a fixed meaning: Esc closes and interrupts, Ctrl+C interrupts and quits.
+/// Keys that cannot be bound: Esc closes and interrupts, Ctrl+C interrupts and quits.
 const RESERVED_KEYS: [&str; 2] = ["escape", "ctrl+c"];
 
-/// Action on the screen, independent of the focus.
+/// Action of the UI as a whole, available wherever the input focus is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ScreenAction {
-    /// Quits, if the input is empty.
+    /// Quits if the input is empty.
     Leave,
     /// Redraws the whole screen.
     Redraw,
-    /// Shows the list of key bindings.
+    /// Opens or closes the list of key bindings.
     Keys,
     /// Opens or closes the signal board.
     SignalBoard,
-    /// Shows or hides details.
+    /// Shows or hides the details of items.
     Details,
-    /// Shows or hides streams.
+    /// Shows or hides stream data.
     Streams,
     /// Opens or closes the tool sidebar.
     Tools,
-    /// Lists the agents.
+    /// Opens or closes the list of agents.
     Agents,
-    /// Lists the models.
+    /// Opens or closes the list of models.
     Models,
-    /// Lists the conversations.
+    /// Opens or closes the list of saved conversations.
     Conversations,
-    /// Switches the agent to its next mode.
+    /// Switches the addressed agent to its next mode.
     NextMode,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EditAction {
-    /// Sends the text.
+    /// Submits the text to be sent.
     Submit,
-    /// Begins a new line.
+    /// Inserts a line break.
     Newline,
-    /// Moves one character to the left.
+    /// Moves the caret one character to the left.
     Left,
-    /// Moves one character to the right.
+    /// Moves the caret one character to the right.
     Right,
-    /// Moves one word to the left.
+    /// Moves the caret one word to the left.
     WordLeft,
-    /// Moves one word to the right.
+    /// Moves the caret one word to the right.
     WordRight,
-    /// Moves to the beginning of the line.
+    /// Moves the caret to the beginning of the line.
     LineStart,
-    /// Moves to the end of the line.
+    /// Moves the caret to the end of the line.
     LineEnd,
-    /// Moves to the beginning of the text.
+    /// Moves the caret to the beginning of the text.
     TextStart,
-    /// Moves to the end of the text.
+    /// Moves the caret to the end of the text.
     TextEnd,
-    /// Moves one row up, or recalls the previous entry of the history.
+    /// Moves the caret one row up; in the first row, recalls the previous history entry.
     Up,
-    /// Moves one row down, or recalls the next entry of the history.
+    /// Moves the caret one row down; in the last row, recalls the next history entry.
     Down,
     /// Deletes the character before the cursor.
     DeleteLeft,
@@ -69,15 +69,15 @@ pub enum EditAction {
     CutWordLeft,
     /// Cuts the word after the cursor.
     CutWordRight,
-    /// Cuts back to the previous space.
+    /// Cuts the text before the cursor, back to the previous whitespace.
     CutBlankLeft,
-    /// Cuts to the beginning of the line.
+    /// Cuts the text before the cursor, back to the beginning of the line.
     CutLineStart,
-    /// Cuts to the end of the line.
+    /// Cuts the text after the cursor, up to the end of the line.
     CutLineEnd,
-    /// Inserts the text that was cut last (yank).
+    /// Inserts the most recently cut text (yank).
     Yank,
-    /// Replaces the yanked text with an earlier cut.
+    /// Replaces the text that was just yanked with the cut before it.
     YankOlder,
     /// Undoes the last change.
     Undo,
@@ -85,22 +85,22 @@ pub enum EditAction {
     Redo,
 }
 
-/// Bindable action, either of the screen or of the composer.
+/// Action that keys can be bound to, either of the screen or of the composer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
     Screen(ScreenAction),
     Edit(EditAction),
 }
 
-/// Row of the table of actions.
+/// Entry of the table `ACTIONS`: an action with its name, default keys and description.
 #[derive(Debug)]
 pub struct ActionRow {
     pub action: Action,
-    /// Its name in settings.
+    /// Name of the action in settings.
     pub name: &'static str,
-    /// Default keys, used unless the settings name others.
+    /// Default keys, replaced by the keys that the settings give for the action.
     pub keys: &'static [&'static str],
-    /// Short description for the list of keys and the documentation.
+    /// Description for the list of keys and the documentation.
     pub description: &'static str,
 }
 
@@ -176,16 +176,16 @@ pub const ACTIONS: [ActionRow; 34] = [
     edit(EditAction::Redo, "redo", &["ctrl+shift+z", "alt+z", "alt+_"], "Redo"),
 ];
 
-/// Rejected key binding.
+/// Reason why a key binding is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BindingError {
-    /// The key types a character.
+    /// The key types a character, so binding it would prevent typing that character.
     #[error("{0} types a character and cannot be bound; add ctrl or alt, or choose a function key")]
     Text(String),
-    /// The key's meaning is fixed.
+    /// The key is reserved: `escape` or `ctrl+c`.
     #[error("{0} cannot be bound: it always closes, interrupts or quits")]
     Reserved(String),
-    /// The key is bound to two actions.
+    /// The key is bound to two different actions.
     #[error("{key} is bound to both {first} and {second}")]
     Twice {
         key: String,
@@ -196,7 +196,7 @@ pub enum BindingError {
     },
 }
 
-/// Checks that a key can be bound.
+/// Returns an error if the key types a character or is reserved.
 pub fn check(press: KeyPress) -> Result<(), BindingError> {
     let name = press.to_string();
     if press.text().is_some() {
@@ -208,12 +208,12 @@ pub fn check(press: KeyPress) -> Result<(), BindingError> {
     Ok(())
 }
 
-/// Map from keys to the actions that they are bound to.
+/// Map from each bound key to its action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyMap {
     screen: HashMap<KeyPress, ScreenAction>,
     edit: HashMap<KeyPress, EditAction>,
-    /// Keys from the settings, by action. They replace the default keys of that action.
+    /// Keys from the settings, by action. The default keys of an action listed here are not used.
     chosen: Vec<(Action, Vec<KeyPress>)>,
 }
 
@@ -224,8 +224,8 @@ impl Default for KeyMap {
 }
 
 impl KeyMap {
-    /// Binds actions to these keys instead of their default keys. A key that is bound here is removed from all other
-    /// actions.
+    /// Creates a map in which each of these actions has the given keys instead of its default keys. A default key of
+    /// another action is unbound if it is given here.
     pub fn new(chosen: Vec<(Action, Vec<KeyPress>)>) -> Result<Self, BindingError> {
         let mut taken: HashMap<KeyPress, Action> = HashMap::new();
         for (action, keys) in &chosen {
@@ -253,7 +253,8 @@ impl KeyMap {
         map
     }
 
-    /// Keys of an action: those from the settings, or else its default keys that no other action has taken.
+    /// Returns the keys of an action: the keys from the settings, or else the default keys that are not bound to
+    /// another action.
     #[must_use]
     pub fn keys_of(&self, action: Action) -> Vec<KeyPress> {
         if let Some((_, keys)) = self.chosen.iter().find(|(one, _)| *one == action) {
@@ -264,20 +265,20 @@ impl KeyMap {
         own.filter_map(|name| name.parse().ok()).filter(|press| !taken(press)).collect()
     }
 
-    /// True if the action has all of its default keys and no others.
+    /// Returns true if the keys of the action are exactly its default keys.
     #[must_use]
     pub fn is_default(&self, action: Action) -> bool {
         let own = ACTIONS.iter().find(|row| row.action == action).map_or(0, |row| row.keys.len());
         !self.chosen.iter().any(|(one, _)| *one == action) && self.keys_of(action).len() == own
     }
 
-    /// The screen action that this key is bound to.
+    /// Returns the screen action that this key is bound to.
     #[must_use]
     pub fn screen(&self, press: &KeyPress) -> Option<ScreenAction> {
         self.screen.get(&KeyPress::new(press.key, press.modifiers)).copied()
     }
 
-    /// The composer action that this key is bound to.
+    /// Returns the composer action that this key is bound to.
     #[must_use]
     pub fn edit(&self, press: &KeyPress) -> Option<EditAction> {
         self.edit.get(&KeyPress::new(press.key, press.modifiers)).copied()

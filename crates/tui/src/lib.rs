@@ -1,6 +1,6 @@
-//! Terminal UI of a space: input, update, view. It is an ordinary client that mirrors the space, sends it requests and
-//! draws it. [`run`] is the entry point; all other modules are pure functions from state and size to styled lines or
-//! cells.
+//! Terminal UI of a space, with separate modules for input, update and view. The UI is an ordinary client: it mirrors
+//! the space, sends requests and draws the state. [`run`] is the entry point; all other modules are pure functions from
+//! state and size to styled lines or cells.
 
 mod app;
 pub mod bell;

@@ -1,4 +1,4 @@
-//! Configuration of the terminal UI, fixed at its start.
+//! Configuration of the terminal UI, which does not change while the UI runs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,23 +17,23 @@ pub struct TuiOptions {
     pub me: ParticipantId,
     pub theme: Theme,
     pub keys: Arc<KeyMap>,
-    /// Events that ring the terminal's bell.
+    /// Events for which the UI rings the terminal bell.
     pub bell: Bell,
-    /// Display name of the agent that the UI starts with, if there is one.
+    /// Display name of the agent that is started together with the UI, if there is one.
     pub agent: Option<String>,
-    /// Directory in which `@` completes file names.
+    /// Directory in which `@` completes file names, and to which displayed paths are relative.
     pub directory: PathBuf,
-    /// Version of `wh`.
+    /// Version of `wh`, shown in the welcome text.
     pub version: String,
-    /// Port of the HTTP API, if it is enabled.
+    /// Port of the HTTP API, shown in the status bar; `None` if the API is disabled.
     pub control_port: Option<u16>,
-    /// Receives requests to quit. If set, the UI does not end by itself: the caller decides, because other clients may
-    /// stay.
+    /// Channel for requests to quit. If set, quitting the UI sends a request instead of ending the UI, and the caller
+    /// decides whether to end it: other clients may still be attached.
     pub quit_requests: Option<mpsc::Sender<()>>,
 }
 
 impl TuiOptions {
-    /// Default options for this participant.
+    /// Creates the default options for this participant.
     #[must_use]
     pub fn new(me: ParticipantId) -> Self {
         Self {

@@ -1,5 +1,5 @@
-//! Converts cells to terminal output. Only differences from the last frame are written, as one synchronized update
-//! (DECSET 2026). If nothing differs, nothing is written.
+//! Converts cells to terminal output. Each frame writes only the cells that differ from the last frame, as one
+//! synchronized update (DECSET 2026). If no cell differs and the cursor has not moved, nothing is written.
 
 use std::fmt::Write;
 
@@ -9,12 +9,12 @@ use ratatui::style::{Color, Modifier};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Sequence that sets up the terminal: alternate screen, bracketed paste, mouse (presses and drags, SGR coordinates),
-/// disambiguated keys (kitty, flag 1) and a bar cursor. The caret's cell is drawn inverse, which a block cursor would
-/// invert back. Focus reports are off because the UI does not show the focus.
+/// disambiguated keys (kitty, flag 1) and a bar cursor. A block cursor would invert the caret's cell, which is already
+/// drawn inverse. Focus reports are off because the UI does not show the focus.
 pub(crate) const ENTER_SEQUENCE: &str =
     "\x1b[?1049h\x1b[?2004h\x1b[?1000h\x1b[?1002h\x1b[?1006h\x1b[?1004l\x1b[>1u\x1b[6 q\x1b[?25l\x1b[0m\x1b[2J\x1b[H";
 
-/// Undoes [`ENTER_SEQUENCE`] in reverse order.
+/// Sequence that undoes [`ENTER_SEQUENCE`], in reverse order.
 pub(crate) const EXIT_SEQUENCE: &str =
     "\x1b[0m\x1b[?25h\x1b[0 q\x1b[<u\x1b[?1006l\x1b[?1002l\x1b[?1000l\x1b[?2004l\x1b[?1049l";
 
@@ -23,31 +23,31 @@ const END_UPDATE: &str = "\x1b[?2026l";
 const HIDE_CURSOR: &str = "\x1b[?25l";
 const SHOW_CURSOR: &str = "\x1b[?25h";
 
-/// Tracks the terminal's content and computes the output for the next frame.
+/// Stores the cells that the terminal shows, and computes the output for the next frame.
 #[derive(Debug, Default)]
 pub(crate) struct Painter {
     shown: Buffer,
     next: Buffer,
     cursor: Option<Position>,
-    /// The terminal's content is unknown, so the next frame is drawn in full.
+    /// True if the content of the terminal is unknown. The next frame is then drawn in full.
     lost: bool,
 }
 
 impl Painter {
-    /// Returns an empty buffer of this size to draw into.
+    /// Begins a frame: returns an empty buffer of this size to draw into.
     pub(crate) fn begin(&mut self, area: Rect) -> &mut Buffer {
         self.next.resize(area);
         self.next.reset();
         &mut self.next
     }
 
-    /// Requests that the next frame is drawn in full.
+    /// Marks the content of the terminal as unknown. The next frame is then drawn in full.
     pub(crate) fn invalidate(&mut self) {
         self.lost = true;
     }
 
-    /// Returns the output that brings the terminal from the last frame to the buffer of [`begin`](Self::begin) and
-    /// places the cursor. `None` if nothing differs.
+    /// Ends a frame: returns the output that changes the last frame to the buffer from [`begin`](Self::begin) and
+    /// places the cursor. Returns `None` if neither the cells nor the cursor changed.
     pub(crate) fn finish(&mut self, cursor: Option<Position>) -> Option<String> {
         let mut cells = String::new();
         if self.lost || self.shown.area != self.next.area {
@@ -83,7 +83,7 @@ impl Painter {
     }
 }
 
-/// Colours and attributes of a cell, as far as the UI uses them.
+/// Colours and attributes of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct CellStyle {
     foreground: Color,
@@ -97,10 +97,10 @@ impl Default for CellStyle {
     }
 }
 
-/// The terminal's cursor position and style while a frame is written.
+/// Tracks the position and style of the terminal's cursor while a frame is written.
 #[derive(Debug, Default)]
 struct AnsiPen {
-    /// `None` if the position is uncertain.
+    /// Position of the cursor; `None` if it is unknown.
     at: Option<(u16, u16)>,
     style: CellStyle,
 }
@@ -122,8 +122,8 @@ impl AnsiPen {
     }
 }
 
-/// The part of a symbol that every terminal draws in its cells. Some terminals join emoji sequences (families, skin
-/// tones) to one glyph and others draw the parts side by side, over the text that follows.
+/// Returns the part of a symbol that takes the same cells on every terminal. Some terminals join an emoji sequence
+/// (families, skin tones) to one glyph, and others draw its parts side by side, over the text that follows.
 fn unambiguous_part(symbol: &str) -> &str {
     if symbol.len() <= 4 {
         return symbol;
@@ -162,7 +162,7 @@ fn sgr(style: CellStyle, into: &mut String) {
     into.push('m');
 }
 
-/// Appends the SGR parameters of a colour. `base` is 30 for the foreground and 40 for the background.
+/// Appends the SGR parameters of a colour. `base` is 30 for a foreground colour and 40 for a background colour.
 fn colour(colour: Color, base: u8, into: &mut String) {
     let code = |index: u8| if index < 8 { base + index } else { base + 52 + index };
     let _ = match colour {

@@ -1,46 +1,45 @@
-//! State of a list to choose from. Typing filters it, Enter chooses, Esc closes. The caller supplies the rows and
-//! interprets the choice.
+//! State of a list from which the user chooses a row. Typing filters the rows, Enter chooses a row, Esc closes the
+//! list. The caller supplies the rows and handles the choice.
 
 use wh_core::input::{Gesture, KeyPress};
 
 use crate::composer;
 
-/// Maximum number of characters of a filter.
+/// Maximum number of characters of the filter.
 const MAX_FILTER_CHARS: usize = 200;
 
-/// Rows that PageUp and PageDown move by.
+/// Number of rows that PageUp and PageDown move by.
 const PAGE_ROWS: isize = 8;
 
-/// Row of a [`Picker`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct PickerRow {
-    /// Identifies the row to the caller.
+    /// Key that identifies the row to the caller.
     pub(crate) key: String,
     pub(crate) name: String,
     /// Description shown after the name.
     pub(crate) description: String,
-    /// Status at the right end.
+    /// Status shown at the right end.
     pub(crate) status: String,
-    /// The row is the current choice, such as the model in use.
+    /// True if the row is the current choice, such as the model in use.
     pub(crate) current: bool,
-    /// The row cannot be used at present, and is drawn dim.
+    /// True if the row cannot be used at present. The row is drawn dim.
     pub(crate) unavailable: bool,
-    /// Text shown below the list while the row is highlighted.
+    /// Text shown below the list while this row is highlighted.
     pub(crate) details: String,
 }
 
-/// Outcome of a gesture.
+/// Effect of a gesture on the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PickerOutcome {
-    /// The gesture does not concern the list.
+    /// The list does not handle the gesture.
     Nothing,
-    /// The highlight or the filter changed.
+    /// The highlight or the filter may have changed.
     Changed,
-    /// The row with this key was chosen.
+    /// The user chose the row with this key.
     Chosen(String),
 }
 
-/// State of the list.
+/// List with its filter and the highlighted row.
 #[derive(Debug, Default)]
 pub(crate) struct Picker {
     rows: Vec<PickerRow>,
@@ -49,16 +48,17 @@ pub(crate) struct Picker {
     shown: Vec<usize>,
     /// Index into `shown` of the highlighted row.
     selected: usize,
-    /// The user has moved the highlight, so rows that are loaded later do not move it.
+    /// True if the user has moved the highlight. New rows then do not move it.
     moved: bool,
-    /// More rows are being loaded.
+    /// True while rows are being loaded.
     pub(crate) loading: bool,
-    /// Error to show instead of the highlighted row's details.
+    /// Error that is shown instead of the details of the highlighted row.
     pub(crate) problem: Option<String>,
 }
 
 impl Picker {
-    /// Replaces the rows. The highlight stays on its row; initially the current choice is highlighted.
+    /// Replaces the rows. If the user has moved the highlight, the highlighted row stays highlighted; otherwise the
+    /// current choice is highlighted.
     pub(crate) fn set_rows(&mut self, rows: Vec<PickerRow>) {
         let on = self.highlighted().map(|row| row.key.clone()).filter(|_| self.moved);
         self.rows = rows;
@@ -68,7 +68,7 @@ impl Picker {
         self.selected = kept.or(current).unwrap_or(0);
     }
 
-    /// Highlights the row with this key.
+    /// Highlights the row with this key, if it matches the filter.
     pub(crate) fn select(&mut self, key: &str) {
         let place = self.shown().position(|row| row.key == key);
         if let Some(place) = place {
@@ -80,12 +80,12 @@ impl Picker {
         &self.filter
     }
 
-    /// Number of rows, including hidden ones.
+    /// Returns the number of rows, including those that do not match the filter.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// The rows that match the filter, in display order.
+    /// Returns the rows that match the filter, in display order.
     pub(crate) fn shown(&self) -> impl ExactSizeIterator<Item = &PickerRow> {
         self.shown.iter().map(|place| &self.rows[*place])
     }
@@ -98,8 +98,8 @@ impl Picker {
         self.rows.get(*self.shown.get(self.selected)?)
     }
 
-    /// Applies the filter. A row matches if its text contains every word of the filter. If no row matches, rows match
-    /// whose name contains the filter's characters in order, ranked by likelihood.
+    /// Applies the filter: a row matches if its text contains every word of the filter. If no row matches, fuzzy
+    /// matching selects and ranks the rows whose name contains the characters of the filter in order.
     fn refilter(&mut self) {
         let wanted = self.filter.to_lowercase();
         let words: Vec<&str> = wanted.split_whitespace().collect();
@@ -128,21 +128,21 @@ impl Picker {
         PickerOutcome::Changed
     }
 
-    /// Moves the highlight and stops at the ends.
+    /// Moves the highlight by this number of rows, at most to the first or last row.
     pub(crate) fn go(&mut self, rows: isize) {
         let last = self.shown.len().saturating_sub(1);
         self.selected = self.selected.saturating_add_signed(rows).min(last);
         (self.moved, self.problem) = (true, None);
     }
 
-    /// Moves the highlight by one row and wraps around.
+    /// Moves the highlight by one row, from the last row to the first and vice versa.
     fn step(&mut self, down: bool) {
         let count = self.shown.len().max(1);
         self.selected = (self.selected + if down { 1 } else { count - 1 }) % count;
         (self.moved, self.problem) = (true, None);
     }
 
-    /// Chooses the row at this index among the shown ones, as a click does.
+    /// Chooses the row at this index among the rows that match the filter, as a click does.
     pub(crate) fn choose(&mut self, place: usize) -> PickerOutcome {
         if place < self.shown.len() {
             (self.selected, self.moved) = (place, true);

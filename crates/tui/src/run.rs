@@ -1,5 +1,5 @@
-//! Event loop of the UI. Every event (terminal input, space, UI port, clock) changes the app and is then drawn. The
-//! loop is a single task with one `select!`.
+//! Event loop of the UI: a single task with one `select!`. Each event (terminal input, change of the space, query to
+//! the UI port, timer) updates the app, and a frame is drawn.
 
 use std::collections::VecDeque;
 use std::io;
@@ -24,13 +24,14 @@ use crate::options::TuiOptions;
 use crate::paint::{self, Painter};
 use crate::view;
 
-/// Time after which a lone ESC byte is taken as the Escape key and not as the beginning of a sequence.
+/// Timeout after which a lone ESC byte is read as the Escape key and not as the beginning of an escape sequence.
 const ESCAPE_TIMEOUT: Duration = Duration::from_millis(30);
 
-/// Minimum time between two frames that are not caused by input.
+/// Minimum time between two frames. Frames caused by input are drawn immediately.
 const FRAME_INTERVAL: Duration = Duration::from_millis(16);
 
-/// Input counts as drawn once the space has answered the requests that it caused, or after this time.
+/// Maximum time to wait for the space to answer requests caused by input. After it, the input counts as drawn even
+/// without the answers.
 const DRAW_ANSWER_TIMEOUT: Duration = Duration::from_millis(100);
 
 const INPUT_BUFFER_BYTES: usize = 16 * 1024;
@@ -38,7 +39,7 @@ const INPUT_BUFFER_BYTES: usize = 16 * 1024;
 /// Reason why [`run`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TuiExit {
-    /// The user quit.
+    /// The user quit the UI.
     UserQuit,
     /// The space ended.
     Space,
@@ -46,15 +47,15 @@ pub enum TuiExit {
     Terminal,
 }
 
-/// The terminal could not be read or written.
+/// Error of reading from or writing to the terminal.
 #[derive(Debug, thiserror::Error)]
 #[error("the terminal cannot be read or written: {0}")]
 pub struct TuiError(#[from] io::Error);
 
-/// Shows a space on a terminal until the user quits or the space ends.
+/// Shows a space on a terminal until the user quits, the space ends or the terminal is closed.
 ///
-/// `terminal` yields the terminal's input and receives its output. `sizes` holds its current size. `drawn` is updated
-/// after each frame with the progress of drawing.
+/// `terminal` yields the input of the terminal and receives the output. `sizes` holds the current size of the terminal.
+/// `drawn` is updated after each frame with the progress of drawing.
 pub async fn run<S>(
     terminal: S,
     sizes: watch::Receiver<Size>,
@@ -113,7 +114,7 @@ where
     }
 }
 
-/// True if the terminal has been closed.
+/// Returns true if the error means that the terminal was closed.
 fn lost(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, UnexpectedEof};
     matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected | UnexpectedEof)
@@ -124,7 +125,7 @@ async fn send(writer: &mut (impl AsyncWrite + Unpin), text: &str) -> io::Result<
     writer.flush().await
 }
 
-/// Condition that ends the event loop.
+/// Reason why the event loop ends.
 enum LoopStop {
     Space,
     Io(io::Error),
@@ -142,11 +143,11 @@ impl From<Gone> for LoopStop {
     }
 }
 
-/// Answer of the space to a request, with the request's number in [`UiLoop::unanswered`].
+/// Number of the request in [`UiLoop::unanswered`], the request, and the answer of the space.
 type RequestAnswer = (u64, SentCommand, Result<Result<CommandAccepted, SpaceRefusal>, Gone>);
 
 struct UiLoop {
-    /// Receives requests to quit, if the UI must not end by itself.
+    /// Channel for requests to quit. If set, a quit action sends a request and the event loop continues.
     quit_requests: Option<mpsc::Sender<()>>,
     app: App,
     mirror: Mirror,
@@ -156,14 +157,14 @@ struct UiLoop {
     drawn: watch::Sender<DrawProgress>,
     port: UiPort,
     requests: FuturesUnordered<BoxFuture<'static, RequestAnswer>>,
-    /// Pending queries. Frames do not wait for them.
+    /// Queries in progress. Frames do not wait for their results.
     queries: FuturesUnordered<BoxFuture<'static, BackgroundAnswer>>,
-    /// Numbers of the requests that frames wait for, with the time when the wait ends.
+    /// Numbers of the requests that frames wait for, each with the time at which the wait times out.
     unanswered: VecDeque<(u64, Instant)>,
     listing: Option<JoinHandle<Vec<String>>>,
     /// Reply channels of clients that wait for the next frame.
     replies: Vec<oneshot::Sender<()>>,
-    /// The space has changed, but the mirror has not been updated yet.
+    /// True if the space has changed since the last update of the mirror.
     stale: bool,
     last_input: Instant,
     last_frame: Option<Instant>,
@@ -262,7 +263,8 @@ impl UiLoop {
         self.next_frame = Some(self.next_frame.map_or(at, |earlier| earlier.min(at)));
     }
 
-    /// Applies input to the current state of the space, not to the state of the last frame.
+    /// Updates the mirror, then handles the input. Input thus applies to the current state of the space, not to the
+    /// state in the last frame.
     async fn typed(&mut self, decoded: Vec<Decoded>) -> Result<Vec<AppEffect>, LoopStop> {
         self.draw_by(Instant::now());
         self.catch_up().await?;
@@ -286,7 +288,7 @@ impl UiLoop {
         Ok(())
     }
 
-    /// Performs the effects that the app asks for. Returns true if the UI must end.
+    /// Performs the effects that the app returned. Returns true if the UI must end.
     fn perform(&mut self, effects: Vec<AppEffect>) -> bool {
         let mut leaves = false;
         for effect in effects {
@@ -309,7 +311,7 @@ impl UiLoop {
         leaves
     }
 
-    /// Sends a request. The event loop receives the answer.
+    /// Sends a request to the space. The event loop receives the answer through [`UiLoop::requests`].
     fn ask(&mut self, request: SentCommand) {
         self.request_count += 1;
         let number = self.request_count;
@@ -327,7 +329,7 @@ impl UiLoop {
         self.unanswered.push_back((number, Instant::now() + DRAW_ANSWER_TIMEOUT));
     }
 
-    /// Sends a query. The event loop receives the result.
+    /// Sends a query to the space. The event loop receives the result through [`UiLoop::queries`].
     fn query(&mut self, query: BackgroundQuery) {
         let space = self.mirror.space().clone();
         self.queries.push(

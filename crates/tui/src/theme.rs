@@ -1,85 +1,85 @@
-//! Colours of the terminal UI by role. Drawing code names roles and never colours, so dark, light and colourless
-//! terminals differ in this file only.
+//! Styles of the terminal UI by role. Drawing code uses roles, never colours, so only this file differs between dark,
+//! light and colourless themes.
 
 use ratatui::style::{Color, Modifier, Style};
 
-/// Styles by role. The background is the terminal's own unless a role sets it.
+/// Style for each role. A style without a background colour keeps the background of the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Theme {
     pub text: Style,
-    /// Secondary text: times, hints, link addresses.
+    /// Secondary text such as times, hints and link addresses.
     pub dim: Style,
-    /// Most prominent text: the prompt, the selected or active element.
+    /// Most prominent text: the prompt, and the selected or active element.
     pub accent: Style,
-    /// The user's own messages and name.
+    /// Messages and name of the user.
     pub human: Style,
-    /// An agent's name.
+    /// Name of an agent.
     pub agent: Style,
     /// Messages of the system.
     pub system: Style,
-    /// A tool's name and its card.
+    /// Name and card of a tool.
     pub tool: Style,
-    /// Results of successful calls.
+    /// Results of successful tool calls.
     pub success: Style,
-    /// Anything that needs attention.
+    /// Warnings and other text that needs attention.
     pub warning: Style,
     /// Errors, failures and rejections.
     pub danger: Style,
-    /// Reasoning; cyan in every theme that has colours.
+    /// Reasoning of an agent; cyan in every theme that has colours.
     pub reasoning: Style,
     pub code: Style,
-    /// Selected line of a list; patched over the line's own styles.
+    /// Selected line of a list; applied over the styles of the line.
     pub selection: Style,
-    /// Frames, dividers and rules.
+    /// Frames, dividers and horizontal rules.
     pub border: Style,
-    /// An added line of a diff.
+    /// Added line of a diff.
     pub added: Style,
-    /// A removed line of a diff.
+    /// Removed line of a diff.
     pub removed: Style,
-    /// The differing part of an added line.
+    /// Changed part of an added line.
     pub added_part: Style,
-    /// The differing part of a removed line.
+    /// Changed part of a removed line.
     pub removed_part: Style,
-    /// A label with its own background.
+    /// Label with a background colour.
     pub badge: Style,
-    /// The cell under the caret.
+    /// Cell under the caret.
     pub caret: Style,
-    /// A Markdown heading.
+    /// Heading in Markdown text.
     pub heading: Style,
     pub strong: Style,
     pub emphasis: Style,
     pub strike: Style,
-    /// The text of a link.
+    /// Text of a link.
     pub link: Style,
     pub quote: Style,
     pub syntax: SyntaxStyles,
 }
 
-/// A style for each kind of token in a block of code.
+/// Style for each kind of token in code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SyntaxStyles {
-    /// Any other token.
+    /// Tokens that have no style of their own.
     pub plain: Style,
-    /// A keyword of the language.
+    /// Keyword of the language.
     pub keyword: Style,
-    /// A type name.
+    /// Name of a type.
     pub kind: Style,
-    /// A function's or macro's name.
+    /// Name of a function or macro.
     pub function: Style,
-    /// Text between quotes.
+    /// String literal, including the quotes.
     pub string: Style,
-    /// A number, or a named constant such as `true`.
+    /// Number, or named constant such as `true`.
     pub constant: Style,
     pub comment: Style,
-    /// An attribute, a decorator or a shell variable.
+    /// Attribute, decorator or shell variable.
     pub attribute: Style,
-    /// A key in front of a value: in JSON, YAML or TOML, or an attribute of a tag.
+    /// Key of a key-value pair in JSON, YAML or TOML, or name of an attribute in a markup tag.
     pub key: Style,
     pub punctuation: Style,
 }
 
 impl Theme {
-    /// Theme for dark backgrounds.
+    /// Returns the theme for dark backgrounds.
     #[must_use]
     pub const fn dark() -> Self {
         Self {
@@ -124,7 +124,7 @@ impl Theme {
         }
     }
 
-    /// Theme for light backgrounds.
+    /// Returns the theme for light backgrounds.
     #[must_use]
     pub const fn light() -> Self {
         Self {
@@ -169,7 +169,7 @@ impl Theme {
         }
     }
 
-    /// Theme without colours; bold, dim, underlined and inverse carry the meaning.
+    /// Returns the theme without colours, which uses bold, dim, underlined and inverse text instead.
     #[must_use]
     pub const fn colourless() -> Self {
         const PLAIN: Style = Style::new();
@@ -219,7 +219,7 @@ impl Theme {
         }
     }
 
-    /// Returns the theme with this name: `dark`, `light` or `none`.
+    /// Returns the theme with this name (`dark`, `light` or `none`); `None` for any other name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         match name {
@@ -230,8 +230,8 @@ impl Theme {
         }
     }
 
-    /// Chooses a theme from the environment. `NO_COLOR` (<https://no-color.org>) or a dumb terminal selects no colours,
-    /// `COLORFGBG` can select the light theme, and the default is dark.
+    /// Selects a theme from environment variables: no colours for `NO_COLOR` (<https://no-color.org>) or a dumb
+    /// terminal, the light theme if `COLORFGBG` gives a light background, and else the dark theme.
     #[must_use]
     pub fn from_environment(variable: impl Fn(&str) -> Option<String>) -> Self {
         let no_color = variable("NO_COLOR").is_some_and(|value| !value.is_empty());

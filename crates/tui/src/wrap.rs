@@ -1,14 +1,14 @@
-//! Wraps styled text to a width, in terminal columns.
+//! Wraps styled text into lines of a given width in terminal columns.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// A run of text in one style.
+/// Text in a single style.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StyledText {
-    /// The text; line breaks in it are kept.
+    /// Text, which may contain line breaks.
     pub text: String,
     pub style: Style,
 }
@@ -20,11 +20,11 @@ impl StyledText {
     }
 }
 
-/// Tab stops are multiples of this number of columns.
+/// Distance between tab stops, in columns.
 const TAB_WIDTH: usize = 4;
 
-/// Wraps between words, and within a word only if it is longer than a line. Every wide character is a word. Whitespace
-/// at a line break is removed, other whitespace collapses to one space. There is always at least one line.
+/// Wraps text between words, and within a word only if the word is longer than a line. Each wide character counts as a
+/// word. Whitespace at a line break is removed; other whitespace collapses to one space. Returns at least one line.
 #[must_use]
 pub fn words(pieces: &[StyledText], width: usize) -> Vec<Line<'static>> {
     let mut page = LineBreaker::new(width);
@@ -53,7 +53,7 @@ pub fn words(pieces: &[StyledText], width: usize) -> Vec<Line<'static>> {
     page.finish()
 }
 
-/// Wraps only where a line is full and keeps all whitespace, as code requires.
+/// Wraps text only where a line is full, and keeps all whitespace. Used for code.
 #[must_use]
 pub fn verbatim(pieces: &[StyledText], width: usize) -> Vec<Line<'static>> {
     let mut page = LineBreaker::new(width);
@@ -77,7 +77,7 @@ struct LineBreaker {
     lines: Vec<Line<'static>>,
     spans: Vec<Span<'static>>,
     used: usize,
-    /// Space before the next word, unless the line breaks there.
+    /// Style of the pending space, which is written before the next word unless the line breaks there.
     blank: Option<Style>,
 }
 

@@ -105,7 +105,7 @@ fn wrong(error: &FileError) -> CliFailure {
     CliFailure::new(code::USAGE, error).hint(&error.hint)
 }
 
-/// Returns the project's `agents.toml` if the user trusts it. The error is a warning that the file is not used; an
+/// Returns the project's `agents.toml` if the user trusts it. Otherwise the error is a warning for the user, because an
 /// untrusted file must not stop wh.
 fn project_file(directory: &Path) -> Result<Option<ProjectFile>, String> {
     let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());

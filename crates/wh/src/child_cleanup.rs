@@ -4,8 +4,8 @@ use wh_pipe::{Survivors, reaper};
 
 use crate::failure::{CliFailure, code};
 
-/// Runs `work`, which may start programs. Processes that outlive their supervisor are adopted and ended; all others are
-/// ended after `work`. Fails if a process cannot be ended, even if `work` succeeded.
+/// Runs `work`, which may start programs. Adopts and ends processes that outlive their supervisor, and ends all
+/// remaining child processes after `work`. Fails if a process cannot be ended, even if `work` succeeded.
 pub async fn with_child_cleanup<T>(work: impl Future<Output = Result<T, CliFailure>>) -> Result<T, CliFailure> {
     reaper::adopt_orphans()
         .map_err(|error| CliFailure::new(code::FAILED, format!("cannot become a child subreaper: {error}")))?;

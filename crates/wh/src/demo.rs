@@ -20,7 +20,7 @@ const SPINNER: [char; 8] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '�
 
 const HELP: &str = "Available Commands: /help · /colors · /wide · /clear · /quit";
 
-/// Runs until the user quits.
+/// Runs the demo until the user quits.
 pub fn run(url: Option<&str>) -> io::Result<()> {
     let mut terminal = ratatui::try_init()?;
     let _ = execute!(io::stdout(), EnableBracketedPaste, EnableMouseCapture);
@@ -33,7 +33,7 @@ pub fn run(url: Option<&str>) -> io::Result<()> {
 struct DemoProgram {
     transcript: Vec<Line<'static>>,
     draft: String,
-    /// Rest of the current answer as words, last word first, and its start time.
+    /// Remaining words of the current answer, last word first, and the start time of the answer.
     answer: Option<(Vec<String>, Instant)>,
     url: Option<String>,
     quit: bool,

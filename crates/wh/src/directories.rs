@@ -5,23 +5,25 @@ use std::path::PathBuf;
 
 use crate::failure::{CliFailure, code};
 
-/// Configuration directory: `$XDG_CONFIG_HOME/wheelhouse`, or `~/.config/wheelhouse`. `None` without a home directory.
+/// Returns the configuration directory: `$XDG_CONFIG_HOME/wheelhouse`, or `~/.config/wheelhouse`. `None` without a home
+/// directory.
 pub fn config() -> Option<PathBuf> {
     below("XDG_CONFIG_HOME", ".config")
 }
 
-/// State directory: `$XDG_STATE_HOME/wheelhouse`, or `~/.local/state/wheelhouse`. `None` without a home directory.
+/// Returns the state directory: `$XDG_STATE_HOME/wheelhouse`, or `~/.local/state/wheelhouse`. `None` without a home
+/// directory.
 pub fn state() -> Option<PathBuf> {
     below("XDG_STATE_HOME", ".local/state")
 }
 
-/// Returns the canonical state directory. An error without a home directory, because a shared directory could be taken
-/// over by other users.
+/// Returns the canonical state directory. Fails without a home directory, because other users could take over a shared
+/// directory.
 pub fn owned_state() -> Result<PathBuf, CliFailure> {
     owned(state())
 }
 
-/// Returns the canonical configuration directory, or an error like [`owned_state`].
+/// Returns the canonical configuration directory. Fails like [`owned_state`].
 pub fn owned_config() -> Result<PathBuf, CliFailure> {
     owned(config())
 }
@@ -31,7 +33,7 @@ fn owned(place: Option<PathBuf>) -> Result<PathBuf, CliFailure> {
     Ok(fs::canonicalize(&place).unwrap_or(place))
 }
 
-/// Home directory: `$HOME`, or the home directory in the user database.
+/// Returns the home directory: `$HOME`, or the home directory in the user database.
 pub fn home() -> Option<PathBuf> {
     std::env::home_dir().filter(|home| home.is_absolute())
 }

@@ -47,7 +47,7 @@ fn exit_code_meaning(code: u8) -> &'static str {
         code::DIFFERENT => "the screen differs from the picture",
         code::USAGE => "usage error or invalid value",
         code::TIMEOUT => "timed out",
-        code::REFUSED => "refused, for example because the program has ended",
+        code::REFUSED => "refused; the message says why",
         code::UNAUTHORISED => "not authorised",
         code::UNREACHABLE => "no run or session found, several to choose from, or no answer",
         code::STALLED => "the daemon's runtime stalled",

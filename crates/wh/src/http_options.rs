@@ -13,7 +13,7 @@ use wh_server::http::{Access, ApiToken, bind};
 use crate::failure::{CliFailure, code};
 use crate::open_file;
 
-/// Environment variable with the token. It is removed from the environment of programs.
+/// Environment variable with the API token. Removed from the environment of programs that wh starts.
 pub const TOKEN_VARIABLE: &str = "WH_CONTROL_TOKEN";
 
 /// Options of the HTTP API.

@@ -21,17 +21,18 @@ use wh_screen::pty::terminal_size;
 
 use crate::failure::code;
 
-/// Maximum output chunks queued for the terminal. Beyond that the program blocks, as without wh.
+/// Maximum number of output chunks queued for the terminal. If the queue is full, the program blocks, as it does
+/// without wh.
 const MAX_QUEUED_OUTPUT_CHUNKS: usize = 16;
-/// Maximum keyboard reads queued for the program. Beyond that, input waits in the terminal.
+/// Maximum number of keyboard reads queued for the program. If the queue is full, input waits in the terminal.
 const MAX_QUEUED_INPUT_CHUNKS: usize = 16;
-/// Maximum time to wait at exit for a terminal that accepts no output.
+/// Timeout at exit for a terminal that accepts no output.
 const OUTPUT_STALL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Bytes per write to the terminal.
 const WRITE_CHUNK_BYTES: usize = 4096;
 
-/// Time for a stop signal to reach all threads of wh.
+/// Timeout for a stop signal to reach all threads of wh.
 const STOP_DELIVERY_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Terminal of this process.
@@ -133,7 +134,7 @@ fn has_active_modes(modes: &TerminalModes) -> bool {
         || modes.mouse != MouseTracking::Off
 }
 
-/// Terminal settings to restore, while the terminal is in raw mode.
+/// Terminal settings to restore; `None` unless the terminal is in raw mode.
 static SAVED: Mutex<Option<Termios>> = Mutex::new(None);
 
 /// Enters raw mode.
@@ -155,7 +156,7 @@ fn reenter_raw_mode() {
     }
 }
 
-/// Restores the saved settings. Does nothing the second time.
+/// Restores the saved settings. A second call has no effect.
 fn restore_terminal() {
     if let Some(settings) = SAVED.lock().unwrap_or_else(PoisonError::into_inner).take() {
         // TCSANOW: a terminal that accepts no output must not block.

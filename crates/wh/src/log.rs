@@ -1,4 +1,4 @@
-//! Diagnostics of wh (`WH_LOG`), and the size of the raw output buffer.
+//! Sets up the diagnostics of wh (`WH_LOG`), and reads the size of the raw output buffer.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;

@@ -20,7 +20,7 @@ impl ProjectFileName {
     /// All files of a project.
     pub const ALL: [Self; 2] = [Self::Agents, Self::Config];
 
-    /// Path relative to the project's directory.
+    /// Returns the path of the file relative to the project's directory.
     fn path(self) -> &'static str {
         match self {
             Self::Agents => ".wheelhouse/agents.toml",

@@ -12,16 +12,16 @@ use crate::http_options::ApiListener;
 use crate::runtime::RunEntry;
 use crate::signals::Signals;
 
-/// Time for open streams to end at shutdown.
+/// Timeout for open streams to end at shutdown.
 const STREAM_CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Maximum time that the API stays open after the program's exit for an active client that has not read the exit.
 const EXIT_READ_GRACE: Duration = Duration::from_secs(2);
 
-/// A client counts as active if it used the API within this time.
+/// Time after its last request during which a client counts as active.
 const ACTIVE_CLIENT_WINDOW: Duration = Duration::from_secs(10);
 
-/// Time for reading the last screen.
+/// Timeout for reading the last screen.
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Time that the API stays open after the program's exit.
@@ -35,7 +35,7 @@ pub enum Linger {
     UntilRead,
 }
 
-/// The HTTP API while it is served.
+/// HTTP API that is being served.
 pub struct RunningApi {
     stop: watch::Sender<bool>,
     served: tokio::task::JoinHandle<()>,

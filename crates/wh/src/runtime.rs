@@ -21,7 +21,7 @@ pub struct RunEntry {
 }
 
 impl RunEntry {
-    /// Creates the file of this process and removes stale files of other runs.
+    /// Creates the file of this run and removes stale files of other runs.
     pub fn enter(port: u16, url: String, command: Vec<String>) -> io::Result<Self> {
         let directory = directory()?;
         let _ = list(&directory, true);
@@ -41,7 +41,7 @@ impl RunEntry {
         Ok(Self { path, run })
     }
 
-    /// Returns the contents of the file.
+    /// Returns the contents of this run's file.
     pub fn run(&self) -> &RegisteredRun {
         &self.run
     }
@@ -111,7 +111,7 @@ fn explain(path: &Path, problem: &str) -> io::Error {
     io::Error::other(format!("runtime directory {}: {problem}; set XDG_RUNTIME_DIR to another", path.display()))
 }
 
-/// Returns the current time in the format of these files.
+/// Returns the current time in the timestamp format of the runtime files.
 pub fn now() -> String {
     iso(SystemTime::now())
 }
@@ -121,7 +121,7 @@ pub fn is_stopped(pid: u32) -> bool {
     Stat::of(pid.cast_signed()).is_ok_and(|stat| matches!(stat.state, 'T' | 't'))
 }
 
-/// Returns the start time of a process in clock ticks since boot. `None` if it does not exist or is dead.
+/// Returns the start time of a process in clock ticks since boot. `None` if the process does not exist or is dead.
 pub fn process_start(pid: u32) -> Option<u64> {
     Stat::of(pid.cast_signed()).ok().filter(|stat| !stat.is_dead()).map(|stat| stat.started)
 }

@@ -15,10 +15,10 @@ use crate::failure::code;
 use crate::local_terminal::LocalTerminal;
 use crate::signals::Signals;
 
-/// Time for the UI to write its last output.
+/// Timeout for the UI to write its last output.
 const LAST_OUTPUT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Running terminal UI.
+/// Terminal UI that runs in this process.
 pub struct TerminalUi {
     hosted: Hosted,
     ui: Ui,
@@ -27,7 +27,7 @@ pub struct TerminalUi {
     shown: JoinHandle<Result<TuiExit, wh_tui::TuiError>>,
 }
 
-/// Result of a UI.
+/// Result of the terminal UI after its end.
 pub struct UiEnd {
     /// Exit code of wh.
     pub code: u8,
@@ -61,8 +61,8 @@ impl TerminalUi {
         &self.ui
     }
 
-    /// Waits until the user quits or a signal arrives, then restores the terminal. The terminal in `tty`
-    /// is attached to the surface in `tty`.
+    /// Waits until the user quits or a signal arrives, then restores the terminal. While it waits, the terminal in
+    /// `tty` is attached to the surface in `tty`.
     pub async fn until_exit(self, tty: Option<(LocalTerminal, &Surface)>, signals: &mut Signals) -> UiEnd {
         let Self { hosted, ui, mut quit_requests, exit, mut shown } = self;
         let Hosted { surface, ended, recorded } = hosted;

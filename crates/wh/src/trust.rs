@@ -41,7 +41,7 @@ struct TrustedFiles {
     files: BTreeMap<String, TrustRecord>,
 }
 
-/// The list of trusted files.
+/// Trusted files, as read from `trusted.json`.
 #[derive(Debug)]
 pub struct TrustStore {
     directory: PathBuf,
@@ -114,7 +114,7 @@ impl TrustStore {
         Ok(gone)
     }
 
-    /// Re-reads and changes the list under a lock.
+    /// Locks, re-reads and changes the list of trusted files.
     fn change(&mut self, change: impl FnOnce(&mut TrustedFiles)) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
         let lock = private().truncate(false).open(self.directory.join("trusted.lock"))?;

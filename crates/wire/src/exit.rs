@@ -12,7 +12,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// Returns the code as a shell shows it: 128+n for signal n, and 125 if it is unknown.
+    /// Returns the exit code as a shell reports it: 128+n for signal n, and 125 if the exit status is unknown.
     pub fn code(self) -> i32 {
         match self {
             Self::Code(code) => code,
@@ -21,7 +21,8 @@ impl Exit {
         }
     }
 
-    /// Returns the number of the signal that ended the program; `None` if it exited by itself or its status is unknown.
+    /// Returns the number of the signal that ended the program; `None` if the program exited by itself or the exit
+    /// status is unknown.
     pub fn signal(self) -> Option<i32> {
         match self {
             Self::Signal(signal) => Some(signal),

@@ -1,7 +1,7 @@
-//! Protects Gemini CLI's conversation files from being lost. Loading a conversation makes Gemini write an empty file
-//! under the same id, and its next start deletes every file of an id that has an empty one. Before a load, wh therefore
-//! copies the file into its own state directory and renames the original to a name that Gemini neither writes nor
-//! deletes (Gemini finds it by the id inside). See docs/decisions/035-comparing-conversations.md.
+//! Protects Gemini CLI's conversation files from being deleted. When Gemini loads a conversation, it writes an empty
+//! file with the same id, and the next start of Gemini deletes every file of an id that has an empty file. Before a
+//! load, wh therefore copies the file into wh's state directory and renames the original to a name that Gemini neither
+//! writes nor deletes (Gemini finds the file by the id inside). See docs/decisions/035-comparing-conversations.md.
 
 mod content;
 
@@ -18,33 +18,34 @@ use crate::interface::QueryContext;
 use crate::manage::gemini;
 use content::Content;
 
-/// Number of characters of the id that Gemini puts into a file name.
+/// Number of characters of the id in a file name that Gemini assigns.
 const ID_PREFIX: usize = 8;
 
-/// Files of each kind retained per conversation in wh's state directory, newest first.
+/// Maximum number of files of each kind (copies, replaced files) per conversation in wh's state directory. The newest
+/// are retained.
 const MAX_COPIES: usize = 3;
 
-/// Age after which copies of other conversations are removed. Checked when a conversation is loaded.
+/// Age at which copies of other conversations are removed, checked whenever a conversation is loaded.
 const MAX_COPY_AGE: Duration = Duration::from_secs(60 * 24 * 60 * 60);
 
-/// Files and copies of one conversation.
+/// Gemini's files and wh's copies of one conversation.
 #[derive(Debug, Clone)]
 pub(super) struct ConversationFiles {
-    /// Gemini's directory with one subdirectory per project.
+    /// Gemini's directory that contains one subdirectory per project.
     projects: PathBuf,
-    /// Gemini's directory with the conversations of this project; `None` if Gemini has none for it.
+    /// Gemini's directory with the conversations of this project; `None` if the project is unknown to Gemini.
     chats: Option<PathBuf>,
-    /// Directory for copies in wh's state directory.
+    /// Directory in wh's state directory that contains the copies.
     state: PathBuf,
     id: String,
 }
 
-/// State of a conversation's file before it is loaded.
+/// State of a conversation's file after preparing it for loading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Prepared {
     /// The file exists and has a safe name.
     Safe,
-    /// The file exists and has a safe name, but copying it failed with this error.
+    /// The file exists and has a safe name, but copying the file failed with this error.
     Uncopied(String),
     /// The file was missing or incomplete and was restored from wh's copy.
     Restored,
@@ -53,7 +54,8 @@ pub(super) enum Prepared {
 }
 
 impl ConversationFiles {
-    /// Returns `None` if the id does not have the form of a Gemini id or if there is no home directory.
+    /// Locates the files of a conversation. Returns `None` if the id does not have the form of a Gemini id or if there
+    /// is no home directory.
     pub fn new(here: &QueryContext, id: &str) -> Option<Self> {
         let is_plain = id.len() >= 2 * ID_PREFIX && id.chars().all(|one| one.is_ascii_alphanumeric() || one == '-');
         if !is_plain {
@@ -66,8 +68,9 @@ impl ConversationFiles {
         Some(Self { projects, chats: gemini::chats(here), state, id: id.to_owned() })
     }
 
-    /// Copies the file and gives it a safe name. No process may have the conversation open. With `restore`, a copy that
-    /// has messages missing from the file replaces it, and the replaced file moves into the state directory.
+    /// Copies the conversation's file and gives the file a safe name. No process may have the conversation open. If
+    /// `restore` is true and a copy has messages that are missing from the file, the file moves into the state
+    /// directory and the copy replaces it.
     pub fn prepare(&self, restore: bool) -> io::Result<Prepared> {
         let found = self.found();
         let prepared = match best(&found) {
@@ -85,7 +88,8 @@ impl ConversationFiles {
         prepared
     }
 
-    /// Copies a file. An existing copy with messages that are missing from the file is retained under another name.
+    /// Copies a file. If the existing copy has messages that are missing from the file, retains that copy under another
+    /// name.
     fn save_copy(&self, file: &Path, content: &Content) -> io::Result<()> {
         make_folder(&self.state)?;
         self.remove_old_copies();
@@ -109,7 +113,7 @@ impl ConversationFiles {
         fs::rename(file, safe)
     }
 
-    /// Replaces a file by a copy.
+    /// Replaces a file by a copy, after saving the file in the state directory.
     fn replace(&self, file: &Path, copy: &Path) -> io::Result<()> {
         let (copied, safe) = (content::bytes(copy)?, file.with_file_name(self.safe_name(file)));
         if safe != file && safe.exists() {
@@ -120,7 +124,7 @@ impl ConversationFiles {
         if safe == file { Ok(()) } else { fs::remove_file(file) }
     }
 
-    /// Writes the newest copy back if Gemini has no file of the conversation.
+    /// Restores the file from the newest copy, if Gemini has no file of the conversation.
     fn restore(&self, found: &[(PathBuf, Content)]) -> io::Result<Prepared> {
         let copy = self.copies().find(|(_, content)| !content.is_empty());
         let (Some((copy, _)), Some(folder)) = (copy, self.folder(found)) else { return Ok(Prepared::Missing) };
@@ -132,8 +136,9 @@ impl ConversationFiles {
         Ok(Prepared::Restored)
     }
 
-    /// Removes the empty files that a load has left, because the next start of Gemini would delete the conversation
-    /// with them. A file that once contained messages is moved into the state directory instead.
+    /// Removes the empty files that Gemini creates when it loads the conversation, because the next start of Gemini
+    /// would delete the conversation with the empty files. A file that has ever contained messages is moved into the
+    /// state directory instead.
     pub fn remove_empty(&self) {
         for (file, content) in self.found().iter().filter(|(_, content)| content.is_empty()) {
             let removed = if content.is_unused() { fs::remove_file(file) } else { self.set_aside(file) };
@@ -169,7 +174,7 @@ impl ConversationFiles {
         }
     }
 
-    /// True if a copy has messages that are missing from the file.
+    /// Returns true if a copy has messages that are missing from the file.
     pub fn can_restore(&self) -> bool {
         match best(&self.found()) {
             Some((_, content)) => self.copy_with_more(content).is_some(),
@@ -189,17 +194,17 @@ impl ConversationFiles {
             .filter_map(|copy| Content::read(&copy).ok().map(|content| (copy, content)))
     }
 
-    /// Path of a copy; `age` 0 is the newest.
+    /// Returns the path of a copy. `age` is 0 for the newest copy.
     fn copy(&self, age: usize) -> PathBuf {
         self.state.join(aged(&self.id, age))
     }
 
-    /// Path of a replaced file; `age` 0 is the newest.
+    /// Returns the path of a replaced file. `age` is 0 for the newest file.
     fn replaced(&self, age: usize) -> PathBuf {
         self.state.join(aged(&format!("{}.replaced", self.id), age))
     }
 
-    /// Finds the files with this id in all projects and reads them.
+    /// Finds and reads the files with this conversation id in all projects.
     fn found(&self) -> Vec<(PathBuf, Content)> {
         let prefix = format!("-{}", &self.id[..ID_PREFIX]);
         let projects = fs::read_dir(&self.projects).into_iter().flatten().flatten();
@@ -216,14 +221,14 @@ impl ConversationFiles {
             .collect()
     }
 
-    /// Directory to restore the conversation into. A conversation is never written into another project.
+    /// Returns the directory in which to restore the conversation. A conversation is never restored in another project.
     fn folder(&self, found: &[(PathBuf, Content)]) -> Option<PathBuf> {
         let left = || found.first().and_then(|(file, _)| file.parent()).map(Path::to_owned);
         self.chats.clone().or_else(left)
     }
 
-    /// File name with both ends of the id. Gemini itself uses only the first characters, after the minute in which the
-    /// file was created.
+    /// Returns the safe file name, which contains the first and the last characters of the id. File names that Gemini
+    /// assigns contain only the creation minute and the first characters.
     fn safe_name(&self, file: &Path) -> String {
         let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let minute = name.strip_prefix("session-").and_then(|rest| rest.get(..16));
@@ -232,18 +237,18 @@ impl ConversationFiles {
     }
 }
 
-/// Selects the file with the most content.
+/// Selects the non-empty file with the most messages.
 fn best(found: &[(PathBuf, Content)]) -> Option<(&PathBuf, &Content)> {
     let used = found.iter().filter(|(_, content)| !content.is_empty());
     used.max_by_key(|(_, content)| content.size()).map(|(file, content)| (file, content))
 }
 
-/// File name of the newest file, or of an older one with a number.
+/// Returns the file name for an age: without a number for the newest file, with a number for older files.
 fn aged(stem: &str, age: usize) -> String {
     if age == 0 { format!("{stem}.jsonl") } else { format!("{stem}.{age}.jsonl") }
 }
 
-/// Increments the age of all files to make room for a new one. The oldest is dropped.
+/// Renames all files to the next age to make room for a new file. The oldest file is replaced.
 fn shift(path: impl Fn(usize) -> PathBuf) {
     for age in (1..MAX_COPIES).rev() {
         // Some of the files may not exist.
@@ -251,7 +256,8 @@ fn shift(path: impl Fn(usize) -> PathBuf) {
     }
 }
 
-/// True for the conversation directory of a project, unless it or the project is a symbolic link.
+/// Returns true if the path is the conversation directory of a project, and neither the directory nor the project is a
+/// symbolic link.
 fn is_own_folder(chats: &Path) -> bool {
     let is_folder = |path: &Path| fs::symlink_metadata(path).is_ok_and(|facts| facts.is_dir());
     chats.parent().is_some_and(is_folder) && is_folder(chats)

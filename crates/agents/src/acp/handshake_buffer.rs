@@ -1,20 +1,20 @@
-//! Buffers messages that arrive during the handshake, at most 256 KiB of each class. Of settings updates only the
-//! newest of each kind is retained.
+//! Buffers messages that arrive during the handshake, at most 256 KiB per class. Only the newest settings update of
+//! each kind is retained.
 
 use serde_json::Value;
 use wh_pipe::link::Inbound;
 
 use crate::rpc::{Incoming, JsonRpc};
 
-/// Limit for each class of buffered messages: conversation updates, and everything else. Messages beyond it are
-/// dropped.
+/// Limit for each class of buffered messages. The classes are conversation updates and all other messages. Messages
+/// beyond the limit are dropped.
 const MAX_CLASS_BYTES: usize = 256 * 1024;
 
 /// Kinds of `session/update` that are part of the conversation.
 pub(super) const CONVERSATION: [&str; 6] =
     ["user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan"];
 
-/// Bounded buffer for messages of the handshake.
+/// Bounded buffer for messages that arrive during the handshake.
 #[derive(Default)]
 pub(crate) struct HandshakeBuffer {
     pub messages: Vec<Inbound<JsonRpc>>,
@@ -23,7 +23,7 @@ pub(crate) struct HandshakeBuffer {
 }
 
 impl HandshakeBuffer {
-    /// Buffers a message, or drops it if its class is full.
+    /// Buffers a message, or drops the message if its class is full.
     pub fn push(&mut self, event: Inbound<JsonRpc>) {
         let weight = weight(&event);
         let fits = match update(&event) {
@@ -66,7 +66,7 @@ pub(super) fn update(event: &Inbound<JsonRpc>) -> Option<&str> {
     }
 }
 
-/// Approximate size of an event in bytes.
+/// Returns the approximate size of an event in bytes.
 fn weight(event: &Inbound<JsonRpc>) -> usize {
     match event {
         Inbound::Message(Incoming::Request { method, params, .. } | Incoming::Notification { method, params }) => {

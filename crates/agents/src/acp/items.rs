@@ -1,5 +1,5 @@
-//! Translates ACP conversation updates into space items. The agent's ids may repeat in the next turn or after a
-//! restart; item keys never do.
+//! Translates ACP conversation updates into space items. An agent may reuse its ids in the next turn or after a
+//! restart; item keys are never reused.
 
 use std::collections::HashMap;
 
@@ -9,21 +9,21 @@ use wh_wire::acp;
 
 use super::tools::PartialToolCall;
 
-/// Tool calls tracked per turn. Further calls are not shown.
+/// Maximum number of tool calls tracked per turn. Further calls are not displayed.
 const MAX_CALLS_PER_TURN: usize = 4096;
 
-/// Items in progress.
+/// Translator state: message, tool calls and plan in progress.
 #[derive(Debug, Default)]
 pub(crate) struct AcpItems {
-    /// Prefix of every key.
+    /// Prefix of every item key.
     prefix: &'static str,
-    /// The agent reports calls without their arguments.
+    /// True if the agent reports calls without their arguments.
     derives_arguments: bool,
     keys: u64,
     open_message: Option<OpenMessage>,
-    /// Calls of this turn, by the agent's id.
+    /// Calls of the current turn, by the ids that the agent assigned.
     calls: HashMap<String, TrackedCall>,
-    /// Key of this turn's plan.
+    /// Item key of the current turn's plan.
     plan: Option<String>,
 }
 
@@ -41,7 +41,7 @@ struct TrackedCall {
     status: ToolStatus,
 }
 
-/// Kind of streamed text.
+/// Kind of a streamed message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MessageKind {
     Message,
@@ -49,12 +49,12 @@ pub(crate) enum MessageKind {
 }
 
 impl AcpItems {
-    /// Items of a replayed conversation, with a separate key prefix.
+    /// Creates a translator for a replayed conversation, with a separate key prefix.
     pub fn replayed() -> Self {
         Self { prefix: "recalled-", ..Self::default() }
     }
 
-    /// Items of an agent that may report calls without their arguments.
+    /// Creates a translator. `derives_arguments` is true if the agent reports calls without their arguments.
     pub fn new(derives_arguments: bool) -> Self {
         Self { derives_arguments, ..Self::default() }
     }
@@ -64,13 +64,13 @@ impl AcpItems {
         format!("{}{what}-{}", self.prefix, self.keys)
     }
 
-    /// Starts a turn and forgets calls and plan of the previous one.
+    /// Starts a turn and forgets the calls and the plan of the previous turn.
     pub fn begin(&mut self) {
         self.calls.clear();
         self.plan = None;
     }
 
-    /// Appends to the message in progress, or starts a new one if the kind or the message id changed.
+    /// Appends text to the message in progress, or starts a new message if the kind or the message id changed.
     pub fn chunk(&mut self, kind: MessageKind, chunk: acp::Chunk) -> Vec<Report> {
         let text = chunk.content.display_text();
         if text.is_empty() {
@@ -92,7 +92,7 @@ impl AcpItems {
         self.open_message.take().map(|it| Report::Finished(it.key)).into_iter().collect()
     }
 
-    /// Handles a new or changed call. The first report of a call may be an update.
+    /// Handles a new or changed tool call. An update may be the first report of a call.
     pub fn call(&mut self, change: acp::ToolCall) -> Vec<Report> {
         let id = change.tool_call_id.clone();
         if id.is_empty() {
@@ -122,19 +122,19 @@ impl AcpItems {
         reports
     }
 
-    /// State of a call as reported so far.
+    /// Returns the state of a call, merged from all reports so far.
     pub fn reported_call(&self, id: &str) -> Option<&PartialToolCall> {
         self.calls.get(id).map(|call| &call.reported)
     }
 
-    /// Sets the status of a call after the user's decision.
+    /// Updates the status of a call after the user's decision on its permission.
     pub fn decided(&mut self, id: &str, status: ToolStatus) -> Option<Report> {
         let call = self.calls.get_mut(id).filter(|call| !call.status.is_over())?;
         call.status = status;
         Some(call.report())
     }
 
-    /// Replaces the plan.
+    /// Replaces the plan of the turn.
     pub fn plan(&mut self, entries: &[acp::PlanEntry]) -> Vec<Report> {
         let key = match self.plan.clone() {
             Some(key) => key,
@@ -155,7 +155,7 @@ impl AcpItems {
         reports
     }
 
-    /// Ends the turn and cancels calls in progress.
+    /// Ends the turn and cancels tool calls in progress.
     pub fn end(&mut self) -> Vec<Report> {
         let mut reports = self.finish_message();
         let mut open: Vec<&mut TrackedCall> = self.calls.values_mut().filter(|call| !call.status.is_over()).collect();
@@ -169,8 +169,8 @@ impl AcpItems {
 }
 
 impl TrackedCall {
-    /// Frees memory after a report: long fields are truncated to their displayed length, and finished calls are
-    /// cleared.
+    /// Frees memory after a call was reported: truncates long fields to their displayed length and clears finished
+    /// calls.
     fn release_memory(&mut self) {
         if self.status.is_over() {
             self.reported.clear();

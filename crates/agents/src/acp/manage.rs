@@ -1,4 +1,4 @@
-//! Lists conversations of an ACP agent outside of a conversation.
+//! Lists the saved conversations of an ACP agent.
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ pub(crate) async fn conversations(inquiry: Inquiry<'_>) -> Result<Vec<SavedConve
     }
 }
 
-/// Parses the reply to `session/list`, newest first.
+/// Parses the reply to `session/list`. Returns the conversations of the directory, newest first.
 fn sessions(reply: &Value, directory: &Path) -> Vec<SavedConversation> {
     let titles = reply["sessions"].as_array().cloned().unwrap_or_default();
     let about = |id: &str| {

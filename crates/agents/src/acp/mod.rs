@@ -1,5 +1,5 @@
-//! Agents that speak the Agent Client Protocol (ACP). The [`table`] defines which agents exist; this module drives all
-//! of them the same way, and their capabilities come from the running agent.
+//! Agents that implement the Agent Client Protocol (ACP). The [`table`] defines the agents. This module drives all of
+//! them the same way, according to the capabilities that the running agent reports.
 
 mod conversation_files;
 mod handshake_buffer;
@@ -21,7 +21,7 @@ pub(crate) use manage::conversations;
 use protocol::AcpProtocol;
 use table::Entry;
 
-/// Starts an agent for a conversation.
+/// Starts a harness that runs an ACP agent for one conversation.
 pub(crate) fn start(entry: Arc<Entry>, mut launch: Launch, start: Start) -> Result<Harness, StartError> {
     if let Some(mode) = &start.mode {
         entry.allows(mode, start.may_skip_permissions)?;
@@ -34,7 +34,7 @@ pub(crate) fn start(entry: Arc<Entry>, mut launch: Launch, start: Start) -> Resu
 }
 
 impl Entry {
-    /// True if the mode skips permissions.
+    /// Returns true if the mode skips permissions.
     fn skips(&self, mode: &str) -> bool {
         self.skipping_modes.iter().any(|one| one == mode)
     }

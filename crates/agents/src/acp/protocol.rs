@@ -29,57 +29,57 @@ use crate::interface::{Start, StartError};
 use crate::rpc::{JsonRpc, RpcError, RpcFrame};
 use exchange_log::ExchangeLog;
 
-/// Calls that every ACP agent supports.
+/// Names of the calls that every ACP agent supports.
 const CALLS: [&str; 2] = ["status", "restart"];
 
-/// Option that restores wh's copy of the conversation.
+/// Option id: restore wh's copy of the conversation.
 const RESTORE: &str = "restore";
 
-/// Option that starts a new conversation with the text of the lost one.
+/// Option id: start a new conversation with the text of the lost one as context.
 const BEGIN_NEW: &str = "begin-anew";
 
-/// Question that waits for an answer.
+/// Question that waits for an answer, from the agent or from wh.
 #[derive(Debug)]
 pub(super) enum AcpQuestion {
     /// Question of the agent.
     Agent(AcpRequest),
-    /// Question of wh: some messages are missing from the resumed conversation.
+    /// Question of wh, because messages are missing from the resumed conversation.
     Incomplete,
 }
 
-/// Protocol state of one ACP agent.
+/// State of the Agent Client Protocol in one harness.
 pub(super) struct AcpProtocol {
     entry: Arc<Entry>,
     launch: Launch,
     start: Start,
     items: AcpItems,
     exchanges: ExchangeLog,
-    /// Text to prepend to prompts until a prompt is answered, since agents discard failed and cancelled prompts.
+    /// Text to prepend to each prompt until a turn completes, since agents discard failed and cancelled prompts.
     context: Option<String>,
-    /// Warning for the receipts of prompts if a part of the conversation is missing.
+    /// Warning to add to the acknowledgement of each prompt, because a part of the conversation is missing.
     incomplete: Option<String>,
-    /// Restore wh's copy of the conversation before the next load.
+    /// True to restore wh's copy of the conversation before the next load.
     restores: bool,
     usage: Usage,
-    /// The agent's id of the conversation.
+    /// Id of the conversation that the agent assigned.
     session: Option<String>,
-    /// Creation time of the conversation, if it was created by this harness.
+    /// Creation time of the conversation, if this harness created it.
     created_at: Option<SystemTime>,
-    /// A conversation existed before this one.
+    /// True if the harness had an earlier conversation.
     had_conversation: bool,
-    /// Mode and model that the user selected, also applied to the next process.
+    /// Mode that the user selected, also applied to the next process.
     mode: Option<String>,
     model: Option<String>,
-    /// The agent supports resuming this conversation in a later process.
+    /// True if the agent can resume the conversation in a later process.
     can_resume: bool,
     version: Option<String>,
     settings: SessionSettings,
     commands: Vec<Named>,
-    /// The agent is replaying an earlier conversation. Cleared by the first prompt.
+    /// True while the agent replays an earlier conversation, until the first prompt.
     replays: bool,
-    /// A prompt was delivered to this process.
+    /// True if a prompt was delivered to this process.
     prompted: bool,
-    /// The conversation has a prompt. Agents do not store conversations without one.
+    /// True if the conversation has a prompt. Agents do not store conversations without prompts.
     has_prompts: bool,
 }
 
@@ -130,7 +130,7 @@ impl AcpProtocol {
         RpcFrame::Notification { method: "session/cancel", params: json!({ "sessionId": self.conversation() }) }
     }
 
-    /// Reports the resume id, if the agent can resume the conversation.
+    /// Builds the report of the resume id, if the agent can resume the conversation.
     fn resume_id(&self, has_prompts: bool) -> Report {
         Report::ResumeId(self.session.clone().filter(|_| self.can_resume && has_prompts))
     }

@@ -10,31 +10,31 @@ use super::tools::PartialToolCall;
 /// Request of the agent that waits for an answer.
 #[derive(Debug)]
 pub(super) struct AcpRequest {
-    /// The agent's request id.
+    /// Request id that the agent assigned.
     pub id: Value,
     about: QuestionSubject,
 }
 
 #[derive(Debug)]
 enum QuestionSubject {
-    /// Permission for the call with this id.
+    /// Permission for the tool call with this id.
     Permission(String),
-    /// Form with one field, or without fields.
+    /// Form with one field, or without fields (`None`).
     Form(Option<(String, Value)>),
 }
 
-/// Reply to a permission request that will not be answered.
+/// Builds the reply to a permission request that will not be answered.
 pub(super) fn cancelled() -> Value {
     json!({ "outcome": { "outcome": "cancelled" } })
 }
 
-/// Reply to a form that will not be filled in.
+/// Builds the reply to a form that will not be filled in.
 pub(super) fn declined() -> Value {
     json!({ "action": "decline" })
 }
 
 impl AcpRequest {
-    /// Builds a permission question from the options that are not hidden. `None` if no option remains.
+    /// Builds a permission question. Returns `None` if all options of the request are hidden.
     pub fn permission(
         id: Value,
         agent: &str,
@@ -66,7 +66,7 @@ impl AcpRequest {
         Some((Self { id, about: QuestionSubject::Permission(call.to_owned()) }, question))
     }
 
-    /// Builds a question from a form. `None` if the form has several fields or another mode.
+    /// Builds a question from a form. Returns `None` if the form has several fields or an unsupported mode.
     pub fn form(id: Value, agent: &str, params: &Value) -> Option<(Self, Question)> {
         if params["mode"].as_str().is_some_and(|mode| mode != "form") {
             return None;
@@ -101,7 +101,7 @@ impl AcpRequest {
         Some((Self { id, about: QuestionSubject::Form(field) }, question))
     }
 
-    /// Returns the reply to send, and the new status of the call that the question refers to.
+    /// Builds the reply to the agent. Also returns the id and new status of the tool call that the question refers to.
     pub fn answer(&self, question: &Question, answer: &Answer) -> (Value, Option<(&str, ToolStatus)>) {
         let chosen = answer.option.as_deref().and_then(|id| question.option(id));
         match &self.about {
@@ -123,7 +123,7 @@ impl AcpRequest {
         }
     }
 
-    /// Returns the reply to send if the question is abandoned.
+    /// Builds the reply for a question that will not be answered.
     pub fn abandoned(&self) -> Value {
         match &self.about {
             QuestionSubject::Permission(_) => cancelled(),
@@ -142,7 +142,7 @@ fn meaning(kind: &PermissionKind) -> Meaning {
     }
 }
 
-/// Values of a field with their labels; empty if they cannot be listed.
+/// Returns the allowed values of a field with their labels; empty if the values cannot be listed.
 fn values(field: &Value) -> Vec<(String, String)> {
     let words = |list: &Value| -> Vec<Value> { list.as_array().cloned().unwrap_or_default() };
     if field["type"] == "boolean" {
@@ -156,8 +156,8 @@ fn values(field: &Value) -> Vec<(String, String)> {
     titled.chain(plain).collect()
 }
 
-/// Converts text to the type of the field. Numbers and booleans are not strings in a form, and only the schema has the
-/// type.
+/// Converts an answer to the type of the field. Only the schema tells whether the field is a string, a number or a
+/// boolean.
 fn typed(field: &Value, given: &str) -> Value {
     let value = serde_json::from_str(given).ok().filter(|_| field["type"] != "string");
     value.unwrap_or_else(|| json!(given))

@@ -1,17 +1,17 @@
-//! Tracks the models and modes of a session, and how to select them: by a dedicated method or as a config option.
+//! Tracks the models and modes of a session, and the method that selects them: a dedicated request or a config option.
 
 use serde_json::{Value, json};
 use wh_core::space::harness::Named;
 use wh_wire::acp::{ConfigOption, SessionReply};
 
-/// Models and modes of a session.
+/// Available and selected models and modes of a session.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SessionSettings {
     pub modes: Choices,
     pub models: Choices,
 }
 
-/// Available choices and the current one.
+/// Available choices and the selected one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Choices {
     method: SettingMethod,
@@ -21,15 +21,15 @@ pub(super) struct Choices {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 enum SettingMethod {
-    /// Set by a dedicated method.
+    /// Selected by a dedicated method.
     #[default]
     Method,
-    /// Set as the config option with this id.
+    /// Selected by setting the config option with this id.
     Option(String),
 }
 
 impl SessionSettings {
-    /// Updates the settings from a reply or notification. Settings that are not mentioned stay unchanged.
+    /// Updates the settings from a reply or notification. Settings that the message does not contain stay unchanged.
     pub fn learn(&mut self, reply: &SessionReply) {
         if let Some(modes) = &reply.modes {
             let all = modes.available_modes.iter();
@@ -54,7 +54,7 @@ impl SessionSettings {
         }
     }
 
-    /// Request that selects a mode.
+    /// Returns method and parameters of the request that selects a mode.
     pub fn mode(&self, session: &str, mode: &str) -> (&'static str, Value) {
         match &self.modes.method {
             SettingMethod::Method => ("session/set_mode", json!({ "sessionId": session, "modeId": mode })),
@@ -62,7 +62,7 @@ impl SessionSettings {
         }
     }
 
-    /// Request that selects a model.
+    /// Returns method and parameters of the request that selects a model.
     pub fn model(&self, session: &str, model: &str) -> (&'static str, Value) {
         match &self.models.method {
             SettingMethod::Method => ("session/set_model", json!({ "sessionId": session, "modelId": model })),
@@ -81,7 +81,7 @@ impl Choices {
         }
     }
 
-    /// True if the choice exists.
+    /// Returns true if a choice with this id is available.
     pub fn has(&self, id: &str) -> bool {
         self.all.iter().any(|one| one.id == id)
     }

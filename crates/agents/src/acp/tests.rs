@@ -21,8 +21,8 @@ use crate::interface::Agent;
 use crate::program::Program;
 use crate::program_agent::ProgramAgent;
 
-/// Shell functions shared by the scripts. `next` reads a line and stores its id, `reply` answers it, `say` and `update`
-/// send messages.
+/// Shell functions shared by the scripts. `next` reads a line and stores its id, `reply` answers the request, `say` and
+/// `update` send messages.
 const PRELUDE: &str = r#"
 next() { read -r line || exit 0; id=; [[ $line =~ \"id\":([0-9]+) ]] && id=${BASH_REMATCH[1]}; echo "$line" >> heard; }
 reply() { echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":$1}"; }
@@ -136,14 +136,14 @@ impl Run {
         assert_eq!(self.gone().await, None);
     }
 
-    /// Lines that the agent has read.
+    /// Returns the lines that the agent has read.
     fn heard(&self) -> Vec<serde_json::Value> {
         let text = std::fs::read_to_string(self.folder.path().join("heard")).unwrap_or_default();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 }
 
-/// Complete texts, assembled from their deltas.
+/// Returns the complete texts, assembled from their deltas.
 fn texts(reports: &[Report]) -> Vec<String> {
     let (mut growing, mut whole) = (HashMap::new(), Vec::new());
     for report in reports {

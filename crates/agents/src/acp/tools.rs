@@ -8,28 +8,27 @@ use wh_core::space::item::{ToolCall, ToolKind, ToolResultPart, ToolStatus};
 use wh_core::space::question::Detail;
 use wh_wire::acp;
 
-/// State of a tool call, merged from its reports.
+/// State of a tool call, merged from all reports so far.
 #[derive(Debug, Default)]
 pub(crate) struct PartialToolCall {
     call: acp::ToolCall,
-    /// Name and arguments are derived, because the agent reports neither.
+    /// True to derive name and arguments, because the agent reports neither.
     derives: bool,
-    /// Description of the call, sent in place of its arguments. Not part of the output.
+    /// Description that the agent sends in place of the arguments. Not part of the output.
     description: Option<String>,
 }
 
 impl PartialToolCall {
-    /// Creates a call without reports.
+    /// Creates an empty state without any report.
     pub fn new(derives: bool) -> Self {
         Self { derives, ..Self::default() }
     }
 
-    /// Clears all fields.
     pub fn clear(&mut self) {
         *self = Self::new(self.derives);
     }
 
-    /// Merges a change.
+    /// Merges a new report into the state.
     pub fn merge(&mut self, mut change: acp::ToolCall) {
         if self.derives {
             self.take_description(&mut change);
@@ -74,7 +73,7 @@ impl PartialToolCall {
         }
     }
 
-    /// Status as reported by the agent.
+    /// Returns the status that the agent reported last.
     pub fn status(&self) -> ToolStatus {
         match &self.call.status {
             Some(acp::ToolStatus::InProgress) => ToolStatus::Running,
@@ -85,7 +84,7 @@ impl PartialToolCall {
         }
     }
 
-    /// Builds the card with this status.
+    /// Builds the tool call card with this status.
     pub fn card(&self, status: ToolStatus) -> ToolCall {
         ToolCall {
             name: self.name(),
@@ -97,7 +96,7 @@ impl PartialToolCall {
         }
     }
 
-    /// Name of the tool, or its kind if the agent reports no name.
+    /// Returns the name of the tool, or its kind if the agent reports no name.
     fn name(&self) -> String {
         let word = match &self.call.kind {
             Some(acp::ToolKind::Other(word)) if !word.is_empty() => word.as_str(),
@@ -116,7 +115,7 @@ impl PartialToolCall {
         self.call.name.clone().or_else(derived).unwrap_or_else(|| word.to_owned())
     }
 
-    /// One-line description of the call.
+    /// Returns a one-line description of the call.
     pub fn title(&self) -> String {
         let title = self.call.title.as_deref().and_then(|title| title.lines().next()).filter(|title| !title.is_empty());
         title.map_or_else(|| self.name(), str::to_owned)
@@ -138,7 +137,7 @@ impl PartialToolCall {
         self.call.raw_input.clone().or_else(derived).unwrap_or_default()
     }
 
-    /// Moves the text of the first report of an unfinished call into the description.
+    /// Moves the text of a call's first report from the output into the description, unless the report ends the call.
     fn take_description(&mut self, change: &mut acp::ToolCall) {
         let is_over = matches!(change.status, Some(acp::ToolStatus::Completed | acp::ToolStatus::Failed));
         let is_first = self.call.tool_call_id.is_empty() && !is_over;
@@ -167,7 +166,7 @@ impl PartialToolCall {
         outputs
     }
 
-    /// Command line of an execute call.
+    /// Returns the command line of a call that executes a command.
     fn command(&self) -> Option<String> {
         if self.kind() != ToolKind::Execute {
             return None;
@@ -184,7 +183,7 @@ impl PartialToolCall {
         }
     }
 
-    /// Complete details of a permission question.
+    /// Returns the complete details of a permission question.
     pub fn details(&self) -> Vec<Detail> {
         let mut details: Vec<Detail> = self.command().map(Detail::Command).into_iter().collect();
         details.extend(self.content().iter().filter_map(shown).map(|output| match output {
@@ -226,7 +225,7 @@ fn shown(content: &acp::ToolContent) -> Option<ToolResultPart> {
     }
 }
 
-/// Output text of agents that send only a raw output.
+/// Extracts the output text for agents that send only a raw output.
 fn raw_text(output: &Value) -> Option<String> {
     let text = match output {
         Value::String(text) => Some(text.clone()),
@@ -334,7 +333,7 @@ mod tests {
         assert_eq!(reported.card(ToolStatus::Completed).title, "tool");
     }
 
-    /// Call of an agent that reports no arguments.
+    /// Builds a call of an agent that reports no arguments.
     fn bare(changes: &[Value]) -> PartialToolCall {
         merged(PartialToolCall::new(true), changes)
     }

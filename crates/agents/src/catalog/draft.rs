@@ -1,4 +1,4 @@
-//! Applies `agents.toml` files to the built-in agents, in order.
+//! Builds agent definitions: applies `agents.toml` files in order to the built-in agents.
 
 use std::path::PathBuf;
 
@@ -12,18 +12,19 @@ use super::file::{
 use crate::program::{Environment, Program, owned};
 use crate::table::{self, AccountCommands, Authenticate, Entry, Protocol, Quirks};
 
-/// Agent under construction, with the files that changed it.
+/// Agent definition under construction, with the files that changed it.
 pub(super) struct AgentDraft {
     pub agent: Entry,
     pub files: Vec<PathBuf>,
 }
 
-/// Drafts of the built-in agents.
+/// Creates drafts of the built-in agents.
 pub(super) fn built_in() -> Vec<AgentDraft> {
     table::built_in().into_iter().map(|agent| AgentDraft { agent, files: Vec::new() }).collect()
 }
 
-/// Applies a file: changes existing agents and adds new ones. `reserved` are the ids of internal agents.
+/// Applies a file: changes existing agents and adds new ones. `reserved` contains the ids of internal agents, which
+/// files cannot change.
 pub(super) fn apply(
     drafts: &mut Vec<AgentDraft>,
     reserved: &[String],
@@ -53,7 +54,7 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// Context for applying one section.
+/// Context for applying the section of one agent.
 struct SectionContext<'a> {
     file: &'a AgentsFile,
     section: &'a AgentSection,
@@ -81,7 +82,7 @@ impl SectionContext<'_> {
         Ok(agent)
     }
 
-    /// New entry with the default behaviour of an ACP agent.
+    /// Creates an entry with the default behaviour of an ACP agent.
     fn new_entry(&self, known: &[&str]) -> Result<Entry, FileError> {
         let id = self.section.id.get_ref();
         if self.section.definition.command.is_none() {
@@ -204,7 +205,7 @@ impl SectionContext<'_> {
         Ok(())
     }
 
-    /// Resolves commands: names on the PATH or absolute paths.
+    /// Validates commands: names on the PATH or absolute paths. Expands variables.
     fn commands(&self, given: &Spanned<OneOrMany>) -> Result<Vec<String>, FileError> {
         let commands: Vec<SpannedText> = match given.get_ref() {
             OneOrMany::One(command) => vec![Spanned::new(given.span(), command.clone())],
@@ -237,7 +238,7 @@ impl SectionContext<'_> {
         given.iter().map(|text| self.expand_text(text, text.get_ref())).collect()
     }
 
-    /// Expands variables in a text for a command line or environment.
+    /// Expands variables in a text for a command line or the environment.
     fn expand_text<T>(&self, at: &Spanned<T>, text: &str) -> Result<String, FileError> {
         let word = expand(text, self.variables).map_err(|(wrong, hint)| self.error_at(at, wrong, hint))?;
         if word.contains('\0') {
@@ -246,7 +247,7 @@ impl SectionContext<'_> {
         Ok(word)
     }
 
-    /// Validates a text that is shown on one line.
+    /// Validates a text that is displayed on one line.
     fn single_line(&self, text: &SpannedText) -> Result<String, FileError> {
         let line = text.get_ref().trim();
         if line.is_empty() || line.chars().any(char::is_control) {

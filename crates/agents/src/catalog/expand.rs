@@ -3,16 +3,16 @@
 
 use std::ffi::OsString;
 
-/// Variable that agents never receive: it would allow an agent to answer its own questions.
+/// Variable that is never passed to agents: the control token would allow an agent to answer its own questions.
 const TOKEN_VARIABLE: &str = "WH_CONTROL_TOKEN";
 
-/// Looks up a variable.
+/// Function that looks up the value of a variable.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
-/// Error message and hint.
+/// Error message and suggested fix.
 pub(super) type ExpandError = (String, String);
 
-/// Expands all variables of a text.
+/// Expands all variables in a text.
 pub(super) fn expand(text: &str, variables: Variables) -> Result<String, ExpandError> {
     let mut expanded = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,5 +1,5 @@
-//! Schema of `agents.toml` and validation with positions. Pure: variables are expanded and agents are built when a
-//! catalog is made.
+//! Schema of `agents.toml`, and validation with error positions. Pure: [`Catalog`](super::Catalog) expands variables
+//! and builds the agents.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,10 +14,10 @@ use wh_core::input::closest;
 
 use crate::table::Protocol;
 
-/// Keys that apply to agents of every protocol.
+/// Keys that are allowed for agents of every protocol.
 pub(super) const COMMON_KEYS: [&str; 6] = ["protocol", "title", "command", "arguments", "environment", "install_hint"];
 
-/// Keys that apply only to ACP agents.
+/// Keys that are allowed only for ACP agents.
 const ACP_KEYS: [&str; 8] = [
     "version_arguments",
     "login_hint",
@@ -34,7 +34,7 @@ const AUTHENTICATE_KEYS: [&str; 2] = ["method", "always"];
 const QUIRKS_KEYS: [&str; 4] =
     ["mode_message_prefix", "resume_only_after_start_minute", "acknowledged_requests", "client_capabilities"];
 
-/// Former names of keys in `quirks`, with the current ones. They are accepted with a warning.
+/// Former and current names of keys in `quirks`. Former names are accepted with a warning.
 const RENAMED_QUIRKS_KEYS: [(&str, &str); 4] = [
     ("mode_in_words", "mode_message_prefix"),
     ("kept_by_minute", "resume_only_after_start_minute"),
@@ -42,29 +42,27 @@ const RENAMED_QUIRKS_KEYS: [(&str, &str); 4] = [
     ("client", "client_capabilities"),
 ];
 
-/// Maximum length of an agent id.
+/// Maximum length of an agent id in characters.
 const MAX_ID_LENGTH: usize = 40;
 
-/// Hint for errors without a more specific one.
+/// Suggested fix for errors without a more specific suggestion.
 const GENERIC_HINT: &str = "correct it, or move the file away";
 
-/// Error in an `agents.toml` file, with its position and a hint.
+/// Error in an `agents.toml` file, with its position and a suggested fix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}:{line}:{column}: {message}", path.display())]
 pub struct FileError {
-    /// Path of the file.
     pub path: PathBuf,
     /// Line number, starting at 1.
     pub line: usize,
     /// Column in characters, starting at 1.
     pub column: usize,
-    /// Description of the error.
     pub message: String,
-    /// Hint that suggests a fix.
+    /// Suggested fix for the error.
     pub hint: String,
 }
 
-/// Parsed `agents.toml` file.
+/// Parsed and validated `agents.toml` file. Variables are not expanded.
 #[derive(Debug, Clone)]
 pub struct AgentsFile {
     path: PathBuf,
@@ -73,14 +71,14 @@ pub struct AgentsFile {
     warnings: Vec<String>,
 }
 
-/// Keys of a table with their positions.
+/// Keys of a table with their byte ranges in the file.
 type Keys = Vec<(String, Range<usize>)>;
 
-/// Table of one agent.
+/// Table of one agent in `agents.toml`.
 #[derive(Debug, Clone)]
 pub(super) struct AgentSection {
     pub id: Spanned<String>,
-    /// Keys that are present, with their positions.
+    /// Keys that are present in the table, with their byte ranges in the file.
     pub keys: Keys,
     pub definition: Definition,
 }
@@ -93,7 +91,7 @@ struct Document {
 
 pub(super) type SpannedText = Spanned<String>;
 
-/// Settings of one agent.
+/// Settings of one agent in `agents.toml`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(expecting = "a table such as [agents.NAME]")]
 pub(super) struct Definition {
@@ -134,7 +132,7 @@ pub(super) struct QuirksTable {
     pub client_capabilities: Option<Vec<String>>,
 }
 
-/// Single text or a list of texts.
+/// Value of a key that accepts a single text or a list of texts.
 #[derive(Debug, Clone)]
 pub(super) enum OneOrMany {
     One(String),
@@ -165,7 +163,7 @@ impl<'de> Deserialize<'de> for OneOrMany {
     }
 }
 
-/// Change to an environment variable.
+/// New value of an environment variable, or its removal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum VariableChange {
     Set(String),
@@ -201,7 +199,7 @@ impl<'de> Deserialize<'de> for VariableChange {
 }
 
 impl AgentsFile {
-    /// Parses and validates a file.
+    /// Parses and validates the text of a file.
     pub fn read(path: &Path, text: &str) -> Result<Self, FileError> {
         let mut file =
             Self { path: path.to_owned(), text: text.to_owned(), sections: Vec::new(), warnings: Vec::new() };
@@ -224,17 +222,17 @@ impl AgentsFile {
         Ok(file)
     }
 
-    /// Path of the file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Warnings about former names of keys, each with its position and the current name.
+    /// Returns warnings about former names of keys, each with its position and the current name.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Builds an error at this position.
+    /// Builds an error for the byte range `at`.
     pub(super) fn error_at(&self, at: Range<usize>, message: impl Into<String>, hint: impl Into<String>) -> FileError {
         let before = self.text.get(..at.start).unwrap_or(&self.text);
         let line = before.matches('\n').count() + 1;
@@ -328,12 +326,12 @@ impl AgentsFile {
     }
 }
 
-/// Returns the current name of a renamed key in `quirks`.
+/// Returns the current name of a renamed key in `quirks`; `None` if the key was not renamed.
 fn current_name(key: &str) -> Option<&'static str> {
     RENAMED_QUIRKS_KEYS.iter().find(|(former, _)| *former == key).map(|(_, current)| *current)
 }
 
-/// True if a key applies only to ACP agents.
+/// Returns true if a key applies only to ACP agents.
 pub(super) fn is_acp_key(key: &str) -> bool {
     ACP_KEYS.contains(&key)
 }

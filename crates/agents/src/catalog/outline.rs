@@ -1,19 +1,18 @@
-//! Summarises an `agents.toml` file for the trust prompt: every key with its literal value, quoted so that a terminal
-//! does not interpret it.
+//! Summarises an `agents.toml` file for the trust prompt: every key with its unexpanded value, quoted for display on a
+//! terminal.
 
 use super::file::{AgentsFile, Definition, OneOrMany, QuirksTable, SpannedText, VariableChange};
 
-/// Summary of one agent's table.
+/// Summary of one agent's table in `agents.toml`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outline {
-    /// Id of the agent.
     pub id: String,
-    /// Keys with their values.
+    /// Keys with their quoted values.
     pub lines: Vec<(&'static str, String)>,
 }
 
 impl AgentsFile {
-    /// Summarises the file agent by agent, in file order.
+    /// Summarises the file, one outline per agent in file order.
     pub fn outline(&self) -> Vec<Outline> {
         let sections = self.sections.iter();
         sections

@@ -19,13 +19,13 @@ fn read(path: &str, text: &str) -> AgentsFile {
     AgentsFile::read(Path::new(path), text).unwrap_or_else(|error| panic!("{error}; {}", error.hint))
 }
 
-/// Agent that stands for an internal one.
+/// Creates an agent to use as the internal agent.
 fn internal() -> Vec<Arc<dyn Agent>> {
     let entry = Entry { id: "demo".to_owned(), ..Entry::of(Protocol::Claude).unwrap() };
     vec![Arc::new(ProgramAgent::new(entry, None))]
 }
 
-/// Entry of an agent after these files are applied.
+/// Builds the entry of an agent by applying the files.
 fn made(id: &str, files: &[AgentsFile]) -> Entry {
     let mut drafts = draft::built_in();
     for file in files {
@@ -41,7 +41,7 @@ fn entry(id: &str, text: &str) -> Entry {
     entry
 }
 
-/// Error message with position, and hint.
+/// Returns the error message with position, and the hint, for an invalid file.
 fn wrong(text: &str) -> (String, String) {
     let path = Path::new("/etc/agents.toml");
     let outcome =

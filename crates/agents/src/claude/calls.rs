@@ -1,4 +1,4 @@
-//! Commands that only Claude Code supports.
+//! Commands for Claude Code only.
 
 use serde_json::{Value, json};
 use wh_claude::{Connection, Error};
@@ -10,13 +10,13 @@ use crate::driver::{Now, Step, Steps};
 use crate::interface::LoginState;
 use crate::manage::describe_login;
 
-/// Names of the supported calls.
+/// Names of the commands that Claude Code supports.
 pub(super) const CALLS: [&str; 7] = ["status", "clear", "compact", "restart", "mcp", "context", "rewind"];
 
-/// Characters of a prompt that are shown in the list of checkpoints.
+/// Maximum number of characters of a prompt in the list of checkpoints.
 const MAX_CHECKPOINT_CHARS: usize = 60;
 
-/// Prompt to which files can be rewound.
+/// Prompt before which changed files can be restored.
 #[derive(Debug, Clone)]
 pub(super) struct Checkpoint {
     pub uuid: String,
@@ -93,8 +93,8 @@ async fn mcp(connection: Connection, words: Vec<String>) -> Result<Value, String
     })
 }
 
-/// Runs `/rewind`: without arguments lists the checkpoints, with a number shows the changes, with `NUMBER now` applies
-/// them.
+/// Runs `/rewind`: without arguments, lists the checkpoints; with a number, shows the changes; with `NUMBER now`,
+/// applies the changes.
 async fn rewind(connection: &Connection, checkpoints: &[Checkpoint], words: &[String]) -> Result<Value, String> {
     let Some(number) = words.first() else {
         if checkpoints.is_empty() {

@@ -1,4 +1,5 @@
-//! Reads earlier messages from Claude Code's conversation files, which contain one protocol frame per line.
+//! Reads the history of a conversation from Claude Code's conversation files, which contain one protocol frame per
+//! line.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -10,18 +11,18 @@ use super::calls::Checkpoint;
 use super::items::ClaudeItems;
 use crate::interface::{QueryContext, Resume, Start};
 
-/// Longest line that is read. Longer lines are skipped.
+/// Maximum length of a line. Longer lines are skipped.
 const MAX_HISTORY_LINE_BYTES: usize = 16 * 1024 * 1024;
 
-/// Content of an earlier conversation.
+/// Reports and checkpoints of an earlier conversation.
 #[derive(Debug, Default)]
 pub(super) struct History {
     pub reports: Vec<Report>,
     pub checkpoints: Vec<Checkpoint>,
 }
 
-/// Reads the conversation to resume. Unreadable parts are skipped: the history is only shown, and Claude Code has its
-/// own.
+/// Reads the history of the conversation to resume. Skips unreadable parts, because the history is only for display;
+/// Claude Code reads the conversation itself.
 pub(super) async fn of(start: &Start) -> History {
     let (Some(resume), Some(folder)) = (start.resume.clone(), folder(&QueryContext::from(start))) else {
         return History::default();
@@ -30,8 +31,8 @@ pub(super) async fn of(start: &Start) -> History {
     read.await.unwrap_or_default()
 }
 
-/// Directory of the conversations of a working directory. Its name is the path with all characters but letters and
-/// digits replaced.
+/// Returns Claude Code's directory with the conversations of a working directory. The directory is named after the
+/// path, with every character except letters and digits replaced by a hyphen.
 pub(super) fn folder(here: &QueryContext) -> Option<PathBuf> {
     let settings = here.variable("CLAUDE_CONFIG_DIR").map(PathBuf::from).or_else(|| here.home(".claude"))?;
     let path = here.directory.to_string_lossy();
@@ -81,7 +82,7 @@ fn read(file: &Path) -> History {
     history
 }
 
-/// Text of a user message. `None` for messages that the agent wrote in the user's name.
+/// Returns the text of a user message. `None` for messages that the agent wrote in the user's name.
 fn prompt(message: &UserMessage) -> Option<String> {
     if message.is_synthetic || message.parent_tool_use_id.is_some() {
         return None;

@@ -10,30 +10,30 @@ use wh_wire::claude::{AssistantMessage, ContentBlock, Delta, StreamEvent, Stream
 
 use super::tools;
 
-/// Frames whose items are remembered for retraction.
+/// Maximum number of frames whose items can be retracted.
 const MAX_REMEMBERED_FRAMES: usize = 256;
 
-/// Calls tracked at once. The end of further calls is not shown.
+/// Maximum number of tool calls tracked at once. The end of further calls is not displayed.
 const MAX_OPEN_CALLS: usize = 1024;
 
-/// Size limit of the stored input of a call.
+/// Maximum size of the stored input of a tool call.
 const MAX_STORED_INPUT_BYTES: usize = 256 * 1024;
 
-/// Generation for item keys, shared by all Claude Code processes of this program.
+/// Next generation for item keys, shared by all connections to Claude Code in this process.
 static NEXT_GENERATION: AtomicU64 = AtomicU64::new(0);
 
-/// Items in progress.
+/// Translator state: message and tool calls in progress.
 #[derive(Debug)]
 pub(crate) struct ClaudeItems {
-    /// Prefix of every key, because ids may repeat in another turn or process.
+    /// Prefix of every item key. Unique per turn and process, because Claude Code may reuse ids.
     generation: u64,
-    /// Id of the message in progress, and its blocks by index.
+    /// Id of the message in progress, and the blocks of the message by index.
     current_message: Option<(String, HashMap<usize, Block>)>,
-    /// Number of complete blocks per message.
+    /// Number of complete blocks received so far, by message id.
     complete_blocks: HashMap<String, usize>,
-    /// Calls in progress.
+    /// Tool calls in progress, by id.
     calls: HashMap<String, ToolCall>,
-    /// Keys of the items that each frame has created.
+    /// Keys of the items that each frame has created, by frame id.
     frames: VecDeque<(String, Vec<String>)>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct ClaudeItems {
 struct Block {
     key: String,
     kind: BlockKind,
-    /// The block has text.
+    /// True if the block has text.
     has_text: bool,
     complete: bool,
 }
@@ -70,7 +70,7 @@ impl ClaudeItems {
         format!("{}:{of}", self.generation)
     }
 
-    /// Stores a call until its result. Its input may be needed again.
+    /// Stores a tool call until its result arrives, because the result does not contain the call's input.
     fn track_call(&mut self, id: String, mut card: ToolCall) {
         if self.calls.len() < MAX_OPEN_CALLS || self.calls.contains_key(&id) {
             bounds::fit(&mut card.input, MAX_STORED_INPUT_BYTES);
@@ -78,7 +78,7 @@ impl ClaudeItems {
         }
     }
 
-    /// Handles a streaming event. Messages of subagents are part of their call and are skipped.
+    /// Handles a streaming event. Skips messages of subagents, which are part of a tool call.
     pub fn stream(&mut self, message: StreamMessage) -> Vec<Report> {
         if message.parent_tool_use_id.is_some() {
             return Vec::new();
@@ -130,8 +130,8 @@ impl ClaudeItems {
         }
     }
 
-    /// Handles the end of a streamed block. The complete block usually arrives earlier in a separate frame; otherwise
-    /// the streamed text is final.
+    /// Handles the end of a streamed block. The complete block usually arrives earlier in a separate frame; without
+    /// that frame, the streamed text is final.
     fn stop(&mut self, index: usize) -> Vec<Report> {
         let block = self.current_message.as_mut().and_then(|(_, blocks)| blocks.get_mut(&index));
         let Some(block) = block.filter(|block| !block.complete && block.kind != BlockKind::Tool) else {
@@ -140,7 +140,7 @@ impl ClaudeItems {
         if block.has_text { vec![Report::Finished(block.key.clone())] } else { Vec::new() }
     }
 
-    /// Handles complete blocks.
+    /// Handles a message with complete blocks.
     pub fn assistant(&mut self, message: AssistantMessage) -> Vec<Report> {
         if message.parent_tool_use_id.is_some() {
             return Vec::new();
@@ -180,7 +180,7 @@ impl ClaudeItems {
         reports
     }
 
-    /// Key for a complete block: that of the first open block of its kind, or a new one.
+    /// Returns the key for a complete block: the key of the first open block of the same kind, or a new key.
     fn complete_block_key(&mut self, id: &str, kind: BlockKind) -> String {
         let number = self.complete_blocks.entry(id.to_owned()).or_default();
         *number += 1;
@@ -203,7 +203,7 @@ impl ClaudeItems {
         blocks.into_iter().flatten().filter(|block| block.key == call).for_each(|block| block.complete = true);
     }
 
-    /// Handles tool results. `denied` are the ids of the calls that the user denied.
+    /// Handles a message with tool results. `denied` contains the ids of the calls that the user denied.
     pub fn user(&mut self, message: &UserMessage, denied: &[String]) -> Vec<Report> {
         if message.parent_tool_use_id.is_some() || message.is_replay {
             return Vec::new();
@@ -232,7 +232,7 @@ impl ClaudeItems {
         Some(Report::Item { key: self.key(&result.tool_use_id), body: Body::Tool(call), done: true })
     }
 
-    /// Sets the status of a call that waits for a permission or has received it.
+    /// Updates the status of a tool call after a permission request or decision.
     pub fn set_call_status(&mut self, call: &str, status: ToolStatus) -> Option<Report> {
         let key = self.key(call);
         let card = self.calls.get_mut(call)?;
@@ -240,14 +240,14 @@ impl ClaudeItems {
         Some(Report::Item { key, body: Body::Tool(card.clone()), done: false })
     }
 
-    /// Retracts the items of a frame.
+    /// Retracts the items that a frame has created.
     pub fn retract(&mut self, frame: &str) -> Vec<Report> {
         let Some(place) = self.frames.iter().position(|(known, _)| known == frame) else { return Vec::new() };
         let (_, made) = self.frames.remove(place).unwrap_or_default();
         made.into_iter().map(Report::Retracted).collect()
     }
 
-    /// Ends the turn and cancels calls in progress.
+    /// Ends the turn and cancels tool calls in progress.
     pub fn end(&mut self) -> Vec<Report> {
         self.current_message = None;
         self.complete_blocks.clear();

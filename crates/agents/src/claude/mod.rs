@@ -1,5 +1,5 @@
-//! Drives Claude Code by its control protocol. `wh-claude` implements the connection; this module translates its
-//! messages into orders and reports.
+//! Drives Claude Code through its control protocol. `wh-claude` implements the connection; this module translates
+//! between Claude Code's messages and wh's orders and reports.
 
 mod calls;
 mod history;
@@ -26,7 +26,7 @@ pub(crate) const TITLE: &str = "Claude Code";
 
 pub(crate) const LOG_IN: &str = "run `claude auth login`, or set ANTHROPIC_API_KEY";
 
-/// Permission modes with their descriptions; true if the mode skips permissions.
+/// Permission modes: id, description, and true if the mode skips permissions.
 const MODES: [(&str, &str, bool); 6] = [
     ("default", "asks before it changes or runs anything", false),
     ("acceptEdits", "edits files without asking", false),
@@ -36,7 +36,7 @@ const MODES: [(&str, &str, bool); 6] = [
     ("bypassPermissions", "never asks", true),
 ];
 
-/// Starts Claude Code for a conversation.
+/// Starts a harness that runs Claude Code for one conversation.
 pub(crate) fn start(entry: &Entry, launch: &Launch, start: Start) -> Result<Harness, StartError> {
     let options = conversation(launch, &start)?;
     let (program, may_skip) = (entry.program.clone(), start.may_skip_permissions);
@@ -46,7 +46,7 @@ pub(crate) fn start(entry: &Entry, launch: &Launch, start: Start) -> Result<Harn
     }))
 }
 
-/// Options for this launch, without arguments.
+/// Builds the connection options of a launch, without arguments.
 fn options(launch: &Launch) -> Options {
     let mut options = Options::new().program(&launch.program);
     if let Some(directory) = &launch.directory {
@@ -90,7 +90,7 @@ fn conversation(launch: &Launch, start: &Start) -> Result<Options, StartError> {
     Ok(launch.arguments.iter().fold(options, |options, argument| options.argument(argument)))
 }
 
-/// True if a command-line argument selects a mode that skips permissions.
+/// Returns true if a command-line argument selects a mode that skips permissions.
 fn skips(argument: &OsStr) -> bool {
     let argument = argument.to_string_lossy();
     argument.contains("dangerously") || MODES.iter().any(|(id, _, skips)| *skips && argument.ends_with(id))
@@ -100,7 +100,7 @@ fn skipping(mode: &str) -> StartError {
     StartError::SkipsPermissions { agent: TITLE.to_owned(), mode: mode.to_owned(), hint: ALLOW_SKIPPING.to_owned() }
 }
 
-/// Parses a mode name. Fails for modes that may not be entered.
+/// Parses a mode name. Fails if the mode is unknown or if it skips permissions and `may_skip` is false.
 fn mode_of(name: &str, may_skip: bool) -> Result<PermissionMode, StartError> {
     let Some((_, _, skips)) = MODES.iter().find(|(id, ..)| *id == name) else {
         let known: Vec<&str> = MODES.iter().map(|(id, ..)| *id).collect();
@@ -124,12 +124,12 @@ fn mode_of(name: &str, may_skip: bool) -> Result<PermissionMode, StartError> {
     })
 }
 
-/// True if the user does not grant permissions in this mode: they are skipped, or granted by another model.
+/// Returns true if the mode skips permissions or if another model grants them instead of the user.
 fn skips_permissions(mode: &str) -> bool {
     MODES.iter().any(|(id, _, skips)| *skips && *id == mode)
 }
 
-/// Modes that may be entered.
+/// Returns the available modes. Modes that skip permissions are included only if `may_skip` is true.
 fn modes(may_skip: bool) -> Vec<Named> {
     let open = MODES.iter().filter(|(_, _, skips)| may_skip || !skips);
     open.map(|(id, title, _)| Named { id: (*id).to_owned(), title: (*title).to_owned() }).collect()

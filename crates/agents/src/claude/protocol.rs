@@ -19,16 +19,16 @@ use crate::driver::{FrameOf, MessageOf, Now, Protocol, RequestFailure, Setting, 
 use crate::interface::{Start, StartError};
 use crate::program::Program;
 
-/// Protocol state of Claude Code.
+/// State of Claude Code's protocol in one harness.
 pub(super) struct ClaudeProtocol {
     options: Options,
     pub(super) program: Program,
     pub(super) start: Start,
     /// Link to the process, for requests outside of the conversation.
     connection: Option<Connection>,
-    /// Claude Code's id of the conversation, known from the first turn on.
+    /// Id of the conversation that Claude Code assigned, known from the first turn on.
     session: Option<String>,
-    /// The history before this start has been reported.
+    /// True after the history of the resumed conversation was reported.
     history_reported: bool,
     pub(super) capabilities: Capabilities,
     pub(super) version: Option<String>,
@@ -36,20 +36,21 @@ pub(super) struct ClaudeProtocol {
     items: ClaudeItems,
     denied: Vec<String>,
     usage: Usage,
-    /// Cost of earlier processes.
+    /// Cost of the earlier processes of this harness.
     earlier_cost: f64,
-    /// Number of local command outputs so far.
+    /// Number of command outputs so far, for item keys.
     outputs: u64,
-    /// Message id of the current prompt.
+    /// Message id of the prompt in progress.
     current: Option<String>,
-    /// Command name, if the current prompt is a slash command.
+    /// Name of the slash command, if the current prompt is one.
     slash_command: Option<String>,
-    /// Call that is answered once a command of Claude Code has started.
+    /// Call to complete when Claude Code starts the slash command.
     pending_command_call: Option<u64>,
-    /// Call and command held back until Claude Code reports that it is idle, which may be some time after the result of
-    /// a turn.
+    /// Call and slash command that wait until Claude Code reports that it is idle, which may be later than the result
+    /// of a turn.
     held_command: Option<(u64, String)>,
-    /// Claude Code reports its state. In versions without such reports, a result counts as idle.
+    /// True if Claude Code reports its state. For versions without state reports, a result means that Claude Code is
+    /// idle.
     reports_state: bool,
 }
 
@@ -82,7 +83,7 @@ impl ClaudeProtocol {
         self.connection.clone()
     }
 
-    /// Makes Claude Code run one of its slash commands.
+    /// Runs a slash command of Claude Code for the call with this id, or holds it back until Claude Code is idle.
     pub(super) fn run_slash_command(&mut self, id: u64, command: &str, now: Now<'_>, steps: &mut Steps<Self>) {
         if now.working || now.prompted || self.held_command.is_some() {
             return steps.called(id, Err(format!("{TITLE} is busy; interrupt it or wait")));
@@ -101,7 +102,7 @@ impl ClaudeProtocol {
         steps.push(Step::Send(protocol::UserInput::from(content).into()));
     }
 
-    /// Handles a sign that Claude Code is working.
+    /// Handles a message that shows that Claude Code is working.
     fn begun(&mut self, now: Now<'_>, steps: &mut Steps<Self>) {
         if let Some(id) = self.pending_command_call.take() {
             steps.called(id, Ok(Value::Null));
@@ -112,7 +113,7 @@ impl ClaudeProtocol {
         }
     }
 
-    /// Handles the idle state: ends own work and allows the next prompt.
+    /// Handles the idle state: ends the agent's own work and allows the next prompt.
     fn on_idle(&mut self, now: Now<'_>, steps: &mut Steps<Self>) {
         // The result of a prompt has yet to arrive.
         if now.turn.is_none() && now.working {
@@ -127,7 +128,7 @@ impl ClaudeProtocol {
         steps.push(Step::Occupied(false));
     }
 
-    /// Records the reported mode. True if it changed.
+    /// Records the mode that Claude Code reports. Returns true if the mode changed.
     fn note_mode(&mut self, mode: &protocol::PermissionMode) -> bool {
         let name = wh_claude::mode_name(mode);
         let name = if name == "manual" { "default".to_owned() } else { name };
@@ -139,7 +140,7 @@ impl ClaudeProtocol {
         changed
     }
 
-    /// Applies the choices to the next process.
+    /// Applies the current model and mode to the start options of the next process.
     fn apply_choices_to_next_start(&mut self) {
         let options = self.options.clone();
         self.start.model.clone_from(&self.capabilities.model);

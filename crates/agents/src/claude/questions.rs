@@ -9,16 +9,17 @@ use wh_wire::claude::{
 
 use super::tools;
 
-/// Sent to the model for a denial without a reason.
+/// Message to the model for a denial without a reason.
 const DENY_MESSAGE: &str = "The user does not want this tool to run. Do not try it again; go on without it, or ask.";
 
-/// Sent to the model for a denial that ends the turn.
+/// Message to the model for a denial that ends the turn.
 const DENY_AND_STOP_MESSAGE: &str = "The user does not want this tool to run. Stop, and wait for what they say next.";
 
-/// Option that denies and ends the turn.
+/// Option id: deny and end the turn.
 const DENY_AND_STOP: &str = "deny-and-stop";
 
-/// Request of Claude Code that waits for an answer. Several questions are answered together.
+/// Request of Claude Code that waits for an answer. A request may contain several questions, which are answered
+/// together.
 #[derive(Debug)]
 pub(super) struct ClaudeQuestions {
     pub ask: Ask,
@@ -26,7 +27,7 @@ pub(super) struct ClaudeQuestions {
 }
 
 impl ClaudeQuestions {
-    /// Returns `None` if the request contains no question for the user.
+    /// Builds the questions of a request. Returns `None` if the request contains no question for the user.
     pub fn new(ask: Ask) -> Option<Self> {
         let questions = match &ask.kind {
             AskKind::CanUseTool(tool) => match tool.tool_name.as_str() {
@@ -40,7 +41,7 @@ impl ClaudeQuestions {
         (!questions.is_empty()).then_some(Self { ask, questions })
     }
 
-    /// Builds the reply from one answer per question.
+    /// Builds the reply from the answers, one per question.
     pub fn answer(&self, answers: &[(Question, Answer)]) -> wire::Answer {
         match (&self.ask.kind, answers.first()) {
             (AskKind::CanUseTool(tool), _) if tool.tool_name == "AskUserQuestion" => {
@@ -55,7 +56,7 @@ impl ClaudeQuestions {
         }
     }
 
-    /// Returns why the answer cannot be sent: a form with several fields requires a JSON object.
+    /// Returns the reason if the answer cannot be sent: a form with several fields requires a JSON object.
     pub fn objection(&self, answer: &Answer) -> Option<String> {
         let AskKind::Elicitation(wanted) = &self.ask.kind else { return None };
         let schema = wanted.requested_schema.as_ref()?;
@@ -64,7 +65,7 @@ impl ClaudeQuestions {
         Some(format!("the answer is not a JSON object ({error}); the question is asked again"))
     }
 
-    /// Id of the tool call that the question refers to.
+    /// Returns the id of the tool call that the question refers to.
     pub fn tool_use_id(&self) -> Option<&str> {
         match &self.ask.kind {
             AskKind::CanUseTool(tool) => tool.tool_use_id.as_deref(),
@@ -95,7 +96,7 @@ fn permission(ask: &CanUseTool) -> Question {
     Question { kind: QuestionKind::Permission, title, details, options, accepts_text: true, preselects }
 }
 
-/// Label of a permission suggestion; `None` for unsupported suggestions.
+/// Returns the label of a permission suggestion; `None` for unsupported suggestions.
 fn suggestion(update: &PermissionUpdate) -> Option<String> {
     let place = |destination: &PermissionDestination| match destination {
         PermissionDestination::Session => "in this session",
@@ -173,7 +174,7 @@ fn plan(ask: &CanUseTool) -> Question {
     Question { kind: QuestionKind::Permission, title, details, options, accepts_text: true, preselects: false }
 }
 
-/// Builds the questions of AskUserQuestion, which asks up to four at once.
+/// Builds the questions of a call of `AskUserQuestion`, which may contain up to four.
 fn choices(input: &Value) -> Vec<Question> {
     let questions = input["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
     questions
@@ -217,7 +218,8 @@ fn choices_reply(ask: &CanUseTool, answers: &[(Question, Answer)]) -> Permission
     }
 }
 
-/// Builds a question from a form. A form with one field is asked directly; others are shown and take JSON.
+/// Builds a question from a form. A form with one field becomes a question for its value; other forms are answered with
+/// a JSON object.
 fn elicitation(ask: &Elicitation) -> Question {
     let title = ask.title.clone().unwrap_or_else(|| plain(&ask.message));
     let mut details = vec![Detail::Text(format!("{} asks: {}", ask.mcp_server_name, plain(&ask.message)))];
@@ -240,7 +242,7 @@ fn elicitation(ask: &Elicitation) -> Question {
     Question { kind: QuestionKind::Text, title, details, options, accepts_text: true, preselects: false }
 }
 
-/// Returns the only field of a form.
+/// Returns the only field of a form, with its schema. `None` if the form has several fields or none.
 fn single(schema: &Value) -> Option<(&String, &Value)> {
     let fields = schema["properties"].as_object()?;
     (fields.len() == 1).then(|| fields.iter().next()).flatten()
@@ -263,7 +265,7 @@ fn elicitation_reply(ask: &Elicitation, question: &Question, answer: &Answer) ->
     ElicitationResult { action: ElicitationAction::Accept, content }
 }
 
-/// Removes escape sequences and control characters.
+/// Removes escape sequences and control characters from a text.
 fn plain(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();

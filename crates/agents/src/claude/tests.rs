@@ -111,7 +111,7 @@ impl Run {
         self.lines("heard").iter().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// Permission modes that were requested.
+    /// Returns the permission modes that wh requested.
     fn requested_modes(&self) -> Vec<String> {
         let asked = self.heard().into_iter().map(|one| one["request"].clone());
         let modes = asked.filter(|one| one["subtype"] == "set_permission_mode");
@@ -175,7 +175,7 @@ async fn a_skipping_mode_that_the_agent_enters_is_left() {
     assert_eq!(run.requested_modes(), ["default"]);
 }
 
-/// Reports the end of a turn but stays busy, so the next prompt has to wait.
+/// Script that reports the end of a turn but not the idle state, so the next prompt has to wait.
 const ENDS_BUT_STAYS_BUSY: &str = r#"hello; next; state running; init; result
     while [ ! -e rests ]; do sleep 0.01; done; state idle"#;
 
@@ -240,7 +240,7 @@ async fn a_prompt_that_waits_for_it_fails_when_a_new_conversation_is_begun() {
     run.until(|report| matches!(report, Report::Called(1, Ok(_)))).await;
 }
 
-/// Answers one prompt and exits.
+/// Script that answers one prompt and exits.
 const ANSWERS_ONCE_AND_EXITS: &str = r#"
     if [ -e second ]; then case $* in *--resume*) echo "$WORDS" >&2; exit 1 ;; esac; fi
     hello; next; touch second; state running; init; result; state idle; exit 3"#;

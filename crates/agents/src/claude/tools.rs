@@ -5,7 +5,7 @@ use wh_core::space::item::{ToolCall, ToolKind, ToolResultPart, ToolStatus};
 use wh_core::space::question::Detail;
 use wh_wire::claude::{ContentBlock, ToolResult};
 
-/// Card of a call.
+/// Builds the card of a tool call.
 pub(super) fn card(name: &str, input: &Value, status: ToolStatus) -> ToolCall {
     ToolCall {
         name: name.to_owned(),
@@ -28,7 +28,7 @@ fn kind(name: &str) -> ToolKind {
     }
 }
 
-/// One-line description of a call, from its most informative field.
+/// Returns a one-line description of a call, from the most informative field of its input.
 pub(super) fn title(name: &str, input: &Value) -> String {
     let subject = ["command", "file_path", "notebook_path", "pattern", "url", "query", "path", "description", "skill"]
         .iter()
@@ -41,7 +41,7 @@ pub(super) fn title(name: &str, input: &Value) -> String {
     }
 }
 
-/// Output of a call: a diff for an edit, text otherwise.
+/// Builds the output of a call: a diff for an edit, otherwise text.
 pub(super) fn outputs(call: &ToolCall, result: &ToolResult, structured: Option<&Value>) -> Vec<ToolResultPart> {
     let mut outputs = Vec::new();
     if call.kind == ToolKind::Edit
@@ -67,7 +67,7 @@ fn text(block: &ContentBlock) -> Option<String> {
     }
 }
 
-/// Diff of the complete file, from the structured result.
+/// Builds a diff of the complete file from the structured result of an edit.
 fn changed_file(result: &Value) -> Option<ToolResultPart> {
     let path = result["filePath"].as_str()?.to_owned();
     let original = result["originalFile"].as_str();
@@ -85,7 +85,7 @@ fn changed_file(result: &Value) -> Option<ToolResultPart> {
     }
 }
 
-/// Diff of an edit, from the call's input.
+/// Builds a diff of an edit from the input of the call.
 fn change(name: &str, input: &Value) -> Option<ToolResultPart> {
     let path = input["file_path"].as_str()?.to_owned();
     match name {
@@ -98,7 +98,7 @@ fn change(name: &str, input: &Value) -> Option<ToolResultPart> {
     }
 }
 
-/// Complete details of a permission question.
+/// Returns the complete details of a permission question.
 pub(super) fn details(name: &str, input: &Value) -> Vec<Detail> {
     if let Some(command) = input["command"].as_str().filter(|_| kind(name) == ToolKind::Execute) {
         let mut details = vec![Detail::Command(command.to_owned())];

@@ -1,4 +1,4 @@
-//! Commands that only Codex supports.
+//! Commands for Codex only.
 
 use serde_json::{Value, json};
 use wh_core::space::harness::Call;
@@ -12,7 +12,7 @@ use crate::manage::run::run;
 use crate::manage::{codex, describe_login};
 use crate::rpc::{self, RpcFrame};
 
-/// Names of the supported calls.
+/// Names of the commands that Codex supports.
 pub(super) const CALLS: [&str; 5] = ["status", "clear", "compact", "restart", "mcp"];
 
 impl CodexProtocol {
@@ -51,7 +51,7 @@ impl CodexProtocol {
         steps.called(id, Err(refused));
     }
 
-    /// Sends a request that must finish before the next prompt.
+    /// Starts an operation by sending a request. The operation must finish before the next prompt is sent.
     fn begin_operation(&mut self, busy: Busy, frame: RpcFrame, tag: CodexRequestTag, steps: &mut Steps<Self>) {
         self.busy = Some(busy);
         steps.push(Step::Occupied(true));
@@ -96,7 +96,7 @@ impl CodexProtocol {
         }
     }
 
-    /// Parameters of a new conversation with the same directory and settings.
+    /// Returns the parameters of a new conversation with the directory and settings of the current one.
     fn new_thread_params(&self) -> Value {
         let directory = canonical_path(&self.start.directory);
         wire::start(&directory, &self.choice.beginning(self.start.may_skip_permissions))

@@ -9,14 +9,14 @@ use wh_wire::codex::{Change, Item, ItemKind, ItemStatus, PlanStep};
 
 use super::tools;
 
-/// Items tracked at once. Only the end of further items is shown.
+/// Maximum number of items tracked at once. Only the end of further items is displayed.
 const MAX_OPEN_ITEMS: usize = 1024;
 
-/// Items in progress. Codex's ids are unique within a turn at best; item keys are unique within the session.
+/// Items in progress. Codex's item ids are at most unique within a turn; item keys are unique within the session.
 #[derive(Debug, Default)]
 pub(crate) struct CodexItems {
     last_key: u64,
-    /// Open items by turn id and item id.
+    /// Items in progress by turn id and item id.
     open: HashMap<(String, String), OpenItem>,
     plan: Option<(String, ToolCall)>,
 }
@@ -29,9 +29,9 @@ struct OpenItem {
 
 #[derive(Debug)]
 enum ItemContent {
-    /// Text or thought. `has_text`: a summary or text was received. `only_full`: only the full thought was received.
+    /// Text or thought. `has_text` is true after a text or summary, `only_full` if only the full thought was received.
     Text { thought: bool, has_text: bool, only_full: bool },
-    /// Tool card with its file changes.
+    /// Tool call card with its file changes.
     Card { card: ToolCall, changes: Vec<Change> },
 }
 
@@ -129,7 +129,7 @@ impl CodexItems {
         vec![Report::Item { key, body: Body::Tool(card), done }]
     }
 
-    /// True if an item is in progress.
+    /// Returns true if an item is in progress.
     pub fn any_open(&self) -> bool {
         !self.open.is_empty()
     }
@@ -140,7 +140,7 @@ impl CodexItems {
         }
     }
 
-    /// Appends text to an item.
+    /// Appends streamed text to an item in progress.
     pub fn grow(&mut self, turn: String, item: String, more: String) -> Vec<Report> {
         let Some(entry) = self.open.get_mut(&(turn, item)) else { return Vec::new() };
         if let ItemContent::Text { has_text, .. } = &mut entry.what {
@@ -149,8 +149,8 @@ impl CodexItems {
         vec![Report::Grew { key: entry.key.clone(), text: more, tokens: None }]
     }
 
-    /// Appends to the summary or the full text of a thought; `None` starts a new part. The summary replaces the full
-    /// text.
+    /// Appends to the summary or the full text of a thought. `None` as `more` starts a new part. The summary replaces
+    /// the full text.
     pub fn think(&mut self, turn: String, item: String, more: Option<String>, in_full: bool) -> Vec<Report> {
         let Some(entry) = self.open.get_mut(&(turn, item)) else { return Vec::new() };
         let ItemContent::Text { thought, has_text, only_full } = &mut entry.what else { return Vec::new() };
@@ -172,7 +172,7 @@ impl CodexItems {
         vec![Report::Grew { key: entry.key.clone(), text: more, tokens: None }]
     }
 
-    /// Replaces the file changes of an item.
+    /// Replaces the file changes of an item in progress.
     pub fn patch(&mut self, turn: String, item: String, changed: Vec<Change>) -> Vec<Report> {
         let Some(entry) = self.open.get_mut(&(turn, item)) else { return Vec::new() };
         let ItemContent::Card { card, changes } = &mut entry.what else { return Vec::new() };
@@ -192,7 +192,7 @@ impl CodexItems {
         vec![Report::Item { key, body: Body::Tool(card), done: false }]
     }
 
-    /// Sets the status of a call that waits for a permission or has received it.
+    /// Updates the status of a tool call after a permission request or decision.
     pub fn set_call_status(&mut self, item: &str, status: ToolStatus) -> Option<Report> {
         let (_, entry) = self.open.iter_mut().find(|((_, id), _)| id == item)?;
         let ItemContent::Card { card, .. } = &mut entry.what else { return None };
@@ -200,7 +200,7 @@ impl CodexItems {
         Some(Report::Item { key: entry.key.clone(), body: Body::Tool(card.clone()), done: false })
     }
 
-    /// File changes of an item.
+    /// Returns the file changes of an item.
     pub fn changes(&self, item: &str) -> &[Change] {
         let entry = self.open.iter().find(|((_, id), _)| id == item);
         match entry.map(|(_, entry)| &entry.what) {
@@ -209,7 +209,7 @@ impl CodexItems {
         }
     }
 
-    /// Ends the turn and cancels open cards. Texts stay as they are.
+    /// Ends the turn: completes texts as they are and cancels tool calls in progress.
     pub fn end(&mut self) -> Vec<Report> {
         let open = self.open.drain().filter_map(|(_, entry)| match entry.what {
             ItemContent::Card { card, .. } => {

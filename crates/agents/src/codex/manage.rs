@@ -1,4 +1,4 @@
-//! Queries Codex outside of a conversation, by its commands or its app-server.
+//! Queries Codex outside of a conversation, through its command line or its app-server.
 
 use std::path::PathBuf;
 
@@ -14,11 +14,11 @@ use crate::manage::{LoginWay, codex};
 use crate::rpc::{self, JsonRpc, RpcError, RpcFrame};
 use crate::table::management::Inquiry;
 
-/// Maximum number of listed conversations.
+/// Maximum number of conversations to list.
 const MAX_LISTED_CONVERSATIONS: u64 = 100;
 
-/// Reads the login state. `codex login status` covers only Codex's own login; for other model providers the app-server
-/// is queried.
+/// Reads the login state. `codex login status` covers only OpenAI accounts; for other model providers the app-server is
+/// queried.
 pub(crate) async fn login(launch: &Launch, here: &QueryContext) -> LoginState {
     let status = match run(launch, &["login", "status"]).await {
         Ok(output) => codex::status(&output.text()),
@@ -33,11 +33,11 @@ pub(crate) async fn login(launch: &Launch, here: &QueryContext) -> LoginState {
     }
 }
 
-/// Serialises app-server starts: if two start at once in a new Codex home, one of them exits.
+/// Serialises app-server starts: if two app-servers start at once in a new Codex home, one of them exits.
 static APP_SERVER_LOCK: Mutex<()> = Mutex::const_new(());
 
-/// Sends requests to an app-server that is started only for these requests. Retries once if it exited, because another
-/// program may have started one at the same time.
+/// Sends requests to an app-server that is started only for these requests. Retries once if the app-server exits,
+/// because another program may have started an app-server at the same time.
 async fn ask_app_server(launch: &Launch, questions: Vec<(&'static str, Value)>) -> Result<Vec<Value>, ManageError> {
     let _lock = APP_SERVER_LOCK.lock().await;
     let answers = match ask_app_server_once(launch, &questions).await {
@@ -66,7 +66,7 @@ async fn ask_app_server_once(launch: &Launch, questions: &[(&'static str, Value)
     .await
 }
 
-/// Login command, or instructions if another model provider is configured.
+/// Returns the login command, or instructions if another model provider is configured.
 pub(crate) async fn login_way(inquiry: Inquiry<'_>) -> LoginWay {
     let Inquiry { entry, launch, .. } = inquiry;
     if let Ok([account, config]) =
@@ -87,26 +87,27 @@ pub(crate) async fn login_way(inquiry: Inquiry<'_>) -> LoginWay {
     LoginWay::command(launch.clone(), &["login"], LoginMethod::Browser)
 }
 
-/// Environment variable with the API key of the configured provider, if it is set. A logout does not remove it.
+/// Returns the environment variable with the API key of the configured provider, if the variable is set. A logout does
+/// not remove the variable.
 pub(crate) async fn provider_variable(inquiry: Inquiry<'_>) -> Option<String> {
     let config = ask_app_server(inquiry.launch, vec![("config/read", json!({}))]).await.unwrap_or_default();
     config.first().and_then(codex::variable).filter(|name| inquiry.here.variable(name).is_some())
 }
 
-/// Path of Codex's login file.
+/// Returns the path of Codex's login file.
 pub(crate) fn credentials(here: &QueryContext) -> Option<PathBuf> {
     let home = here.variable("CODEX_HOME").map(PathBuf::from).or_else(|| here.home(".codex"));
     home.map(|home| home.join("auth.json"))
 }
 
-/// Lists the models of the app-server.
+/// Lists the models that the app-server reports.
 pub(crate) async fn models(inquiry: Inquiry<'_>) -> Result<Vec<ModelCard>, ManageError> {
     let answers = ask_app_server(inquiry.launch, vec![("model/list", json!({})), ("config/read", json!({}))]).await?;
     let current = answers[1]["config"]["model"].as_str();
     Ok(codex::models(&answers[0], current))
 }
 
-/// Lists the conversations of the app-server.
+/// Lists the conversations that the app-server reports.
 pub(crate) async fn conversations(inquiry: Inquiry<'_>) -> Result<Vec<SavedConversation>, ManageError> {
     let params = json!({
         "cwd": inquiry.here.directory, "limit": MAX_LISTED_CONVERSATIONS, "sortKey": "updated_at", "modelProviders": [],

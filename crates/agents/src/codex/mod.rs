@@ -1,4 +1,5 @@
-//! Drives Codex through `codex app-server`: JSON-RPC over pipes. Translates its messages into orders and reports.
+//! Drives Codex through `codex app-server`: JSON-RPC over pipes. Translates between Codex's messages and wh's orders
+//! and reports.
 
 mod calls;
 pub(crate) mod items;
@@ -22,10 +23,10 @@ pub(crate) const TITLE: &str = "Codex";
 
 pub(crate) const LOG_IN: &str = "run `codex login`, or `codex login --with-api-key` with a key on its input";
 
-/// Timeout for messages in a turn. If it expires while Codex is idle, the end of the turn was lost.
+/// Maximum silence of Codex in a turn. If Codex is idle after this time, the end of the turn was lost.
 const TURN_SILENCE_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Starts an app-server for a conversation.
+/// Starts a harness that runs an app-server for one conversation.
 pub(crate) fn start(mut launch: Launch, start: Start) -> Result<Harness, StartError> {
     launch.arguments.insert(0, "app-server".into());
     let mode = start.mode.as_deref().map(|mode| modes::find(mode, start.may_skip_permissions)).transpose()?;

@@ -1,4 +1,4 @@
-//! Modes of Codex: combinations of approval policy and sandbox.
+//! Permission modes of Codex: combinations of approval policy and sandbox.
 
 use serde_json::Value;
 use wh_core::space::harness::Named;
@@ -7,10 +7,10 @@ use wh_wire::codex::{Sandbox, StartedThread};
 use super::TITLE;
 use crate::interface::{ALLOW_SKIPPING, StartError};
 
-/// Approvals reviewer of all modes: the user.
+/// Value of Codex's approvals reviewer: the user, in all modes.
 pub(super) const USER_REVIEWER: &str = "user";
 
-/// Approval policy with a sandbox.
+/// Permission mode: an approval policy with a sandbox.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct CodexMode {
     pub id: &'static str,
@@ -36,7 +36,7 @@ static UNTRUSTED: CodexMode = CodexMode {
     skips: false,
 };
 
-/// Default where Codex's own configuration would skip permissions.
+/// Replacement for a mode that skips permissions, if Codex's own configuration selects one.
 static AUTO: CodexMode = CodexMode {
     id: "auto",
     title: "works in its directory; asks for anything else",
@@ -53,10 +53,10 @@ static FULL_ACCESS: CodexMode = CodexMode {
     skips: true,
 };
 
-/// Available modes: Codex's presets, and `untrusted`, which asks about commands.
+/// All modes: Codex's presets, and `untrusted`, which asks before commands that are not known to be safe.
 static MODES: [&CodexMode; 4] = [&READ_ONLY, &UNTRUSTED, &AUTO, &FULL_ACCESS];
 
-/// Finds a mode by name. Fails for modes that may not be entered.
+/// Finds a mode by name. Fails if the mode is unknown or if it skips permissions and `may_skip` is false.
 pub(super) fn find(name: &str, may_skip: bool) -> Result<&'static CodexMode, StartError> {
     let Some(mode) = MODES.iter().copied().find(|mode| mode.id == name) else {
         let known: Vec<&str> = MODES.iter().map(|mode| mode.id).collect();
@@ -77,18 +77,19 @@ pub(super) fn find(name: &str, may_skip: bool) -> Result<&'static CodexMode, Sta
     Ok(mode)
 }
 
-/// Modes that may be entered.
+/// Returns the available modes. Modes that skip permissions are included only if `may_skip` is true.
 pub(super) fn offered(may_skip: bool) -> Vec<Named> {
     let open = MODES.iter().filter(|mode| may_skip || !mode.skips);
     open.map(|mode| Named { id: mode.id.to_owned(), title: mode.title.to_owned() }).collect()
 }
 
-/// Mode that matches the settings; `None` for custom settings.
+/// Returns the mode that matches the settings; `None` for custom settings.
 pub(super) fn matching(settings: &StartedThread) -> Option<&'static CodexMode> {
     preset(settings).filter(|_| user_is_reviewer(settings))
 }
 
-/// Replacement for settings that skip permissions: the same preset with the user as reviewer, or [`AUTO`].
+/// Returns the mode that replaces settings that skip permissions: the same preset with the user as reviewer, or
+/// [`AUTO`].
 pub(super) fn replacement(settings: &StartedThread) -> &'static CodexMode {
     preset(settings).filter(|mode| !mode.skips).unwrap_or(&AUTO)
 }
@@ -100,8 +101,8 @@ fn preset(settings: &StartedThread) -> Option<&'static CodexMode> {
     MODES.iter().copied().find(same)
 }
 
-/// True if the settings allow actions without approval: no sandbox, no approvals although writing is possible, or
-/// another model as reviewer.
+/// Returns true if the settings allow actions without the user's approval: no sandbox, no approvals although writing is
+/// possible, or another reviewer than the user.
 pub(super) fn skips(settings: &StartedThread) -> bool {
     let sandbox = settings.sandbox.as_deref();
     let sandboxed = matches!(sandbox, None | Some("readOnly" | "workspaceWrite"));
@@ -112,7 +113,8 @@ fn user_is_reviewer(settings: &StartedThread) -> bool {
     settings.approvals_reviewer.as_deref().is_none_or(|reviewer| reviewer == USER_REVIEWER)
 }
 
-/// True if the policy asks for actions outside of the sandbox. A granular policy has a separate field for this.
+/// Returns true if the policy requires approval for actions outside of the sandbox. A granular policy has a separate
+/// field for them.
 fn asks(approval_policy: &Value) -> bool {
     match approval_policy {
         Value::Object(parts) => parts.get("granular").is_some_and(|parts| parts["sandbox_approval"] == true),

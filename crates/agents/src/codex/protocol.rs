@@ -24,39 +24,40 @@ use crate::rpc::{JsonRpc, RpcError, RpcFrame, RpcLink};
 
 pub(super) use setup::canonical_path;
 
-/// Purpose of a protocol-specific request.
+/// Purpose of a Codex-specific request, to handle the reply.
 #[derive(Debug)]
 pub(super) enum CodexRequestTag {
-    /// Sends the reason for a denial to the model within the turn.
+    /// Sends the reason for a denial to the model during the turn.
     Steered,
-    /// Compacts the conversation, for the call with this number.
+    /// Compacts the conversation. Contains the id of the call to complete.
     Compact(u64),
-    /// Starts a new conversation, for the call with this number, and leaves the thread with this id.
+    /// Starts a new conversation. Contains the id of the call to complete, and the id of the previous thread.
     Clear(u64, String),
-    /// Reads the state of the thread after a silence that began at this time.
+    /// Reads the state of the thread after a long silence. Contains the time of the request.
     ReadThread(Instant),
 }
 
-/// Current turn with Codex's view of it.
+/// Current turn, with Codex's id and state of the turn.
 #[derive(Debug)]
 struct ActiveTurn {
     id: TurnId,
-    /// Model and mode sent with this turn.
+    /// Model and mode sent with the prompt of the turn.
     sent: TurnChoices,
-    /// Codex's id of the turn, from the reply or from its first message, whichever arrives first.
+    /// Codex's id of the turn, from the reply to the prompt or from the first message of the turn, whichever arrives
+    /// first.
     native: Option<String>,
-    /// The reply was received.
+    /// True after the reply to the prompt.
     replied: bool,
 }
 
-/// Operation that must finish before the next prompt.
+/// Operation that must finish before the next prompt is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Busy {
     Compacting,
     Clearing,
 }
 
-/// Model and mode for the following turns; Codex selects the values that are `None`.
+/// Model and mode for the following turns. Codex chooses a value for each field that is `None`.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TurnChoices {
     pub model: Option<String>,
@@ -73,8 +74,8 @@ impl TurnChoices {
         }
     }
 
-    /// Settings of a new conversation. The user is the reviewer regardless of Codex's configuration, unless permissions
-    /// may be skipped.
+    /// Returns the settings of a new conversation. Unless permissions may be skipped, the user is the reviewer
+    /// regardless of Codex's configuration.
     pub fn beginning(&self, may_skip: bool) -> Settings<'_> {
         let settings = self.settings();
         Settings {
@@ -84,35 +85,35 @@ impl TurnChoices {
     }
 }
 
-/// Protocol state of Codex.
+/// State of the Codex protocol in one harness.
 pub(super) struct CodexProtocol {
     pub(super) launch: Launch,
     pub(super) start: Start,
     /// Link to the process, for requests outside of the conversation.
     link: Option<RpcLink>,
-    /// Timeout for messages in a turn. If it expires while Codex is idle, the end of the turn was lost.
+    /// Maximum silence of Codex in a turn. If Codex is idle after this time, the end of the turn was lost.
     silence: Duration,
-    /// Codex's id of the conversation; empty before there is one.
+    /// Codex's id of the conversation; empty before the conversation is open.
     pub(super) thread: String,
-    /// The conversation has a prompt; only then can it be resumed.
+    /// True if the conversation has a prompt. Codex cannot resume a conversation without one.
     has_prompts: bool,
-    /// A conversation existed before. If it cannot be resumed now, a new one starts.
+    /// True if a previous process had a conversation. If that conversation cannot be resumed, a new one starts.
     had_conversation: bool,
     status: ThreadStatus,
-    /// Settings in effect in the conversation.
+    /// Settings that Codex reports for the conversation.
     settings_in_effect: StartedThread,
     pub(super) capabilities: Capabilities,
     pub(super) version: Option<String>,
-    /// All choices, for a new conversation.
+    /// Model and mode that the user has chosen, applied to every new conversation.
     pub(super) choice: TurnChoices,
-    /// Choices that are not applied to the conversation yet.
+    /// Chosen model and mode that are not yet applied to the conversation.
     pending: TurnChoices,
-    /// Choices before the latest change, restored if Codex rejects the change.
+    /// Model and mode before the latest change, restored if Codex rejects the change.
     previous: TurnChoices,
     turn: Option<ActiveTurn>,
-    /// Abandoned turns with Codex's id, once it is known.
+    /// Abandoned turns with Codex's ids.
     abandoned: Vec<(TurnId, String)>,
-    /// Turns that ended before the reply to the current prompt.
+    /// Turns whose end arrived before the reply to the current prompt.
     early_ends: Vec<wire::Turn>,
     pub(super) busy: Option<Busy>,
     items: CodexItems,
@@ -126,7 +127,7 @@ pub(super) fn with_login_hint(text: &str, about_login: bool) -> String {
     if about_login { format!("{text}; {LOG_IN}") } else { text.to_owned() }
 }
 
-/// True if Codex does not know the method. Codex reports this as an unknown enum variant.
+/// Returns true if Codex does not know the method. Codex reports this as an unknown enum variant.
 pub(super) fn is_unknown(error: &RpcError) -> bool {
     let named = matches!(error, RpcError::Refused { message, .. } if message.contains("unknown variant"));
     named || error.is_unknown_method()
@@ -162,7 +163,7 @@ impl CodexProtocol {
         self.link.clone()
     }
 
-    /// Reports the resume id of the conversation.
+    /// Builds the report of the conversation's resume id.
     fn resume_id(&self) -> Report {
         Report::ResumeId(self.has_prompts.then(|| self.thread.clone()))
     }
@@ -180,7 +181,8 @@ impl CodexProtocol {
         steps.push(Step::Occupied(false));
     }
 
-    /// Handles a long silence. If Codex is no longer working on the turn, the end of the turn was lost.
+    /// Handles a long silence. If Codex is no longer working on the turn, the end of the turn was lost and the turn
+    /// fails.
     fn on_silence(&mut self, now: Now<'_>, steps: &mut Steps<Self>) {
         self.last_message_at = now.at;
         if now.asked {
@@ -198,7 +200,8 @@ impl CodexProtocol {
         self.end_turn(Outcome::Failed(text), steps);
     }
 
-    /// Handles the state of the thread after a long silence. If the thread is not active, the end of the turn was lost.
+    /// Handles the state of the thread, requested after a long silence. If the thread is not active, the end of the
+    /// turn was lost and the turn fails.
     fn on_thread_state(&mut self, since: Instant, reply: Option<Value>, now: Now<'_>, steps: &mut Steps<Self>) {
         if self.last_message_at != since || self.status != ThreadStatus::Active {
             return;
@@ -219,7 +222,7 @@ impl CodexProtocol {
         }
     }
 
-    /// Restores choices that were sent with a rejected prompt, unless there are newer ones.
+    /// Restores the model and mode that were sent with a rejected prompt, unless the user has chosen newer ones.
     fn restore_choices(&mut self, sent: TurnChoices) {
         self.pending.model = self.pending.model.take().or(sent.model);
         self.pending.mode = self.pending.mode.or(sent.mode);
@@ -237,7 +240,7 @@ impl CodexProtocol {
         }
     }
 
-    /// Records the model and mode in use. Pending choices take precedence.
+    /// Records the model and mode in use. Pending choices take precedence in the reported capabilities.
     fn record_settings(&mut self, settings: &StartedThread) {
         self.settings_in_effect = settings.clone();
         let mode = self.pending.mode.or(modes::matching(settings)).map(|mode| mode.id.to_owned());
@@ -374,7 +377,8 @@ impl Protocol for CodexProtocol {
         modes::find(mode, self.start.may_skip_permissions).map(drop)
     }
 
-    /// Applies the setting from the next turn on, or at once if Codex can change the settings of a thread.
+    /// Changes the settings of the thread at once. If Codex does not support this, the settings apply from the next
+    /// turn on.
     fn setting_request(&mut self, setting: &Setting) -> Option<FrameOf<Self>> {
         match setting {
             Setting::Model(model) => {

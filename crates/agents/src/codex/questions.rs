@@ -8,23 +8,24 @@ use wh_wire::codex::{
 
 use super::tools;
 
-/// Request of the app-server that waits for an answer. Several questions are answered together.
+/// Request of the app-server that waits for an answer. A request may contain several questions, which are answered
+/// together.
 #[derive(Debug)]
 pub(super) struct CodexQuestions {
-    /// The app-server's request id.
+    /// Request id that the app-server assigned.
     pub id: Value,
     ask: Ask,
-    /// Decisions of an approval, by option id.
+    /// Possible decisions of an approval, with their option ids.
     decisions: Vec<(String, Decision)>,
     pub questions: Vec<Question>,
 }
 
-/// Reply to the app-server.
+/// Reply to the app-server, with the meaning of the user's answer.
 #[derive(Debug, PartialEq)]
 pub(super) struct CodexAnswer {
     /// Result in the app-server's format.
     pub result: Value,
-    /// True if the answer grants the request.
+    /// True if the user's answer grants the request.
     pub allows: bool,
     /// Reason for a denial, if the user gave a reason.
     pub reason: Option<String>,
@@ -35,7 +36,8 @@ fn choice(id: impl Into<String>, label: impl Into<String>, meaning: Meaning) -> 
 }
 
 impl CodexQuestions {
-    /// Returns `None` if the request contains no question for the user. `changes` belong to the item of the request.
+    /// Builds the questions of a request. Returns `None` if the request contains no question for the user. `changes`
+    /// are the file changes of the item that the request is about.
     pub fn new(id: Value, ask: Ask, changes: &[Change]) -> Option<Self> {
         let mut decisions = Vec::new();
         let questions = match &ask {
@@ -55,7 +57,7 @@ impl CodexQuestions {
         (!questions.is_empty()).then_some(Self { id, ask, decisions, questions })
     }
 
-    /// Builds the reply from one answer per question.
+    /// Builds the reply from the answers, one per question.
     pub fn answer(&self, answers: &[Answer]) -> CodexAnswer {
         let none = Answer { option: None, text: None };
         let (question, answer) = (self.questions.first(), answers.first().unwrap_or(&none));
@@ -77,7 +79,7 @@ impl CodexQuestions {
         CodexAnswer { result, allows, reason: reason.map(str::to_owned) }
     }
 
-    /// Returns why the answer cannot be sent: a form with several fields requires a JSON object.
+    /// Returns the reason if the answer cannot be sent: a form with several fields requires a JSON object.
     pub fn objection(&self, part: usize, answer: &Answer) -> Option<String> {
         let (Ask::Elicitation(Elicitation { schema: Some(schema), .. }), Some(question)) =
             (&self.ask, self.questions.get(part))
@@ -92,7 +94,7 @@ impl CodexQuestions {
             .map(|error| format!("the answer is not a JSON object ({error}); the question is asked again"))
     }
 
-    /// Reply if the question can no longer be asked.
+    /// Builds the reply that refuses the request.
     pub fn refusal(&self) -> Value {
         match &self.ask {
             Ask::Permissions(wanted) => wanted.refuse(),
@@ -102,7 +104,7 @@ impl CodexQuestions {
         }
     }
 
-    /// Id of the item that the question refers to.
+    /// Returns the id of the item that the question refers to.
     pub fn item(&self) -> Option<&str> {
         match &self.ask {
             Ask::Command(CommandApproval { item, .. })
@@ -117,7 +119,7 @@ fn answer_text(answer: &Answer) -> &str {
     answer.option.as_deref().or(answer.text.as_deref()).unwrap_or_default()
 }
 
-/// Assigns option ids to the decisions. A plain denial is added if it is not offered, since Codex accepts it anyway.
+/// Assigns option ids to the decisions. Adds a plain denial if Codex does not offer one, since Codex always accepts it.
 fn offered(decisions: &[Decision]) -> Vec<(String, Decision)> {
     let mut decisions = decisions.to_vec();
     if !decisions.contains(&Decision::Decline) {
@@ -224,8 +226,8 @@ fn asked(ask: &UserQuestion) -> Question {
     }
 }
 
-/// Builds a question from a form. A form with one field is asked directly, one without fields is a permission, and
-/// others are shown and take JSON.
+/// Builds a question from a form. A form without fields becomes a permission question, a form with one field becomes a
+/// question for its value, and other forms are answered with a JSON object.
 fn elicitation(ask: &Elicitation) -> Question {
     let mut details = vec![Detail::Text(format!("{} asks: {}", ask.server, ask.message))];
     details.extend(ask.url.clone().map(Detail::Text));
@@ -255,7 +257,7 @@ fn elicitation(ask: &Elicitation) -> Question {
     Question { kind, title: ask.message.clone(), details, options, accepts_text: fields > 0, preselects: false }
 }
 
-/// Returns the only field of a form.
+/// Returns the only field of a form, with its schema. `None` if the form has several fields or none.
 fn single(schema: &Value) -> Option<(&String, &Value)> {
     let fields = schema["properties"].as_object()?;
     (fields.len() == 1).then(|| fields.iter().next()).flatten()

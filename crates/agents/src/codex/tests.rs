@@ -495,7 +495,7 @@ async fn the_resume_id_is_reported_after_the_first_prompt() {
     assert!(spoken.iter().any(|report| matches!(report, Report::Delivered(_))), "{spoken:?}");
 }
 
-/// Completes the handshake, then reads nothing and ignores SIGTERM.
+/// Script that completes the handshake, then reads nothing and ignores SIGTERM.
 const IGNORES_INPUT: &str = "trap '' TERM; hello; exec 3<&0; while :; do sleep 1; done";
 
 fn long(turn: &str) -> Order {

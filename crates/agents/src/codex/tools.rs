@@ -5,7 +5,7 @@ use wh_core::space::item::{ToolCall, ToolKind, ToolResultPart, ToolStatus};
 use wh_core::space::question::Detail;
 use wh_wire::codex::{Change, ChangeKind, CodexToolCall, CommandExecution, ItemStatus, PlanStep, StepStatus};
 
-/// Status of a card. An item that ended without a status counts as completed.
+/// Converts the status of an item. An item that is done but has no status counts as completed.
 fn status(status: ItemStatus, done: bool) -> ToolStatus {
     match status {
         ItemStatus::InProgress if done => ToolStatus::Completed,
@@ -16,7 +16,7 @@ fn status(status: ItemStatus, done: bool) -> ToolStatus {
     }
 }
 
-/// Card of a command.
+/// Builds the card of a command.
 pub(super) fn command(command: &CommandExecution, done: bool) -> ToolCall {
     let words = match &command.actions[..] {
         [(_, words)] => words.clone(),
@@ -56,7 +56,7 @@ fn kind(command: &CommandExecution) -> ToolKind {
     }
 }
 
-/// Removes a wrapping shell: `/bin/bash -lc 'ls -l'` becomes `ls -l`.
+/// Removes the wrapping shell command: `/bin/bash -lc 'ls -l'` becomes `ls -l`.
 pub(super) fn without_shell(command: &str) -> String {
     let inner = ["-lc ", "-c "].iter().find_map(|flag| {
         let (shell, inner) = command.split_once(flag)?;
@@ -74,7 +74,7 @@ pub(super) fn without_shell(command: &str) -> String {
     }
 }
 
-/// Card of a file change.
+/// Builds the card of a file change.
 pub(super) fn changes(changes: &[Change], of: ItemStatus, done: bool) -> ToolCall {
     let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
     ToolCall {
@@ -91,7 +91,7 @@ pub(super) fn changes(changes: &[Change], of: ItemStatus, done: bool) -> ToolCal
     }
 }
 
-/// Diff of a file change: the complete file, or only the changed hunks.
+/// Builds the diff of a file change: the complete file, or only the changed hunks.
 fn diff(change: &Change) -> ToolResultPart {
     let (path, text) = (change.path.clone(), change.diff.clone());
     match &change.kind {
@@ -130,7 +130,7 @@ fn sides(diff: &str) -> (String, String) {
     (old, new)
 }
 
-/// Complete details of a permission question about file changes.
+/// Returns the complete details of a permission question about file changes.
 pub(super) fn details(changes: &[Change]) -> Vec<Detail> {
     let detail = |change| match diff(change) {
         ToolResultPart::Diff { path, old, new } => Detail::Diff { path, old, new },
@@ -139,7 +139,7 @@ pub(super) fn details(changes: &[Change]) -> Vec<Detail> {
     changes.iter().map(detail).collect()
 }
 
-/// Card of another tool call.
+/// Builds the card of any other tool call.
 pub(super) fn call(call: &CodexToolCall, done: bool) -> ToolCall {
     let name = match &call.server {
         Some(server) => format!("{server}: {}", call.name),
@@ -160,7 +160,7 @@ pub(super) fn call(call: &CodexToolCall, done: bool) -> ToolCall {
     }
 }
 
-/// Card of a plan.
+/// Builds the card of a plan.
 pub(super) fn plan(explanation: Option<&str>, steps: &[PlanStep]) -> ToolCall {
     let line = |step: &PlanStep| {
         let mark = match step.status {
@@ -182,13 +182,13 @@ pub(super) fn plan(explanation: Option<&str>, steps: &[PlanStep]) -> ToolCall {
     }
 }
 
-/// Bytes that Codex omitted from an output. It retains the first and last half MiB.
+/// Returns the number of bytes that Codex omitted from an output. Codex retains the first and last half MiB.
 pub(super) fn omitted(output: &str) -> Option<u64> {
     let lines = output.lines().filter_map(|line| line.strip_prefix("... ")?.strip_suffix(" bytes omitted ..."));
     lines.filter_map(|number| number.parse().ok()).next().filter(|_| output.len() >= MAX_CODEX_OUTPUT_BYTES)
 }
 
-/// Bytes of an output that Codex retains.
+/// Number of bytes that Codex retains of an output.
 const MAX_CODEX_OUTPUT_BYTES: usize = 1 << 20;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Driver logic without IO: takes orders, messages and replies, and returns reports, frames and background calls.
-//! Contains everything that is the same for all agents.
+//! Driver logic without IO, the same for all agents: handles orders, messages and replies, and returns reports, frames
+//! and background calls.
 
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -19,31 +19,31 @@ use super::questions::{Answered, Questions};
 use super::turn::{Prompt, TurnEffect, Turns};
 use crate::interface::{ALLOW_SKIPPING, BoxFuture};
 
-/// Notices remembered for deduplication. Beyond that they may be repeated.
+/// Maximum number of notices remembered for deduplication. Beyond the limit, a notice may be shown again.
 const MAX_SHOWN_ONCE: usize = 1024;
 
-/// Failure reason of an answer that the agent did not read in time.
+/// Failure reason if the agent did not read the answer to a question in time.
 const NOT_READ_YET: &str = "it does not read its input; the answer will be written when it does";
 
-/// Failure reason of an answer to a question that is no longer open.
+/// Failure reason if the question of an answer is no longer open.
 const NOT_OPEN: &str = "the question is no longer open";
 
-/// Id of wh's own question about the conversation. Agents use non-empty ids.
+/// Id of wh's own question about the conversation. Ids from agents are not empty.
 const OWN_QUESTION: &str = "";
 
-/// Background call with its number.
+/// Background call with the id to report its result.
 pub(crate) type BackgroundCall = (u64, BoxFuture<'static, Result<Value, String>>);
 
-/// Result of one input. Processed in this order: frames are written, calls are started, reports are sent.
+/// Actions for the driver after one input. The driver queues the frames, then starts the calls, then sends the reports.
 pub(crate) struct MachineOutput<P: Protocol> {
     pub frames: Vec<(FrameOf<P>, Purpose<P>)>,
     pub background_calls: Vec<BackgroundCall>,
     pub reports: Vec<Report>,
-    /// Turns whose prompt must no longer be written.
+    /// Turns whose prompts must be removed from the queue.
     pub discards: Vec<TurnId>,
-    /// Start another process.
+    /// True if the driver must replace the process.
     pub reconnects: bool,
-    /// The agent can no longer be used, for this reason.
+    /// Reason why the agent can no longer be used.
     pub fatal: Option<String>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct MachineOutput<P: Protocol> {
 pub(crate) enum Flow {
     Continue,
     End,
-    /// Start a new conversation, for the call with this number.
+    /// Start a new conversation for the restart call with this id.
     Restart(u64),
 }
 
@@ -61,10 +61,10 @@ pub(crate) struct Machine<P: Protocol> {
     pub turns: Turns,
     questions: Questions<P::Ask>,
     calls: BTreeSet<u64>,
-    /// Hashes of notices that are shown only once.
+    /// Hashes of notices that were shown and must not be repeated.
     shown_once: HashSet<u64>,
     may_skip: bool,
-    /// Mode that skips permissions and is being left.
+    /// Mode that skips permissions, if the agent was asked to leave the mode.
     mode_being_left: Option<String>,
     output: MachineOutput<P>,
 }
@@ -97,12 +97,12 @@ impl<P: Protocol> Machine<P> {
         }
     }
 
-    /// Takes the output accumulated since the last call.
+    /// Takes the actions accumulated since the last call.
     pub fn take(&mut self) -> MachineOutput<P> {
         std::mem::take(&mut self.output)
     }
 
-    /// Time at which [`tick`](Self::tick) must be called.
+    /// Returns the time at which [`tick`](Self::tick) must be called.
     pub fn deadline(&self, at: Instant) -> Option<Instant> {
         let wakes = self.protocol.wake_at(self.now(at));
         [self.turns.deadline(), wakes].into_iter().flatten().min()
@@ -112,14 +112,14 @@ impl<P: Protocol> Machine<P> {
         now(&self.turns, &self.questions, at)
     }
 
-    /// Runs a method of the protocol and applies its steps.
+    /// Calls a method of the protocol and applies its steps.
     fn protocol(&mut self, at: Instant, work: impl FnOnce(&mut P, Now<'_>, &mut Steps<P>)) {
         let mut steps = Steps::default();
         work(&mut self.protocol, now(&self.turns, &self.questions, at), &mut steps);
         self.steps(steps, at);
     }
 
-    /// Queues a report. Provider ids are removed from wh's own texts.
+    /// Queues a report. Removes internal ids from texts that wh wrote.
     fn report(&mut self, report: Report) {
         let clean = |text: String| presentable(&self.protocol.redact_ids(&text));
         let report = match report {
@@ -142,7 +142,7 @@ impl<P: Protocol> Machine<P> {
         self.output.frames.push((frame, purpose));
     }
 
-    /// Reports that the agent is ready, followed by the initial reports.
+    /// Handles a completed handshake: reports that the agent is ready, followed by the initial reports.
     pub fn connected(
         &mut self,
         initial_reports: Vec<Report>,
@@ -165,7 +165,7 @@ impl<P: Protocol> Machine<P> {
         self.steps(steps, at);
     }
 
-    /// Handles an order.
+    /// Handles an order from the owner of the harness.
     pub fn order(&mut self, order: Order, at: Instant) -> Flow {
         match order {
             Order::Prompt { turn, text, attachments, .. } => {
@@ -203,8 +203,8 @@ impl<P: Protocol> Machine<P> {
         Flow::Continue
     }
 
-    /// Asks wh's own question again under a new key, because the space closes all questions when a prompt is cancelled,
-    /// and prompts wait for the answer to this question.
+    /// Asks wh's own question again under a new key: an interrupt that cancels prompts closes all questions in the
+    /// space, but prompts still wait for the answer.
     fn ask_again(&mut self) {
         let own = self.questions.reopen(OWN_QUESTION);
         for (old, new, question) in own {
@@ -257,7 +257,7 @@ impl<P: Protocol> Machine<P> {
         self.report(Report::Acked(setting.acked_order(), outcome));
     }
 
-    /// Leaves a mode that skips permissions, unless that is allowed.
+    /// Leaves a mode that skips permissions, unless such modes are allowed.
     fn guard_mode(&mut self, at: Instant) {
         if self.may_skip {
             return;
@@ -281,7 +281,7 @@ impl<P: Protocol> Machine<P> {
         }
     }
 
-    /// Handles an event of the link other than replies and its end.
+    /// Handles a message, a skipped line or a line of standard error.
     pub fn event(&mut self, event: Inbound<P::Codec>, at: Instant) {
         match event {
             Inbound::Message(message) => {
@@ -375,7 +375,7 @@ impl<P: Protocol> Machine<P> {
         }
     }
 
-    /// Handles expired deadlines.
+    /// Handles deadlines that have passed.
     pub fn tick(&mut self, at: Instant) {
         let effects = self.turns.overdue(at);
         self.effects(effects, at);
@@ -384,7 +384,7 @@ impl<P: Protocol> Machine<P> {
         }
     }
 
-    /// Handles the end of the process. Returns the prompts that were not delivered.
+    /// Handles the end of the process. Returns the undelivered prompts.
     pub fn process_lost(&mut self, reason: &str, unwritten: Vec<Purpose<P>>, at: Instant) -> Vec<Prompt> {
         self.settle(unwritten, reason);
         let (effects, unsent) = self.turns.agent_exited(reason);
@@ -395,7 +395,7 @@ impl<P: Protocol> Machine<P> {
         unsent
     }
 
-    /// Fails calls and acknowledgements that have no outcome yet.
+    /// Fails the calls and orders that have no outcome yet.
     fn settle(&mut self, purposes: Vec<Purpose<P>>, reason: &str) {
         for call in std::mem::take(&mut self.calls) {
             self.report(Report::Called(call, Err(reason.to_owned())));
@@ -411,14 +411,15 @@ impl<P: Protocol> Machine<P> {
         }
     }
 
-    /// Handles the replacement of the process. Waiting prompts go to the new process.
+    /// Handles a replacement of the process. The next process receives the waiting prompts.
     pub fn process_replaced(&mut self, purposes: Vec<Purpose<P>>, reason: &str) {
         self.settle(purposes, reason);
         self.withdraw_all();
         self.output.frames.clear();
     }
 
-    /// Abandons the conversation. The agent is interrupted before its process is ended.
+    /// Abandons the conversation: interrupts the agent, and fails all prompts, calls and orders. The driver then ends
+    /// the process.
     pub fn abandon(&mut self, purposes: Vec<Purpose<P>>, reason: &str, at: Instant) {
         self.output.frames.clear();
         self.stop();
@@ -428,7 +429,7 @@ impl<P: Protocol> Machine<P> {
         self.withdraw_all();
     }
 
-    /// Interrupts the agent before its process is ended. The outcome is not reported.
+    /// Interrupts the agent before the driver ends its process. The outcome of the interrupt is not reported.
     pub fn stop(&mut self) {
         if self.turns.is_working() {
             let turn = self.turns.current().cloned();

@@ -1,5 +1,5 @@
 //! Queue of frames to the agent. Frames are written one at a time and in order, so an interrupt never overtakes the
-//! prompt before it. A frame whose deadline passes in the queue is not written.
+//! prompt before it. A frame whose deadline passes while it is queued is not written, except answers.
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll, Waker};
@@ -13,14 +13,14 @@ use wh_pipe::link::{Codec, Link, LinkError};
 use super::protocol::{FrameOf, Protocol, Setting};
 use crate::interface::BoxFuture;
 
-/// Frames that may be queued. At the limit no orders and no messages from the agent are processed, because the agent
-/// does not read its input.
+/// Maximum number of queued frames. At the limit the agent is not reading its input, so the driver stops processing
+/// orders and messages.
 const MAX_QUEUED: usize = 64;
 
-/// Time in which the agent must read a frame that a client waits for.
+/// Timeout for the agent to read an answer, or a model or mode change.
 pub(crate) const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Purpose of a frame.
+/// Purpose of a frame, to handle its outcome and reply.
 pub(crate) enum Purpose<P: Protocol> {
     /// Prompt of a turn.
     Prompt(TurnId),
@@ -28,11 +28,11 @@ pub(crate) enum Purpose<P: Protocol> {
     Interrupt(Option<TurnId>),
     /// Answer to the question with this key.
     Answer(HarnessKey),
-    /// Model or mode change. `ordered` if a client waits for the outcome.
+    /// Model or mode change. `ordered` is true if a client waits for the outcome.
     Choice { setting: Setting, ordered: bool },
-    /// Request that only the protocol knows.
+    /// Request that is specific to the protocol.
     Own(P::Tag),
-    /// No outcome is needed.
+    /// Frame whose outcome is ignored.
     None,
 }
 
@@ -48,7 +48,7 @@ struct QueuedFrame<P: Protocol> {
     deadline: Option<Instant>,
 }
 
-/// Frame being written.
+/// Frame that is being written.
 struct Writing<P: Protocol> {
     id: Option<<P::Codec as Codec>::Id>,
     purpose: Purpose<P>,
@@ -56,10 +56,10 @@ struct Writing<P: Protocol> {
     written: BoxFuture<'static, Result<bool, LinkError>>,
 }
 
-/// Frame that has left the outbox.
+/// Frame that has left the outbox, written or not.
 pub(crate) struct FinishedFrame<P: Protocol> {
     pub purpose: Purpose<P>,
-    /// Request id, if the frame is a request and was written.
+    /// Request id if the frame is a written request.
     pub id: Option<<P::Codec as Codec>::Id>,
     pub outcome: WriteOutcome,
 }
@@ -74,11 +74,11 @@ pub(crate) enum WriteOutcome {
     NotReading,
     /// The frame cannot be encoded as a line.
     Unwritable(String),
-    /// The agent has exited.
+    /// The agent has exited. Contains the reason.
     Gone(String),
 }
 
-/// Outbox of one process.
+/// Queue of frames to one process.
 pub(crate) struct Outbox<P: Protocol> {
     queue: VecDeque<QueuedFrame<P>>,
     writing: Option<Writing<P>>,
@@ -89,7 +89,7 @@ impl<P: Protocol> Outbox<P> {
         Self { queue: VecDeque::new(), writing: None }
     }
 
-    /// True if the queue is full. Input that may queue frames must then wait.
+    /// Returns true if the queue is full. The driver must then not process input that may queue frames.
     pub fn is_full(&self) -> bool {
         self.queue.len() >= MAX_QUEUED
     }
@@ -99,7 +99,7 @@ impl<P: Protocol> Outbox<P> {
         self.queue.push_back(QueuedFrame { frame, purpose, deadline });
     }
 
-    /// Drops the prompt of a turn if none of it is written.
+    /// Drops the queued prompt of a turn and its interrupt, unless the prompt is partly written.
     pub fn discard(&mut self, turn: &TurnId) {
         let count = self.queue.len();
         self.queue.retain(|entry| !matches!(&entry.purpose, Purpose::Prompt(prompt) if prompt == turn));
@@ -109,24 +109,26 @@ impl<P: Protocol> Outbox<P> {
         }
     }
 
-    /// Takes the purposes of all unwritten frames.
+    /// Empties the outbox and returns the purposes of all unwritten frames.
     pub fn drain(&mut self) -> Vec<Purpose<P>> {
         let writing = self.writing.take().map(|writing| writing.purpose);
         writing.into_iter().chain(self.queue.drain(..).map(|entry| entry.purpose)).collect()
     }
 
-    /// True if no frame waits or is being written.
+    /// Returns true if no frame is queued or being written.
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty() && self.writing.is_none()
     }
 
-    /// Takes the purpose of the request being written. Its reply may arrive before its write is reported as complete.
+    /// Takes the purpose of the request that is being written, because the reply may arrive before the write is
+    /// reported as complete.
     pub fn take_early(&mut self, id: &<P::Codec as Codec>::Id) -> Option<Purpose<P>> {
         let writing = self.writing.as_mut().filter(|writing| writing.id.as_ref() == Some(id))?;
         Some(std::mem::replace(&mut writing.purpose, Purpose::None))
     }
 
-    /// Takes the frame whose write has just completed, since the end of the process may be seen first.
+    /// Takes the frame whose write has just completed. Used when the process ends, because the end may be reported
+    /// before the completed write.
     pub fn take_written(&mut self) -> Option<FinishedFrame<P>> {
         let writing = self.writing.as_mut()?;
         let mut context = Context::from_waker(Waker::noop());
@@ -135,7 +137,7 @@ impl<P: Protocol> Outbox<P> {
         Some(FinishedFrame { purpose, id, outcome: WriteOutcome::Written })
     }
 
-    /// Waits for the next frame to leave the outbox. Cancel safe.
+    /// Waits until a frame leaves the outbox. Cancel safe.
     pub async fn next(&mut self, link: &Link<P::Codec>) -> FinishedFrame<P> {
         loop {
             if let Some(writing) = &mut self.writing {

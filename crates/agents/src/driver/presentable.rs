@@ -1,12 +1,12 @@
-//! Cleans texts about an agent before they are shown to users.
+//! Removes internal ids and escape sequences from texts about an agent, before users see the texts.
 
-/// Length of a UUID in its usual form.
+/// Length of a UUID with hyphens.
 const UUID_LENGTH: usize = 36;
 
 /// Prefixes of ids that providers assign to messages, calls and requests.
 const ID_PREFIXES: [&str; 9] = ["toolu_", "msg_", "req_", "call_", "thread_", "turn_", "resp_", "session_", "item_"];
 
-/// Removes provider ids and escape sequences.
+/// Removes provider ids and escape sequences from a text.
 pub(crate) fn presentable(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = text;

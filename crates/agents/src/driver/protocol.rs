@@ -1,5 +1,5 @@
-//! Interface between the driver and an agent's protocol: messages in, steps out. Implementations have no IO, no async
-//! code and no clock.
+//! Interface between the driver and an agent's protocol: receives messages, returns steps. Implementations have no IO,
+//! no async code and no timers, except the handshake ([`Connect`]).
 
 use serde_json::Value;
 use tokio::time::Instant;
@@ -12,51 +12,51 @@ use wh_pipe::link::{Codec, Link, LinkEvents};
 use super::turn::NOT_READING;
 use crate::interface::{BoxFuture, Reports, ReportsClosed, StartError};
 
-/// Frame sent to the agent.
+/// Frame of a protocol, sent to the agent.
 pub type FrameOf<P> = <<P as Protocol>::Codec as Codec>::Frame;
 
-/// Message received from the agent.
+/// Message of a protocol, received from the agent.
 pub type MessageOf<P> = <<P as Protocol>::Codec as Codec>::Message;
 
-/// Protocol of one agent. Lives as long as the harness and continues with the next process after a restart.
+/// Protocol of one agent. Exists as long as the harness, also across restarts of the agent's process.
 pub trait Protocol: Sized + Send + 'static {
     /// Line codec of the protocol.
     type Codec: Codec<Reply = Result<Value, Self::Refusal>>;
-    /// Error content of a refused request.
+    /// Error that the agent returns if it refuses a request.
     type Refusal: Send + 'static;
-    /// Data needed to answer a question of the agent.
+    /// Data required to answer a question of the agent.
     type Ask: Send;
-    /// Identifies the reply to a protocol-specific request.
+    /// Purpose of a protocol-specific request, to handle the reply.
     type Tag: Send;
 
-    /// Display name of the agent.
+    /// Returns the display name of the agent.
     fn title(&self) -> &str;
 
-    /// True if the agent acknowledges interrupts. Otherwise a written interrupt counts as acknowledged.
+    /// Returns true if the agent acknowledges interrupts. Otherwise a written interrupt counts as acknowledged.
     fn acknowledges_interrupts(&self) -> bool;
 
-    /// Current capabilities and settings of the agent.
+    /// Returns the current capabilities and settings of the agent.
     fn capabilities(&self) -> Capabilities;
 
-    /// Formats a failed request, with a hint if one is known.
+    /// Formats the failure of a request, with a suggested fix if one is known.
     fn failure_text(&self, failure: &RequestFailure<Self::Refusal>) -> String;
 
-    /// Removes the agent's id of the conversation from a text.
+    /// Removes the agent's conversation ids from a text.
     fn redact_ids(&self, text: &str) -> String;
 
     /// Handles a message from the agent.
     fn on_message(&mut self, message: MessageOf<Self>, now: Now<'_>, steps: &mut Steps<Self>);
 
-    /// Handles a line of standard error that contains the launch's marker.
+    /// Handles a line of standard error that contains the marker configured in the launch.
     fn on_stderr_line(&mut self, _line: &str, _steps: &mut Steps<Self>) {}
 
-    /// Builds the frame of a prompt.
+    /// Builds the frame that sends a prompt.
     fn prompt(&mut self, turn: &TurnId, text: &str, steps: &mut Steps<Self>) -> FrameOf<Self>;
 
-    /// Called after a prompt was delivered.
+    /// Handles the delivery of a prompt.
     fn on_prompt_delivered(&mut self, _steps: &mut Steps<Self>) {}
 
-    /// Handles the reply to a prompt, if prompts are requests.
+    /// Handles the reply to a prompt. Called only if the protocol sends prompts as requests.
     fn on_prompt_reply(
         &mut self,
         _turn: &TurnId,
@@ -67,58 +67,62 @@ pub trait Protocol: Sized + Send + 'static {
     }
 
     /// Builds the frame that interrupts a turn; `turn` is `None` for the agent's own work. Returns `None` while the
-    /// agent could not identify the turn; the driver tries again later.
+    /// agent's id of the turn is unknown; the driver then tries again later.
     fn interrupt(&mut self, turn: Option<&TurnId>) -> Option<FrameOf<Self>>;
 
-    /// Handles the reply to an interrupt, if it contains more than an acknowledgement.
+    /// Handles the reply to an interrupt. Required only if the reply contains more than an acknowledgement.
     fn on_interrupt_reply(&mut self, _reply: &Value, _now: Now<'_>, _steps: &mut Steps<Self>) {}
 
-    /// Completes all items at the end of the work.
+    /// Completes all items when the agent's work ends.
     fn finish_items(&mut self, steps: &mut Steps<Self>);
 
-    /// Returns the reason if an answer cannot be sent.
+    /// Returns the reason if an answer cannot be sent to the agent.
     fn objection(&self, _ask: &Self::Ask, _part: usize, _answer: &Answer) -> Option<String> {
         None
     }
 
-    /// Builds the frame that answers a question, with one answer for each of its parts.
+    /// Builds the frame that answers a question. `answers` contains one answer per part of the question.
     fn answer(&mut self, ask: Self::Ask, answers: Vec<(Question, Answer)>, steps: &mut Steps<Self>) -> FrameOf<Self>;
 
-    /// Handles the answer to wh's own question ([`Connected::own_question`]). False if the agent asked the question.
+    /// Handles the answer to wh's own question ([`Connected::own_question`]). Returns false if the agent asked the
+    /// question.
     fn answer_own_question(&mut self, _ask: &Self::Ask, _answer: &Answer, _steps: &mut Steps<Self>) -> bool {
         false
     }
 
-    /// Builds the frame for a question that will not be answered. `None` if the agent withdraws it itself.
+    /// Builds the frame that dismisses a question. Returns `None` if the agent withdraws the question on its own.
     fn dismissal_frame(&self, _ask: &Self::Ask) -> Option<FrameOf<Self>> {
         None
     }
 
-    /// Checks that a mode may be entered.
+    /// Returns an error if the mode is unknown or not allowed.
     fn check_mode(&self, mode: &str) -> Result<(), StartError>;
 
-    /// Builds the request for a model or mode change. `None` if it applies from the next prompt on without a request.
+    /// Builds the request for a model or mode change. Returns `None` if the change applies from the next prompt on
+    /// without a request.
     fn setting_request(&mut self, setting: &Setting) -> Option<FrameOf<Self>>;
 
-    /// Handles the outcome of a model or mode change. Returns the reason if it does not apply.
+    /// Handles the outcome of a model or mode change. Returns the reason if the change failed.
     fn on_setting_reply(
         &mut self,
         setting: &Setting,
         outcome: Result<Value, RequestFailure<Self::Refusal>>,
     ) -> Result<(), String>;
 
-    /// Current mode, if it skips permissions.
+    /// Returns the current mode if it skips permissions.
     fn skipping_mode(&self) -> Option<String>;
 
-    /// Mode that replaces a mode that skips permissions when this is not allowed. `None` if there is no such mode.
+    /// Returns the mode that replaces a mode that skips permissions, if such modes are not allowed. `None` if the agent
+    /// has no other mode.
     fn careful_mode(&self) -> Option<String>;
 
-    /// Builds the request that enters the careful mode. `None` if it applies from the next prompt on without a request.
+    /// Builds the request that enters the mode from [`careful_mode`](Self::careful_mode). Returns `None` if the mode
+    /// applies from the next prompt on without a request.
     fn enter_careful_mode(&mut self, mode: &str) -> Option<FrameOf<Self>> {
         self.setting_request(&Setting::Mode(mode.to_owned()))
     }
 
-    /// Executes a call other than `restart`.
+    /// Executes a call. The driver handles `restart` calls itself.
     fn run_call(&mut self, id: u64, call: Call, now: Now<'_>, steps: &mut Steps<Self>);
 
     /// Handles the reply to a protocol-specific request.
@@ -131,53 +135,53 @@ pub trait Protocol: Sized + Send + 'static {
     ) {
     }
 
-    /// Time at which [`on_wake`](Self::on_wake) must be called. Requested again after every event.
+    /// Returns the time at which [`on_wake`](Self::on_wake) must be called. The driver asks again after every event.
     fn wake_at(&self, _now: Now<'_>) -> Option<Instant> {
         None
     }
 
-    /// Called at the time of [`wake_at`](Self::wake_at).
+    /// Handles the time that [`wake_at`](Self::wake_at) returned.
     fn on_wake(&mut self, _now: Now<'_>, _steps: &mut Steps<Self>) {}
 
-    /// Handles the end of a process. True if the next process will resume the conversation.
+    /// Handles the end of a process. Returns true if the next process will resume the conversation.
     fn on_process_end(&mut self) -> bool;
 
-    /// Forgets the conversation, so that the next process starts a new one.
+    /// Forgets the conversation. The next process starts a new one.
     fn forget_conversation(&mut self);
 
-    /// Forgets a conversation that cannot be resumed. The next process starts a new one with the text of the old one as
-    /// context. True if the text is known.
+    /// Forgets a conversation that cannot be resumed. The next process starts a new conversation, with the text of the
+    /// old one as context if the text is known. Returns true if the text is known.
     fn replace_conversation(&mut self) -> bool {
         self.forget_conversation();
         false
     }
 }
 
-/// Handshake of an agent, up to a usable conversation.
+/// Handshake with an agent, until a conversation is open.
 pub trait Connect: Protocol {
-    /// Starts the agent and opens a conversation, or resumes the previous one. On failure the process has already
-    /// ended. The history of a resumed conversation may be reported before this returns.
+    /// Starts the agent's process and opens a new conversation or resumes the previous one. If this fails, the process
+    /// has ended. May report the history of a resumed conversation before it returns.
     fn connect(&mut self, reports: &Reports) -> impl Future<Output = Result<Connected<Self>, ConnectError>> + Send;
 }
 
-/// Process that is ready for prompts.
+/// Process with an open conversation, ready for prompts.
 pub struct Connected<P: Protocol> {
-    /// Link to the process.
+    /// Link for sending to the process.
     pub link: Link<P::Codec>,
-    /// Events of the link.
+    /// Events received from the process.
     pub events: LinkEvents<P::Codec>,
-    /// Reports that follow the first [`Report::Ready`].
+    /// Reports to send after the first [`Report::Ready`].
     pub initial_reports: Vec<Report>,
-    /// Question of wh about the conversation. Prompts wait for its answer.
+    /// Question of wh about the conversation. Prompts wait until the user answers it.
     pub own_question: Option<(P::Ask, Question)>,
 }
 
 /// Failure to open a conversation.
 #[derive(Debug)]
 pub enum ConnectError {
-    /// Permanent: retrying would fail the same way.
+    /// Permanent failure. Retrying would fail the same way.
     Fatal(String),
-    /// The earlier conversation could not be resumed. Starting a new one may succeed.
+    /// The previous conversation could not be resumed. Starting a new conversation may succeed.
     ConversationLost(String),
     /// The receiver of reports is closed.
     ReportsClosed,
@@ -189,17 +193,15 @@ impl From<ReportsClosed> for ConnectError {
     }
 }
 
-/// Model or mode to select.
+/// Model or mode that a client selects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Setting {
-    /// Selects a model by id.
     Model(String),
-    /// Selects a mode by id.
     Mode(String),
 }
 
 impl Setting {
-    /// Identifies the order in its acknowledgement.
+    /// Returns the order to report in the acknowledgement.
     pub fn acked_order(&self) -> AckedOrder {
         match self {
             Self::Model(model) => AckedOrder::Model(model.clone()),
@@ -208,21 +210,21 @@ impl Setting {
     }
 }
 
-/// Failure of a request.
+/// Failure of a request to the agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RequestFailure<R> {
-    /// The agent refused it.
+    /// The agent refused the request.
     Refused(R),
-    /// The agent did not answer in time. It may still execute the request.
+    /// The agent did not reply in time. The agent may still execute the request.
     Timeout,
-    /// The request could not be written in time.
+    /// The agent did not read the request in time.
     NotReading,
-    /// The agent has exited, with this reason.
+    /// The agent has exited. Contains the reason.
     Gone(String),
 }
 
 impl<R> RequestFailure<R> {
-    /// Formats the failure. The caller formats a refusal.
+    /// Formats the failure. `refusal` formats the agent's error if the agent refused the request.
     pub fn describe(&self, refusal: impl FnOnce(&R) -> String) -> String {
         match self {
             Self::Refused(refused) => refusal(refused),
@@ -233,66 +235,66 @@ impl<R> RequestFailure<R> {
     }
 }
 
-/// State of the driver while a message is handled.
+/// State of the driver and time, for handling a message.
 #[derive(Debug, Clone, Copy)]
 pub struct Now<'a> {
     pub at: Instant,
-    /// Turn of the prompt in progress.
+    /// Turn of the prompt in progress; `None` during the agent's own work and between turns.
     pub turn: Option<&'a TurnId>,
-    /// A prompt or the agent's own work is in progress.
+    /// True if a prompt or the agent's own work is in progress.
     pub working: bool,
-    /// A new prompt would have to wait.
+    /// True if a new prompt would have to wait.
     pub busy: bool,
-    /// A prompt is in progress or waits.
+    /// True if a prompt is in progress or waits.
     pub prompted: bool,
-    /// An interrupt is pending.
+    /// True if an interrupt is pending.
     pub interrupted: bool,
-    /// A question is open.
+    /// True if a question is open.
     pub asked: bool,
 }
 
-/// Instruction of a protocol to the driver.
+/// Instruction from a protocol to the driver.
 pub enum Step<P: Protocol> {
-    /// Sends a report.
+    /// Sends a report to the owner of the harness.
     Report(Report),
-    /// Shows a notice, once per text: some agents repeat warnings in every turn.
+    /// Shows a notice unless the same text was shown before, because some agents repeat warnings in every turn.
     NoticeOnce(Level, String),
     /// The agent has accepted the prompt of this turn.
     Submitted(TurnId),
-    /// The agent works on the current prompt.
+    /// The agent has begun to work on the current prompt.
     Begun,
-    /// The agent has started work on its own.
+    /// The agent has begun work on its own.
     OwnWorkBegun,
-    /// The work has ended.
+    /// The current work has ended.
     Ended(Outcome),
-    /// The agent is busy with an operation other than a turn, or no longer.
+    /// The agent is busy with an operation other than a turn (true), or the operation has ended (false).
     Occupied(bool),
-    /// Asks the user.
+    /// Asks the user a question.
     Ask {
-        /// The agent's id of the question.
+        /// Id of the question that the agent assigned.
         id: String,
-        /// Data needed to answer it.
+        /// Data required to answer the question.
         ask: P::Ask,
-        /// Parts of the question. Their answers are sent together.
+        /// Parts of the question. The answers to all parts are sent together.
         questions: Vec<Question>,
     },
     /// The agent withdraws the question with this id.
     Withdraw(String),
-    /// Capabilities or settings have changed.
+    /// Capabilities or settings have changed and must be reported.
     Ready,
-    /// Ends the process and starts another. Waiting prompts go to the new process.
+    /// Replaces the process. The new process receives the waiting prompts.
     Reconnect,
-    /// Writes a frame without a reply.
+    /// Sends a frame that has no reply.
     Send(FrameOf<P>),
-    /// Writes a request.
+    /// Sends a request. The tag identifies the reply.
     Request(FrameOf<P>, P::Tag),
-    /// Completes a call.
+    /// Completes the call with this id.
     Called(u64, Result<Value, String>),
-    /// Runs a call in the background.
+    /// Runs the call with this id in the background.
     RunInBackground(u64, BoxFuture<'static, Result<Value, String>>),
 }
 
-/// Steps in order.
+/// Steps of a protocol for the driver, in order.
 pub struct Steps<P: Protocol>(pub Vec<Step<P>>);
 
 impl<P: Protocol> Default for Steps<P> {
@@ -302,42 +304,39 @@ impl<P: Protocol> Default for Steps<P> {
 }
 
 impl<P: Protocol> Steps<P> {
-    /// Appends a step.
     pub fn push(&mut self, step: Step<P>) {
         self.0.push(step);
     }
 
-    /// Appends a report.
     pub fn report(&mut self, report: Report) {
         self.push(Step::Report(report));
     }
 
-    /// Appends several reports.
     pub fn reports(&mut self, reports: Vec<Report>) {
         self.0.extend(reports.into_iter().map(Step::Report));
     }
 
-    /// Appends a notice.
+    /// Appends a notice for the user.
     pub fn notice(&mut self, level: Level, text: impl Into<String>) {
         self.report(Report::Notice(level, text.into()));
     }
 
-    /// Appends a warning.
+    /// Appends a warning for the user.
     pub fn warn(&mut self, text: impl Into<String>) {
         self.notice(Level::Warning, text);
     }
 
-    /// Appends the step that the agent works on the current prompt.
+    /// Appends a step: the agent has begun to work on the current prompt.
     pub fn begun(&mut self) {
         self.push(Step::Begun);
     }
 
-    /// Appends the end of the work.
+    /// Appends a step: the current work has ended.
     pub fn ended(&mut self, outcome: Outcome) {
         self.push(Step::Ended(outcome));
     }
 
-    /// Completes a call.
+    /// Appends a step that completes the call with this id.
     pub fn called(&mut self, id: u64, outcome: Result<Value, String>) {
         self.push(Step::Called(id, outcome));
     }

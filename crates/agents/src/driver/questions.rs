@@ -1,4 +1,5 @@
-//! Open questions of an agent. The parts of a question are answered one by one and sent together.
+//! Open questions of an agent. Each part of a question is answered separately; the agent receives the answers to all
+//! parts together.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use wh_core::space::harness::HarnessKey;
 use wh_core::space::question::{Answer, Question};
 
 struct OpenQuestion<A> {
-    /// The agent's id of the question.
+    /// Id of the question that the agent assigned.
     id: String,
     ask: A,
     parts: Vec<(Question, Option<Answer>)>,
@@ -18,7 +19,7 @@ impl<A> OpenQuestion<A> {
     }
 }
 
-/// Open questions. Keys are never reused, not even by a later process.
+/// Open questions of an agent, with a key per part. Keys are never reused, not even after a restart of the agent.
 pub(super) struct Questions<A> {
     asked: u64,
     open: BTreeMap<u64, OpenQuestion<A>>,
@@ -30,17 +31,17 @@ impl<A> Default for Questions<A> {
     }
 }
 
-/// Result of answering one part.
+/// Result of answering one part of a question.
 pub(super) enum Answered<A> {
     NotOpen,
-    /// The answer cannot be sent. The question stays open and is asked again.
+    /// The answer cannot be sent to the agent. The part stays open and must be asked again.
     Objection {
         why: String,
         question: Question,
     },
-    /// Other parts are not answered yet.
+    /// Other parts of the question are not answered yet.
     Incomplete,
-    /// All parts are answered.
+    /// All parts of the question are answered.
     Complete {
         ask: A,
         answers: Vec<(Question, Answer)>,
@@ -61,7 +62,7 @@ impl<A> Questions<A> {
         self.open.is_empty()
     }
 
-    /// Opens a question and returns the key of each part.
+    /// Adds a question and returns the key of each part.
     pub fn open(&mut self, id: String, ask: A, questions: Vec<Question>) -> Vec<(HarnessKey, Question)> {
         self.asked += 1;
         let number = self.asked;
@@ -97,12 +98,12 @@ impl<A> Questions<A> {
         }
     }
 
-    /// True if the question with the agent's id `id` is open.
+    /// Returns true if the question to which the agent assigned `id` is open.
     pub fn is_open(&self, id: &str) -> bool {
         self.open.values().any(|open| open.id == id)
     }
 
-    /// Assigns new keys to a question. Returns old and new key of each unanswered part.
+    /// Assigns new keys to a question. Returns the old and the new key of each unanswered part.
     pub fn reopen(&mut self, id: &str) -> Vec<(HarnessKey, HarnessKey, Question)> {
         let Some(old) = self.open.iter().find(|(_, open)| open.id == id).map(|(number, _)| *number) else {
             return Vec::new();
@@ -122,7 +123,7 @@ impl<A> Questions<A> {
         self.open.remove(&number).map(|open| open.keys(number))
     }
 
-    /// Closes the matching questions.
+    /// Closes the questions for which `is_wanted` returns true. Returns the keys of their parts.
     pub fn take_if(&mut self, is_wanted: impl Fn(&A) -> bool) -> Vec<(Vec<HarnessKey>, A)> {
         let (taken, kept) = std::mem::take(&mut self.open).into_iter().partition(|(_, open)| is_wanted(&open.ask));
         self.open = kept;
@@ -130,7 +131,7 @@ impl<A> Questions<A> {
         taken.into_iter().map(|(number, open)| (open.keys(number), open.ask)).collect()
     }
 
-    /// Closes all questions.
+    /// Closes all questions. Returns the keys of their parts.
     pub fn take_all(&mut self) -> Vec<(Vec<HarnessKey>, A)> {
         self.take_if(|_| true)
     }

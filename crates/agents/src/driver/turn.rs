@@ -1,5 +1,5 @@
 //! State machine for the turns of one agent: prompts are queued, written, submitted, begun and ended; interrupts have
-//! deadlines; ends may arrive late. Pure: no process and no clock, so every race is a unit test.
+//! deadlines; a turn may end late. Pure, without processes and timers, so that unit tests can cover every race.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,60 +9,60 @@ use wh_core::space::TurnId;
 use wh_core::space::harness::{AckedOrder, Outcome, Report};
 use wh_core::space::item::Level;
 
-/// Time in which a turn must end after an interrupt.
+/// Time for a turn to end after an interrupt.
 pub(crate) const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
 
-/// Failure reason of an order that was not written in time.
+/// Failure reason if the agent did not read a frame in time.
 pub(crate) const NOT_READING: &str = "it does not read its input";
 
-/// Prefix of the failure reason if the agent exited after a prompt was delivered and before its turn ended. Such a
-/// prompt is never sent again. The value is stable and may be matched by programs.
+/// Prefix of the failure reason if the agent exited after a prompt was delivered and before the turn ended. Such a
+/// prompt is never sent again. Programs may match the value, which is stable.
 pub(crate) const CUT_OFF: &str = "cut_off";
 
-/// Abandoned turns that the agent may still accept. Beyond that the oldest are forgotten.
+/// Maximum number of tracked abandoned turns. Beyond the limit, the oldest are forgotten.
 const MAX_ABANDONED_TURNS: usize = 16;
 
-/// Prompt with its turn.
+/// Prompt with the id of its turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Prompt {
     pub turn: TurnId,
     pub text: String,
 }
 
-/// Progress of a prompt.
+/// Progress of a prompt, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
-    /// The frame is not completely written.
+    /// The frame waits in the queue or is partly written.
     Queued,
-    /// The frame was handed to the operating system.
+    /// The frame is completely written to the pipe.
     Written,
-    /// The agent has accepted it as a prompt.
+    /// The agent has accepted the frame as a prompt.
     Submitted,
-    /// The agent is working on it.
+    /// The agent works on the prompt.
     Begun,
 }
 
-/// Work of the agent.
+/// Current work of the agent: a prompt, or work that the agent began on its own.
 #[derive(Debug)]
 struct Work {
-    /// Prompt; `None` for work that the agent began on its own.
+    /// Prompt of the turn; `None` for work that the agent began on its own.
     prompt: Option<Prompt>,
     phase: Phase,
     interrupt: Option<PendingInterrupt>,
 }
 
-/// Interrupt of the work, requested by one or more orders.
+/// Interrupt of the current work, requested by one or more orders.
 #[derive(Debug)]
 struct PendingInterrupt {
-    /// Number of orders that wait for the outcome.
+    /// Number of orders that wait for an acknowledgement of the interrupt.
     orders: usize,
     deadline: Instant,
-    /// Phase in which the frame was last sent.
+    /// Phase of the work when an interrupt frame was last queued.
     sent: Option<Phase>,
-    /// Number of frames that are not written yet.
+    /// Number of interrupt frames that are not written yet.
     unwritten: usize,
     acknowledged: bool,
-    /// Message of the agent's last refusal.
+    /// Message of the agent's latest refusal of the interrupt.
     refused: Option<String>,
 }
 
@@ -73,36 +73,39 @@ impl PendingInterrupt {
     }
 }
 
-/// Action for the driver.
+/// Action that the driver must perform.
 #[derive(Debug, PartialEq)]
 pub(crate) enum TurnEffect {
     /// Send a report.
     Report(Report),
-    /// Write the frame of this prompt.
+    /// Queue the frame of a prompt.
     Prompt(Prompt),
-    /// Write an interrupt of this turn; `None` for the agent's own work. Confirmed with [`Turns::interrupt_sent`].
+    /// Queue an interrupt of a turn; `None` for the agent's own work. The driver then calls [`Turns::interrupt_sent`].
     Interrupt(Option<TurnId>),
-    /// Write an interrupt of an operation that is not a turn. Acknowledged at once if the protocol has no such frame.
+    /// Queue an interrupt of an operation that is not a turn. Acknowledge the order at once if the protocol has no such
+    /// frame.
     InterruptOccupation,
-    /// Drop the prompt's frame if no byte of it is written.
+    /// Drop the queued frame of a prompt, unless the frame is partly written.
     Discard(TurnId),
-    /// Complete the items and withdraw the questions of the work.
+    /// Complete the items and withdraw the questions of the work that ended.
     Close,
 }
 
-/// Turns of one agent.
+/// State of the current turn, waiting prompts and abandoned turns of one agent.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     title: String,
-    /// The agent acknowledges interrupts; otherwise a written one counts as acknowledged.
+    /// True if the agent acknowledges interrupts. Otherwise a written interrupt counts as acknowledged.
     acknowledges: bool,
     work: Option<Work>,
     waiting: VecDeque<Prompt>,
-    /// The agent is busy with an operation other than a turn, and prompts wait.
+    /// True if the agent is busy with an operation other than a turn. Prompts wait for the end of the operation.
     occupied: bool,
-    /// Turns that were abandoned before the agent accepted them. They are interrupted if the agent accepts them later.
+    /// Turns that were abandoned before the agent accepted their prompts. A turn is interrupted if the agent accepts
+    /// its prompt later.
     abandoned: VecDeque<TurnId>,
-    /// The agent may still work on an abandoned turn. Signs of work are ambiguous until the next prompt is written.
+    /// True if the agent may still work on an abandoned turn. Until the next prompt is written, a sign of work may
+    /// belong to the abandoned turn.
     abandoned_may_run: bool,
 }
 
@@ -111,43 +114,43 @@ impl Turns {
         Self { title: title.to_owned(), acknowledges, ..Self::default() }
     }
 
-    /// Turn of the prompt in progress.
+    /// Returns the turn of the prompt in progress.
     pub fn current(&self) -> Option<&TurnId> {
         self.work.as_ref()?.prompt.as_ref().map(|prompt| &prompt.turn)
     }
 
-    /// True while a prompt or the agent's own work is in progress.
+    /// Returns true while a prompt or the agent's own work is in progress.
     pub fn is_working(&self) -> bool {
         self.work.is_some()
     }
 
-    /// True if a new prompt would have to wait.
+    /// Returns true if a new prompt would have to wait.
     pub fn is_busy(&self) -> bool {
         self.work.is_some() || self.occupied
     }
 
-    /// True if a prompt is in progress or waits.
+    /// Returns true if a prompt is in progress or waits.
     pub fn has_prompt(&self) -> bool {
         self.current().is_some() || !self.waiting.is_empty()
     }
 
-    /// True if an interrupt of the work is pending.
+    /// Returns true if an interrupt of the current work is pending.
     pub fn is_interrupted(&self) -> bool {
         self.work.as_ref().is_some_and(|work| work.interrupt.is_some())
     }
 
-    /// Time at which [`Self::overdue`] must be called.
+    /// Returns the time at which [`Self::overdue`] must be called.
     pub fn deadline(&self) -> Option<Instant> {
         Some(self.work.as_ref()?.interrupt.as_ref()?.deadline)
     }
 
-    /// Queues a prompt. It is written as soon as the agent is free.
+    /// Queues a prompt. The prompt is written as soon as the agent is free.
     pub fn prompt(&mut self, prompt: Prompt) -> Vec<TurnEffect> {
         self.waiting.push_back(prompt);
         self.next()
     }
 
-    /// Starts the next prompt if the agent is free.
+    /// Starts the next waiting prompt if the agent is free.
     fn next(&mut self) -> Vec<TurnEffect> {
         if self.is_busy() {
             return Vec::new();
@@ -157,13 +160,14 @@ impl Turns {
         vec![TurnEffect::Prompt(prompt)]
     }
 
-    /// Sets whether the agent is busy with an operation other than a turn.
+    /// Sets whether the agent is busy with an operation other than a turn, and starts the next prompt if the agent is
+    /// free.
     pub fn occupy(&mut self, occupied: bool) -> Vec<TurnEffect> {
         self.occupied = occupied;
         self.next()
     }
 
-    /// Handles the completed write of a prompt's frame.
+    /// Handles the completed write of a prompt.
     pub fn written(&mut self, turn: &TurnId) -> Vec<TurnEffect> {
         if self.current() == Some(turn) {
             self.abandoned_may_run = false;
@@ -172,12 +176,12 @@ impl Turns {
         self.interrupt_abandoned(turn, false)
     }
 
-    /// Handles the acceptance of a prompt.
+    /// Handles a message by which the agent accepts a prompt.
     pub fn submitted(&mut self, turn: &TurnId) -> Vec<TurnEffect> {
         if self.current() == Some(turn) { self.advance(Phase::Submitted) } else { self.interrupt_abandoned(turn, true) }
     }
 
-    /// Interrupts an abandoned turn that the agent receives late. `last` stops tracking the turn.
+    /// Interrupts an abandoned turn whose prompt the agent receives late. `last` stops tracking the turn.
     fn interrupt_abandoned(&mut self, turn: &TurnId, last: bool) -> Vec<TurnEffect> {
         let Some(place) = self.abandoned.iter().position(|interrupt_abandoned| interrupt_abandoned == turn) else {
             return Vec::new();
@@ -188,12 +192,13 @@ impl Turns {
         vec![TurnEffect::Interrupt(Some(turn.clone()))]
     }
 
-    /// Handles a sign of work. It belongs to the current prompt, unless the agent may still work on an abandoned turn.
+    /// Handles a message that shows that the agent is working. The current prompt has begun, unless the agent may still
+    /// work on an abandoned turn.
     pub fn begun(&mut self) -> Vec<TurnEffect> {
         if self.abandoned_may_run && self.is_unwritten() { Vec::new() } else { self.advance(Phase::Begun) }
     }
 
-    /// True if the current prompt has not reached the agent.
+    /// Returns true if the frame of the current prompt is not completely written.
     fn is_unwritten(&self) -> bool {
         self.work.as_ref().is_some_and(|work| work.phase == Phase::Queued)
     }
@@ -221,7 +226,7 @@ impl Turns {
         effects
     }
 
-    /// Starts work that the agent began on its own.
+    /// Records that the agent began work on its own.
     pub fn own_work(&mut self) -> Vec<TurnEffect> {
         if self.work.is_some() {
             return Vec::new();
@@ -230,7 +235,7 @@ impl Turns {
         vec![TurnEffect::Report(Report::SelfStarted)]
     }
 
-    /// Ends the current work.
+    /// Ends the current work with this outcome.
     pub fn ended(&mut self, outcome: Outcome) -> Vec<TurnEffect> {
         if self.abandoned_may_run && self.is_unwritten() {
             // Late end of an abandoned turn.
@@ -262,7 +267,7 @@ impl Turns {
         effects
     }
 
-    /// Handles an order to interrupt. Waiting prompts are cancelled.
+    /// Handles an interrupt order: interrupts the current work and cancels the waiting prompts.
     pub fn interrupt(&mut self, now: Instant) -> Vec<TurnEffect> {
         let mut effects: Vec<TurnEffect> = self.cancel_waiting().into_iter().map(TurnEffect::Report).collect();
         if self.work.is_none() && self.occupied && effects.is_empty() {
@@ -278,19 +283,19 @@ impl Turns {
         effects
     }
 
-    /// Tracks an interrupt of an operation that is not a turn, until its end or the deadline.
+    /// Records an interrupt of an operation that is not a turn, until the end of the operation or the deadline.
     pub fn interrupt_occupation(&mut self, now: Instant) {
         let interrupt = PendingInterrupt { orders: 1, ..PendingInterrupt::new(now) };
         self.work = Some(Work { prompt: None, phase: Phase::Begun, interrupt: Some(interrupt) });
     }
 
-    /// Cancels the waiting prompts.
+    /// Cancels the waiting prompts. Returns the reports of their ends.
     pub fn cancel_waiting(&mut self) -> Vec<Report> {
         let waiting = std::mem::take(&mut self.waiting).into_iter();
         waiting.map(|prompt| Report::Ended(prompt.turn, Outcome::Cancelled)).collect()
     }
 
-    /// Notes that the frame of an interrupt was queued.
+    /// Records that an interrupt frame was queued.
     pub fn interrupt_sent(&mut self) {
         if let Some(Work { phase, interrupt: Some(interrupt), .. }) = &mut self.work {
             interrupt.sent = Some(*phase);
@@ -299,7 +304,7 @@ impl Turns {
         }
     }
 
-    /// Notes that the frame of an interrupt was written.
+    /// Records that an interrupt frame was written.
     pub fn interrupt_written(&mut self, turn: Option<&TurnId>) {
         let acknowledges = self.acknowledges;
         if let Some(interrupt) = self.interrupt_of(turn) {
@@ -308,8 +313,8 @@ impl Turns {
         }
     }
 
-    /// Handles the reply to an interrupt. A refusal counts only if the work continues, since it may have ended just
-    /// before.
+    /// Handles the reply to an interrupt. A refusal is reported only if the work continues until the deadline, since
+    /// the work may have ended just before the interrupt.
     pub fn interrupt_answered(&mut self, turn: Option<&TurnId>, outcome: Result<(), String>) {
         if let Some(interrupt) = self.interrupt_of(turn) {
             match outcome {
@@ -324,7 +329,7 @@ impl Turns {
         if work.prompt.as_ref().map(|prompt| &prompt.turn) == turn { work.interrupt.as_mut() } else { None }
     }
 
-    /// Handles an expired interrupt deadline.
+    /// Abandons interrupted work that did not end before the deadline of the interrupt.
     pub fn overdue(&mut self, now: Instant) -> Vec<TurnEffect> {
         let Some(work) = &mut self.work else { return Vec::new() };
         let Some(interrupt) = work.interrupt.take_if(|interrupt| interrupt.deadline <= now) else { return Vec::new() };
@@ -367,8 +372,8 @@ impl Turns {
         effects
     }
 
-    /// Handles the agent's exit. A delivered prompt fails with [`CUT_OFF`]. Returns the undelivered ones for the next
-    /// process.
+    /// Handles the agent's exit. A delivered prompt fails with [`CUT_OFF`]. Returns the undelivered prompts, which the
+    /// next process receives.
     pub fn agent_exited(&mut self, reason: &str) -> (Vec<TurnEffect>, Vec<Prompt>) {
         (self.occupied, self.abandoned_may_run) = (false, false);
         self.abandoned.clear();
@@ -391,7 +396,7 @@ impl Turns {
         (effects, unsent)
     }
 
-    /// Fails all prompts with this reason, because the conversation is abandoned.
+    /// Fails all prompts because the conversation is abandoned.
     pub fn abandon(&mut self, reason: &str) -> Vec<TurnEffect> {
         let waiting = std::mem::take(&mut self.waiting);
         (self.occupied, self.abandoned_may_run) = (false, false);

@@ -1,4 +1,4 @@
-//! Kind of agent: its facts, its readiness, and queries that do not require a running agent.
+//! Interface to one kind of agent: its static facts, its readiness, and queries outside of a conversation.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -8,19 +8,20 @@ use wh_core::space::roster::{Abilities, LoginMethod, LoginState, LogoutResult, M
 use super::{BoxFuture, Harness, QueryContext, Start, StartError};
 use crate::manage::{self, LoginWay};
 
-/// Kind of agent that can be started.
+/// Kind of agent that can be queried and started.
 pub trait Agent: Send + Sync {
     fn facts(&self) -> AgentFacts;
 
-    /// Capabilities known without starting it.
+    /// Returns the capabilities that are known without starting the agent.
     fn abilities(&self) -> Abilities {
         Abilities::default()
     }
 
-    /// Checks whether the agent can be used here. Never fails; facts that cannot be determined are reported as unknown.
+    /// Checks whether the agent can be used in this directory and environment. Never fails; unknown facts are reported
+    /// as unknown.
     fn check<'a>(&'a self, here: &'a QueryContext) -> BoxFuture<'a, Readiness>;
 
-    /// Way to log in. By default the instructions of [`AgentFacts::login_hint`].
+    /// Returns the way to log in. The default implementation returns the instructions of [`AgentFacts::login_hint`].
     fn login_way<'a>(&'a self, _here: &'a QueryContext) -> BoxFuture<'a, Result<LoginWay, ManageError>> {
         Box::pin(async {
             Ok(match self.facts().login_hint {
@@ -34,22 +35,22 @@ pub trait Agent: Send + Sync {
         Box::pin(async { Ok(manage::no_logout(&self.facts().title, "its login is not managed by a command")) })
     }
 
-    /// Additional facts as pairs of name and value; may be empty.
+    /// Returns additional facts as pairs of name and value.
     fn about<'a>(&'a self, _here: &'a QueryContext) -> BoxFuture<'a, Vec<(String, String)>> {
         Box::pin(async { Vec::new() })
     }
 
-    /// Lists the models.
+    /// Lists the models of the agent.
     fn models<'a>(&'a self, _here: &'a QueryContext) -> BoxFuture<'a, Result<Vec<ModelCard>, ManageError>> {
         Box::pin(async { Err(manage::no_models(&self.facts().title)) })
     }
 
-    /// Lists the MCP servers.
+    /// Lists the MCP servers of the agent.
     fn mcp<'a>(&'a self, _here: &'a QueryContext) -> BoxFuture<'a, Result<Vec<McpServer>, ManageError>> {
         Box::pin(async { Err(manage::no_mcp(&self.facts().title)) })
     }
 
-    /// Enables or disables an MCP server. Returns the agent's message.
+    /// Enables or disables an MCP server. Returns the agent's message, if any.
     fn switch_mcp<'a>(
         &'a self,
         _here: &'a QueryContext,
@@ -59,7 +60,7 @@ pub trait Agent: Send + Sync {
         Box::pin(async { Err(manage::no_switch(&self.facts().title)) })
     }
 
-    /// Lists the saved conversations of a directory, newest first. Not supported by default.
+    /// Lists the saved conversations of a directory, newest first. The default implementation returns an error.
     fn conversations<'a>(
         &'a self,
         _here: &'a QueryContext,
@@ -67,15 +68,15 @@ pub trait Agent: Send + Sync {
         Box::pin(async { Err(ManageError::NotSupported(format!("{} lists no conversations", self.facts().title))) })
     }
 
-    /// Starts an agent. Orders may be sent at once; they are buffered until its first
+    /// Starts an agent. Orders may be sent at once; the harness buffers them until the first
     /// [`Report::Ready`](wh_core::space::harness::Report::Ready).
     fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>>;
 }
 
-/// Static facts of an agent.
+/// Facts of an agent that do not depend on the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentFacts {
-    /// Id by which the agent is selected, such as `demo`.
+    /// Id of the agent on the command line and in files, such as `demo`.
     pub id: String,
     pub title: String,
     /// Installation command; `None` if the agent is built in.
@@ -84,25 +85,24 @@ pub struct AgentFacts {
     pub login_hint: Option<String>,
 }
 
-/// State of an agent on this machine.
+/// Installation and login state of an agent on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Readiness {
     pub installation: Installation,
     pub login: LoginState,
-    /// Next step towards using the agent; `None` if nothing is known to be missing.
+    /// Next step that the user must take to use the agent; `None` if no step is known to be missing.
     pub hint: Option<String>,
 }
 
 /// Installation state of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Installation {
-    /// Part of wh.
+    /// The agent is part of wh.
     BuiltIn,
     /// The program was found.
     Installed {
-        /// Path of the program.
         path: PathBuf,
-        /// Version, if it was reported.
+        /// Version of the program, if the program reported it.
         version: Option<String>,
     },
     /// The program is not on the PATH.
@@ -110,7 +110,7 @@ pub enum Installation {
 }
 
 impl Installation {
-    /// True if the agent can be started.
+    /// Returns true if the program is installed or built in.
     pub fn is_present(&self) -> bool {
         !matches!(self, Self::Missing)
     }
@@ -119,7 +119,7 @@ impl Installation {
 /// Conversation saved by an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavedConversation {
-    /// The agent's own id, as [`Resume::Named`](super::Resume::Named) takes it. Not exposed to clients.
+    /// Id that the agent assigned, for [`Resume::Named`](super::Resume::Named). Not exposed to clients.
     pub name: String,
     pub title: String,
     /// Time of the last message.
@@ -131,15 +131,13 @@ pub struct SavedConversation {
 /// Failure of a management operation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ManageError {
-    /// The program is not installed.
     #[error("{agent} is not installed: {hint}")]
     NotInstalled {
-        /// Name of the agent.
         agent: String,
         /// Instructions for installing the program.
         hint: String,
     },
-    /// The agent does not support the operation. The text includes an alternative.
+    /// The agent does not support the operation. The text suggests an alternative.
     #[error("{0}")]
     NotSupported(String),
     /// The operation failed or timed out.

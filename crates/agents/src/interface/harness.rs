@@ -1,4 +1,4 @@
-//! Running agent behind two channels: orders in, reports out.
+//! Running agent with two channels: orders to the agent, and reports from the agent.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,33 +13,33 @@ use wh_pipe::KillSwitch;
 
 use crate::overflow::{self, MAX_OVERFLOW_BYTES, OverflowLoss};
 
-/// Orders that may wait for a busy agent. If the queue is full, the owner treats the agent as lost.
+/// Maximum number of queued orders. If the queue is full, the owner treats the agent as lost.
 const MAX_QUEUED_ORDERS: usize = 64;
 
-/// Reports that may wait to be read. If the queue is full, the agent waits. No report is dropped.
+/// Maximum number of queued reports. If the queue is full, the agent waits; no report is dropped.
 const MAX_QUEUED_REPORTS: usize = 256;
 
-/// Running agent as seen by its owner.
+/// Handle of a running agent for its owner.
 ///
 /// The owner must read `reports` at all times, even while an order waits for room, because an agent may stop reading
-/// orders while its reports are not read. Dropping `orders` ends the agent like [`Order::End`]. Its remaining reports
+/// orders while its reports are not read. Dropping `orders` ends the agent like [`Order::End`]. The remaining reports
 /// still arrive, with [`Report::Gone`] last. When `reports` is closed, no process and no file of the agent is left.
 /// Dropping `reports` ends the agent too.
 #[derive(Debug)]
 pub struct Harness {
-    /// Orders to the agent.
+    /// Orders to the agent. Dropping the sender ends the agent.
     pub orders: mpsc::Sender<Order>,
-    /// Reports of the agent.
+    /// Reports from the agent. The owner must read them at all times.
     pub reports: mpsc::Receiver<Report>,
-    /// Output beyond the display limits.
+    /// Storage for output beyond the display limits.
     pub overflow: overflow::OverflowStore,
-    /// Kill switch for an agent that does not end.
+    /// Kill switch for an agent that does not end when ordered.
     pub force_stop: ForceStop,
-    /// First characters of prompts that the agent interprets itself. Such a prompt does not reach the model unchanged.
+    /// First characters of prompts that the agent interprets as commands instead of sending them to the model.
     pub interprets: &'static [char],
 }
 
-/// Kill switch for an agent that does not end when ordered. It works in every state of the agent and of its harness.
+/// Kill switch for an agent that does not end when ordered. Works in every state of the agent and of the harness.
 #[derive(Debug, Clone, Default)]
 pub struct ForceStop {
     kill_switch: KillSwitch,
@@ -47,7 +47,7 @@ pub struct ForceStop {
 }
 
 impl ForceStop {
-    /// Kills the agent's processes. The harness notices and reports it.
+    /// Kills the agent's processes. The harness then reports the exit of the agent.
     pub fn kill(&self) {
         self.kill_switch.trigger();
     }
@@ -59,18 +59,18 @@ impl ForceStop {
     }
 }
 
-/// Counterpart of a [`Harness`], owned by the task that runs the agent.
+/// Counterpart of a [`Harness`] for the task that runs the agent.
 #[derive(Debug)]
 pub struct HarnessTask {
-    /// Orders to the agent. A closed channel ends it.
+    /// Orders to the agent. The task must end the agent when this channel is closed.
     pub orders: mpsc::Receiver<Order>,
-    /// Reports of the agent. A failed send ends it.
+    /// Reports from the agent. The task must end the agent when sending fails.
     pub reports: Reports,
-    /// Kill switch that the agent's processes must be launched with.
+    /// Kill switch to pass to every launch of the agent's processes.
     pub kill_switch: KillSwitch,
 }
 
-/// Sender of reports. Limits the size of each report; the excess goes to the [overflow
+/// Sender of reports. Limits the size of each report and stores the excess in the [overflow
 /// storage](overflow::OverflowStore).
 #[derive(Debug, Clone)]
 pub struct Reports {
@@ -79,12 +79,12 @@ pub struct Reports {
     overflow: overflow::OverflowStore,
 }
 
-/// The receiver of reports is closed.
+/// Error: the receiver of reports is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReportsClosed;
 
 impl Reports {
-    /// Sends a report when there is room.
+    /// Sends a report. Waits while the queue is full.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ impl Reports {
         Ok(())
     }
 
-    /// Waits until there is room for a report. Cancel safe.
+    /// Waits until the queue has room for a report. Cancel safe.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl Reports {
         self.sender.reserve().await.map(drop).map_err(|_| ReportsClosed)
     }
 
-    /// Waits until the receiver is closed. Cancel safe.
+    /// Waits until the receiver of reports is closed. Cancel safe.
     pub async fn closed(&self) {
         self.sender.closed().await;
     }
@@ -115,7 +115,7 @@ impl Reports {
         let mut lost =
             passed.overflow.into_iter().filter_map(|beyond| self.overflow.apply(beyond)).map(|loss| match loss {
                 OverflowLoss::Oldest => {
-                    format!("the oldest overflow output was discarded (limit {} per agent)", size(MAX_OVERFLOW_BYTES))
+                    format!("the oldest stored output was deleted (limit {} per agent)", size(MAX_OVERFLOW_BYTES))
                 }
                 OverflowLoss::Unwritable(error) => format!("overflow output cannot be stored: {error}"),
             });
@@ -131,12 +131,12 @@ impl Reports {
 }
 
 impl Harness {
-    /// Creates both ends of the channels.
+    /// Creates a harness and its counterpart for the task.
     pub fn new() -> (Self, HarnessTask) {
         Self::with_capacities(MAX_QUEUED_ORDERS, MAX_QUEUED_REPORTS)
     }
 
-    /// Spawns the task of a harness. Must be called within a runtime.
+    /// Creates a harness and spawns its task. Must be called within a Tokio runtime.
     pub fn run<F>(work: impl FnOnce(HarnessTask) -> F) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
@@ -146,7 +146,7 @@ impl Harness {
         harness
     }
 
-    /// Adds reports that are sent before any other. Must be called within a runtime.
+    /// Sends the reports in `first` before all other reports. Must be called within a Tokio runtime.
     pub fn with_first_reports(self, first: Vec<Report>) -> Self {
         let Self { orders, mut reports, overflow, force_stop: force, interprets } = self;
         let (report, heard) = mpsc::channel(MAX_QUEUED_REPORTS);
@@ -171,7 +171,7 @@ impl Harness {
         Self { orders, reports: heard, overflow, force_stop: force, interprets }
     }
 
-    /// Like [`new`](Self::new), with these channel capacities.
+    /// Creates a harness like [`new`](Self::new), with these channel capacities.
     pub fn with_capacities(max_orders: usize, max_reports: usize) -> (Self, HarnessTask) {
         let (order, orders) = mpsc::channel(max_orders);
         let (sender, reports) = mpsc::channel(max_reports);

@@ -1,4 +1,4 @@
-//! Directory and environment for queries outside of a conversation.
+//! Context for queries to an agent outside of a conversation.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::Start;
 
-/// Directory and environment in which an agent is queried without being started by [`Start`].
+/// Directory and environment of a query to an agent outside of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryContext {
     pub directory: PathBuf,
@@ -15,17 +15,17 @@ pub struct QueryContext {
 }
 
 impl QueryContext {
-    /// This directory with wh's own environment.
+    /// Creates a context for a directory, with wh's own environment.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self { directory: directory.into(), environment: BTreeMap::new() }
     }
 
-    /// Current directory of wh.
+    /// Creates a context for wh's working directory, with wh's own environment.
     pub fn of_wh() -> Self {
         Self::new(std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")))
     }
 
-    /// Value of a variable as the agent would see it. Empty values count as unset.
+    /// Returns the value of a variable in the agent's environment. Empty values count as unset.
     pub fn variable(&self, name: &str) -> Option<OsString> {
         let found = match self.environment.get(OsStr::new(name)) {
             Some(changed) => changed.clone(),
@@ -34,7 +34,7 @@ impl QueryContext {
         found.filter(|value| !value.is_empty())
     }
 
-    /// Path below the home directory.
+    /// Returns the path `below` in the home directory.
     pub fn home(&self, below: &str) -> Option<PathBuf> {
         self.variable("HOME").map(|home| PathBuf::from(home).join(below))
     }

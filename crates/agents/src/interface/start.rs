@@ -1,29 +1,29 @@
-//! Options for starting an agent, and reasons why it may not start.
+//! Options for starting an agent, and errors if the start fails.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-/// Hint for a mode that may not be entered.
+/// Hint for users who select a mode that skips permissions.
 pub const ALLOW_SKIPPING: &str = "start wh with --allow-skipping-permissions";
 
-/// Shorter conversation ids are not removed from texts, since they could be part of any word.
+/// Minimum length of conversation ids that are removed from texts. Shorter ids could be part of any word.
 const MIN_NAME_LENGTH: usize = 6;
 
 /// Options for starting an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Start {
     pub directory: PathBuf,
-    /// Initial model; `None` is the agent's default.
+    /// Initial model; `None` selects the agent's default.
     pub model: Option<String>,
-    /// Initial mode; `None` is the agent's default.
+    /// Initial mode; `None` selects the agent's default.
     pub mode: Option<String>,
     /// Conversation to resume; `None` starts a new one.
     pub resume: Option<Resume>,
-    /// Creation time of the conversation to resume (or slightly later), if known.
+    /// Creation time of the conversation to resume, or a slightly later time; `None` if unknown.
     pub conversation_created_at: Option<SystemTime>,
-    /// Allows modes that skip permissions, at the start or later. Without this such modes are refused.
+    /// Allows modes that skip permissions. If false, such modes are refused, initially and later.
     pub may_skip_permissions: bool,
     /// Additional command-line arguments.
     pub arguments: Vec<OsString>,
@@ -31,23 +31,23 @@ pub struct Start {
     pub environment: BTreeMap<OsString, Option<OsString>>,
     /// Id of the daemon session in which the agent runs; `None` outside of a daemon.
     pub session: Option<String>,
-    /// Allows the agent to store data for resuming later, if wh controls this.
+    /// Allows the agent to store data for a later resume, if the agent has an option for this.
     pub may_store_state: bool,
-    /// Reports the history of a resumed conversation. False if the owner already has the history.
+    /// Reports the history of a resumed conversation. False if the owner of the harness already has the history.
     pub reports_history: bool,
 }
 
-/// Conversation to resume.
+/// Selects the conversation to resume.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resume {
-    /// Newest conversation of the directory.
+    /// Newest conversation of the working directory.
     Latest,
-    /// Conversation with this id, as the agent assigned it.
+    /// Conversation with this id, which the agent assigned.
     Named(String),
 }
 
 impl Start {
-    /// Options for a new conversation in this directory, with the agent's defaults.
+    /// Creates options for a new conversation in a directory, with the agent's defaults.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
             directory: directory.into(),
@@ -64,7 +64,7 @@ impl Start {
         }
     }
 
-    /// Removes the ids of the requested and of the current conversation from a text, since they are internal. Very
+    /// Removes the ids of the requested and of the current conversation from a text, since the ids are internal. Very
     /// short ids are not removed, because they could be part of any word.
     pub fn redact_ids(&self, text: &str, session: Option<&str>) -> String {
         let asked = match &self.resume {
@@ -76,13 +76,11 @@ impl Start {
     }
 }
 
-/// Failure to start an agent.
+/// Error if an agent cannot be started.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StartError {
-    /// The program is not installed.
     #[error("{agent} is not installed: there is no {}", describe_command(command))]
     NotInstalled {
-        /// Name of the agent.
         agent: String,
         /// Command that was not found.
         command: String,
@@ -92,7 +90,6 @@ pub enum StartError {
     /// The agent requires a login.
     #[error("{agent} is not logged in")]
     NotLoggedIn {
-        /// Name of the agent.
         agent: String,
         /// Instructions for logging in.
         hint: String,
@@ -100,42 +97,38 @@ pub enum StartError {
     /// The agent has no such model, mode, argument or conversation.
     #[error("{agent} has no {what} {given:?}")]
     Unknown {
-        /// Name of the agent.
         agent: String,
         /// Kind of the unknown value: `model`, `mode`, `argument` or `conversation`.
         what: &'static str,
         given: String,
         hint: String,
     },
-    /// The mode skips permissions, which is not allowed.
+    /// The mode skips permissions, and modes that skip permissions are not allowed.
     #[error("{agent}'s mode {mode:?} skips permissions, which is not allowed")]
     SkipsPermissions {
-        /// Name of the agent.
         agent: String,
-        /// Name of the mode.
         mode: String,
-        /// Option that allows it.
+        /// Option of wh that allows such modes.
         hint: String,
     },
     /// The program was started but did not become ready.
     #[error("{agent} could not be started: {reason}")]
     Failed {
-        /// Name of the agent.
         agent: String,
-        /// Message of the agent or of the system.
+        /// Message from the agent or the operating system.
         reason: String,
         /// Suggested fix, if any.
         hint: Option<String>,
     },
 }
 
-/// Describes the missing command: a name on the PATH, or a file.
+/// Describes a missing command as a name on the PATH or as a file.
 fn describe_command(command: &str) -> String {
     if command.contains('/') { format!("program {command:?}") } else { format!("{command:?} on the path") }
 }
 
 impl StartError {
-    /// Suggested fix, if any.
+    /// Returns the suggested fix, if any.
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::NotInstalled { hint, .. }

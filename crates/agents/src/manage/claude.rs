@@ -1,4 +1,4 @@
-//! Parses the output of Claude Code's commands (login state, MCP servers) and lists its conversation files.
+//! Parses the output of Claude Code's commands (login state, MCP servers) and lists saved conversations from its files.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -9,10 +9,10 @@ use wh_core::space::roster::McpServer;
 use super::title;
 use crate::interface::{LoginState, SavedConversation};
 
-/// Lines of a conversation that are scanned for its title.
+/// Maximum number of lines of a conversation that are scanned for a title.
 const MAX_SCANNED_LINES: usize = 200;
 
-/// Longest line that is parsed.
+/// Maximum length of a line that is parsed.
 const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 
 /// Parses the output of `claude auth status`.
@@ -40,7 +40,7 @@ pub(crate) fn mcp(output: &str) -> Vec<McpServer> {
     output.lines().filter_map(|text| line(text.trim())).collect()
 }
 
-/// Lists the conversations in a directory, newest first.
+/// Lists the conversations in the files of `folder`, newest first. `directory` is their working directory.
 pub(crate) fn conversations(folder: &Path, directory: &Path) -> Vec<SavedConversation> {
     let files = std::fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
     let mut saved: Vec<SavedConversation> = files.filter_map(|file| conversation(&file, directory)).collect();
@@ -48,7 +48,7 @@ pub(crate) fn conversations(folder: &Path, directory: &Path) -> Vec<SavedConvers
     saved
 }
 
-/// Reads one conversation. `None` if it has no message of the user.
+/// Reads the conversation in a file. Returns `None` if the conversation has no message of the user.
 fn conversation(file: &Path, directory: &Path) -> Option<SavedConversation> {
     let name = file.file_name()?.to_str()?.strip_suffix(".jsonl")?.to_owned();
     let at = file.metadata().and_then(|facts| facts.modified()).ok();
@@ -69,7 +69,7 @@ fn conversation(file: &Path, directory: &Path) -> Option<SavedConversation> {
     Some(SavedConversation { name, title, at, directory: Some(directory.to_owned()) })
 }
 
-/// Title from a user message. `None` for messages that the agent wrote in the user's name.
+/// Returns the title for a user message. `None` for messages that the agent wrote in the user's name.
 fn prompt(content: &Value) -> Option<String> {
     let text = match content {
         Value::String(text) => text.as_str(),

@@ -1,4 +1,4 @@
-//! Parses Codex's command output and replies: login state, MCP servers, models and conversations.
+//! Parses Codex's command output and app-server replies: login state, MCP servers, models and conversations.
 
 use std::time::{Duration, SystemTime};
 
@@ -9,7 +9,7 @@ use wh_wire::codex::Account;
 use super::title;
 use crate::interface::{LoginState, QueryContext, SavedConversation};
 
-/// Parses the output of `codex login status`. The partially masked API key is omitted.
+/// Parses the output of `codex login status`. The partially masked API key is left out of the result.
 pub(crate) fn status(output: &str) -> LoginState {
     let line =
         |beginning: &str| output.lines().find_map(|line| Some(line.trim().strip_prefix(beginning)?.trim().to_owned()));
@@ -28,8 +28,8 @@ pub(crate) fn status(output: &str) -> LoginState {
     }
 }
 
-/// Login state from `account/read` and `config/read`. Model providers other than OpenAI take their key from an
-/// environment variable, or need none.
+/// Determines the login state from the replies to `account/read` and `config/read`. Model providers other than OpenAI
+/// take their API key from an environment variable, or need no key.
 pub(crate) fn account(account: &Value, config: &Value, here: &QueryContext) -> LoginState {
     let Account { login: by, needed } = Account::read(account);
     if let Some(by) = by {
@@ -47,14 +47,14 @@ pub(crate) fn account(account: &Value, config: &Value, here: &QueryContext) -> L
     }
 }
 
-/// Environment variable with the API key of the configured provider, if it has one.
+/// Returns the environment variable with the API key of the configured provider, if the provider has one.
 pub(crate) fn variable(config: &Value) -> Option<String> {
     let config = &config["config"];
     let provider = config["model_provider"].as_str()?;
     config["model_providers"][provider]["env_key"].as_str().map(str::to_owned)
 }
 
-/// Parses the output of `codex mcp list --json`.
+/// Parses the output of `codex mcp list --json`. Returns `None` if the output is not valid.
 pub(crate) fn mcp(output: &str) -> Option<Vec<McpServer>> {
     let servers: Vec<Value> = serde_json::from_str(output).ok()?;
     let server = |server: &Value| {
@@ -70,7 +70,7 @@ pub(crate) fn mcp(output: &str) -> Option<Vec<McpServer>> {
     Some(servers.iter().filter_map(server).collect())
 }
 
-/// Parses the reply to `model/list`.
+/// Parses the reply to `model/list`. `current` is the id of the selected model.
 pub(crate) fn models(reply: &Value, current: Option<&str>) -> Vec<ModelCard> {
     let list = reply["data"].as_array().map(Vec::as_slice).unwrap_or_default();
     let model = |model: &Value| {

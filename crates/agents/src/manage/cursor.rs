@@ -1,5 +1,5 @@
-//! Parses the output of `cursor-agent`: login state, facts, models and MCP servers. The formats are taken from captures
-//! of the real program.
+//! Parses the output of `cursor-agent`: login state, facts, models and MCP servers. The formats were captured from the
+//! real program.
 
 use wh_core::space::roster::{McpServer, ModelCard};
 
@@ -7,8 +7,8 @@ use super::run::run;
 use crate::interface::LoginState;
 use crate::table::management::Inquiry;
 
-/// Parses the output of `cursor-agent about`, with two or more spaces between name and value. Version and user are
-/// omitted, because other commands report them.
+/// Parses the output of `cursor-agent about`, in which two or more spaces separate name and value. Omits version and
+/// user, because wh reads both with other commands.
 pub(crate) fn about(output: &str) -> Vec<(String, String)> {
     let fact = |line: &str| {
         let (name, value) = line.trim().split_once("  ")?;
@@ -75,7 +75,7 @@ pub(crate) async fn login(inquiry: Inquiry<'_>) -> LoginState {
     run(inquiry.launch, &["status"]).await.map_or(LoginState::Unknown, |output| status(&output.text()))
 }
 
-/// Reads facts with `cursor-agent about`.
+/// Reads facts about the installation with `cursor-agent about`.
 pub(crate) async fn facts(inquiry: Inquiry<'_>) -> Vec<(String, String)> {
     run(inquiry.launch, &["about"]).await.map(|output| about(&output.out)).unwrap_or_default()
 }

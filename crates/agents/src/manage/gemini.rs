@@ -1,5 +1,5 @@
-//! Reads the state of Gemini CLI from its files and command output: login, MCP servers and conversations. It has no
-//! command for the login state, so this module reimplements its lookup.
+//! Reads the state of Gemini CLI from its files and command output: login, MCP servers and conversations. Gemini CLI
+//! has no command for the login state, so this module reimplements its lookup.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -12,24 +12,25 @@ use super::{is_non_empty_file, time, title};
 use crate::interface::{LoginState, ManageError, QueryContext, SavedConversation};
 use crate::table::management::Inquiry;
 
-/// Lines of a conversation that are scanned for its title.
+/// Maximum number of lines of a conversation that are scanned for a title.
 const MAX_SCANNED_LINES: usize = 100;
 
-/// Largest JSON settings file that is read.
+/// Maximum size of a JSON file that is read.
 const MAX_JSON_BYTES: u64 = 1024 * 1024;
 
-/// Login instructions if no login is configured.
+/// Login instructions for a user who has not configured a login.
 pub(crate) const INSTRUCTIONS: &str = "Gemini CLI has no login command. Set GEMINI_API_KEY (a key from \
                                        https://aistudio.google.com/apikey) before wh is started, or put it into \
                                        ~/.gemini/.env; or run `gemini` on a terminal and log in there.";
 
-/// Gemini CLI's own directory.
+/// Returns Gemini CLI's directory for settings and data.
 pub(crate) fn folder(here: &QueryContext) -> Option<PathBuf> {
     let home = here.variable("GEMINI_CLI_HOME").map(PathBuf::from).or_else(|| here.home(""))?;
     Some(home.join(".gemini"))
 }
 
-/// Directory with the conversations of the working directory, from Gemini CLI's list of projects. It may not exist yet.
+/// Returns the directory with the conversations of the working directory, which may not exist yet. `None` if the
+/// working directory is not in Gemini CLI's list of projects.
 pub(crate) fn chats(here: &QueryContext) -> Option<PathBuf> {
     let folder = folder(here)?;
     let projects = json(&folder.join("projects.json"))?;
@@ -45,7 +46,7 @@ fn json(path: &Path) -> Option<Value> {
     serde_json::from_slice(&std::fs::read(path).ok()?).ok()
 }
 
-/// Login state of the configured authentication type, or of the one that the environment selects.
+/// Reads the login state of the authentication type that the settings configure or the environment selects.
 pub(crate) fn login(here: &QueryContext) -> LoginState {
     let folder = folder(here);
     let settings = folder.as_ref().and_then(|folder| json(&folder.join("settings.json"))).unwrap_or_default();
@@ -81,7 +82,7 @@ pub(crate) fn login(here: &QueryContext) -> LoginState {
     }
 }
 
-/// True if the `.env` file that Gemini CLI would use sets the variable.
+/// Returns true if the `.env` file that Gemini CLI would use sets the variable.
 fn named_in_file(here: &QueryContext, name: &str) -> bool {
     let beside = here.directory.ancestors().flat_map(|one| [one.join(".gemini/.env"), one.join(".env")]);
     let at_home = ["", ".gemini"].into_iter().filter_map(|below| here.home(below)).map(|home| home.join(".env"));
@@ -94,7 +95,7 @@ fn named_in_file(here: &QueryContext, name: &str) -> bool {
     })
 }
 
-/// Parses the output of `gemini mcp list`: a mark and `NAME: COMMAND (KIND) - STATUS`.
+/// Parses the output of `gemini mcp list`, one line per server: a mark and `NAME: COMMAND (KIND) - STATUS`.
 pub(crate) fn mcp(output: &str) -> Vec<McpServer> {
     let server = |line: &str| {
         let line = line.trim().trim_start_matches(|first: char| !first.is_alphanumeric());
@@ -107,7 +108,7 @@ pub(crate) fn mcp(output: &str) -> Vec<McpServer> {
     output.lines().filter_map(server).collect()
 }
 
-/// Parses the output of `gemini mcp enable` and `disable`, which exit with 0 even if they failed.
+/// Parses the output of `gemini mcp enable` and `gemini mcp disable`, which exit with 0 even if they fail.
 pub(crate) fn mcp_switch_result(output: &str) -> Result<String, String> {
     let line = output.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     match line.strip_prefix("Error:") {
@@ -137,8 +138,8 @@ pub(crate) fn sessions(output: &str, directory: &Path) -> Vec<SavedConversation>
     listed
 }
 
-/// Lists the conversations of a directory from their files, newest first; `None` if there are no such files. The list
-/// command may be slow, because it may generate titles with the model first.
+/// Lists the conversations of a directory from Gemini CLI's files, newest first. `None` if there is no directory for
+/// them. Reading files is faster than `gemini --list-sessions`, which may generate titles with the model first.
 pub(crate) fn conversations(here: &QueryContext) -> Option<Vec<SavedConversation>> {
     let files = std::fs::read_dir(chats(here)?).into_iter().flatten();
     let files = files.filter_map(|entry| Some(entry.ok()?.path()));
@@ -168,7 +169,7 @@ fn conversation(file: &Path, directory: &Path) -> Option<SavedConversation> {
     })
 }
 
-/// Lists the conversations from their files, or with the list command if the files cannot be read.
+/// Lists the conversations from Gemini CLI's files, or with `gemini --list-sessions` if the files cannot be read.
 pub(crate) async fn saved_conversations(inquiry: Inquiry<'_>) -> Result<Vec<SavedConversation>, ManageError> {
     let here = inquiry.here.clone();
     if let Ok(Some(listed)) = tokio::task::spawn_blocking(move || conversations(&here)).await {

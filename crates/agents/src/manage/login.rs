@@ -1,5 +1,5 @@
-//! Runs an agent's login command without a terminal. Its output is forwarded, the user's input is written to it, and it
-//! may take as long as the user needs. Dropping the future ends the command.
+//! Runs an agent's login command without a terminal: forwards the command's output and the user's input. Dropping the
+//! future ends the command.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use wh_pipe::{Launch, Stdout};
 
 use crate::interface::ManageError;
 
-/// Time that the user has to log in.
+/// Timeout of an interactive login.
 pub const LOGIN_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Time to read remaining output after the command has exited.
+/// Time for reading the remaining output after the command has exited.
 const REMAINING_OUTPUT_GRACE: Duration = Duration::from_millis(500);
 
-/// Runs the command until it exits. Sends its output to `output` in chunks and writes lines from `input` to it. True if
-/// it exited with 0.
+/// Runs a login command until it exits or [`LOGIN_TIMEOUT`] expires. Sends the command's output to `output` in chunks
+/// and writes lines from `input` to the command. Returns true if the command exited with 0.
 pub async fn log_in(
     launch: &Launch,
     output: mpsc::Sender<String>,
@@ -71,7 +71,7 @@ pub async fn log_in(
     if in_time { Ok(exit.is_success()) } else { Err(failed(&"the login timed out after ten minutes")) }
 }
 
-/// Forwards the next chunk of standard output. Sets `stdout` to `None` at the end.
+/// Forwards the next chunk of standard output. Sets `stdout` to `None` at the end of the stream.
 async fn forward_stdout(stdout: &mut Option<Stdout>, piece: &mut [u8], output: &mpsc::Sender<String>) {
     let Some(open) = stdout.as_mut() else { return };
     match open.read(piece).await {
@@ -85,7 +85,7 @@ async fn forward(output: &mpsc::Sender<String>, piece: &[u8]) {
     let _ = output.send(wh_pipe::tail::clean(&String::from_utf8_lossy(piece))).await;
 }
 
-/// Finds the login address in the output, once it is complete.
+/// Finds the address of the login page in the output. Returns `None` until a complete address has arrived.
 pub fn address(output: &str) -> Option<&str> {
     let places = output.match_indices("https://").map(|(at, _)| &output[at..]);
     let whole = places.filter_map(|rest| {

@@ -1,5 +1,5 @@
-//! Queries and manages agents outside of a conversation by running their own commands. Each agent has a module that
-//! parses its output; `run` runs short commands and [`login`] runs the interactive login.
+//! Queries and manages agents outside of a conversation by running their commands. One module per agent parses the
+//! output; `run` runs short commands and [`login`] runs the interactive login.
 
 pub(crate) mod claude;
 pub(crate) mod codex;
@@ -17,20 +17,19 @@ pub use wh_pipe::Launch;
 
 use crate::interface::{LoginState, ManageError, StartError};
 
-/// Way to log in to an agent.
+/// Way for a user to log in to an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoginWay {
-    /// Runs a command of the agent.
+    /// Run a command of the agent.
     Command {
         launch: Launch,
-        /// Kind of login.
+        /// Kind of login, for display.
         method: LoginMethod,
     },
-    /// The user follows instructions.
+    /// Show instructions that the user must follow.
     ByHand {
-        /// Instructions for the user.
         instructions: String,
-        /// Kind of login.
+        /// Kind of login, for display.
         method: LoginMethod,
     },
     /// No login is required.
@@ -45,30 +44,30 @@ impl LoginWay {
     }
 }
 
-/// Result for an agent without a logout.
+/// Builds the result for an agent without a logout. `instead` describes an alternative.
 pub(crate) fn no_logout(agent: &str, instead: &str) -> LogoutResult {
     let message = format!("{agent} has no logout: {instead}");
     LogoutResult { success: false, supported: false, message }
 }
 
-/// Error for an agent that does not list its models.
+/// Builds the error for an agent that does not list its models.
 pub(crate) fn no_models(agent: &str) -> ManageError {
     ManageError::NotSupported(format!(
         "{agent} does not list its models; select one with --model MODEL, or use /model once the agent is running"
     ))
 }
 
-/// Error for an agent that does not list MCP servers.
+/// Builds the error for an agent that does not list MCP servers.
 pub(crate) fn no_mcp(agent: &str) -> ManageError {
     ManageError::NotSupported(format!("MCP servers are not available with {agent}"))
 }
 
-/// Error for an agent that cannot enable or disable MCP servers.
+/// Builds the error for an agent that cannot enable or disable MCP servers.
 pub(crate) fn no_switch(agent: &str) -> ManageError {
     ManageError::NotSupported(format!("{agent} has no command that switches an MCP server on or off"))
 }
 
-/// Result of a logout. `still` is an environment variable that keeps the user logged in.
+/// Builds the result of a logout command. `still` is an environment variable that keeps the user logged in.
 pub(crate) fn logout(output: &run::CommandOutput, still: Option<&str>) -> LogoutResult {
     let text = output.text();
     let mut message = if text.is_empty() { "No output.".to_owned() } else { text };
@@ -78,7 +77,7 @@ pub(crate) fn logout(output: &run::CommandOutput, still: Option<&str>) -> Logout
     LogoutResult { success: output.success, supported: true, message }
 }
 
-/// Converts a missing program to a management error.
+/// Converts the error for a missing program to a management error.
 pub(crate) fn missing(error: StartError) -> ManageError {
     match error {
         StartError::NotInstalled { agent, hint, .. } => ManageError::NotInstalled { agent, hint },
@@ -91,7 +90,7 @@ pub(crate) fn time(text: &str) -> Option<std::time::SystemTime> {
     text.parse::<jiff::Timestamp>().ok().map(Into::into)
 }
 
-/// First non-empty line of a text, shortened to 100 characters.
+/// Returns the first non-empty line of a text, truncated to about 100 characters.
 pub(crate) fn title(text: &str) -> Option<String> {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     let line = wh_pipe::tail::clean(line);
@@ -103,7 +102,8 @@ pub(crate) fn is_non_empty_file(path: Option<PathBuf>) -> bool {
     path.is_some_and(|path| path.metadata().is_ok_and(|facts| facts.len() > 0))
 }
 
-/// Login state of an agent whose credentials file is the only evidence.
+/// Returns the login state according to a credentials file: logged in if the file exists and is not empty, otherwise
+/// unknown.
 pub(crate) fn logged_in_by(file: Option<PathBuf>) -> LoginState {
     if is_non_empty_file(file) { LoginState::Yes { account: None } } else { LoginState::Unknown }
 }

@@ -7,7 +7,7 @@ use wh_core::space::roster::ModelCard;
 
 use crate::interface::{LoginState, QueryContext};
 
-/// Reads the login state from OpenCode's credentials file, which has one entry per provider.
+/// Reads the login state from OpenCode's credentials file, which contains one entry per model provider.
 pub(crate) fn login(here: &QueryContext) -> LoginState {
     let data = here.variable("XDG_DATA_HOME").map(PathBuf::from).or_else(|| here.home(".local/share"));
     let file = data.map(|data| data.join("opencode/auth.json"));

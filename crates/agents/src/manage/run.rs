@@ -9,33 +9,33 @@ use wh_pipe::Launch;
 
 use crate::interface::ManageError;
 
-/// Timeout of a command. Agents are large programs and start slowly on a busy machine.
+/// Timeout of a short command. Agents are large programs, which start slowly on a busy machine.
 pub(crate) const COMMAND_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Limit of the standard output that is read.
+/// Maximum size of the standard output that is read.
 const MAX_OUTPUT_BYTES: u64 = 64 * 1024;
 
-/// Time for remaining processes of the command to exit before they are killed.
+/// Time for the remaining processes of a command to exit before they are killed.
 const COMMAND_EXIT_GRACE: Duration = Duration::from_secs(1);
 
 /// Output of a command, without escape sequences.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CommandOutput {
-    /// Text from its standard output.
+    /// Text from standard output.
     pub out: String,
-    /// Text from its standard error.
+    /// Text from standard error.
     pub err: String,
-    /// True if it exited with 0.
+    /// True if the command exited with 0.
     pub success: bool,
 }
 
 impl CommandOutput {
-    /// Text of both outputs.
+    /// Returns the text of both outputs.
     pub fn text(&self) -> String {
         format!("{}\n{}", self.out.trim(), self.err.trim()).trim().to_owned()
     }
 
-    /// Returns the output if the command succeeded, otherwise an error with its text.
+    /// Returns the output if the command succeeded, otherwise an error with the text of the output.
     pub fn require_success(self, what: &str) -> Result<Self, ManageError> {
         match self.success {
             true => Ok(self),
@@ -45,7 +45,7 @@ impl CommandOutput {
     }
 }
 
-/// Runs a program with these arguments.
+/// Runs a program with `arguments`, at most [`COMMAND_TIMEOUT`].
 pub(crate) async fn run(launch: &Launch, arguments: &[impl AsRef<OsStr>]) -> Result<CommandOutput, ManageError> {
     run_within(launch, arguments, COMMAND_TIMEOUT).await
 }
@@ -84,7 +84,7 @@ async fn run_within(
     }
 }
 
-/// Finds the first word that looks like a version.
+/// Returns the first word that looks like a version.
 pub(crate) fn version(output: &str) -> Option<String> {
     let number = |word: &&str| word.trim_start_matches('v').starts_with(|first: char| first.is_ascii_digit());
     output.split_whitespace().find(number).map(str::to_owned)

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::RpcError;
 
-/// Kind of a message.
+/// Parsed JSON-RPC message by kind.
 #[derive(Debug, PartialEq)]
 pub(super) enum RpcMessage {
     Request { id: Value, method: String, params: Value },
@@ -13,7 +13,8 @@ pub(super) enum RpcMessage {
 }
 
 impl RpcMessage {
-    /// Parses a line. Returns `None` if it is not an object, for example output of another writer to the same pipe.
+    /// Parses a line. Returns `None` if the line is not a JSON object, for example output of another program that
+    /// writes to the same pipe.
     pub fn read(line: &[u8]) -> Result<Option<Self>, String> {
         let line = line.trim_ascii();
         if !line.starts_with(b"{") {

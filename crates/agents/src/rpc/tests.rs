@@ -1,7 +1,7 @@
 use super::*;
 use wh_pipe::link::Inbound;
 
-/// Program that runs this bash script.
+/// Starts a program that runs a bash script.
 async fn peer(script: &str) -> (RpcLink, RpcEvents) {
     let mut launch = Launch::new("bash");
     launch.arguments = vec!["-c".into(), script.into()];

@@ -1,5 +1,5 @@
-//! Management columns of the table: login, models, MCP servers and conversations. A column is a function if arguments
-//! and an output parser are not enough.
+//! Management functions of the built-in agents: login, models, MCP servers and conversations. An entry is data
+//! (arguments and an output parser) where possible, otherwise a function.
 
 use std::path::PathBuf;
 
@@ -12,60 +12,61 @@ use crate::interface::{BoxFuture, LoginState, ManageError, QueryContext, SavedCo
 use crate::manage::run::{self, CommandOutput};
 use crate::manage::{LoginWay, logged_in_by};
 
-/// Query to an agent outside of a conversation.
+/// Query to an agent outside of a conversation, with its context.
 #[derive(Clone, Copy)]
 pub(crate) struct Inquiry<'a> {
     pub entry: &'a Entry,
-    /// Program to query, without arguments.
+    /// Command of the program to query, without arguments.
     pub launch: &'a Launch,
-    /// Directory and environment of the query, including the program's fixed environment.
+    /// Directory and environment of the query, including the program's default environment.
     pub here: &'a QueryContext,
 }
 
-/// Function that performs a query.
+/// Function that sends a query to an agent.
 pub(crate) type QueryFn<T> = for<'a> fn(Inquiry<'a>) -> BoxFuture<'a, T>;
 
-/// Management functions of an agent.
+/// Functions and data for managing an agent outside of a conversation.
 pub(crate) struct Management {
-    /// Adapted agent that owns the login, if this is an adapter.
+    /// Agent that performs the management commands, if this agent is an adapter.
     pub adapted: Option<AdaptedAgent>,
     /// Extracts the version from the output of the version command.
     pub version: fn(&CommandOutput) -> Option<String>,
-    /// Environment variables that log in regardless of the agent's files. Checked first.
+    /// Environment variables that contain credentials. If one is set, the user counts as logged in.
     pub login_variables: &'static [&'static str],
-    /// Reads the login state.
+    /// Method of reading the login state.
     pub login: LoginCheck,
-    /// Way to log in.
+    /// Method of logging in.
     pub log_in: LogIn,
-    /// Way to log out.
+    /// Method of logging out.
     pub log_out: LogOut,
-    /// Returns additional facts as pairs of name and value.
+    /// Function that returns additional facts as pairs of name and value.
     pub about: Option<QueryFn<Vec<(String, String)>>>,
     /// Source of the list of models.
     pub models: ListSource<Vec<ModelCard>>,
     /// Source of the list of MCP servers.
     pub mcp: ListSource<Vec<McpServer>>,
-    /// Enables or disables an MCP server.
+    /// Method of enabling and disabling MCP servers.
     pub switch_mcp: McpSwitch,
-    /// Lists the saved conversations of a directory, newest first.
+    /// Function that lists the saved conversations of a directory, newest first.
     pub conversations: QueryFn<Result<Vec<SavedConversation>, ManageError>>,
-    /// Resume, modes, models, thinking and conversations are known to work. Otherwise support is known only once the
-    /// agent runs.
+    /// True if resume, modes, models, thinking and conversations are known to work. Otherwise their support is unknown
+    /// until the agent runs.
     pub tested: bool,
-    /// The agent has modes that skip permissions beyond those listed in its [`Entry`].
+    /// True if the agent has modes that skip permissions beyond the `skipping_modes` of its [`Entry`].
     pub skips_permissions: bool,
 }
 
-/// Agent behind an adapter. Management commands run its program instead of the adapter.
+/// Agent behind an adapter. Management commands run the adapted agent's program instead of the adapter.
 pub(crate) struct AdaptedAgent {
-    /// Command on the PATH.
+    /// Command name on the PATH.
     pub command: &'static str,
-    /// Path of the credentials file, used as evidence of a login if the program is not installed.
+    /// Function that returns the path of the credentials file. If the program is not installed, a non-empty file counts
+    /// as a login.
     pub credentials: fn(&QueryContext) -> Option<PathBuf>,
 }
 
 impl AdaptedAgent {
-    /// Login state if the program of the adapted agent is not installed.
+    /// Reads the login state if the program of the adapted agent is not installed.
     pub fn login(&self, here: &QueryContext) -> LoginState {
         logged_in_by((self.credentials)(here))
     }
@@ -73,23 +74,23 @@ impl AdaptedAgent {
 
 pub(crate) enum LoginCheck {
     Unknown,
-    /// Read from the agent's files.
+    /// The function reads the agent's files.
     Files(fn(&QueryContext) -> LoginState),
     Asked(QueryFn<LoginState>),
 }
 
 pub(crate) enum LogIn {
-    /// Manually on a terminal, following the login hint.
+    /// The user follows the login hint on a terminal.
     Hint,
-    /// By an environment variable, with these instructions.
+    /// The user sets an environment variable according to these instructions.
     Variable(&'static str),
-    /// By a command with these arguments that opens a browser.
+    /// A command with these arguments opens a browser.
     Command(&'static [&'static str]),
     Asked(QueryFn<LoginWay>),
 }
 
 pub(crate) enum LogOut {
-    /// The agent has no logout; the text is an alternative.
+    /// The agent has no logout. The text describes an alternative.
     Instead(&'static str),
     Command {
         arguments: &'static [&'static str],
@@ -97,18 +98,18 @@ pub(crate) enum LogOut {
     },
 }
 
-/// Finds the variable that keeps the user logged in after a logout.
+/// Method of finding an environment variable that keeps the user logged in after a logout.
 pub(crate) enum StillLoggedIn {
-    /// First of these variables that is set.
+    /// The first of these variables that is set.
     Variables(&'static [&'static str]),
     Asked(QueryFn<Option<String>>),
 }
 
-/// Source of a list.
+/// Source of a list, such as the models of an agent.
 pub(crate) enum ListSource<T> {
-    /// The agent has no such list.
+    /// The agent cannot provide the list.
     Unsupported,
-    /// Output of a command.
+    /// The command with these arguments prints the list.
     Printed {
         arguments: &'static [&'static str],
         /// Command name for error messages.
@@ -119,18 +120,18 @@ pub(crate) enum ListSource<T> {
 }
 
 pub(crate) enum McpSwitch {
-    /// The agent is known to have no such command.
+    /// The agent cannot enable or disable MCP servers.
     Never,
-    /// The agent may have such a command.
+    /// The agent may be able to enable or disable MCP servers, but wh does not support it.
     Unknown,
-    /// Runs `mcp enable NAME` or `mcp disable NAME`. The function parses the output into a message, if any.
+    /// Command `mcp enable NAME` or `mcp disable NAME`. The function parses the output into an optional message.
     Command(fn(&CommandOutput) -> Result<Option<String>, ManageError>),
 }
 
-/// Instructions for logging out of an agent without a known logout.
+/// Logout instructions for an agent without a known logout.
 pub(crate) const LOG_OUT_BY_HAND: &str = "remove its login where it was set up";
 
-/// Management functions of ACP agents that are not in the table, and defaults for the rows.
+/// Management functions of ACP agents that are not built in, and defaults for the table rows.
 pub(crate) const DEFAULT_MANAGEMENT: Management = Management {
     adapted: None,
     version: |output| run::version(&output.text()),

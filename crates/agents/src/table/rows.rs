@@ -1,4 +1,4 @@
-//! Rows of the table: the built-in agents as data and functions.
+//! Rows of the table: the built-in agents.
 
 use wh_core::space::roster::McpServer;
 
@@ -10,7 +10,7 @@ use crate::interface::ManageError;
 use crate::manage::{self, cursor, gemini, logged_in_by, opencode, run};
 use crate::{claude, codex};
 
-/// Row of the table. See [`Entry`](super::Entry) for the fields.
+/// Row of the table. [`Entry`](super::Entry) describes the fields.
 pub(super) struct AgentRow {
     pub id: &'static str,
     pub title: &'static str,
@@ -19,14 +19,14 @@ pub(super) struct AgentRow {
     pub arguments: &'static [&'static str],
     pub install: &'static str,
     pub log_in: &'static str,
-    /// Authentication method; true to authenticate before every session.
+    /// Id of the authentication method, and true to authenticate before every session.
     pub authenticate: Option<(&'static str, bool)>,
     pub skipping_modes: &'static [&'static str],
     pub quirks: RowQuirks,
     pub management: Management,
 }
 
-/// Quirks of a built-in agent. See [`Quirks`](super::Quirks) for the fields.
+/// Quirks of a built-in agent. [`Quirks`](super::Quirks) describes the fields.
 pub(super) struct RowQuirks {
     pub mode_message_prefix: Option<&'static str>,
     pub resume_only_after_start_minute: bool,
@@ -35,7 +35,7 @@ pub(super) struct RowQuirks {
     pub client_capabilities: &'static [&'static str],
     pub derives_arguments: bool,
     pub environment: &'static [(&'static str, &'static str)],
-    /// Marker and maximum number of attempts.
+    /// Text before the attempt number, and maximum number of attempts.
     pub retry_lines: Option<(&'static str, u32)>,
     pub compacts_by_itself: bool,
 }

@@ -3,9 +3,9 @@
 /// Incremental decoder from bytes to events.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
-    /// Bytes not yet returned as an event.
+    /// Received bytes, including those that were consumed since the last call of `feed`.
     buffer: Vec<u8>,
-    /// Number of bytes at the start of the buffer without further line feeds.
+    /// Number of bytes at the start of the buffer that need not be searched for a line feed again.
     searched: usize,
     /// Number of bytes at the start of the buffer that were consumed.
     read: usize,
@@ -22,7 +22,7 @@ impl Decoder {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Returns the number of buffered bytes.
+    /// Returns the number of bytes not yet returned as an event.
     pub fn len(&self) -> usize {
         self.buffer.len() - self.read + self.data.len()
     }
@@ -54,7 +54,7 @@ impl Decoder {
     }
 }
 
-/// Returns the value of a line if it is the named field.
+/// Returns the value of the named field, or `None` if the line contains another field.
 fn field<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let value = line.strip_prefix(name)?.strip_prefix(b":")?;
     Some(value.strip_prefix(b" ").unwrap_or(value))

@@ -1,4 +1,4 @@
-//! Measurements of the rows of the tables.
+//! Measurements for the rows of the benchmark tables.
 
 mod daemon;
 mod flood;
@@ -13,14 +13,14 @@ pub mod ui;
 use crate::table::{ComparisonRow, TmuxRow};
 use crate::{BenchConfig, BenchResult};
 
-/// Measurement of some rows of the first table.
+/// Function that measures some rows of the table that compares wh with tmux.
 type Measurement = fn(&BenchConfig) -> BenchResult<Vec<TmuxRow>>;
 
 /// Measurements compared with tmux, by row number.
 pub const TMUX_ROWS: [(u8, Measurement); 5] =
     [(1, key::key_to_visible), (2, snapshots::snapshots), (3, flood::flood), (4, idle::memory), (5, idle::processor)];
 
-/// Measurement of some rows of the second or third table.
+/// Function that measures some rows of the terminal UI table or of the daemon table.
 type ComparisonMeasurement = fn(&BenchConfig) -> BenchResult<Vec<ComparisonRow>>;
 
 /// Measurements of wh's UI alone.

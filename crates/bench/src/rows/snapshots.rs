@@ -59,7 +59,7 @@ fn last_word(directory: &std::path::Path) -> BenchResult<String> {
         .into_iter()
         .max_by_key(|part| part.len())
         .map(|part| part.trim().to_owned())
-        .ok_or_else(|| "no plain words".into())
+        .ok_or_else(|| "the screen has no unstyled text".into())
 }
 
 fn row(

@@ -129,7 +129,7 @@ fn key(many: usize, client: usize, number: usize) -> [String; 4] {
     ["team".to_owned(), format!("session-{client}"), "codex:abc123".to_owned(), request]
 }
 
-/// SQLite without the store.
+/// SQLite database with the tables and settings of the store, but without the store's code.
 pub(super) struct BareSqlite {
     connection: Connection,
     begun: usize,
@@ -147,8 +147,8 @@ impl BareSqlite {
         Ok(Self { connection, begun: 0 })
     }
 
-    /// Executes the requests of `many` clients. One commit begins, and one commit ends, all requests that the clients
-    /// would send at the same time.
+    /// Executes the requests of `many` clients. Requests that the clients would send at the same time are begun in one
+    /// commit and finished in another.
     pub(super) fn requests(&mut self, many: usize, each: usize) -> BenchResult<(Duration, Vec<f64>)> {
         let whole = Instant::now();
         let mut took = Vec::with_capacity(many * each);

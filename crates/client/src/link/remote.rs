@@ -14,7 +14,7 @@ use wh_core::space::roster::{AgentCard, AgentReply, ConversationCard};
 use super::{CallLine, LinkCall, Reply, ServerLine, SpaceSnapshot, read_line, write_line};
 use crate::space::{ChangeNotice, RosterRequest, Space, SpaceRequest, SpaceUpdates, SpaceWatch};
 
-/// Maximum bytes of a line from the server: a complete state with escapes, bounded by
+/// Maximum bytes of a line from the server. The longest line is a complete state in JSON, whose items are limited by
 /// [`MAX_ITEM_BYTES`](wh_core::space::MAX_ITEM_BYTES).
 const MAX_SERVER_LINE_BYTES: u64 = 1 << 30;
 
@@ -61,7 +61,7 @@ fn outgoing(request: SpaceRequest) -> Option<(LinkCall, UnansweredCall)> {
 }
 
 impl UnansweredCall {
-    /// Answers the caller, if it still waits. A reply of the wrong kind is dropped.
+    /// Sends the reply to the caller, if it still waits. A reply of the wrong kind is dropped.
     fn answer(self, reply: Reply, notices: &watch::Sender<ChangeNotice>) {
         match (self, reply) {
             (Self::Command(waiting), Reply::Command(done)) => drop(waiting.send(done)),
@@ -85,7 +85,7 @@ impl UnansweredCall {
 /// Reason for the end of a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkEnd {
-    /// The server ended it, with this reason.
+    /// The server ended the link, with this reason.
     Over(String),
     /// The connection broke.
     Broken,
@@ -93,7 +93,8 @@ pub enum LinkEnd {
     Unused,
 }
 
-/// Connects a space handle to the server at the other end. The future drives the connection, and ends with it.
+/// Creates a space handle that sends its requests to the server at the other end. The returned future drives the
+/// connection, and completes when the connection ends.
 pub fn connect<R, W>(reader: R, writer: W) -> (Space, impl Future<Output = LinkEnd> + Send)
 where
     R: AsyncBufRead + Unpin + Send + 'static,

@@ -14,16 +14,16 @@ use crate::space::Space;
 /// Requests of one client that are answered concurrently; further ones wait.
 const MAX_CONCURRENT_LINK_CALLS: usize = 64;
 
-/// Maximum bytes of a line from a client: a message with escapes.
+/// Maximum bytes of a line from a client. The longest line is a message in JSON.
 const MAX_CALL_LINE_BYTES: u64 = 64 << 20;
 
-/// Time limit for writing a line to the client.
+/// Timeout for writing a line to the client.
 const LINK_WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Reason sent to the client when the session has ended.
 const GONE_REASON: &str = "the session has ended";
 
-/// Serves requests as this participant until the client disconnects, the space ends, or `stop` returns a reason.
+/// Serves requests as participant `me` until the client disconnects, the space ends, or `stop` returns a reason.
 pub async fn serve<R, W>(
     space: &Space,
     me: &ParticipantId,
@@ -45,7 +45,7 @@ where
     }
 }
 
-/// Serves requests until the link ends. Returns the reason if the client is still connected.
+/// Serves requests until the link ends. Returns the reason for the end if the client is still connected.
 async fn answer(
     space: &Space,
     me: &ParticipantId,

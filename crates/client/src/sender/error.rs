@@ -1,4 +1,4 @@
-//! Reasons for a missing acknowledgement.
+//! Errors of sending a control message.
 
 use std::io;
 use std::time::Duration;
@@ -25,13 +25,12 @@ pub enum SendError {
     Unable {
         /// Name and version of the daemon.
         server: String,
-        /// Kind of the message.
         kind: ControlKind,
     },
-    /// No credential is available.
+    /// The member has no credential in the session's team.
     #[error("no credential for {member}@{team}: {why}")]
     NoCredential {
-        /// Member to authenticate.
+        /// Member that the sender acts as.
         member: String,
         /// Team of the session.
         team: String,
@@ -44,7 +43,7 @@ pub enum SendError {
         bytes: u64,
         allowed: u64,
     },
-    /// The acknowledgement is for another message. This one may have arrived.
+    /// The acknowledgement is for another message. The message that was sent may still have arrived.
     #[error("the daemon acknowledged another message, {acked:?}")]
     OtherRequest {
         /// Acknowledged request id.
@@ -75,7 +74,7 @@ impl SendError {
         }
     }
 
-    /// Result to report in place of an acknowledgement.
+    /// Returns the result to report in place of the missing acknowledgement.
     pub fn result(&self) -> ControlResult {
         match self {
             Self::Line(LineError::Unreachable(_)) => ControlResult::NotLive,

@@ -19,7 +19,7 @@ pub struct DaemonConnection {
     shown: Vec<Credential>,
 }
 
-/// Reason for a missing response.
+/// Reason why a request has no response.
 #[derive(Debug, thiserror::Error)]
 pub enum LineError {
     /// Nothing listens at the socket.
@@ -34,18 +34,18 @@ pub enum LineError {
 }
 
 impl DaemonConnection {
-    /// Connects to this socket.
+    /// Connects to the daemon's socket at this path.
     pub async fn open(socket: &Path) -> Result<Self, LineError> {
         let (reader, writer) = UnixStream::connect(socket).await.map_err(LineError::Unreachable)?.into_split();
         Ok(Self { reader: BufReader::new(reader), writer, asked: 0, shown: Vec::new() })
     }
 
-    /// Sends these credentials with every further request, to access sessions of their teams.
+    /// Sets the credentials that accompany every further request, to access sessions of their teams.
     pub fn show(&mut self, credentials: Vec<Credential>) {
         self.shown = credentials;
     }
 
-    /// Sends a request and waits for the response without a time limit.
+    /// Sends a request and waits for the response without a timeout.
     pub async fn ask<T: DeserializeOwned>(
         &mut self,
         command: &str,

@@ -12,9 +12,8 @@ use wh_wire::socket::{AnswerDecision, ControlKind};
 pub enum ControlIntent {
     /// Send text: a prompt for an agent, or input for a terminal program.
     Text {
-        /// Text to send.
         text: String,
-        /// Interrupt the current work first.
+        /// True to interrupt the current work first.
         interrupt: bool,
     },
     /// Interrupt the current work.
@@ -32,7 +31,7 @@ pub enum ControlIntent {
 }
 
 impl ControlIntent {
-    /// Kind of message for this action.
+    /// Returns the kind of message for this action.
     pub fn kind(&self) -> ControlKind {
         match self {
             Self::Text { .. } => ControlKind::Stdin,
@@ -41,7 +40,7 @@ impl ControlIntent {
         }
     }
 
-    /// Text of the action, if it has one.
+    /// Returns the text of the action, if it has one.
     pub(super) fn text(&self) -> Option<&str> {
         match self {
             Self::Text { text, .. } => Some(text),
@@ -51,15 +50,15 @@ impl ControlIntent {
     }
 }
 
-/// A control message. Sending it again, even from another process or after a restart, must keep its request id and its
-/// time. The daemon remembers the id for `dedupe_secs` (see the capabilities), and rejects the message as too old
-/// before then.
+/// Control message. Every attempt to send it, even from another process or after a restart, must use the same request
+/// id and time. The daemon remembers the id for `dedupe_secs` (see the capabilities), which is longer than the age at
+/// which it rejects a message as too old.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutgoingControl {
     pub intent: ControlIntent,
     /// Request id of the message.
     pub request_id: String,
-    /// Time of the first attempt, sent in milliseconds.
+    /// Time of the first attempt, sent with millisecond precision.
     pub sent_at: SystemTime,
     /// Request id of an earlier message that this one replaces.
     pub retry_of: Option<String>,
@@ -78,7 +77,7 @@ impl OutgoingControl {
         Self::new(ControlIntent::Text { text: text.into(), interrupt: false })
     }
 
-    /// Time of the first attempt, in wire format.
+    /// Returns the time of the first attempt in wire format.
     pub fn sent_at(&self) -> String {
         iso(self.sent_at)
     }
@@ -96,14 +95,15 @@ pub fn new_request_id() -> String {
     }
 }
 
-/// Milliseconds added to the timeout per MiB of text: the text is written to a file, read by the daemon, and hashed on
+/// Milliseconds added to the timeout per MiB of text. The text is written to a file, read by the daemon, and hashed on
 /// both sides.
 const TIMEOUT_MS_PER_MIB: u64 = 1000;
 
 /// Retry policy for messages of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// Time limit for the acknowledgement, and for the requests before it. Texts add a second per MiB.
+    /// Timeout for the acknowledgement, and for the requests before the message. Extended by one second per MiB of
+    /// text.
     pub timeout: Duration,
     /// Number of retries after a timeout, a broken connection or a busy daemon.
     pub retries: u32,
@@ -118,13 +118,13 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// Timeout for a message with a text of this length.
+    /// Returns the timeout for a message with a text of this length.
     pub(super) fn timeout_for(&self, bytes: usize) -> Duration {
         let more = (bytes as u64).saturating_mul(TIMEOUT_MS_PER_MIB) >> 20;
         self.timeout.saturating_add(Duration::from_millis(more))
     }
 
-    /// Delay before this retry, counted from 0.
+    /// Returns the delay before a retry, counted from 0.
     pub fn delay_before(&self, retry: u32) -> Duration {
         self.backoff.saturating_mul(2_u32.saturating_pow(retry.min(16)))
     }

@@ -46,7 +46,7 @@ use wh_wire::socket::{
     SessionDetails,
 };
 
-/// Characters of a referenced text that are included in the message itself.
+/// Number of characters of a long text that the message itself includes as a preview.
 const MAX_CONTROL_PREVIEW_CHARS: usize = 240;
 
 /// A text that is too long for a message, to be written to a private file in the team's folder below `base`.
@@ -60,7 +60,6 @@ pub struct LongText<'a> {
     pub team: &'a str,
     /// Request id of the message.
     pub request_id: &'a str,
-    /// Text to write.
     pub text: &'a str,
     /// Time after which the file is no longer needed.
     pub expires_at: SystemTime,
@@ -72,7 +71,7 @@ type Write = dyn Fn(&LongText<'_>) -> io::Result<ContentRef> + Send + Sync;
 type RecordAudit = dyn Fn(AuditRecord) + Send + Sync;
 type Warn = dyn Fn(&str) + Send + Sync;
 
-/// Sender of control messages. Each message uses a new connection, so several may be sent concurrently.
+/// Sends control messages. Each message uses a new connection, so several may be sent concurrently.
 pub struct Sender {
     socket: PathBuf,
     member: String,
@@ -137,21 +136,22 @@ impl Sender {
         self
     }
 
-    /// Sets the receiver of audit records, called in order for each step. It must not block.
+    /// Sets the function that receives an audit record for each step, in order. The function must not block.
     #[must_use]
     pub fn on_audit(mut self, audit: impl Fn(AuditRecord) + Send + Sync + 'static) -> Self {
         self.audit = Box::new(audit);
         self
     }
 
-    /// Sets the receiver of warnings about long texts.
+    /// Sets the function that receives warnings about long texts.
     #[must_use]
     pub fn on_warning(mut self, warn: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.warn = Box::new(warn);
         self
     }
 
-    /// Sends a message until an acknowledgement is final or the retries are used up. `session` is a name or an id.
+    /// Sends a message, and retries until an acknowledgement is final or the retries are used up. `session` is a name
+    /// or an id.
     pub async fn send(&self, session: &str, message: &OutgoingControl) -> Result<ControlAck, SendError> {
         let tries = self.tries.get(&message.intent.kind()).copied().unwrap_or_default();
         let key = ControlKey {
@@ -184,10 +184,10 @@ impl Sender {
 struct MessageInFlight<'a> {
     sender: &'a Sender,
     message: &'a OutgoingControl,
-    /// Key of the message, as far as it is known.
+    /// Team, session, agent and request id of the message. Fields that are not yet known are empty.
     key: ControlKey,
     ready: Option<PreparedRequest>,
-    /// Number of attempts that were sent.
+    /// Number of attempts in which the message was sent.
     sent: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Atoms of conditions: evaluation and display.
+//! Atoms of conditions: their evaluation and their written form.
 
 use std::fmt::{self, Write};
 use std::time::Duration;
@@ -102,7 +102,8 @@ pub(super) enum Operator {
 }
 
 impl Operator {
-    /// Operators by their signs. A sign stands before its own prefixes, so that the first match is the longest.
+    /// Comparison operators by their signs. A sign comes before its own prefixes, as `>=` before `>`: the first match
+    /// is the longest.
     pub(super) const SIGNS: [(&str, Self); 7] = [
         (">=", Self::AtLeast),
         (">", Self::More),
@@ -125,7 +126,7 @@ impl Operator {
     }
 }
 
-/// A regular expression with its source. Equality compares source and flags, not the automaton.
+/// Compiled regular expression with its source. Two patterns are equal if their source and flags are equal.
 #[derive(Debug, Clone)]
 pub(super) struct Pattern {
     pub(super) source: String,

@@ -1,5 +1,5 @@
 //! Wait conditions such as `screen_contains "ready" and not reasoning_active`. A condition is parsed once and evaluated
-//! each time the facts change.
+//! each time the state of the session changes.
 //!
 //! | atom | holds when |
 //! |---|---|
@@ -38,40 +38,40 @@ pub use parse::{
     MAX_COMPILED_PATTERN_BYTES, MAX_CONDITION_BYTES, MAX_NESTING_DEPTH, MAX_PATTERNS, MAX_STABLE_DURATION, ParseError,
 };
 
-/// Facts that conditions are evaluated against.
+/// State of a session against which conditions are evaluated.
 pub trait Facts {
     /// Number of messages in the conversation.
     fn message_count(&self) -> u64;
     /// True if a participant is reasoning.
     fn reasoning_active(&self) -> bool;
-    /// Number of operations that wait for an answer.
+    /// Number of operations that wait for an answer: the open questions.
     fn pending_operations(&self) -> u64;
     /// True if an agent is starting, working or waiting, or a prompt is queued.
     fn busy(&self) -> bool;
     /// Number of frames drawn so far.
     fn frames(&self) -> u64;
-    /// The cursor's column and row, from 0; `None` if there is no cursor.
+    /// Column and row of the cursor, from 0; `None` if there is no cursor.
     fn cursor(&self) -> Option<(u16, u16)>;
-    /// The window title, if the program has set one.
+    /// Window title, if the program has set one.
     fn title(&self) -> Option<&str>;
     /// True if the program has ended.
     fn exited(&self) -> bool;
-    /// Rows of the screen without trailing blanks, joined by `\n`. Called only if the result depends on it, possibly
-    /// more than once: implementations should cache it.
+    /// Rows of the screen without trailing blanks, joined by `\n`. Called only if the result depends on the text. May
+    /// be called several times for one evaluation: an implementation should cache the text.
     fn screen_text(&self) -> &str;
-    /// Time since the last change of the screen; zero while it changes.
+    /// Time since the last change of the screen; zero during a change.
     fn quiet_for(&self) -> Duration;
 }
 
-/// A parsed wait condition. [`Display`](fmt::Display) writes the canonical form, which parses to an equal condition
-/// unless it exceeds [`MAX_CONDITION_BYTES`].
+/// Parsed wait condition. [`Display`](fmt::Display) writes the canonical form. The canonical form parses to an equal
+/// condition, unless it is longer than [`MAX_CONDITION_BYTES`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
     expression: Expression,
 }
 
-/// Tree of a condition. `All` never contains `All` directly, nor `Any` `Any`, so that equal conditions have equal
-/// trees.
+/// Tree of a condition. `All` never directly contains `All`, nor `Any` directly `Any`: conditions that differ only in
+/// parentheses have equal trees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Expression {
     Atom(Atom),
@@ -81,19 +81,19 @@ enum Expression {
 }
 
 impl Condition {
-    /// Parses a condition. The error has the position and the expected input.
+    /// Parses a condition. The error contains the position and the expected input.
     pub fn parse(source: &str) -> Result<Self, ParseError> {
         let expression = parse::parse(source)?;
         Ok(Self { expression })
     }
 
-    /// True if the condition holds for these facts.
+    /// True if the condition holds in this state.
     #[must_use]
     pub fn holds(&self, facts: &(impl Facts + ?Sized)) -> bool {
         self.expression.holds(facts)
     }
 
-    /// True if the evaluation may need the screen's text.
+    /// True if the evaluation may need the text of the screen.
     #[must_use]
     pub fn needs_screen(&self) -> bool {
         let mut needs = false;
@@ -103,7 +103,7 @@ impl Condition {
         needs
     }
 
-    /// True if the evaluation may need the time since the screen's last change.
+    /// True if the evaluation may need the time since the last change of the screen.
     #[must_use]
     pub fn needs_stability(&self) -> bool {
         let mut needs = false;
@@ -113,8 +113,8 @@ impl Condition {
         needs
     }
 
-    /// Returns the first atom that needs a conversation: `idle`, `no_pending_operations` or `question`. A
-    /// plain terminal program cannot satisfy it.
+    /// Returns the first atom that never holds for a plain terminal program because it needs a conversation: `idle`,
+    /// `no_pending_operations` or `question`.
     #[must_use]
     pub fn conversation_only(&self) -> Option<&'static str> {
         let mut found = None;
@@ -130,7 +130,7 @@ impl Condition {
         found
     }
 
-    /// True if the evaluation may need terminal state: text, cursor, title or frames.
+    /// True if the evaluation may need the state of the terminal: text, cursor, title or number of frames.
     #[must_use]
     pub fn needs_terminal(&self) -> bool {
         let mut needs = self.needs_screen();
@@ -148,9 +148,8 @@ impl Condition {
         asks
     }
 
-    /// Returns the time at which the result may change without any other change: the smallest `screen_stable` threshold
-    /// above `quiet_for`. Like `quiet_for`, it counts from the screen's last change. It is at most
-    /// [`MAX_STABLE_DURATION`].
+    /// Returns the time since the last change of the screen after which the result may change although the state does
+    /// not: the smallest `screen_stable` threshold above `quiet_for`, at most [`MAX_STABLE_DURATION`].
     #[must_use]
     pub fn next_change(&self, quiet_for: Duration) -> Option<Duration> {
         let mut next: Option<Duration> = None;
@@ -197,7 +196,8 @@ impl Expression {
         }
     }
 
-    /// Returns the precedence of the operator. An operand of lower precedence than its position needs parentheses.
+    /// Returns the precedence of the operator. An operand whose precedence is lower than that of the enclosing operator
+    /// is written in parentheses.
     fn precedence(&self) -> u8 {
         match self {
             Self::Any(_) => 0,

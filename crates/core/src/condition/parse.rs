@@ -1,4 +1,5 @@
-//! Grammar of conditions, with bounds: a condition comes from any client, is stored, and is evaluated often.
+//! Parser of conditions. The size of a condition is limited, because any client may send a condition, and the session
+//! stores it and evaluates it often.
 
 use std::time::Duration;
 
@@ -9,27 +10,27 @@ use super::atom::{Atom, Comparison, Flags, Operator, Pattern};
 use super::scan::{Scanner, echo};
 use crate::input::closest;
 
-/// Maximum length of a condition.
+/// Maximum length of a condition in bytes.
 pub const MAX_CONDITION_BYTES: usize = 4096;
 
-/// Maximum nesting of parentheses and `not`. Parsing, evaluating and dropping a condition are recursive.
+/// Maximum nesting depth of parentheses and `not`. Parsing, evaluating and dropping a condition are recursive.
 pub const MAX_NESTING_DEPTH: usize = 32;
 
-/// Maximum size of a compiled pattern, and of its state cache. Without a bound, a short pattern like `\w{1000}{1000}`
-/// would use all memory.
+/// Maximum size of a compiled pattern, and of the pattern's state cache. Without a maximum, a short pattern such as
+/// `\w{1000}{1000}` would use all memory.
 pub const MAX_COMPILED_PATTERN_BYTES: usize = 1 << 18;
 
-/// Maximum number of patterns in a condition; each may grow to [`MAX_COMPILED_PATTERN_BYTES`].
+/// Maximum number of patterns in a condition. Each pattern may need [`MAX_COMPILED_PATTERN_BYTES`].
 pub const MAX_PATTERNS: usize = 8;
 
-/// Maximum duration of `screen_stable`. The clock may not represent a later time.
+/// Maximum duration of `screen_stable`. A much longer duration could exceed the range of the clock.
 pub const MAX_STABLE_DURATION: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Error of a text that is not a condition.
+/// Error for a text that is not a condition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("at {position}: {message}")]
 pub struct ParseError {
-    /// Index of the character in error, from 0; the condition's length if its end is missing.
+    /// Index of the first wrong character, from 0; the length of the condition if its end is missing.
     pub position: usize,
     /// Description of the error and the expected input.
     pub message: String,
@@ -278,7 +279,7 @@ fn flags(letters: &[(usize, char)]) -> Result<Flags, ParseError> {
     Ok(flags)
 }
 
-/// Returns the message of a regex error. The library draws the pattern on several lines; only the last one is used.
+/// Returns the message of a regex error: only the last line, because the lines before it show the pattern.
 fn regex_message(error: &regex::Error) -> String {
     match error {
         regex::Error::CompiledTooBig(limit) => {

@@ -1,4 +1,4 @@
-//! Texts that are not conditions, and their error messages.
+//! Tests of invalid conditions and their error messages.
 
 use super::*;
 

@@ -1,8 +1,8 @@
-//! Scanner of conditions: words, signs, numbers, texts and patterns.
+//! Tokenizer of conditions: words, signs, numbers, texts and patterns.
 
 use super::ParseError;
 
-/// Maximum number of characters of an unknown word that an error echoes.
+/// Maximum number of characters of an unknown word in an error message.
 const MAX_ECHOED_WORD_CHARS: usize = 40;
 
 /// Truncates a word for an error message.
@@ -14,7 +14,7 @@ pub(super) fn echo(word: &str) -> String {
     echoed
 }
 
-/// Scanner over a condition. Blanks before a token are skipped.
+/// Tokenizer of a condition. Skips blanks before each token.
 pub(super) struct Scanner {
     characters: Vec<char>,
     position: usize,
@@ -25,7 +25,7 @@ impl Scanner {
         Self { characters: source.chars().collect(), position: 0 }
     }
 
-    /// Returns the position of the next token.
+    /// Returns the index of the next token in the condition.
     pub(super) fn here(&mut self) -> usize {
         while self.peek().is_some_and(char::is_whitespace) {
             self.position += 1;
@@ -37,14 +37,15 @@ impl Scanner {
         self.here() == self.characters.len()
     }
 
-    /// Takes a word. Hyphens belong to the word, so that a name with hyphens is reported whole.
+    /// Consumes the next word, if there is one. Hyphens belong to the word, so that an error shows a name with hyphens
+    /// completely.
     pub(super) fn word(&mut self) -> Option<String> {
         let (word, end) = self.word_ahead()?;
         self.position = end;
         Some(word)
     }
 
-    /// Takes the word if it is the expected one, in any case.
+    /// Consumes the next word if it is `expected`, ignoring case. Returns true if it was consumed.
     pub(super) fn take_word(&mut self, expected: &str) -> bool {
         match self.word_ahead() {
             Some((word, end)) if word.eq_ignore_ascii_case(expected) => {
@@ -55,7 +56,7 @@ impl Scanner {
         }
     }
 
-    /// Takes the sign if it is next.
+    /// Consumes the sign if it is next. Returns true if it was consumed.
     pub(super) fn take_sign(&mut self, sign: &str) -> bool {
         let start = self.here();
         let mut end = start;
@@ -69,7 +70,7 @@ impl Scanner {
         true
     }
 
-    /// Takes a whole number. `place` describes its position in the error.
+    /// Consumes a whole number, at most `largest`. `place` describes the number in error messages.
     pub(super) fn number(&mut self, place: &str, largest: u64) -> Result<u64, ParseError> {
         let start = self.here();
         let mut number = Some(0_u64);
@@ -89,7 +90,7 @@ impl Scanner {
         })
     }
 
-    /// Takes a unit after a number, if there is one, and returns its milliseconds.
+    /// Consumes the time unit after a number, if there is one. Returns the milliseconds of one unit.
     pub(super) fn unit(&mut self) -> Result<Option<u64>, ParseError> {
         let adjacent = self.position;
         for (unit, milliseconds) in [("ms", 1), ("s", 1000)] {
@@ -106,7 +107,7 @@ impl Scanner {
         }
     }
 
-    /// Takes a quoted text with the escapes of JSON.
+    /// Consumes a quoted text with JSON escapes and returns it unquoted.
     pub(super) fn text(&mut self, name: &str) -> Result<String, ParseError> {
         let start = self.here();
         let Some(quote @ ('"' | '\'')) = self.next() else {
@@ -133,7 +134,7 @@ impl Scanner {
         Ok(text)
     }
 
-    /// Takes a pattern between slashes, and the flags after it with their positions.
+    /// Consumes a pattern between slashes. Returns the pattern, and the flags after it with their positions.
     pub(super) fn pattern(&mut self) -> Result<(String, Vec<(usize, char)>), ParseError> {
         let start = self.here();
         if !self.take_sign("/") {
@@ -188,7 +189,7 @@ impl Scanner {
         Some((word, end))
     }
 
-    /// Decodes the escape whose backslash is at `position`.
+    /// Consumes the rest of an escape and returns its character. `position` is the index of the backslash.
     fn escape(&mut self, position: usize) -> Result<char, ParseError> {
         Ok(match self.next() {
             Some(itself @ ('"' | '\'' | '\\' | '/')) => itself,
@@ -205,7 +206,8 @@ impl Scanner {
         })
     }
 
-    /// Decodes `\uXXXX`. A character above U+FFFF is two escapes, a surrogate pair.
+    /// Consumes the rest of a `\uXXXX` escape and returns its character. A character above U+FFFF needs two escapes, a
+    /// surrogate pair.
     fn unicode_escape(&mut self, position: usize) -> Result<char, ParseError> {
         let unit = self.hexadecimal(position)?;
         let mut units = vec![unit];

@@ -1,4 +1,5 @@
-//! Authorisation of a message: authenticated sender, team membership, and the rules of a role.
+//! Authorisation of a message: checks the sender's credential, the team membership, the rules of the sender's role, and
+//! the location of the caller.
 
 use super::Gate;
 use super::message::{ControlMessage, ControlPayload, TextSource};
@@ -43,8 +44,8 @@ impl Gate {
         Ok(by)
     }
 
-    /// Applies the rule of [`crate::caller`]. A referenced text is not known yet;
-    /// [`check_referenced_text`](Self::check_referenced_text) checks it later.
+    /// Checks if the caller may perform the action from its location ([`crate::caller`]). A referenced text is not read
+    /// yet: [`check_referenced_text`](Self::check_referenced_text) checks it later.
     fn check_caller(
         &self,
         message: &ControlMessage<'_>,
@@ -61,12 +62,12 @@ impl Gate {
         Ok(target.lineage.admit(&principal.origin, act)?)
     }
 
-    /// Checks a referenced text, once it was read, like an inline text.
+    /// Checks if the caller may send this text, which was read from a referenced file.
     pub fn check_referenced_text(&self, text: &str, principal: &Principal, target: &Target) -> Result<(), GateRefusal> {
         Ok(target.lineage.admit(&principal.origin, GuardedAction::message(text))?)
     }
 
-    /// Returns the team and the sender's role in it.
+    /// Returns the team and the role of the sender in the team.
     fn membership(&self, by: &MemberId, team: &str) -> Result<(&Team, &str), GateRefusal> {
         if by.team != team {
             return Err(GateRefusal::OtherTeam { by: by.clone(), team: team.to_owned() });

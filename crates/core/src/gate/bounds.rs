@@ -7,14 +7,15 @@ use jiff::Timestamp;
 use super::refusal::GateRefusal;
 use crate::request::TextDigest;
 
-/// Limits on the age of a message and on the error of its sender's clock.
+/// Limits on the age of a message and on the clock skew of the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AgeLimits {
-    /// Maximum accepted age.
+    /// Maximum accepted age of a message.
     pub max_age: Duration,
-    /// Maximum lead of the sender's clock over the local clock.
+    /// Maximum time by which the sender's clock may be ahead of the local clock.
     pub max_skew: Duration,
-    /// Minimum period for which request ids are stored. A value below `max_age` plus `max_skew` has no effect.
+    /// Minimum period for which request ids are stored. The period is at least `max_age` plus `max_skew`: a lower value
+    /// has no effect.
     pub dedupe: Duration,
 }
 
@@ -26,9 +27,10 @@ impl Default for AgeLimits {
 }
 
 impl AgeLimits {
-    /// Returns the period for which a request id must be stored, counted from the insert and inclusive. A message can
-    /// arrive first when it is `max_skew` ahead of the local clock, and again until it is `max_age` old. Dropping its
-    /// id in between would execute it twice.
+    /// Returns the period for which a request id must be stored, counted from the first receipt of the message. The
+    /// gate may first receive a message when `sent_at` is `max_skew` ahead of the local clock, and receive a retry
+    /// until the message is `max_age` old. If the request id were dropped earlier, the retry would execute the message
+    /// a second time.
     pub fn dedupe_window(&self) -> Duration {
         self.dedupe.max(self.max_age.saturating_add(self.max_skew))
     }
@@ -49,17 +51,17 @@ impl AgeLimits {
     }
 }
 
-/// Rounds up to whole seconds: 300.4 s exceed the allowed 300 s.
+/// Rounds up to whole seconds: an age of 300.4 s must not be reported as 300 s if 300 s are allowed.
 fn rounded_up(time: Duration) -> u64 {
     time.as_secs() + u64::from(time.subsec_nanos() > 0)
 }
 
-/// Limits on the length of a text, in bytes.
+/// Limits on the length of a text in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextLimits {
-    /// Above this length, the sender is warned.
+    /// Length above which the sender receives a warning.
     pub soft: usize,
-    /// Maximum length of an inline text.
+    /// Maximum length of a text in a message.
     pub hard: usize,
     /// Maximum length of a referenced text.
     pub reference: u64,
@@ -72,7 +74,7 @@ impl Default for TextLimits {
 }
 
 impl TextLimits {
-    /// Refuses an inline text that is blank or too long. Returns a warning if the text is above the soft limit.
+    /// Refuses a text in a message that is blank or too long. Returns a warning if the text exceeds the soft limit.
     pub fn check_inline(&self, text: &str) -> Result<Option<String>, GateRefusal> {
         let bytes = text.len();
         if text.trim().is_empty() {
@@ -86,7 +88,7 @@ impl TextLimits {
         }
     }
 
-    /// Checks the size and digest that a reference states. The file is not read.
+    /// Checks the size and the digest in a reference. Does not read the file.
     pub fn check_reference(&self, bytes: u64, sha256: &str) -> Result<(), GateRefusal> {
         if bytes == 0 {
             return Err(GateRefusal::Empty);

@@ -1,58 +1,55 @@
-//! Control messages as the gate checks them.
+//! Control messages in the form that the gate checks.
 
 use super::policy::Action;
 use super::refusal::GateRefusal;
 use crate::request::{Content, Decision, RequestKey, TextDigest};
 
-/// A control message. None of its fields are authenticated.
+/// Control message before authorisation: none of its fields is authenticated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ControlMessage<'a> {
     pub key: RequestKey,
-    /// The claimed sender.
+    /// Sender that the message names.
     pub sender: &'a str,
-    /// Time of the first sending, RFC 3339.
+    /// Time at which the message was first sent, RFC 3339.
     pub sent_at: &'a str,
     pub payload: ControlPayload<'a>,
 }
 
-/// Payload of a control message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ControlPayload<'a> {
     /// Sends a text to the session.
     Text {
         text: TextSource<'a>,
-        /// The running turn is interrupted first.
+        /// True if the running turn is interrupted before the text is delivered.
         interrupt: bool,
     },
-    /// Interrupts the session.
     Interrupt,
-    /// Answers a question of the session.
     Answer {
         question: &'a str,
-        /// The chosen option.
+        /// Id of the chosen option.
         option: Option<&'a str>,
-        /// An approval or rejection without an option.
+        /// Approval or rejection instead of an option.
         decision: Option<Decision>,
-        /// A free-text answer.
+        /// Free text of the answer.
         text: Option<&'a str>,
     },
 }
 
-/// Location of a text.
+/// Text in the message, or a reference to a file with the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextSource<'a> {
     Inline(&'a str),
-    /// The text is in a file, which the gate does not read.
+    /// Reference to a file with the text. The gate does not read the file.
     Reference {
-        /// Size in bytes.
+        /// Size of the file in bytes.
         bytes: u64,
-        /// SHA-256 digest in hexadecimal.
+        /// SHA-256 digest of the file in hexadecimal.
         sha256: &'a str,
     },
 }
 
 impl<'a> ControlPayload<'a> {
-    /// Returns the action that rules refer to.
+    /// Returns the action for which a rule must allow the message.
     pub fn action(&self) -> Action {
         match self {
             Self::Text { .. } => Action::Stdin,
@@ -61,7 +58,7 @@ impl<'a> ControlPayload<'a> {
         }
     }
 
-    /// Returns the part that a retry must repeat. A referenced text counts as that text.
+    /// Returns the content that the fingerprint covers. A reference has the content of the referenced text.
     pub(super) fn content(&self) -> Result<Content<'a>, GateRefusal> {
         Ok(match *self {
             Self::Text { text, interrupt } => {

@@ -1,5 +1,5 @@
-//! Decides which control messages may be executed. Pure: no store and no clock. The gate performs steps 1 to 4 of a
-//! message; other modules perform the rest.
+//! Gate: decides which control messages may be executed. Pure: no store and no clock. A control message passes these
+//! steps. The gate performs steps 1 to 4, and other modules perform the rest.
 //!
 //! 1. The codec checks shape, version and fields, then [`Gate::admit`] checks the length of names.
 //! 2. Age and clock skew: a recorded message cannot be replayed later.
@@ -7,8 +7,8 @@
 //! 4. Authorisation: the sender is authenticated, matches the name in the message, is in the team, and may act on
 //!    this session.
 //! 5. The referenced text is read and verified.
-//! 6. The session stores the command, or finds it already stored ([`crate::request`]).
-//! 7. The session's machine accepts or refuses it. A refused command is removed from the store.
+//! 6. The session stores the command. For a retry, it finds the command already stored ([`crate::request`]).
+//! 7. The session's state machine accepts or refuses the command. A refused command is removed from the store.
 //! 8. The result is stored.
 //! 9. The acknowledgement is sent.
 //!
@@ -34,10 +34,10 @@ use std::time::SystemTime;
 
 use crate::request::{Fingerprint, RequestId};
 
-/// Maximum length of the name of a team, session, agent or sender.
+/// Maximum length of a name of a team, session, agent or sender.
 pub const MAX_NAME_CHARS: usize = 256;
 
-/// Decides which messages are admitted.
+/// Limits and access rules by which control messages are admitted or refused.
 #[derive(Debug, Clone, Default)]
 pub struct Gate {
     pub age_limits: AgeLimits,
@@ -45,20 +45,22 @@ pub struct Gate {
     pub policy: Policy,
 }
 
-/// A message that passed the gate.
+/// Result for a message that the gate has admitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Admitted {
     /// The authenticated sender.
     pub by: MemberId,
-    /// Digest of the content. The same key with another fingerprint is a different message.
+    /// Digest of the sender and the content. A message with the same request key and another fingerprint is not a
+    /// retry.
     pub fingerprint: Fingerprint,
-    /// Warning for the sender about the length of the text.
+    /// Warning to the sender if the text is longer than the soft limit.
     pub warning: Option<String>,
 }
 
 impl Gate {
-    /// Admits or refuses a message. `target` is the session that the message names. If it is `None`, a retry is still
-    /// answered, and the later liveness check reports `not_found`. Both checks must use the same view of the session.
+    /// Admits or refuses a message. `target` is the session that the message names. With `None`, the checks of the
+    /// session are skipped: a retry of a stored command still receives its answer, and any other message is refused
+    /// later as `not_found`. The later check must use the same view of the session as `target`.
     pub fn admit(
         &self,
         message: &ControlMessage<'_>,

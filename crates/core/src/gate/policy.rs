@@ -1,4 +1,4 @@
-//! Teams, their members, and the rules of roles. An action that no rule allows is denied.
+//! Access rules: teams, their members, and the roles of the members. An action that no rule allows is refused.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,44 +8,44 @@ use crate::caller::{Origin, SessionLineage};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// Teams by name.
+    /// Teams by team name.
     pub teams: BTreeMap<String, Team>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Team {
-    /// Members by name.
+    /// Members by member name.
     pub members: BTreeMap<String, Member>,
-    /// Roles by name. The role `member`, unless defined here, allows everything.
+    /// Roles by role name. If the role `member` is missing, it allows every action.
     pub roles: BTreeMap<String, Role>,
 }
 
 impl Team {
-    /// Role of a member without a role.
+    /// Role of a member for whom no role is configured.
     pub const DEFAULT_ROLE: &'static str = "member";
 
-    /// Returns the role with this name.
+    /// Returns the rules of the role with this name.
     pub fn role(&self, name: &str) -> Option<Role> {
         let plain = || (name == Self::DEFAULT_ROLE).then(|| Role { allow: vec![Rule::EVERYTHING], deny: vec![] });
         self.roles.get(name).cloned().or_else(plain)
     }
 }
 
-/// A member of a team.
+/// Configuration of a team member.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Member {
-    /// Second accepted name of the member, `agentId` in the original protocol.
+    /// Alternative name that the member may use as sender; `agentId` in the original protocol.
     pub alias: Option<String>,
     /// Role of the member; [`Team::DEFAULT_ROLE`] if `None`.
     pub role: Option<String>,
 }
 
-/// Rules of a role. Denials take precedence.
+/// Rules of a role. An action is allowed if an `allow` rule matches and no `deny` rule does.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Role {
-    /// At least one of these rules must match.
+    /// Rules that allow an action. At least one of them must match.
     pub allow: Vec<Rule>,
-    /// None of these rules may match.
+    /// Rules that deny an action. None of them may match.
     pub deny: Vec<Rule>,
 }
 
@@ -63,7 +63,7 @@ pub enum Action {
 impl Action {
     pub const ALL: [Self; 3] = [Self::Stdin, Self::Interrupt, Self::Answer];
 
-    /// Returns the name that rules use.
+    /// Returns the name of the action in rules.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Stdin => "stdin",
@@ -73,19 +73,18 @@ impl Action {
     }
 }
 
-/// Rule `ACTION` or `ACTION@SESSION`. The action may be `*`. The session is matched by its id, its agent's id or its
-/// name, and a trailing `*` matches any ending. Examples: `stdin@codex:*`, `answer@reviewer`, `*`.
+/// Rule for actions, written `ACTION` or `ACTION@SESSION`. `*` stands for every action. SESSION is the id or the name
+/// of the session, or the id of its agent; a trailing `*` matches any ending. Examples: `stdin@codex:*`,
+/// `answer@reviewer`, `*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     action: Option<Action>,
     session: Option<String>,
 }
 
-/// Error of a text that is not a rule.
+/// Error for a text that is not a rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{0:?} is not a rule; write ACTION or ACTION@SESSION, with stdin, interrupt, answer or *, such as stdin@codex:*"
-)]
+#[error("{0:?} is not a valid rule; use ACTION or ACTION@SESSION, where ACTION is stdin, interrupt, answer or *")]
 pub struct InvalidRule(String);
 
 impl FromStr for Rule {
@@ -117,11 +116,11 @@ impl fmt::Display for Rule {
 }
 
 impl Rule {
-    /// Matches every action on every session.
+    /// Rule that matches every action on every session.
     pub const EVERYTHING: Self = Self { action: None, session: None };
 
-    /// True if the rule applies to this action on a session with these names. A rule with a session pattern never
-    /// matches without names.
+    /// True if the rule applies to this action on a session with these names. A rule with a session pattern does not
+    /// match if `names` is empty.
     pub(super) fn matches(&self, action: Action, names: &[&str]) -> bool {
         let session = |pattern: &str| match pattern.strip_suffix('*') {
             Some(beginning) => names.iter().any(|name| name.starts_with(beginning)),
@@ -131,7 +130,7 @@ impl Rule {
     }
 }
 
-/// Member name with its team.
+/// Name of a member and of the member's team.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MemberId {
     pub team: String,
@@ -144,34 +143,34 @@ impl fmt::Display for MemberId {
     }
 }
 
-/// Authenticated identity of a caller.
+/// Caller of a control message: the authenticated member and the location of the calling process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Principal {
-    /// Member whose credential was presented.
+    /// Member to whom the presented credential belongs; `None` without a valid credential.
     pub member: Option<MemberId>,
     /// Location of the calling process.
     pub origin: Origin,
 }
 
 impl Principal {
-    /// Returns a member that calls from outside every session.
+    /// Creates a principal for this member, with a caller outside every session.
     pub fn member(team: impl Into<String>, member: impl Into<String>) -> Self {
         let member = MemberId { team: team.into(), member: member.into() };
         Self { member: Some(member), origin: Origin::Outside }
     }
 }
 
-/// State of the session that a message names.
+/// Properties of the session that a message names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     pub session_id: String,
     pub agent_id: String,
-    /// Name given by the user.
+    /// Session name given by the user.
     pub name: String,
     /// Team that owns the session.
     pub team: String,
-    /// True for a terminal program, whose questions are only on its screen.
+    /// True if the session runs a terminal program. Its questions are visible only on the screen.
     pub terminal: bool,
-    /// Determines which callers may answer for the session.
+    /// Creators of the session, which determine the callers that may answer for it.
     pub lineage: SessionLineage,
 }

@@ -1,12 +1,14 @@
-//! Suggestions for unknown names.
+//! Suggestions for misspelled names.
 
-/// Minimum similarity, from 0 to 1, of a suggestion: one mistake in three letters is accepted, one in two is not.
+/// Minimum similarity of a suggestion, from 0 to 1. One wrong letter in three is accepted, one in two is not.
 const MIN_SIMILARITY: f64 = 0.6;
 
-/// Names above this length in bytes get no suggestion: the comparison takes quadratic time.
+/// Maximum length of a name that is compared. A longer name gets no suggestion, because the comparison takes quadratic
+/// time.
 const MAX_COMPARED_BYTES: usize = 64;
 
-/// Returns the most similar candidate, if one is similar enough; the first of equals.
+/// Returns the candidate that is most similar to the name; `None` if none is similar enough. Of equally similar
+/// candidates, returns the first.
 pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > MAX_COMPARED_BYTES {
         return None;

@@ -1,7 +1,7 @@
-//! Shifted and unshifted characters of a US keyboard. A client that names a key has no layout of its own, and the US
-//! layout is the one that programs assume.
+//! Shifted and unshifted characters of a US keyboard. A client sends key names without a keyboard layout, and programs
+//! assume the US layout.
 
-/// Non-letter keys of a US keyboard: unshifted, shifted.
+/// Keys of a US keyboard that are not letters: unshifted and shifted character.
 const PAIRS: [(char, char); 21] = [
     ('`', '~'),
     ('1', '!'),
@@ -26,26 +26,27 @@ const PAIRS: [(char, char); 21] = [
     ('/', '?'),
 ];
 
-/// Returns the character that the key of `character` types with shift; `None` if shift does not change it.
+/// Returns the character that shift and the key of `character` type; `None` if shift does not change the character.
 #[must_use]
 pub fn shifted(character: char) -> Option<char> {
     let pair = PAIRS.iter().find(|(plain, _)| *plain == character);
     pair.map(|(_, upper)| *upper).or_else(|| upper_case(character))
 }
 
-/// Returns the unshifted character on the key that types `character` with shift; `None` if it is typed without shift.
+/// Returns the unshifted character of the key that types `character` with shift; `None` if `character` needs no shift.
 #[must_use]
 pub fn unshifted(character: char) -> Option<char> {
     let pair = PAIRS.iter().find(|(_, upper)| *upper == character);
     pair.map(|(plain, _)| *plain).or_else(|| lower_case(character))
 }
 
-/// Returns the letter that names the key; any other character is returned unchanged.
+/// Returns the lower case of a letter, which names its key. Returns any other character unchanged.
 pub(super) fn letter_key(character: char) -> char {
     lower_case(character).unwrap_or(character)
 }
 
-/// Returns the upper case; `None` unless both cases are single characters that map to each other: `ß` has none.
+/// Returns the upper case of a letter. Returns `None` unless both cases are single characters that map to each other;
+/// `ß`, for example, has no such upper case.
 fn upper_case(character: char) -> Option<char> {
     let upper = only(character.to_uppercase())?;
     (upper != character && only(upper.to_lowercase()) == Some(character)).then_some(upper)

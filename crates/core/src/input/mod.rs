@@ -1,5 +1,5 @@
-//! Terminal input: text, keys, paste and mouse. The HTTP API parses it from names ([`KeyPress`] defines the
-//! vocabulary); `screen` encodes it as the bytes that a program expects.
+//! Terminal input: text, keys, paste and mouse. The HTTP API parses input from names, which [`KeyPress`] defines. The
+//! `screen` crate encodes input as the bytes that a program expects.
 
 mod closest;
 mod layout;
@@ -9,35 +9,35 @@ pub use closest::closest;
 pub use layout::{shifted, unshifted};
 pub use names::UnknownKey;
 
-/// A single action at the keyboard or with the mouse.
+/// Single action with the keyboard or the mouse.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Gesture {
-    /// Characters, as if typed one after another.
+    /// Characters, as if typed one after the other.
     Text(String),
-    /// A key with its modifiers.
+    /// Press of a key, with modifiers.
     Key(KeyPress),
-    /// Text from the clipboard; a program may treat it differently from typing.
+    /// Text pasted from the clipboard. A program may handle pasted text differently from typed text.
     Paste(String),
-    /// A mouse event.
     Mouse(Mouse),
 }
 
-/// A key press and release, with the modifiers held during it.
+/// Press and release of a key, with the modifiers held meanwhile.
 ///
-/// Parsed with [`str::parse`]: modifiers in any order, then the key, joined by `+`: `enter`, `ctrl+c`, `shift+alt+f5`,
-/// `ctrl++`. Names are case-insensitive; [`Display`](std::fmt::Display) writes the canonical name.
+/// [`str::parse`] parses a name: modifiers in any order, then the key, joined by `+`. Examples: `enter`, `ctrl+c`,
+/// `shift+alt+f5`, `ctrl++`. Names are case-insensitive; [`Display`](std::fmt::Display) writes the canonical name.
 ///
-/// Case matters only for a letter without modifiers: `A` types an A. With a modifier, a letter names its key, so that
+/// Case matters only for a letter without modifiers: `A` types an A. With a modifier, a letter names its key:
 /// `Ctrl+C`, `ctrl+C` and `ctrl+c` are the same press. Shift must be explicit: `ctrl+shift+c`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyPress {
     pub key: KeyCode,
-    /// Modifiers held during the press.
+    /// Modifiers held during the key press.
     pub modifiers: Modifiers,
 }
 
 impl KeyPress {
-    /// Returns the press as its name would parse: with a modifier, a letter becomes the letter on the key.
+    /// Creates a key press. With a modifier, a letter is replaced by the lower-case letter that names its key, as in
+    /// the parser.
     #[must_use]
     pub fn new(key: KeyCode, modifiers: Modifiers) -> Self {
         let key = match key {
@@ -47,8 +47,8 @@ impl KeyPress {
         Self { key, modifiers }
     }
 
-    /// Returns the character that this press types, if any. Shift is applied as on a US keyboard. A press with ctrl or
-    /// alt is a command and types nothing.
+    /// Returns the character that the key press types. Shift is applied as on a US keyboard. Returns `None` for a key
+    /// without a character, and for a press with ctrl or alt.
     #[must_use]
     pub fn text(&self) -> Option<char> {
         match self.key {
@@ -66,18 +66,18 @@ impl From<KeyCode> for KeyPress {
     }
 }
 
-/// A key without its modifiers.
+/// Key on the keyboard, without modifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum KeyCode {
     /// A printable character, including the space.
     Char(char),
-    /// Enter, also called return.
+    /// Enter key, also called return.
     Enter,
     Escape,
     Tab,
-    /// Deletes to the left.
+    /// Key that deletes to the left of the cursor.
     Backspace,
-    /// Deletes to the right.
+    /// Key that deletes to the right of the cursor.
     Delete,
     Insert,
     Up,
@@ -88,11 +88,11 @@ pub enum KeyCode {
     End,
     PageUp,
     PageDown,
-    /// A function key, 1 to 12.
+    /// Function key, from 1 to 12.
     Function(u8),
 }
 
-/// The modifiers held during a press or a mouse event.
+/// Modifiers held during a key press or a mouse event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Modifiers {
     pub ctrl: bool,
@@ -104,7 +104,6 @@ pub struct Modifiers {
 impl Modifiers {
     pub const NONE: Self = Self { ctrl: false, alt: false, shift: false };
 
-    /// True if no modifier is held.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         !self.ctrl && !self.alt && !self.shift
@@ -115,13 +114,13 @@ impl Modifiers {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Mouse {
     pub action: MouseAction,
-    /// Button that was pressed or released, or that is held during a move. The wheel has none.
+    /// Button that was pressed or released, or that is held during a move. An event of the wheel has no button.
     pub button: MouseButton,
     /// Column, from 0 at the left.
     pub x: u16,
     /// Row, from 0 at the top.
     pub y: u16,
-    /// Modifiers held on the keyboard.
+    /// Modifiers held on the keyboard during the event.
     pub modifiers: Modifiers,
 }
 
@@ -129,15 +128,13 @@ pub struct Mouse {
 pub enum MouseAction {
     Press,
     Release,
-    /// The pointer moved to this cell; with a button, it was dragged there.
+    /// The pointer moved to this cell. If a button is held, the pointer was dragged.
     Move,
     /// The wheel was turned away from the user.
     WheelUp,
     /// The wheel was turned towards the user.
     WheelDown,
-    /// The wheel was tilted left.
     WheelLeft,
-    /// The wheel was tilted right.
     WheelRight,
 }
 
@@ -145,7 +142,7 @@ pub enum MouseAction {
 pub enum MouseButton {
     None,
     Left,
-    /// Middle button, or the pressed wheel.
+    /// Middle button, also typed by pressing the wheel.
     Middle,
     Right,
 }

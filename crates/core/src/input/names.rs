@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::{KeyCode, KeyPress, Modifiers, closest};
 
-/// Names of keys, the canonical name of each key first. Function keys and characters follow a rule instead.
+/// Key names, with the canonical name of each key first. Function keys and single characters are not in the list.
 const KEYS: [(&str, KeyCode); 28] = [
     ("enter", KeyCode::Enter),
     ("return", KeyCode::Enter),
@@ -37,7 +37,7 @@ const KEYS: [(&str, KeyCode); 28] = [
     ("minus", KeyCode::Char('-')),
 ];
 
-/// Key bytes that clients send by mistake in place of a name.
+/// Bytes that clients send by mistake in place of a key name, with the name that was probably meant.
 const BYTES_FOR_NAMES: [(&str, &str); 6] = [
     ("\r", "enter"),
     ("\n", "enter"),
@@ -65,17 +65,18 @@ const MODIFIERS: [(&str, Modifier); 6] = [
     ("shift", Modifier::Shift),
 ];
 
-/// Error of a name that is not a key.
+/// Error for a name that is not a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct UnknownKey {
-    /// The given name, truncated with `…` if it is long: it is echoed to logs and to the client.
+    /// Name that was given, truncated with `…` if it is long, because logs and error messages repeat it.
     pub name: String,
-    /// The name that was probably meant, complete with its modifiers.
+    /// Valid name that was probably meant, including the modifiers.
     pub closest: Option<String>,
 }
 
 impl UnknownKey {
-    /// Bound on echoed characters, longer than the longest valid name, `ctrl+alt+shift+backspace`.
+    /// Maximum number of characters of the given name in an error. The longest valid name, `ctrl+alt+shift+backspace`,
+    /// is shorter.
     const MAX_ECHOED_CHARS: usize = 40;
 
     fn new(name: &str) -> Self {
@@ -145,7 +146,7 @@ fn read(name: &str) -> Option<KeyPress> {
     Some(KeyPress::new(key_named(key)?, modifiers))
 }
 
-/// Splits off the names of the modifiers, if any. A `+` joins names, except where it is itself the key.
+/// Splits a name into its modifiers, if any, and its key. A `+` separates names, except where the `+` is the key.
 fn split(name: &str) -> (Option<&str>, &str) {
     if name == "+" {
         return (None, name);
@@ -183,7 +184,8 @@ fn function_key(name: &str) -> Option<KeyCode> {
     FUNCTION_KEYS.contains(&number).then_some(KeyCode::Function(number))
 }
 
-/// Suggests a valid name for other separators than `+`, blanks, a byte in place of a name, or typing mistakes.
+/// Suggests a valid name for a name with blanks, with other separators than `+`, with typing mistakes, or for a byte in
+/// place of a name.
 fn suggestion(name: &str) -> Option<String> {
     if let Some((_, meant)) = BYTES_FOR_NAMES.iter().find(|(byte, _)| *byte == name) {
         return Some((*meant).to_owned());

@@ -1,4 +1,5 @@
-//! Fingerprints of commands. They distinguish a retry from a different command under the same request id.
+//! Fingerprints of commands. A retry has the fingerprint of the first request; a different command under the same
+//! request id has another fingerprint.
 
 use std::fmt;
 
@@ -9,17 +10,17 @@ use super::RequestId;
 use crate::input::{Gesture, KeyCode, KeyPress, Modifiers, MouseAction, MouseButton};
 use crate::terminal::{SignalTarget, Size};
 
-/// SHA-256 of a text. A reference carries the digest of its text, so that texts are compared without reading the file.
+/// SHA-256 digest of a text. A reference carries the digest: two referenced texts are compared without reading the
+/// files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TextDigest([u8; 32]);
 
 impl TextDigest {
-    /// Computes the digest of a text.
     pub fn of(text: &str) -> Self {
         Self(Sha256::digest(text.as_bytes()).into())
     }
 
-    /// Parses 64 hexadecimal digits.
+    /// Parses a digest of 64 hexadecimal digits.
     pub fn from_hex(digits: &str) -> Option<Self> {
         let mut bytes = [0; 32];
         if digits.len() != 64 || !digits.is_ascii() {
@@ -32,7 +33,7 @@ impl TextDigest {
     }
 }
 
-/// Approval or rejection that names no option of its question.
+/// Approval or rejection of a question without naming an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Decision {
     Approve,
@@ -40,7 +41,7 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// Returns the name in requests.
+    /// Returns the name of the decision in requests.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Approve => "approve",
@@ -49,38 +50,37 @@ impl Decision {
     }
 }
 
-/// Content of a command: the part that a retry must repeat. Requests with the same effect have the same content on
-/// every interface.
+/// Part of a command that is equal in every retry. Commands with the same effect have the same content on every
+/// interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content<'a> {
-    /// A text for an agent, or lines for a terminal program.
+    /// Text for an agent, or lines for a terminal program.
     Text {
         digest: TextDigest,
-        /// The running turn is interrupted first.
+        /// True if the running turn is interrupted before the text is delivered.
         interrupt: bool,
-        /// Explicit recipients; `None` if the text goes to the default targets.
+        /// Named recipients; `None` for the default targets.
         to: Option<&'a [String]>,
     },
-    /// Interrupts the agent or the program, or the participant with this name.
+    /// Interrupts the participant with this name; with `None`, the agent or the program.
     Interrupt(Option<&'a str>),
-    /// Answers a question.
     Answer {
         question: &'a str,
-        /// The chosen option.
+        /// Id of the chosen option.
         option: Option<&'a str>,
-        /// An approval or rejection without an option.
+        /// Approval or rejection instead of an option.
         decision: Option<Decision>,
-        /// A free-text answer.
+        /// Free text of the answer.
         text: Option<&'a str>,
     },
-    /// A slash command, as the line that a user would type.
+    /// Slash command, written as a user would type it.
     Line(&'a str),
-    /// Keys and mouse events for a terminal.
+    /// Types keys and mouse events into a terminal.
     Keys(&'a [Gesture]),
-    /// A new terminal size.
+    /// Sets a new terminal size.
     Resize(Size),
     Signal(u8, SignalTarget),
-    /// A marker in the recording.
+    /// Sets a marker with this label in the recording.
     Mark(&'a str),
 }
 
@@ -90,8 +90,8 @@ impl<'a> Content<'a> {
         Self::Text { digest: TextDigest::of(text), interrupt: false, to: None }
     }
 
-    /// Returns the content of terminal input. Input of only text and Enter equals the text message that types the same
-    /// lines.
+    /// Returns the content of terminal input. Input that consists only of text and Enter has the content of a text
+    /// message with the same lines.
     pub fn typed(gestures: &'a [Gesture]) -> Self {
         let mut text = String::new();
         for gesture in gestures {
@@ -106,8 +106,8 @@ impl<'a> Content<'a> {
     }
 }
 
-/// Digest of a command's sender and content. It is stable across versions and restarts, and independent of when and how
-/// often the command was sent.
+/// Digest of the sender and the content of a command. It is equal after a restart and in every version, and does not
+/// depend on the time or the number of retries.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Fingerprint(String);
 
@@ -118,7 +118,7 @@ impl fmt::Debug for Fingerprint {
 }
 
 impl Fingerprint {
-    /// Computes the fingerprint of a command by this sender.
+    /// Computes the fingerprint of a command with this sender and content.
     pub fn of(sender: &str, content: &Content<'_>) -> Self {
         let mut parts = Parts(Sha256::new());
         parts.add(b"wheelhouse request 2").add(sender.as_bytes());
@@ -161,7 +161,7 @@ impl Fingerprint {
         Self(hex(&parts.0.finalize()))
     }
 
-    /// Restores a stored fingerprint.
+    /// Creates a fingerprint from its stored text.
     pub fn stored(text: impl Into<String>) -> Self {
         Self(text.into())
     }
@@ -171,7 +171,7 @@ impl Fingerprint {
     }
 }
 
-/// Request id of a command with the fingerprint of its content.
+/// Request id of a command, with the fingerprint of the command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     pub id: RequestId,
@@ -179,7 +179,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Returns the request of this sender under this id.
+    /// Creates a request with the fingerprint of this sender and content.
     pub fn new(id: RequestId, sender: &str, content: &Content<'_>) -> Self {
         Self { id, fingerprint: Fingerprint::of(sender, content) }
     }
@@ -188,7 +188,7 @@ impl Request {
 struct Parts(Sha256);
 
 impl Parts {
-    /// Adds one part. The length prefix separates adjacent parts.
+    /// Adds one part to the digest. A length prefix separates adjacent parts.
     fn add(&mut self, part: &[u8]) -> &mut Self {
         self.0.update((part.len() as u64).to_be_bytes());
         self.0.update(part);
@@ -214,7 +214,7 @@ impl Parts {
     }
 }
 
-/// Returns the code of an action. Codes are part of stored digests: a released code never changes.
+/// Returns the code of a mouse action in the digest. Never change a code: the digests are stored.
 fn action_code(action: MouseAction) -> u8 {
     match action {
         MouseAction::Press => 0,

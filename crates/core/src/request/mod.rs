@@ -1,5 +1,5 @@
-//! Request ids and the ledger of executed commands. A retry with the same request id is recognised and not executed
-//! again.
+//! Request ids, and the ledger with the answers to executed commands. A retry with the same request id receives the
+//! stored answer, and the command is not executed again.
 
 mod fingerprint;
 
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 pub use fingerprint::{Content, Decision, Fingerprint, Request, TextDigest};
 
-/// Identity of a command on every interface. Equal keys identify the same command.
+/// Idempotency key of a command, equal on every interface: two commands with equal keys are the same command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestKey {
-    /// Team that the session belongs to.
+    /// Team that owns the session.
     pub team: String,
     pub session: String,
     /// Agent of the session.
@@ -21,21 +21,21 @@ pub struct RequestKey {
     pub request: String,
 }
 
-/// Period for which an answer is stored for retries.
+/// Period for which an answer is stored.
 pub const LEDGER_TTL: Duration = Duration::from_secs(600);
 
-/// Bound on stored answers. Above it, a new id is refused: dropping an old answer early would execute its retry a
-/// second time.
+/// Maximum number of stored answers. Above it, new request ids are refused: if an answer were dropped early, a retry
+/// would execute the command a second time.
 const MAX_LEDGER_ENTRIES: usize = 50_000;
 
 const MAX_REQUEST_ID_CHARS: usize = 128;
 
-/// Idempotency key of a command, chosen by the caller.
+/// Request id: identifies a command, is chosen by the caller, and makes the command idempotent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RequestId(String);
 
-/// Error of a text that is not a valid request id.
+/// Error for a text that is not a request id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("request_id must have 1 to {MAX_REQUEST_ID_CHARS} printable characters without blanks")]
 pub struct InvalidRequestId;
@@ -55,7 +55,7 @@ impl From<RequestId> for String {
 }
 
 impl RequestId {
-    /// Returns the id if the text is valid.
+    /// Creates a request id. Fails if the text is empty, too long, or has blanks or control characters.
     pub fn new(text: impl Into<String>) -> Result<Self, InvalidRequestId> {
         let text = text.into();
         let fits = (1..=MAX_REQUEST_ID_CHARS).contains(&text.chars().count())
@@ -68,11 +68,12 @@ impl RequestId {
     }
 }
 
-/// The ledger has reached its bound.
+/// Error of a ledger that has reached the maximum number of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LedgerFull;
 
-/// Answers by request id. Holds executed commands only: a refused command may be sent again under its id.
+/// Stored answers by request id. Only executed commands have an answer: a refused command may be sent again under the
+/// same id.
 #[derive(Debug)]
 pub struct Ledger<A> {
     entries: HashMap<RequestId, A>,
@@ -86,7 +87,7 @@ impl<A> Default for Ledger<A> {
 }
 
 impl<A> Ledger<A> {
-    /// Returns the answer to this id, if it was given within [`LEDGER_TTL`].
+    /// Returns the answer stored under this id, if it is younger than [`LEDGER_TTL`].
     pub fn find(&mut self, id: &RequestId, now: Instant) -> Option<&A> {
         while self.by_age.front().is_some_and(|(at, _)| now.saturating_duration_since(*at) >= LEDGER_TTL) {
             if let Some((_, old)) = self.by_age.pop_front() {
@@ -96,12 +97,12 @@ impl<A> Ledger<A> {
         self.entries.get(id)
     }
 
-    /// Returns the stored answer for update.
+    /// Returns the stored answer as a mutable reference.
     pub(crate) fn get_mut(&mut self, id: &RequestId) -> Option<&mut A> {
         self.entries.get_mut(id)
     }
 
-    /// Fails if the ledger is full.
+    /// Fails if the ledger has reached the maximum number of entries.
     pub fn check_capacity(&self) -> Result<(), LedgerFull> {
         if self.entries.len() < MAX_LEDGER_ENTRIES { Ok(()) } else { Err(LedgerFull) }
     }

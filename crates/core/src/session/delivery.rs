@@ -1,5 +1,5 @@
-//! Delivery state of each command: all of its bytes are delivered, some are queued, or they are lost. Stores request
-//! ids for ten minutes, so that a retry is answered and not executed again.
+//! Delivery state of each command: all bytes are delivered, some are queued, or some are lost. Request ids are stored
+//! for ten minutes: a retry within that time receives the stored answer and is not executed again.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -8,40 +8,41 @@ use super::{AnswerAt, Effect, InputAccepted, Refusal, Ticket};
 use crate::reason::Reason;
 use crate::request::{Fingerprint, Ledger, LedgerFull, Request, RequestId};
 
-/// State of one command. Its effect in the program is visible only on the screen.
+/// Time of acceptance and delivery state of a command. The effect of the command on the program is visible only on the
+/// screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InputReceipt {
     pub accepted: Instant,
     pub delivery: DeliveryState,
 }
 
-/// Delivery state of a command's bytes.
+/// Delivery state of the bytes of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryState {
-    /// Some bytes are queued for a program that does not read.
+    /// Some bytes are queued because the program does not read.
     Queued,
-    /// The terminal has accepted every byte, at this time.
+    /// The terminal had accepted every byte at this time.
     Delivered(Instant),
-    /// Some bytes will never reach the program.
+    /// Some bytes will never reach the program, for this reason.
     Lost(Loss),
 }
 
-/// Reason for which bytes never reached the program.
+/// Reason for which some bytes never reached the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Loss {
-    /// The program ended first.
+    /// The program ended before the bytes were delivered.
     #[error("the program ended before it had read all of it")]
     Ended,
-    /// An interrupt discarded the queue.
+    /// An interrupt discarded the bytes.
     #[error("interrupted")]
     Interrupted,
-    /// `wh` ended before the delivery was known.
+    /// `wh` ended before the program had read the bytes.
     #[error("cut_off")]
     CutOff,
 }
 
 impl Loss {
-    /// Returns the stable code for programs.
+    /// Returns the stable code of the loss.
     pub fn reason(self) -> Reason {
         match self {
             Self::Ended => Reason::Ended,
@@ -51,10 +52,10 @@ impl Loss {
     }
 }
 
-/// Caller of a running command.
+/// Caller of a command that has not finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PendingCaller {
-    /// `None` once the caller was answered.
+    /// Ticket of the caller; `None` after the caller was answered.
     pub ticket: Option<Ticket>,
     pub id: Option<RequestId>,
     pub answer: AnswerAt,
@@ -66,18 +67,19 @@ struct LedgerEntry {
     receipt: InputReceipt,
 }
 
-/// State of all commands with a request id, and the callers whose bytes are queued.
+/// Delivery states of the commands with a request id, and the callers whose bytes are queued.
 #[derive(Debug, Default)]
 pub(super) struct DeliveryLedger {
     known: Ledger<LedgerEntry>,
-    /// Total number of bytes ever queued.
+    /// Number of bytes that were queued since the start of the session.
     written: u64,
-    /// Callers whose bytes are queued, each with the total that must be written before its bytes are delivered.
+    /// Callers whose bytes are queued. The number is the value of `written` after the last byte of the caller.
     waiting: VecDeque<(u64, PendingCaller)>,
 }
 
 impl DeliveryLedger {
-    /// Returns the answer to an earlier request with this id.
+    /// Returns the answer if this is a retry: the stored one, or a refusal if the earlier command with the id was
+    /// another one.
     pub fn known(&mut self, request: &Request, now: Instant) -> Option<Result<InputAccepted, Refusal>> {
         let known = self.known.find(&request.id, now)?;
         Some(if known.fingerprint == request.fingerprint {
@@ -87,33 +89,33 @@ impl DeliveryLedger {
         })
     }
 
-    /// Returns the state of the command with this id.
+    /// Returns the delivery state of the command with this request id.
     pub fn find(&mut self, id: &RequestId, now: Instant) -> Option<InputReceipt> {
         self.known.find(id, now).map(|known| known.receipt)
     }
 
-    /// Fails if no more request ids can be stored.
+    /// Fails if the maximum number of request ids is stored.
     pub fn check_capacity(&self) -> Result<(), LedgerFull> {
         self.known.check_capacity()
     }
 
-    /// Stores an accepted request.
+    /// Stores an accepted request with its delivery state.
     pub fn enter(&mut self, request: Request, delivery: DeliveryState, now: Instant) {
         let Request { id, fingerprint } = request;
         self.known.enter(id, LedgerEntry { fingerprint, receipt: InputReceipt { accepted: now, delivery } }, now);
     }
 
-    /// Counts queued bytes.
+    /// Records that bytes were added to the queue.
     pub fn queue(&mut self, bytes: usize) {
         self.written += bytes as u64;
     }
 
-    /// Registers a caller whose bytes end the current queue.
+    /// Registers a caller whose last byte is at the end of the queue.
     pub fn wait(&mut self, caller: PendingCaller) {
         self.waiting.push_back((self.written, caller));
     }
 
-    /// Records that `left` bytes remain queued, and answers the callers whose bytes were delivered.
+    /// Records that `left` bytes remain queued. Answers the callers whose bytes were delivered.
     pub fn remaining(&mut self, left: usize, now: Instant) -> Vec<Effect> {
         let gone = self.written.saturating_sub(left as u64);
         let ready = self.waiting.iter().take_while(|(end, _)| *end <= gone).count();
@@ -121,13 +123,13 @@ impl DeliveryLedger {
         ready.into_iter().flat_map(|caller| self.settle(caller, DeliveryState::Delivered(now))).collect()
     }
 
-    /// Records that all queued bytes are lost, and answers their callers.
+    /// Records that all queued bytes are lost. Answers their callers.
     pub fn lost(&mut self, loss: Loss) -> Vec<Effect> {
         let lost: Vec<PendingCaller> = self.waiting.drain(..).map(|(_, caller)| caller).collect();
         lost.into_iter().flat_map(|caller| self.settle(caller, DeliveryState::Lost(loss))).collect()
     }
 
-    /// Stores the final delivery state of a command, and answers its caller if it is still waiting.
+    /// Stores the final delivery state of a command, and answers the caller if it has not been answered.
     pub fn settle(&mut self, caller: PendingCaller, delivery: DeliveryState) -> Vec<Effect> {
         let mut effects = Vec::new();
         if let Some(id) = caller.id

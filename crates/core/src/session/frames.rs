@@ -1,24 +1,23 @@
-//! Detection of complete frames: the end of a synchronized update, or of a burst of output.
+//! Detection of complete frames. A frame ends with a synchronized update, or with a burst of output.
 
 use std::time::{Duration, Instant};
 
-/// Maximum gap within a burst of output. Programs write a screen in several pieces with less than a millisecond between
-/// them.
+/// Maximum gap between two pieces of output in the same burst. Programs write a screen in several pieces, less than a
+/// millisecond apart.
 const BURST_GAP_TIMEOUT: Duration = Duration::from_millis(2);
 
-/// Maximum duration of a burst. A longer one is split, so that a program that never pauses still produces frames.
+/// Maximum duration of a burst. A longer burst is split into several frames, because a program may never pause.
 const MAX_BURST_DURATION: Duration = Duration::from_millis(40);
 
-/// Frame boundaries in a piece of output.
+/// Synchronized updates in a piece of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FrameBoundaries {
-    /// Number of synchronized updates that ended in it.
+    /// Number of synchronized updates that ended in the piece.
     pub updates: u32,
-    /// True if some of the output was outside a synchronized update.
+    /// True if a part of the piece was outside a synchronized update.
     pub unsynchronized: bool,
 }
 
-/// Counts complete frames.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
     count: u64,
@@ -35,12 +34,12 @@ impl Frames {
         self.last
     }
 
-    /// True if there is output that is not yet part of a frame.
+    /// True if the current burst of output has not ended.
     pub fn in_burst(&self) -> bool {
         self.burst.is_some()
     }
 
-    /// Records output; true if it completed a frame.
+    /// Records a piece of output. Returns true if the piece completed a frame.
     pub fn output(&mut self, output: FrameBoundaries, now: Instant) -> bool {
         if output.unsynchronized {
             let started = self.burst.map_or(now, |(started, _)| started);
@@ -53,12 +52,12 @@ impl Frames {
         self.tick(now) || output.updates > 0
     }
 
-    /// Returns the time at which the burst is complete if no output follows.
+    /// Returns the time at which the burst ends if no further output arrives.
     pub fn due(&self) -> Option<Instant> {
         self.burst.map(|(started, latest)| (latest + BURST_GAP_TIMEOUT).min(started + MAX_BURST_DURATION))
     }
 
-    /// Completes the burst if its time was reached.
+    /// Ends the burst if the time of [`due`](Self::due) was reached. Returns true if it ended.
     pub fn tick(&mut self, now: Instant) -> bool {
         let due = self.due().is_some_and(|due| due <= now);
         if due {
@@ -67,7 +66,7 @@ impl Frames {
         due
     }
 
-    /// Completes the burst, if there is one, at the end of all output.
+    /// Ends the burst, if there is one, because no further output can arrive.
     pub fn complete(&mut self, now: Instant) {
         if self.burst.take().is_some() {
             self.count += 1;

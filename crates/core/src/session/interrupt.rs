@@ -1,76 +1,76 @@
-//! Stages of an interrupt. Unread input is discarded first. A program that is reading input is not interrupted until it
-//! pauses, because line editors notice a signal only while they wait for input. After the interrupt, nothing is typed
-//! until the program has written output and then been quiet, or until a timeout: line editors discard input that
-//! arrives before they have handled the interrupt. A program that is quiet because it waits for a processor has not
-//! paused.
+//! Stages of an interrupt. First, the input that the program has not read is discarded. If the program may be reading
+//! input, the interrupt is sent only when the program pauses, because a line editor notices a signal only while it
+//! waits for input. After the interrupt, further input is held back until the program has written output and then been
+//! quiet, or until a timeout, because a line editor discards input that arrives before it has handled the interrupt. A
+//! program that is quiet only because it waits for a processor does not count as paused.
 
 use std::time::{Duration, Instant};
 
-/// Quiet period after output, after which the interrupt counts as handled.
+/// Duration for which the program must be quiet after its output. The interrupt then counts as handled.
 pub const INTERRUPT_QUIET_PERIOD: Duration = Duration::from_millis(50);
 
-/// Time after which input is sent to a program that is silent or never pauses, if it has no unread input.
+/// Time after the interrupt at which held input is sent to a program that is silent or never pauses, unless it has
+/// unread input.
 pub const INTERRUPT_SILENCE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Delay of the first check of unread input after an interrupt sent as a byte. No event reports that a program has
-/// read, so the checks repeat with doubled intervals, up to [`MAX_UNREAD_CHECK_INTERVAL`].
+/// Delay of the first check for unread input after the Ctrl-C byte was written. No event reports that a program has
+/// read its input: the check is repeated with doubled intervals, up to [`MAX_UNREAD_CHECK_INTERVAL`].
 const FIRST_UNREAD_CHECK_DELAY: Duration = Duration::from_millis(20);
 
-/// Maximum interval between two checks of unread input.
+/// Maximum interval between two checks for unread input.
 const MAX_UNREAD_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Period after the latest input during which the program is assumed to be reading it.
+/// Period after the latest input in which the program may still be reading it.
 const READING_WINDOW: Duration = Duration::from_secs(1);
 
-/// Maximum wait for a pause of a program that is reading input.
+/// Maximum time for which the interrupt waits until a program that reads input pauses.
 const READING_PAUSE_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// Maximum wait for a program that is quiet but runs or waits for a processor.
+/// Maximum time for which the interrupt waits for a quiet program that runs or waits for a processor.
 const RUNNABLE_PAUSE_TIMEOUT: Duration = Duration::from_millis(750);
 
-/// Byte that Ctrl-C types.
+/// Byte that Ctrl-C types in a terminal.
 pub const CTRL_C: u8 = 0x03;
 
 #[derive(Debug)]
 pub(super) enum InterruptStage {
-    /// Unread input is being discarded.
+    /// The input that the program has not read is being discarded.
     Discarding {
-        /// True if the program may be reading earlier input.
+        /// True if the program may still be reading earlier input.
         may_read: bool,
     },
-    /// Input is discarded a second time, without waiting for a pause after it.
+    /// Input is being discarded a second time. The interrupt then follows without waiting for a pause.
     DiscardingAgain,
-    /// The program may still be processing input that it has read. `quiet_at` is the time at which it has been quiet
-    /// long enough.
+    /// The program may still be processing earlier input. At `quiet_at`, it counts as quiet.
     Reading {
         since: Instant,
         quiet_at: Instant,
         runnable: bool,
     },
     Signalling,
-    /// The interrupt was sent, and the program may not have handled it.
+    /// The interrupt was sent. The program may not have handled it yet.
     Settling(Settling),
 }
 
-/// Next step after input was discarded.
+/// Next step of an interrupt after input was discarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InterruptStep {
     Wait,
-    /// Send a signal.
+    /// Send the interrupt as a signal.
     Signal,
-    /// Type the Ctrl-C byte.
+    /// Send the interrupt as the Ctrl-C byte.
     Byte,
 }
 
 impl InterruptStage {
-    /// Starts with discarding. `last_typed` is the time of the latest input; `queued` bytes are not yet written to the
-    /// terminal.
+    /// Creates the first stage of an interrupt. `queued` is the number of bytes not yet written to the terminal, and
+    /// `last_typed` the time of the latest input.
     pub fn discarding(queued: usize, last_typed: Option<Instant>, now: Instant) -> Self {
         let may_read = queued > 0 || last_typed.is_some_and(|at| now < at + READING_WINDOW);
         Self::Discarding { may_read }
     }
 
-    /// Records that input was discarded, and returns the next step.
+    /// Moves to the next stage after input was discarded. Returns the next step.
     pub fn discarded(&mut self, unread: UnreadInput, now: Instant) -> InterruptStep {
         let (stage, next) = match self {
             _ if !unread.signals => (Self::Settling(Settling::by_byte(now)), InterruptStep::Byte),
@@ -92,12 +92,14 @@ impl InterruptStage {
         }
     }
 
-    /// True if a program that was reading is quiet or the maximum wait is over. Its unread input must then be checked.
+    /// True if the program was reading and has been quiet, or the maximum wait is over. The caller must then check for
+    /// unread input.
     pub fn is_quiet(&self, now: Instant) -> bool {
         matches!(self, Self::Reading { .. }) && self.wake_at().is_some_and(|at| now >= at)
     }
 
-    /// True if the check shows that a program that was reading has paused.
+    /// Handles the result of a check in the stage `Reading`. Returns true if the program has paused or the maximum wait
+    /// is over.
     pub fn has_paused(&mut self, unread: UnreadInput, now: Instant) -> bool {
         let Self::Reading { since, quiet_at, runnable } = self else { return false };
         *runnable = unread.runnable;
@@ -119,51 +121,52 @@ impl InterruptStage {
     }
 }
 
-/// Input that the program has not read.
+/// Input that the program has not read, and the state of the program at that time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnreadInput {
-    /// Bytes that it could read now; 0 if unknown.
+    /// Number of unread bytes; 0 if it is unknown.
     pub bytes: usize,
-    /// True if Ctrl-C is a signal in the current terminal mode.
+    /// True if the current terminal mode converts Ctrl-C to a signal.
     pub signals: bool,
-    /// True if the program runs or waits for a processor, so that its silence is not a pause.
+    /// True if the program runs or waits for a processor. Its silence is then not a pause.
     pub runnable: bool,
 }
 
-/// Result of a check of unread input.
+/// Result of a check for unread input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UnreadCheck {
-    /// No action yet.
+    /// The interrupt waits for the next check.
     Wait,
-    /// The byte was not read, and the program has enabled signals since: it must be interrupted again.
+    /// The program has not read the Ctrl-C byte, and the terminal mode now converts Ctrl-C to a signal. The interrupt
+    /// must be sent again.
     Again,
 }
 
-/// An interrupt that was sent and that the program may not have handled.
+/// State of an interrupt that was sent, until the program has handled it.
 #[derive(Debug)]
 pub(super) struct Settling {
     since: Instant,
-    /// True once the interrupt is delivered: a signal immediately, a byte when it was read.
+    /// True if the interrupt reached the program. A signal does so immediately, a byte when the program has read it.
     delivered: bool,
     /// Time of the latest output since the interrupt was sent.
     last_output: Option<Instant>,
     check_at: Instant,
     check_interval: Duration,
-    /// Earliest check of a program that is quiet.
+    /// Earliest time of the next check while the program is quiet.
     quiet_check_at: Instant,
-    /// True if the program was quiet after output, and not because it waited for a processor.
+    /// True if the program was quiet after its output and did not wait for a processor.
     paused: bool,
-    /// True if no input was unread when the silence timeout was over.
+    /// True if the program had no unread input after the silence timeout.
     silent: bool,
 }
 
 impl Settling {
-    /// Starts after a signal was sent.
+    /// Creates the state after a signal was sent.
     pub fn by_signal(now: Instant) -> Self {
         Self::new(true, now)
     }
 
-    /// Starts after the byte was written.
+    /// Creates the state after the Ctrl-C byte was written.
     fn by_byte(now: Instant) -> Self {
         Self::new(false, now)
     }
@@ -186,7 +189,7 @@ impl Settling {
         self.delivered
     }
 
-    /// True if input may be sent.
+    /// True if the program has handled the interrupt and held input may be sent.
     pub fn is_over(&self) -> bool {
         self.delivered && (self.paused || self.silent)
     }
@@ -195,12 +198,11 @@ impl Settling {
         self.last_output.is_some_and(|at| now >= at + INTERRUPT_QUIET_PERIOD)
     }
 
-    /// True if the silence timeout is over.
     pub fn is_late(&self, now: Instant) -> bool {
         now >= self.since + INTERRUPT_SILENCE_TIMEOUT
     }
 
-    /// True if the unread input must be checked now.
+    /// True if the caller must check for unread input now.
     pub fn must_check(&self, now: Instant) -> bool {
         let quiet = self.delivered && self.is_quiet(now) && now >= self.quiet_check_at;
         !self.is_over() && (quiet || now >= self.check_at)
@@ -214,7 +216,7 @@ impl Settling {
         quiet.map_or(self.check_at, |quiet| quiet.min(self.check_at))
     }
 
-    /// Handles the result of a check; `queued` bytes are not yet written to the terminal.
+    /// Handles the result of a check for unread input. `queued` is the number of bytes not yet written to the terminal.
     pub fn checked(&mut self, unread: UnreadInput, queued: usize, now: Instant) -> UnreadCheck {
         let nothing_unread = unread.bytes == 0 && queued == 0;
         if !self.delivered && !nothing_unread && unread.signals {

@@ -1,5 +1,5 @@
-//! State machine of one terminal program. It takes inputs and returns effects. It decides which commands are executed
-//! or refused, when a frame is complete, when a wait ends, and which answers are sent.
+//! State machine of a terminal program. It takes inputs and returns effects, which the engine executes. It accepts or
+//! refuses commands, detects complete frames, ends waits and answers callers.
 
 mod delivery;
 mod frames;
@@ -27,17 +27,18 @@ pub use refusal::Refusal;
 use waits::{WaitContext, Waits};
 pub use waits::{WaitOutcome, WaitResult};
 
-/// Maximum number of bytes queued for a program that does not read. A command that would exceed it is refused
-/// and queues nothing.
+/// Maximum number of bytes queued for a program that does not read. A command that would exceed the maximum is refused
+/// completely.
 pub const MAX_QUEUED_INPUT_BYTES: usize = 1 << 20;
 
-/// Maximum number of open waits. Each is evaluated on every frame.
+/// Maximum number of open waits. Each wait is evaluated on every frame.
 pub const MAX_OPEN_WAITS: usize = 64;
 
-/// Time that a read of the screen waits for a frame after typing, so that it includes the effect of the input.
+/// Maximum time for which a read of the screen waits for a frame after input, so that the screen shows the effect of
+/// the input.
 const ECHO_TIMEOUT: Duration = Duration::from_millis(80);
 
-/// Identifies the recipient of an answer. Assigned by the engine.
+/// Number by which the engine finds the caller that an answer is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ticket(pub u64);
 
@@ -45,117 +46,117 @@ pub struct Ticket(pub u64);
 pub enum Command {
     /// Types bytes into the terminal.
     Type {
-        /// Encoded as the program reads them.
+        /// Bytes in the encoding that the program expects.
         bytes: Vec<u8>,
-        /// Time at which the caller is answered.
+        /// Time at which the caller receives the answer.
         answer: AnswerAt,
     },
-    /// Discards all input that the program has not read, interrupts the program, then types these bytes, if any, once
-    /// it has handled the interrupt. The caller is answered when all of it is delivered or lost.
+    /// Discards the input that the program has not read, and interrupts the program. Types the bytes of `then`, if any,
+    /// when the program has handled the interrupt. The caller receives the answer when the interrupt and the bytes were
+    /// delivered or lost.
     Interrupt {
-        /// Encoded as the program reads them.
+        /// Bytes to type after the interrupt, in the encoding that the program expects; may be empty.
         then: Vec<u8>,
     },
-    /// Changes the size of the terminal.
     Resize(Size),
     Signal(u8, SignalTarget),
-    /// Sets a marker with this label.
+    /// Sets a marker with this label in the recording.
     Mark(String),
 }
 
-/// Time at which the caller of a typing command is answered.
+/// Time at which the caller of a typing command receives the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerAt {
-    /// After the bytes were written to the terminal, even if it has not accepted all of them.
+    /// After the first attempt to write the bytes, even if the terminal has accepted only a part of them.
     Offered,
-    /// After the terminal has accepted all bytes, or some are lost.
+    /// After the terminal has accepted all bytes, or after some were lost.
     Settled,
 }
 
-/// Input of the state machine.
+/// Input of the session's state machine.
 #[derive(Debug)]
 pub enum Input {
     /// A client sends a command.
     Command(Ticket, Option<Request>, Command),
-    /// Bytes typed at the attached terminal.
+    /// The user typed these bytes at the attached terminal.
     Keys(Vec<u8>),
-    /// Reply of the terminal to a query of the program.
+    /// The terminal emulation replied to a query of the program.
     Replied(Vec<u8>),
-    /// The bytes of a command were written to the terminal; this many of all queued bytes remain.
+    /// Result of [`Effect::Write`]: number of bytes that remain in the queue after the first attempt to write.
     Offered(usize),
-    /// All queued input was discarded. The value describes the input that the program could have read.
+    /// Result of [`Effect::DiscardInput`]: input that the program had not read before.
     Discarded(UnreadInput),
-    /// The signal was sent to the program.
+    /// Result of [`Effect::Interrupt`]: the signal was sent to the program.
     Interrupted,
-    /// Result of [`Effect::CheckUnreadInput`].
+    /// Result of [`Effect::CheckUnreadInput`]: input that the program has not read.
     Unread(UnreadInput),
-    /// The terminal accepts no more input.
+    /// The terminal can no longer accept input.
     Unwritable,
-    /// Queued bytes were written; this many remain.
+    /// Queued bytes were written later; this number of bytes remains in the queue.
     Wrote(usize),
     /// A client reads the screen.
     ReadScreen(Ticket, ScreenTiming),
-    /// A client waits for a condition, with a timeout.
+    /// A client waits for a condition, at most for this time.
     Wait(Ticket, Condition, Duration),
-    /// A client cancels its wait.
     CancelWait(Ticket),
-    /// The program wrote output.
+    /// The program wrote output with these frame boundaries.
     Output(FrameBoundaries),
-    /// The program sent a notice outside the screen.
+    /// The program sent a notice to the terminal, such as a new title.
     Noticed(Notice),
     /// A terminal was attached (true) or detached (false).
     Attached(bool),
-    /// Size of the attached terminal.
+    /// The attached terminal has this size.
     Window(Size),
     /// The program was stopped (true) or continued (false).
     Stopped(bool),
-    /// The program ended; its last output may still arrive.
+    /// The program has ended. Its last output may still arrive.
     Exited(Exit),
-    /// All of the program's output was read.
+    /// All output of the program was read.
     Drained,
-    /// The effect of all input is on the screen. Sent for wh's own UI only: other programs cannot report it.
+    /// The screen shows the effect of all input. Only wh's own UI reports this; other programs cannot.
     Drawn,
-    /// State of the conversation behind the screen.
+    /// State of the conversation that the session shows.
     Gauged(Gauges),
     /// The time returned by [`Session::wake_at`] was reached.
     Tick,
 }
 
-/// Timing of a screen read.
+/// Time at which a read of the screen is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ScreenTiming {
-    /// A complete frame that includes the effect of input typed just before. May wait some milliseconds for it.
+    /// After the next complete frame if input was just typed, so that the screen shows its effect. May take some
+    /// milliseconds.
     #[default]
     Settled,
-    /// The screen at this moment, possibly within a frame.
+    /// Immediately, even while a frame is incomplete.
     Now,
 }
 
-/// Effect that the engine must execute.
+/// Effect of the session's state machine, which the engine must execute.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Queue these bytes for the program and write as much as it accepts now, then send [`Input::Offered`].
+    /// Queue these bytes for the program, write the bytes that the terminal accepts now, and send [`Input::Offered`].
     Write(Vec<u8>),
-    /// Like [`Effect::Write`], for a reply of the terminal, which no client typed.
+    /// Queue and write these bytes like [`Effect::Write`]. They are a reply of the terminal emulation, not input of a
+    /// client.
     Reply(Vec<u8>),
-    /// Discard all queued input, including the terminal's own buffer, then send [`Input::Discarded`].
+    /// Discard all queued input, including the terminal's own buffer, and send [`Input::Discarded`].
     DiscardInput {
-        /// Keep the next byte, which a line editor may be about to read.
+        /// True to keep the next byte, because a line editor may be about to read it.
         keep_next: bool,
     },
-    /// Interrupt the program by a signal, then send [`Input::Interrupted`].
+    /// Send an interrupt signal to the program, and send [`Input::Interrupted`].
     Interrupt,
-    /// Check how much input the program has not read, then send [`Input::Unread`].
+    /// Check how many bytes of input the program has not read, and send [`Input::Unread`].
     CheckUnreadInput,
-    /// Change the size of the terminal.
     Resize(Size),
     Signal(u8, SignalTarget),
-    /// Set a marker in the recording, if there is one.
+    /// Set a marker with this label in the recording, if the session is recorded.
     Mark(String),
-    /// Store the final state of a command that carried a request id.
+    /// Store the final state of a command with a request id.
     Settled(RequestId, InputReceipt),
     Answer(Ticket, Result<InputAccepted, Refusal>),
-    /// Answer a screen read with the current screen.
+    /// Answer the screen read of this caller with the current screen.
     Show(Ticket),
     Waited(Ticket, WaitResult),
     /// Publish an event to all subscribers.
@@ -165,40 +166,39 @@ pub enum Effect {
 /// Answer to an accepted command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InputAccepted {
-    /// Delivery state of its bytes.
+    /// Delivery state of the bytes of the command.
     pub delivery: DeliveryState,
-    /// True if it was accepted earlier under the same request id.
+    /// True if the command is a retry of an accepted command.
     pub duplicate: bool,
 }
 
 impl InputAccepted {
-    /// True if the terminal has accepted every byte.
+    /// True if the terminal has accepted every byte of the command.
     pub fn delivered(&self) -> bool {
         matches!(self.delivery, DeliveryState::Delivered(_))
     }
 }
 
-/// Status of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     Running,
-    /// Stopped by a signal.
+    /// The program was stopped by a signal.
     Stopped,
     Exited(Exit),
 }
 
-/// Read access of the state machine to the screen.
+/// Access of the state machine to the screen.
 pub trait View {
-    /// Rows without trailing blanks, joined by newlines.
+    /// Rows of the screen without trailing blanks, joined by newlines.
     fn text(&self) -> String;
-    /// The cursor's column and row.
+    /// Column and row of the cursor.
     fn cursor(&self) -> (u16, u16);
     fn title(&self) -> Option<String>;
-    /// Hash of the visible contents. Equal for screens that look the same.
+    /// Hash of the visible contents. Two screens that look the same have equal hashes.
     fn fingerprint(&self) -> u64;
 }
 
-/// The state machine.
+/// State machine of a terminal program.
 #[derive(Debug)]
 pub struct Session {
     status: Status,
@@ -207,20 +207,20 @@ pub struct Session {
     drained: bool,
     queued: usize,
     receipts: DeliveryLedger,
-    /// Caller whose bytes were written, until the terminal has reported how many it accepted.
+    /// Caller whose bytes are being written, until [`Input::Offered`].
     offered: Option<PendingCaller>,
-    /// The latest interrupt, until the program has handled it.
+    /// Stage of the interrupt in progress; `None` if there is none.
     interrupting: Option<InterruptStage>,
     /// Time of the latest input to the program.
     last_typed: Option<Instant>,
-    /// Caller of an interrupt without a text, until the interrupt is delivered.
+    /// Caller of an interrupt without text, until the interrupt is delivered.
     interrupt_caller: Option<PendingCaller>,
-    /// Input held back until the program has handled an interrupt.
+    /// Input held back until the program has handled an interrupt, with the callers.
     held_input: VecDeque<(Option<PendingCaller>, Vec<u8>)>,
     frames: Frames,
     waits: Waits,
     gauges: Gauges,
-    /// True if the terminal shows wh's own UI instead of another process.
+    /// True if the session shows wh's own UI and has no process.
     hosted: bool,
     screen_reads: Vec<Ticket>,
     last_client_input: Option<Instant>,
@@ -229,7 +229,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Returns the session of a program that was just started.
+    /// Creates the session of a program that was just started.
     pub fn new(now: Instant) -> Self {
         Self {
             status: Status::Running,
@@ -254,7 +254,7 @@ impl Session {
         }
     }
 
-    /// Returns a session that shows wh's own UI.
+    /// Creates a session that shows wh's own UI.
     pub fn hosted(now: Instant) -> Self {
         Self { hosted: true, ..Self::new(now) }
     }
@@ -264,42 +264,40 @@ impl Session {
         (self.status, self.since)
     }
 
-    /// True if a terminal is attached.
     pub fn attached(&self) -> bool {
         self.attached
     }
 
-    /// Returns the number of frames, and the time of the latest complete one.
+    /// Returns the number of complete frames, and the time of the latest one.
     pub fn frames(&self) -> (u64, Option<Instant>) {
         (self.frames.count(), self.frames.last())
     }
 
-    /// Returns the number of open waits.
     pub fn open_waits(&self) -> usize {
         self.waits.count()
     }
 
-    /// Returns the number of bytes queued for the program.
+    /// Returns the number of bytes that the program has not accepted, including input that is held back.
     pub fn queued(&self) -> usize {
         self.queued + self.held_input.iter().map(|(_, bytes)| bytes.len()).sum::<usize>()
     }
 
-    /// True if input is held back until the program has handled an interrupt.
+    /// True if an interrupt is in progress.
     pub fn interrupting(&self) -> bool {
         self.interrupting.is_some()
     }
 
-    /// Returns the state of the command with this request id, if it is stored.
+    /// Returns the delivery state of the command with this request id, if it is stored.
     pub fn receipt(&mut self, id: &RequestId, now: Instant) -> Option<InputReceipt> {
         self.receipts.find(id, now)
     }
 
-    /// Returns the number of bytes typed by clients, and the time from input to the next frame.
+    /// Returns the number of bytes that clients have typed, and a histogram of the times from input to the next frame.
     pub fn input(&self) -> (u64, &Histogram) {
         (self.typed_bytes, &self.input_to_frame)
     }
 
-    /// Returns the time at which [`Input::Tick`] must be sent if no other input comes first.
+    /// Returns the time at which the engine must send [`Input::Tick`] if it sends no other input before.
     pub fn wake_at(&self) -> Option<Instant> {
         let waits_for_echo = !self.screen_reads.is_empty() && !self.frames.in_burst();
         let look = self.last_client_input.filter(|_| waits_for_echo).map(|typed| typed + ECHO_TIMEOUT);
@@ -307,7 +305,7 @@ impl Session {
         [self.frames.due(), self.waits.wake_at(self.frames.in_burst()), look, interrupt].into_iter().flatten().min()
     }
 
-    /// Handles an input and returns the effects in order.
+    /// Handles an input and returns the effects in the order of execution.
     pub fn handle(&mut self, input: Input, now: Instant, view: &impl View) -> Vec<Effect> {
         let mut effects = Vec::new();
         match input {
@@ -385,7 +383,7 @@ impl Session {
         effects
     }
 
-    /// Sets the status; false if nothing changed.
+    /// Sets the status. Returns false if the status is the same or the program has already ended.
     fn set_status(&mut self, status: Status, now: Instant) -> bool {
         // Stop and continue events after the end are outdated.
         let changes = !matches!(self.status, Status::Exited(_)) && self.status != status;
@@ -396,7 +394,7 @@ impl Session {
         changes
     }
 
-    /// Handles a completed frame: waits and screen reads are answered.
+    /// Handles a completed frame: answers waits and screen reads.
     fn frame(&mut self, now: Instant, view: &impl View, effects: &mut Vec<Effect>) {
         if let Some(typed) = self.last_client_input.take() {
             self.input_to_frame.observe(now.saturating_duration_since(typed));

@@ -4,43 +4,43 @@ use super::{Loss, MAX_OPEN_WAITS, MAX_QUEUED_INPUT_BYTES};
 use crate::reason::Reason;
 use crate::terminal::Size;
 
-/// Reason for which a command was refused.
+/// Reason for which a terminal session refuses a command, with its error message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// The program or its output has ended.
+    /// The program has ended, or no further output can arrive.
     #[error("the program has ended")]
     Ended,
-    /// The program does not read its input, and the queue is full.
+    /// The program does not read its input, and the input queue is full.
     #[error("the program is not reading its input: {queued} bytes are queued; retry when it reads")]
     QueueFull {
-        /// Number of queued bytes.
+        /// Number of bytes in the queue.
         queued: usize,
     },
-    /// The input exceeds the size of the queue.
+    /// The input has more bytes than the input queue can hold.
     #[error("the input has {0} bytes; at most {MAX_QUEUED_INPUT_BYTES} can be typed at once")]
     TooLong(usize),
     /// An interrupt discarded the input before the program had read all of it.
     #[error("the input was discarded by an interrupt")]
     Interrupted,
-    /// The terminal mode does not accept this input.
+    /// The terminal mode of the program does not accept this kind of input.
     #[error("the program has not enabled mouse events")]
     NotWanted,
-    /// The cell is outside the terminal.
+    /// The cell is outside the terminal, which has this size.
     #[error("the mouse position is outside the terminal, which has {0} cells")]
     OffScreen(Size),
-    /// The attached terminal determines the size.
+    /// A terminal is attached and determines the size.
     #[error("a terminal is attached and determines the size")]
     Attached,
-    /// The request id was used for another command or other content.
+    /// The request id was already used for another command or content.
     #[error("this request_id was used for a different command or content; use a new one")]
     RequestIdReused,
-    /// The bound on stored request ids is reached.
+    /// The maximum number of stored request ids is reached.
     #[error("too many request_ids within ten minutes; retry later")]
     LedgerFull,
-    /// There is no process to signal.
-    #[error("this session shows wh itself, which accepts no signals through its API; end it with /exit")]
+    /// The session shows wh's own UI and has no process that could receive a signal.
+    #[error("a conversation accepts no signals; end a session with wh kill, and a single run with /exit")]
     NoProcess,
-    /// `wh` ended before all of the input was delivered.
+    /// `wh` ended before the program had read all of the input.
     #[error(
         "wh ended before the program had read all of the input; it is unknown which part arrived, and it is not typed again"
     )]
@@ -48,18 +48,18 @@ pub enum Refusal {
     /// The command could not be stored, and was not executed.
     #[error("the command could not be stored and was not executed: {0}")]
     NotStored(String),
-    /// The command was executed, and the result could not be stored.
+    /// The command was executed, and its result could not be stored.
     #[error(
         "the command was executed, but its result could not be stored; read its receipt before sending it again: {0}"
     )]
     ResultNotStored(String),
-    /// The bound on open waits is reached.
+    /// The maximum number of open waits is reached.
     #[error("{MAX_OPEN_WAITS} waits are already open; retry when one has ended")]
     TooManyWaits,
 }
 
 impl Refusal {
-    /// Returns the stable code for programs.
+    /// Returns the stable code of the refusal.
     pub fn reason(&self) -> Reason {
         match self {
             Self::Ended => Reason::Ended,

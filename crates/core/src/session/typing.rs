@@ -1,4 +1,4 @@
-//! Commands and their input bytes: refusals, write order, and answers to callers.
+//! Typing of commands: refuses a command or writes its bytes in order, and answers the caller.
 
 use std::time::Instant;
 
@@ -12,12 +12,13 @@ use crate::event::Event;
 use crate::request::Request;
 
 impl Session {
-    /// Returns the stored answer if this is a retry.
+    /// Returns the stored answer if the request is a retry.
     fn known(&mut self, request: Option<&Request>, now: Instant) -> Option<Result<InputAccepted, Refusal>> {
         request.and_then(|request| self.receipts.known(request, now))
     }
 
-    /// Refuses a command for `refusal`. A retry of an accepted command is still answered as a duplicate.
+    /// Returns `refusal` as the answer to a command that the engine refuses. A retry of an accepted command receives
+    /// the stored answer instead.
     pub fn refuse(
         &mut self,
         request: Option<&Request>,
@@ -108,7 +109,8 @@ impl Session {
         effects.push(Effect::Publish(Event::Typed { bytes }));
     }
 
-    /// Writes bytes, or holds them back until the program has handled an interrupt.
+    /// Writes the bytes to the terminal. While an interrupt is in progress or other input is held back, holds the bytes
+    /// back too.
     fn send(&mut self, caller: Option<PendingCaller>, bytes: Vec<u8>, now: Instant, effects: &mut Vec<Effect>) {
         if self.interrupting.is_some() || !self.held_input.is_empty() {
             return self.held_input.push_back((caller, bytes));
@@ -117,7 +119,7 @@ impl Session {
         self.write(caller, bytes, now, effects);
     }
 
-    /// Writes the first held input; the next follows after [`offered`](Session::offered).
+    /// Writes the first input that was held back. [`offered`](Session::offered) writes the next one.
     fn release(&mut self, now: Instant, effects: &mut Vec<Effect>) {
         if self.interrupting.is_none()
             && let Some((caller, bytes)) = self.held_input.pop_front()
@@ -164,7 +166,8 @@ impl Session {
         effects.push(Effect::DiscardInput { keep_next: false });
     }
 
-    /// Answers callers that are due, and types the held input once the program has handled the interrupt.
+    /// Continues an interrupt: answers the callers whose time has come, and starts to write the held input when the
+    /// program has handled the interrupt.
     pub(super) fn settle(&mut self, now: Instant, effects: &mut Vec<Effect>) {
         if self.interrupting.as_ref().is_some_and(|stage| stage.is_quiet(now)) {
             return effects.push(Effect::CheckUnreadInput);
@@ -199,13 +202,13 @@ impl Session {
         effects.push(Effect::Write(bytes));
     }
 
-    /// Types bytes of the attached terminal. No caller is answered.
+    /// Writes bytes that were typed at the attached terminal. They have no caller to answer.
     pub(super) fn keys(&mut self, bytes: Vec<u8>, now: Instant, effects: &mut Vec<Effect>) {
         self.send(None, bytes, now, effects);
     }
 
-    /// Forwards a reply of the terminal, unless a terminal is attached that replies itself. Replies above the queue
-    /// bound are dropped.
+    /// Forwards a reply of wh's terminal emulation to the program. The reply is dropped if a terminal is attached,
+    /// because that terminal sends its own replies, or if the queue is full.
     pub(super) fn replied(&mut self, bytes: Vec<u8>, effects: &mut Vec<Effect>) {
         if !bytes.is_empty() && !self.attached && self.queued + bytes.len() <= MAX_QUEUED_INPUT_BYTES {
             self.queued += bytes.len();
@@ -231,7 +234,7 @@ impl Session {
         effects.extend(self.receipts.remaining(left, now));
     }
 
-    /// Marks all queued input as lost.
+    /// Marks all queued and held input as lost.
     pub(super) fn lose(&mut self, loss: Loss, effects: &mut Vec<Effect>) {
         self.queued = 0;
         self.interrupting = None;

@@ -1,4 +1,4 @@
-//! The open waits of a session, and the evaluation of their conditions.
+//! Open waits of a session, and the evaluation of their conditions.
 
 use std::cell::OnceCell;
 use std::time::{Duration, Instant};
@@ -10,29 +10,28 @@ use crate::space::state::Gauges;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WaitResult {
     pub outcome: WaitOutcome,
-    /// Time from the start of the wait.
+    /// Duration of the wait.
     pub elapsed: Duration,
 }
 
-/// Reason for the end of a wait.
+/// Reason for which a wait has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitOutcome {
-    /// The condition holds.
     Matched,
-    /// The timeout is over.
+    /// The condition did not hold within the timeout.
     TimedOut,
-    /// The program has ended, so that the condition can no longer hold.
+    /// The program has ended and the condition does not hold.
     Ended,
 }
 
-/// State outside the screen against which waits are evaluated.
+/// State of the session, apart from the screen, for the evaluation of waits.
 pub(super) struct WaitContext {
     pub frames: u64,
     pub last_frame: Option<Instant>,
     pub in_burst: bool,
-    /// True if no more output will follow.
+    /// True if no further output can arrive.
     pub over: bool,
-    /// State of the conversation; a plain terminal program has none.
+    /// State of the conversation; the default values for a plain terminal program.
     pub gauges: Gauges,
     /// True if a frame was completed since the last evaluation.
     pub changed: bool,
@@ -50,10 +49,10 @@ struct Wait {
 #[derive(Debug)]
 pub(super) struct Waits {
     open: Vec<Wait>,
-    /// Fingerprint of the screen at its last change. Tracked only while a wait needs it.
+    /// Fingerprint of the screen after its last change; `None` if no wait needs it.
     fingerprint: Option<u64>,
     changed_at: Instant,
-    /// Time since the last change, at the latest evaluation.
+    /// Time since the last change of the screen, measured at the latest evaluation.
     quiet: Duration,
 }
 
@@ -74,8 +73,8 @@ impl Waits {
         self.open.retain(|wait| wait.ticket != ticket);
     }
 
-    /// Returns the time at which a wait may end without another event. Within a burst, the end of the burst comes
-    /// first.
+    /// Returns the earliest time at which a wait can end without another input: its timeout, or a `screen_stable`
+    /// threshold. Within a burst of output, only timeouts count.
     pub fn wake_at(&self, in_burst: bool) -> Option<Instant> {
         let stable = |wait: &Wait| {
             let threshold = wait.condition.next_change(self.quiet);
@@ -84,7 +83,7 @@ impl Waits {
         self.open.iter().flat_map(|wait| [Some(wait.deadline), stable(wait)]).flatten().min()
     }
 
-    /// Ends and returns all waits that are over.
+    /// Removes and returns the waits whose condition holds, whose timeout is over, or whose program has ended.
     pub fn settle(&mut self, seen: &WaitContext, view: &impl View) -> Vec<(Ticket, WaitResult)> {
         if self.open.is_empty() {
             return Vec::new();
@@ -114,7 +113,7 @@ impl Waits {
         over
     }
 
-    /// Returns the time since the screen's last change.
+    /// Returns the time since the last change of the screen.
     fn quiet_for(&mut self, seen: &WaitContext, view: &impl View) -> Duration {
         if seen.over {
             return Duration::MAX;

@@ -1,10 +1,10 @@
-//! Names of calls in an agent's capabilities, and the envelopes of calls in the conversation.
+//! Names of calls in the capabilities of agents, and the envelopes that show calls in the conversation.
 
 use serde_json::{Value, json};
 
 use crate::space::harness::Call;
 
-/// Returns the name of a call in an agent's capabilities.
+/// Returns the name under which an agent lists the call in its capabilities.
 pub fn call_name(call: &Call) -> &str {
     match call {
         Call::Pause { .. } => "pause",
@@ -21,7 +21,8 @@ pub fn call_name(call: &Call) -> &str {
     }
 }
 
-/// Returns the envelope kind and payload of a call; `None` if the call has no envelope.
+/// Returns the kind and payload of the envelope that shows the call in the conversation; `None` if the call has no
+/// envelope.
 pub fn envelope_of(call: &Call) -> Option<(&'static str, Value)> {
     Some(match call {
         Call::Pause { timeout, reason } => {

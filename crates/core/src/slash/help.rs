@@ -1,4 +1,4 @@
-//! Help text: a line for each command under the headings of the table, then the commands of the agents.
+//! Text of `/help`: the slash commands of `wh` by section, then the commands of each agent.
 
 use super::table::{Listing, ROWS, Section};
 use crate::space::ParticipantId;
@@ -17,7 +17,7 @@ pub struct HelpLine {
     pub about: &'static str,
 }
 
-/// Returns the lines of the help without the commands of agents.
+/// Returns the help lines of wh's own commands.
 pub fn help_lines() -> impl Iterator<Item = HelpLine> {
     ROWS.iter().flat_map(|row| match row.listing {
         Listing::Own(section) => {
@@ -29,7 +29,7 @@ pub fn help_lines() -> impl Iterator<Item = HelpLine> {
     })
 }
 
-/// Returns the help, line by line.
+/// Returns the complete help text as lines. `of_agents` lists the commands of each agent.
 pub fn help(of_agents: &[(ParticipantId, Vec<Named>)]) -> Vec<String> {
     let mut lines = vec![HELP_TITLE.to_owned()];
     let listed: Vec<HelpLine> = help_lines().collect();

@@ -1,5 +1,6 @@
-//! Slash commands: lines that begin with `/`. [`table::ROWS`] has a row for each command; parsing, help, completion,
-//! error messages and docs/commands.md are derived from it. A name without a row may be a command of the agent.
+//! Slash commands: lines that begin with `/`. Parsing, help, completion, error messages and docs/commands.md are
+//! derived from [`table::ROWS`], which has a row for each command. A command without a row may be a command of an
+//! agent.
 
 mod calls;
 mod help;
@@ -20,42 +21,42 @@ use read::Words;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Slash {
-    /// A command for the space.
+    /// Command that the space executes.
     Space(ConversationCommand),
-    /// A command for the interface that shows the space.
+    /// Command that the user interface executes.
     Ui(UiCommand),
 }
 
-/// Command for the interface that shows a space.
+/// Command that a user interface executes. It changes only the display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UiCommand {
-    /// Toggles the display of details.
+    /// Shows or hides details.
     Verbose,
-    /// Toggles the display of streams.
+    /// Shows or hides stream data.
     Streams,
-    /// Shows or hides a pane, or sets it to automatic; `None` toggles it.
+    /// Sets the visibility of a pane; `None` toggles the pane.
     Pane(PaneName, Option<Visibility>),
-    /// Clears the display. The conversation remains.
+    /// Clears the display. The conversation is not changed.
     ClearView,
-    /// Exits the interface.
+    /// Exits the user interface.
     Exit,
 }
 
-/// Name of a pane. The UI defines which panes exist; the rows of the table name them.
+/// Name of a pane of the user interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PaneName(pub &'static str);
 
-/// Visibility of a pane, set by the user.
+/// Visibility of a pane, as the user has set it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Visibility {
     Open,
     Close,
-    /// Shown while it has content.
+    /// The pane is shown while it has content.
     Auto,
 }
 
 impl Visibility {
-    /// Returns the name in commands.
+    /// Returns the name of the visibility in slash commands.
     pub fn name(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -65,29 +66,27 @@ impl Visibility {
     }
 }
 
-/// Error of a command with invalid arguments.
+/// Error for a slash command with invalid arguments.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}; usage: {usage}")]
 pub struct SlashError {
-    /// Description of the error.
     pub problem: &'static str,
-    /// Usage of the command.
     pub usage: String,
 }
 
-/// Returns the row of a command, by its name or an alias without the slash.
+/// Returns the row of the command with this name or alias, without the slash.
 pub fn find(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.names.contains(&name))
 }
 
-/// Parses a line that begins with `/`. A command without a row may be a command of the agent.
+/// Parses a slash command. A command without a row becomes a [`ConversationCommand::AgentCommand`].
 pub fn parse(line: &str) -> Result<Slash, SlashError> {
     let words = Words::new(line);
     let Some(row) = find(words.name) else { return Ok(words.as_agent_command()) };
     (row.read)(&words).map_err(|problem| SlashError { problem, usage: row.usage() })
 }
 
-/// Returns the known command, with its slash, that is most similar to this unknown name.
+/// Returns the command of `wh` whose name is most similar to an unknown name, with the slash.
 pub fn suggest_command(name: &str) -> Option<String> {
     closest(name, ROWS.iter().flat_map(|row| row.names.iter().copied())).map(|name| format!("/{name}"))
 }

@@ -1,4 +1,4 @@
-//! Readers of slash command arguments. The caller adds the usage to their errors.
+//! Parsers for the arguments of slash commands. Their errors do not contain the usage, which the caller adds.
 
 use std::time::Duration;
 
@@ -14,18 +14,18 @@ use crate::space::roster::AgentRequest;
 /// Maximum duration of a pause, in seconds.
 pub(crate) const MAX_PAUSE_SECONDS: u64 = 366 * 24 * 3600;
 
-/// Panes that `/ui` shows and hides.
+/// Panes that `/ui` can show and hide.
 pub(super) const PANES: &[&str] = &["board", "tools"];
 
-/// Operations on an MCP server.
+/// Operations of `/mcp` on a server.
 pub(super) const MCP_VERBS: &[&str] = &["reconnect", "enable", "disable"];
 
 pub(super) type SlashResult = Result<Slash, &'static str>;
 
-/// A line with a slash command, split into words.
+/// Line with a slash command, split into words.
 #[derive(Debug)]
 pub struct Words<'a> {
-    /// Name as written, without the slash.
+    /// Command name or alias as typed, without the slash.
     pub(super) name: &'a str,
     arguments: Vec<&'a str>,
     line: &'a str,
@@ -47,7 +47,7 @@ impl<'a> Words<'a> {
         self.arguments.get(place).copied()
     }
 
-    /// Returns the participant that the first argument names.
+    /// Returns the first argument as a participant.
     pub(super) fn participant(&self) -> Option<ParticipantId> {
         self.get(0).map(ParticipantId::from)
     }
@@ -56,7 +56,7 @@ impl<'a> Words<'a> {
         self.participant().ok_or("a participant is missing")
     }
 
-    /// Returns the arguments from this position on, joined by blanks.
+    /// Returns the arguments from this index on, joined by blanks.
     pub(super) fn from(&self, place: usize) -> Option<String> {
         self.arguments.get(place..).filter(|rest| !rest.is_empty()).map(|rest| rest.join(" "))
     }
@@ -68,12 +68,12 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Returns the text after this many arguments, as written.
+    /// Returns the rest of the line after the first `count` arguments, unchanged.
     fn after(&self, count: usize) -> &'a str {
         (0..=count).fold(self.line, |rest, _| rest.find(char::is_whitespace).map_or("", |end| rest[end..].trim_start()))
     }
 
-    /// Returns the line as a command of the agent.
+    /// Returns the complete line as a command that an agent may support.
     pub(super) fn as_agent_command(&self) -> Slash {
         Slash::Space(ConversationCommand::AgentCommand { name: self.name.to_owned(), line: self.line.to_owned() })
     }
@@ -87,12 +87,12 @@ pub(super) fn ui(command: UiCommand) -> SlashResult {
     Ok(Slash::Ui(command))
 }
 
-/// Returns a call to the named participant, or to the default one.
+/// Returns a call to the participant that the first argument names; without an argument, to the default chat target.
 pub(super) fn call(words: &Words<'_>, call: Call) -> SlashResult {
     space(ConversationCommand::Call(words.participant(), call))
 }
 
-/// Returns a call with the name and the arguments of the slash command.
+/// Returns a call to the default chat target with the name and the arguments of the slash command.
 pub(super) fn call_by_name(words: &Words<'_>) -> SlashResult {
     space(ConversationCommand::Call(None, named_call(words.name, &words.arguments)))
 }
@@ -101,12 +101,12 @@ fn named_call(name: &str, words: &[&str]) -> Call {
     Call::Other { name: name.to_owned(), parameters: json!({ "words": words }) }
 }
 
-/// Toggles a pane.
+/// Returns the command that shows a hidden pane and hides a visible one.
 pub(super) fn toggle(pane: &'static str) -> SlashResult {
     ui(UiCommand::Pane(PaneName(pane), None))
 }
 
-/// Shows, hides or toggles a pane.
+/// Returns the command that sets the visibility of a pane to the first argument; without an argument, toggles the pane.
 pub(super) fn pane(words: &Words<'_>, pane: &'static str) -> SlashResult {
     ui(UiCommand::Pane(PaneName(pane), visibility(words.get(0))?))
 }

@@ -1,4 +1,4 @@
-//! The table of slash commands: a row for each, with its names, arguments, help and reader.
+//! Table of slash commands. Each row has the names, arguments, help and parser of a command.
 
 use super::read::{self, Words};
 use super::{Slash, UiCommand};
@@ -7,41 +7,41 @@ use crate::space::harness::Call;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
-    /// The name without the slash, then the aliases.
+    /// Name of the command, then its aliases, without the slash.
     pub names: &'static [&'static str],
-    /// Forms of the command, usually a single one.
+    /// Argument forms of the command; most commands have one.
     pub forms: &'static [Form],
-    /// Position in the help.
+    /// Line of the command in the help.
     pub listing: Listing,
-    /// Parses the words of a line with one of the names.
+    /// Parser for a line that begins with one of the names.
     pub(super) read: fn(&Words<'_>) -> Result<Slash, &'static str>,
 }
 
-/// A form of a command.
+/// Argument form of a command, with its help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Form {
-    /// Arguments in order.
+    /// Arguments in the order in which they are typed.
     pub arguments: &'static [Argument],
-    /// Completion of every word after the last argument.
+    /// Completion candidates for each word after the last argument.
     pub rest: &'static [Source],
-    /// Description for the help.
+    /// Description of the form in the help.
     pub about: &'static str,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Argument {
-    /// Text in the usage: `PARTICIPANT`, `[open|close|auto]`.
+    /// Argument as the usage shows it: `PARTICIPANT`, `[open|close|auto]`.
     pub written: &'static str,
-    /// Completion of the argument.
+    /// Completion candidates for the argument.
     pub completes: &'static [Source],
 }
 
 /// Source of completion candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// A fixed list of words.
+    /// Fixed list of words.
     Words(&'static [&'static str]),
-    /// Agents in the space.
+    /// Ids of the agents in the space.
     Agents,
     /// Models of the agents.
     Models,
@@ -53,31 +53,30 @@ pub enum Source {
     Tools,
 }
 
-/// Position of a command in the help.
+/// Line of a command in the help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listing {
-    /// A line for each form.
+    /// Separate line in this section for each form of the command.
     Own(Section),
-    /// A line for several commands: section, usage and description.
+    /// Common line for this command and others: section, usage and description.
     Joint(Section, &'static str, &'static str),
-    /// Covered by the line of the command with this name.
+    /// No own line: the line of the command with this name covers the command.
     With(&'static str),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
-    /// The space and its display.
+    /// Commands for the space and the display.
     General,
-    /// Acknowledgements and interrupts.
+    /// Commands for acknowledgements and interrupts.
     ChatQueue,
-    /// Commands for participants.
     ParticipantControls,
-    /// Streams, and envelopes of other kinds.
+    /// Commands for streams and for envelopes of other kinds.
     Streams,
 }
 
 impl Section {
-    /// Returns the heading.
+    /// Returns the heading of the section in the help.
     pub fn title(self) -> &'static str {
         match self {
             Self::General => "General",
@@ -89,14 +88,14 @@ impl Section {
 }
 
 impl Form {
-    /// Returns the usage with this name.
+    /// Returns the usage of this form for a command with this name.
     pub fn usage(&self, name: &str) -> String {
         let written = self.arguments.iter().map(|argument| format!(" {}", argument.written));
         format!("/{name}{}", written.collect::<String>())
     }
 
-    /// True if these words can be the first arguments of this form: no word contradicts an argument with a fixed list
-    /// of words.
+    /// True if a line of this form can begin with these arguments. False if a word differs from the fixed words of its
+    /// argument.
     pub fn fits(&self, words: &[&str]) -> bool {
         let fixed = |argument: &Argument| !argument.written.starts_with('[') && argument.is_words();
         words
@@ -105,7 +104,7 @@ impl Form {
             .all(|(word, argument)| !fixed(argument) || argument.words().any(|one| one == *word))
     }
 
-    /// Returns the completion of the word after these.
+    /// Returns the completion candidates for the argument that follows these arguments.
     pub fn completes(&self, words: &[&str]) -> &'static [Source] {
         match self.arguments.get(words.len()) {
             _ if !self.fits(words) => &[],
@@ -116,7 +115,7 @@ impl Form {
 }
 
 impl Argument {
-    /// True if the argument is one of the fixed words in its usage.
+    /// True if the argument consists of fixed words, as in `[open|close|auto]`.
     fn is_words(&self) -> bool {
         self.written.chars().all(|letter| !letter.is_ascii_uppercase())
     }
@@ -127,7 +126,7 @@ impl Argument {
 }
 
 impl Row {
-    /// Returns the name without the slash.
+    /// Returns the command name without the slash.
     pub fn name(&self) -> &'static str {
         self.names.first().copied().unwrap_or_default()
     }
@@ -160,7 +159,7 @@ const fn argument(written: &'static str, completes: &'static [Source]) -> Argume
     Argument { written, completes }
 }
 
-/// Argument without completion.
+/// Creates an argument that has no completion.
 const fn free(written: &'static str) -> Argument {
     argument(written, &[])
 }
@@ -176,7 +175,7 @@ const VISIBILITY: Argument = argument("[open|close|auto]", &[Fixed(&["open", "cl
 const SELECTOR: Argument = free("[SELECTOR]");
 const REASON: Argument = free("[REASON]");
 
-/// All commands, in the order of the help.
+/// Slash commands of `wh`, in the order of the help.
 pub const ROWS: &[Row] = &[
     row(&["help", "?"], Own(General), &[form(&[], "Show this list")], |_| read::space(ConversationCommand::Help)),
     row(&["participants", "who"], Own(General), &[form(&[], "List participants and their status")], |_| {

@@ -1,6 +1,6 @@
-//! Size bounds of agent reports. Every report is bounded before it reaches any other component: tool results to
-//! [`MAX_SHOWN_RESULT_BYTES`], texts and thoughts to [`MAX_SHOWN_TEXT_BYTES`]. The rest is returned as overflow to be
-//! stored elsewhere, and the item records its shown and total size.
+//! Size limits of agent reports. Every report is shortened before any other component receives it: tool results to
+//! [`MAX_SHOWN_RESULT_BYTES`], texts and thoughts to [`MAX_SHOWN_TEXT_BYTES`]. The rest of the content is returned as
+//! overflow, which the caller stores elsewhere. The item records its shown and total size.
 
 mod question;
 
@@ -15,36 +15,36 @@ use super::extent::{Extent, boundary, output_text, patch};
 use super::harness::{Capabilities, HarnessKey, Named, Outcome, Report};
 use super::item::{Body, Level, ToolCall, ToolResultPart};
 
-/// Maximum number of shown bytes of a tool call's result, and of its arguments.
+/// Maximum number of shown bytes of a tool call's result. The arguments of the call have the same maximum.
 pub const MAX_SHOWN_RESULT_BYTES: usize = 50_000;
 
 /// Maximum number of shown bytes of a text or thought.
 pub const MAX_SHOWN_TEXT_BYTES: usize = 200_000;
 
-/// Maximum number of bytes of a single line: a title, a name, a reason.
+/// Maximum number of bytes of a text in one line: a title, a name, a reason.
 const MAX_REPORT_LINE_BYTES: usize = 2_000;
 
-/// Maximum number of growing items that are tracked. Above it, all are dropped and tracked again from zero.
+/// Maximum number of growing items whose size is tracked. Above it, all sizes are reset to zero.
 const MAX_GROWING_ITEMS: usize = 10_000;
 
-/// Maximum number of tools, models, modes, commands, and options of a question.
+/// Maximum number of entries in a list: tools, models, modes, commands, options of a question.
 const MAX_LISTED_ENTRIES: usize = 2_000;
 
-/// Content beyond the shown part.
+/// Change to the stored content of an item that is not shown completely.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReportOverflow {
-    /// Store this text of the item.
+    /// Store this part of the content of the item.
     Store {
         key: HarnessKey,
-        /// Offset of the text in the item.
+        /// Offset of the part in the complete content.
         at: u64,
         text: String,
     },
-    /// Discard all stored text of the item.
+    /// Discard the stored content of the item.
     Discard(HarnessKey),
 }
 
-/// Tracks the sizes of growing items.
+/// Shortens reports, and tracks the sizes of growing items.
 #[derive(Debug, Default)]
 pub struct ReportBounds {
     growing: HashMap<HarnessKey, ItemGrowth>,
@@ -54,7 +54,7 @@ pub struct ReportBounds {
 struct ItemGrowth {
     tool: bool,
     extent: Extent,
-    /// Hash that shows if the same content is reported again.
+    /// Hash of the shown content, by which a repeated report is recognised.
     shown_hash: u64,
 }
 
@@ -68,17 +68,17 @@ impl ItemGrowth {
     }
 }
 
-/// A report after bounding, and its overflow.
+/// Shortened report with its overflow.
 #[derive(Debug, Default, PartialEq)]
 pub struct BoundedReport {
-    /// Reports to process, in order.
+    /// Reports for the space, in order.
     pub reports: Vec<Report>,
-    /// Overflow to store or discard, in order.
+    /// Changes to the stored content, in order.
     pub overflow: Vec<ReportOverflow>,
 }
 
 impl ReportBounds {
-    /// Bounds a report.
+    /// Shortens a report to the size limits.
     pub fn bound(&mut self, report: Report) -> BoundedReport {
         let mut bounded = BoundedReport::default();
         match report {
@@ -187,7 +187,7 @@ impl ReportBounds {
     }
 }
 
-/// Returns a notice about a text that is not shown completely. A tool call shows its extent itself.
+/// Returns a notice for a text that is not shown completely. A tool call needs no notice, because it shows its size.
 fn notice(growth: ItemGrowth) -> Option<Report> {
     let notice =
         || Report::Notice(Level::Warning, format!("a text is too long to be shown completely: {}", growth.extent));
@@ -205,7 +205,7 @@ fn with_extent(report: Report, extent: Option<Extent>) -> Report {
     }
 }
 
-/// Returns a hash of the shown content.
+/// Returns the hash of the content that is shown.
 fn shown_hash(body: &Body) -> u64 {
     let mut hasher = DefaultHasher::new();
     match body {
@@ -216,7 +216,7 @@ fn shown_hash(body: &Body) -> u64 {
     hasher.finish()
 }
 
-/// Bounds a tool call. Returns it with the rest of its output.
+/// Shortens a tool call. Returns the call and the part of its output that is not shown.
 fn bounded_call(mut call: ToolCall) -> (ToolCall, String) {
     call.name = line(call.name);
     call.title = line(call.title);
@@ -225,7 +225,8 @@ fn bounded_call(mut call: ToolCall) -> (ToolCall, String) {
     (call, rest)
 }
 
-/// Truncates the output of a call to the shown part and returns the rest. Short output is not changed.
+/// Shortens the output of a tool call to the size limit. Returns the part that is not shown; empty if the output is
+/// short.
 pub fn shorten(output: &mut Vec<ToolResultPart>) -> String {
     let weight = |piece: &ToolResultPart| match piece {
         ToolResultPart::Text(text) => text.len(),
@@ -252,7 +253,7 @@ pub fn shorten(output: &mut Vec<ToolResultPart>) -> String {
     rest
 }
 
-/// Truncates the texts of a value to `most` bytes in total. Truncated texts state their size.
+/// Truncates the texts in a JSON value to `most` bytes in total. A truncated text ends with its original size.
 pub fn fit(value: &mut Value, most: usize) {
     let mut room = most;
     if !fits(value, &mut room) {
@@ -261,7 +262,7 @@ pub fn fit(value: &mut Value, most: usize) {
     }
 }
 
-/// Size counted for an empty value.
+/// Size that an empty JSON value counts.
 const COUNTED_VALUE_BYTES: usize = 8;
 
 fn fits(value: &Value, room: &mut usize) -> bool {
@@ -356,7 +357,7 @@ fn bounded_lines(lines: Vec<String>) -> Vec<String> {
     retained
 }
 
-/// Bounds reports that normally hold only short texts.
+/// Shortens the texts of a report that has no long content.
 fn bounded_short(report: Report) -> Report {
     match report {
         Report::EarlierPrompt(text) => Report::EarlierPrompt(cut(text, MAX_SHOWN_TEXT_BYTES)),

@@ -1,4 +1,4 @@
-//! Commands to a space and the reasons for refusing them.
+//! Commands to a space, and the reasons for which a command is refused.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,134 +12,136 @@ use crate::reason::Reason;
 use crate::receipt::Receipt;
 use crate::request::Decision;
 
-/// Command to a space.
+/// Command of a client to a space.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ConversationCommand {
-    /// Sends a message; to the chat targets unless `to` is set.
+    /// Sends a message to `to`; without `to`, to the chat targets.
     Say {
         text: String,
         to: Option<Vec<ParticipantId>>,
         attachments: Vec<Attachment>,
-        /// Interrupt the recipients, and deliver the message before queued ones.
+        /// True to interrupt the recipients and deliver the message before queued ones.
         interrupt: bool,
-        /// Refuse the message if an agent would interpret its first character instead of passing it to the model.
+        /// True to refuse the message if an agent would interpret the first character of the text instead of passing it
+        /// to the model.
         literal: bool,
     },
-    /// Answers a question.
     Answer {
         question: ItemId,
         answer: Answer,
-        /// An approval or rejection instead of an option: the option with that meaning is chosen.
+        /// Approval or rejection instead of an option. The option with this meaning is chosen.
         decision: Option<Decision>,
     },
-    /// Interrupts all working agents, or this one.
+    /// Interrupts this agent; with `None`, every working agent.
     Interrupt(Option<ParticipantId>),
     /// Changes or shows the chat targets.
     Target(TargetCommand),
-    /// Acknowledges pending messages.
+    /// Acknowledges messages that wait for an acknowledgement from the sender of this command.
     Acknowledge {
         selector: Selector,
         /// Status text of the acknowledgement.
         status: Option<String>,
     },
-    /// Interrupts reasoning agents, or cancels pending acknowledgements of the sender's own messages.
+    /// Cancels acknowledgements that the sender's messages wait for. With [`Selector::All`], interrupts a reasoning
+    /// agent instead if there is one.
     Cancel {
         selector: Selector,
         reason: Option<String>,
     },
-    /// Calls a function that only some agents support; `None` addresses the default chat target.
+    /// Calls a function that only some agents support. Without a participant, the only chat target or agent is called.
     Call(Option<ParticipantId>, Call),
     CloseStream(StreamId),
-    /// Shuts down an agent.
     Shutdown(ParticipantId, Option<String>),
-    /// Changes the model; without one, lists the models.
+    /// Changes the model of an agent; without a model, lists the models. Without a participant, the only chat target or
+    /// agent is meant.
     Model(Option<ParticipantId>, Option<String>),
-    /// Changes the mode; without one, lists the modes.
+    /// Changes the mode of an agent; without a mode, lists the modes. Without a participant, the only chat target or
+    /// agent is meant.
     Mode(Option<ParticipantId>, Option<String>),
-    /// Changes the model or mode of an agent without a message in the conversation.
+    /// Changes the model or the mode of an agent without showing a message in the conversation.
     Set(ParticipantId, Setting),
-    /// Manages an agent outside its conversation; `None` addresses the default chat target.
+    /// Executes a request about an agent outside its conversation. Without a participant, the only chat target or agent
+    /// is meant.
     Manage(Option<ParticipantId>, AgentRequest),
-    /// Posts an envelope into the space.
+    /// Posts an envelope that has no other command.
     Post {
         kind: String,
         payload: Value,
         to: Option<Vec<ParticipantId>>,
     },
-    /// A slash command that an agent may support.
+    /// Slash command that has no row in the table and that an agent may support.
     #[serde(rename = "OfAgent")]
     AgentCommand {
-        /// Its name, without the slash.
+        /// Name of the slash command, without the slash.
         name: String,
-        /// The complete line.
+        /// Complete line as typed.
         line: String,
     },
-    /// A command of the terminal UI, which runs there and changes only the display.
+    /// Slash command that the terminal UI has executed. It changes only the display.
     #[serde(rename = "OfUi")]
     UiCommand,
-    /// Records the refusal of a slash command typed in the UI, as the notice `system/refused`.
+    /// Adds the notice `system/refused` about a slash command that the terminal UI refused.
     Refused {
         /// The line as typed.
         line: String,
         reason: String,
     },
-    /// Lists the commands.
+    /// Shows the slash commands in the conversation.
     Help,
-    /// Lists the participants.
+    /// Shows the participants in the conversation.
     Participants,
 }
 
-/// New setting of an agent.
+/// Model or mode that an agent must use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Setting {
     Model(String),
     Mode(String),
 }
 
-/// Operation on the chat targets.
+/// Operation on the targets of chat messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TargetCommand {
-    /// Shows the targets.
     Show,
-    /// Resets the targets to the defaults.
+    /// Removes the user's choice, so that the default targets apply.
     Default,
-    /// Sets the targets.
+    /// Sends chat only to these participants.
     Only(Vec<ParticipantId>),
 }
 
-/// Selects messages or acknowledgements.
+/// Selection of messages or acknowledgements.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Selector {
     All,
-    /// Position from 1, beginning of an id, or part of a sender's name.
+    /// Position in the list, starting at 1; beginning of an id; or part of a sender's name.
     Named(String),
 }
 
-/// Answer to an accepted command.
+/// Answer to a command that the space has accepted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CommandAccepted {
     pub receipt: Receipt,
-    /// Result lines for people.
+    /// Result of the command as text lines for people.
     pub lines: Vec<String>,
-    /// True if this answers a retry.
+    /// True if the command is a retry of an accepted command.
     pub duplicate: bool,
-    /// True if the command is a message that is queued for an agent.
+    /// True if the command is a message that no agent has received yet.
     pub queued: bool,
 }
 
 impl ConversationCommand {
-    /// Returns a message to the agents without attachments.
+    /// Creates a message to agents, without attachments.
     pub fn say(text: impl Into<String>, to: Option<Vec<ParticipantId>>) -> Self {
         Self::Say { text: text.into(), to, attachments: Vec::new(), interrupt: false, literal: false }
     }
 
-    /// True if the command is a message for agents, which may be queued for them.
+    /// True if the command sends a message to agents.
     pub fn is_message(&self) -> bool {
         matches!(self, Self::Say { .. } | Self::AgentCommand { .. })
     }
 }
 
-/// Reason for which a command is refused.
+/// Reason for which a space refuses a command, with its error message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum SpaceRefusal {
     #[error("the message is empty")]
@@ -152,70 +154,70 @@ pub enum SpaceRefusal {
     /// No agent has this id.
     #[error("there is no agent {0:?}; list them with /agent")]
     NoSuchAgent(String),
-    /// The agent has no saved conversation with this id.
+    /// The agent (first field) has no saved conversation with this id (second field).
     #[error("{0} has no saved conversation {1:?}; list them again with /sessions")]
     NoSuchConversation(String, String),
-    /// The agent never supports this. The message names an alternative.
+    /// The agent does not have this function. The message names an alternative.
     #[error("{0}")]
     NotAvailable(String),
-    /// The participant is not an agent.
+    /// The participant is a user or the system, not an agent.
     #[error("{0} is not an agent that supports this")]
     NotAnAgent(ParticipantId),
-    /// The participant has left.
+    /// The participant has left the space.
     #[error("{0} has left")]
     Gone(ParticipantId),
-    /// The participant's queue is full.
+    /// The agent is busy and its queue is full.
     #[error("{0} is busy and its queue is full; retry when it is idle")]
     Busy(ParticipantId),
-    /// The agent would interpret the text instead of passing it to the model.
+    /// The message is literal, and the agent would interpret its first character.
     #[error(
         "{0} interprets a leading {1:?}, so the text would not reach the model unchanged; put a word before it, or run it with POST /control/command"
     )]
     NotLiteral(ParticipantId, char),
-    /// No agent is present to receive the message.
+    /// No agent is in the space to receive the message.
     #[error("there is no agent to answer; list the available agents with /agent")]
     #[serde(rename = "NobodyThere")]
     NoAgentPresent,
-    /// The participant does not support this.
-    #[error("{0} cannot {1}")]
+    /// The participant does not support the function that the text describes.
+    #[error("{0} does not support {1}")]
     NotSupported(ParticipantId, String),
-    /// The participant failed to do this.
+    /// The participant failed to execute the command, for this reason.
     #[error("{0}")]
     Failed(String),
     #[error("there is no question {0:?}; list the open questions with GET /control/questions")]
     NoSuchQuestion(String),
-    /// The question was closed before.
+    /// The question is already closed, for this reason.
     #[error("question {0} is already closed: {1}")]
     Closed(ItemId, String),
-    /// The question does not have this answer.
+    /// The answer does not fit the question.
     #[error(transparent)]
     WrongAnswer(#[from] WrongAnswer),
-    /// The question has no option for an approval or rejection.
+    /// The command approves or rejects, and the question has no option with that meaning.
     #[error("the question has no option for a plain approve or reject; choose one of its options")]
     NoPlainAnswer,
     #[error("no stream {0:?} is open")]
     NoSuchStream(String),
     #[error("nothing is running that could be interrupted")]
     NothingToInterrupt,
-    /// The selector matches nothing.
+    /// No message or acknowledgement matches the selector.
     #[error("nothing is waiting for {0}")]
     #[serde(rename = "NothingChosen")]
     NothingSelected(String),
     #[error("Unknown command: /{0};{hint} /help lists the commands", hint = suggestion(.0))]
     UnknownCommand(String),
-    /// The request id was used for another command or by another sender.
+    /// The request id was already used for another command, content or sender.
     #[error("this request_id was used for a different command, content or sender; use a new one")]
     RequestIdReused,
-    /// The request id belongs to an older command.
+    /// The request id was used more than ten minutes ago, or the space has assigned it to another command.
     #[error("this request_id was used more than ten minutes ago, or is reserved by wh; use a new one")]
     UsedBefore,
-    /// The bound on stored request ids is reached.
+    /// The maximum number of stored request ids is reached.
     #[error("too many request_ids are stored; retry later")]
     LedgerFull,
     /// The command could not be stored, and was not executed.
     #[error("the command could not be stored and was not executed: {0}")]
     NotStored(String),
-    /// The command was executed, and the result could not be stored.
+    /// The command was executed, and its result could not be stored.
     #[error(
         "the command was executed, but its result could not be stored; read its receipt before sending it again: {0}"
     )]
@@ -223,7 +225,7 @@ pub enum SpaceRefusal {
 }
 
 impl SpaceRefusal {
-    /// Returns the stable code for programs.
+    /// Returns the stable code of the refusal.
     pub fn reason(&self) -> Reason {
         match self {
             Self::Empty => Reason::Empty,
@@ -251,7 +253,7 @@ impl SpaceRefusal {
     }
 }
 
-/// Suggests the known command most similar to an unknown one.
+/// Returns the part of the error message that suggests a known command; empty if no command is similar.
 fn suggestion(name: &str) -> String {
     crate::slash::suggest_command(name).map(|meant| format!(" did you mean {meant}?")).unwrap_or_default()
 }

@@ -1,12 +1,12 @@
-//! Projection of items to envelopes of the MEW protocol (v0.4). Envelopes are not stored, except the time at which each
-//! was listed ([`Item::listed`]).
+//! Envelopes of the MEW protocol (v0.4), computed from the items. The only stored part of an envelope is the time at
+//! which it was listed ([`Item::listed`]).
 //!
 //! | item | envelopes |
 //! |---|---|
 //! | text | `chat`, when complete |
 //! | thought | `reasoning/start`; then `reasoning/thought` and `reasoning/conclusion`, or `reasoning/cancel` if cut |
 //! | tool call | `mcp/request`, when it runs; then `mcp/response` |
-//! | question | `mcp/proposal`; then `mcp/request` (permission granted), `mcp/reject`, `mcp/response` or `mcp/withdraw` |
+//! | question | `mcp/proposal`; then `mcp/request` (if granted), `mcp/reject`, `mcp/response` or `mcp/withdraw` |
 //! | notice | `system/…` |
 //! | act | its own kind |
 
@@ -24,7 +24,7 @@ pub const PROTOCOL: &str = "mew/v0.4";
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Envelope {
-    /// Id of its item, with a suffix for all but the first envelope of an item.
+    /// Id of the item. The second and later envelopes of an item have a suffix.
     pub id: String,
     pub kind: String,
     /// Sender; `None` for notices of `wh`.
@@ -32,15 +32,15 @@ pub struct Envelope {
     /// Recipients; `None` for all participants.
     pub to: Option<Vec<ParticipantId>>,
     pub payload: Value,
-    /// Ids of the envelopes that it answers or refers to.
+    /// Ids of the envelopes that this envelope answers or refers to.
     pub correlation_id: Vec<String>,
-    /// Id of the `reasoning/start` envelope that it belongs to.
+    /// Id of the `reasoning/start` envelope of the same thought.
     pub context: Option<String>,
-    /// Time at which it was listed.
+    /// Time at which the envelope was listed.
     pub at: SystemTime,
 }
 
-/// Returns the maximum number of envelopes that an item may have in its present state.
+/// Returns the number of envelopes that the item has in its present state, if all were listed.
 pub fn max_count(item: &Item) -> usize {
     match (&item.body, item.progress) {
         (_, Progress::Retracted) => 0,
@@ -54,8 +54,8 @@ pub fn max_count(item: &Item) -> usize {
     }
 }
 
-/// Returns the number of envelopes of an item that are listed without delay. A running tool call is listed later: the
-/// machine decides when, because its agent may ask for permission.
+/// Returns the number of envelopes of an item that must be listed now. The envelope of a running tool call is not among
+/// them, because the agent may still ask for permission: the state machine lists it later.
 pub fn due_count(item: &Item) -> usize {
     match &item.body {
         Body::Tool(call) if !call.status.is_over() => 0,
@@ -73,7 +73,7 @@ pub fn project(item: &Item) -> Vec<Envelope> {
     (0..listed_count(item)).filter_map(|place| at(item, place)).collect()
 }
 
-/// Returns the envelope at this position, if it is listed.
+/// Returns the envelope of the item at this index; `None` if it is not listed.
 pub fn at(item: &Item, place: usize) -> Option<Envelope> {
     let at = *item.listed.get(place).filter(|_| place < max_count(item))?;
     let first = |kind: &str, payload: Value| Envelope {
@@ -179,8 +179,8 @@ fn proposal(question: &Question) -> Value {
     json!({ "method": "tools/call", "params": parameters(question), "question": question.title, "options": options })
 }
 
-/// Returns the tool call that a question is about: the agent's own description, or the kind and the parts of the
-/// question.
+/// Returns the tool call that a question is about. If no part of the question describes a tool call, returns the kind
+/// of the question with its parts as arguments.
 fn parameters(question: &Question) -> Value {
     let given = question.details.iter().find_map(|detail| match detail {
         Detail::Input { tool, input } => Some(json!({ "name": tool, "arguments": input })),

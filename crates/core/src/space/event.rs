@@ -1,4 +1,4 @@
-//! Events of a space. Their fold is its [state](super::state).
+//! Events of a space. The [state](super::state) of the space is computed from them.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -10,16 +10,13 @@ use super::item::Item;
 use super::name::{ItemId, ParticipantId, StreamId, TurnId};
 use crate::receipt::Receipt;
 
-/// Event of a space.
+/// Event of a space, published to all subscribers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum SpaceEvent {
-    /// A participant has joined.
     Joined(ParticipantId, ParticipantRole),
-    /// A participant has left.
     Left(ParticipantId),
-    /// An item was created, changed or completed. Growth of a text is a signal, not an event.
+    /// An item was created, changed or completed. The growth of a text is published as a signal instead.
     Item(Arc<Item>),
-    /// A turn has started.
     TurnStarted {
         turn: TurnId,
         by: ParticipantId,
@@ -34,14 +31,14 @@ pub enum SpaceEvent {
     Capabilities(ParticipantId, Arc<Capabilities>),
     /// An agent reported its tools.
     Tools(ParticipantId, Arc<[Tool]>),
-    /// Total usage of an agent so far.
+    /// An agent reported its total usage so far.
     Usage(ParticipantId, Usage),
     /// A participant reported its status.
     #[serde(rename = "Said")]
     StatusReported {
         by: ParticipantId,
         status: String,
-        /// Longer description of the status.
+        /// Longer description of the status, if given.
         summary: Option<String>,
     },
     /// A message requests an acknowledgement.
@@ -50,25 +47,23 @@ pub enum SpaceEvent {
     Acknowledged {
         item: ItemId,
         by: ParticipantId,
-        /// True if the participant will act on the message.
+        /// True if the participant will act on the message; false if it declines.
         granted: bool,
     },
-    /// An acknowledgement is no longer requested.
+    /// The sender no longer waits for the acknowledgement of this message.
     AcknowledgementDropped(ItemId),
-    /// A stream was opened.
     StreamOpened(StreamId, ParticipantId),
-    /// A stream was closed.
     StreamClosed(StreamId),
-    /// A participant was paused; with `None`, resumed.
+    /// A participant was paused; with `None`, the participant was resumed.
     Paused(ParticipantId, Option<Pause>),
-    /// Chat targets have changed.
+    /// The chat targets of a scope have changed; `None` removes them.
     Targets(Scope, Option<Vec<ParticipantId>>),
-    /// A command has progressed.
+    /// The receipt of a command has changed.
     Receipt(Receipt),
 }
 
 impl SpaceEvent {
-    /// Returns the approximate size in bytes of memory.
+    /// Returns the approximate size of the event in memory in bytes.
     pub fn weight(&self) -> usize {
         match self {
             Self::Item(item) => item.weight(),
@@ -77,17 +72,16 @@ impl SpaceEvent {
     }
 }
 
-/// Statistics of a turn.
+/// Duration, tool calls and model of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TurnStats {
     pub duration: Duration,
-    /// Number of tool calls in the turn.
     pub tool_calls: u64,
-    /// Model in use at the end of the turn, if known.
+    /// Model that the agent used at the end of the turn, if known.
     pub model: Option<String>,
 }
 
-/// Kind of a participant.
+/// Role of a participant: user, agent or system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ParticipantRole {
     Human,
@@ -96,16 +90,16 @@ pub enum ParticipantRole {
     System,
 }
 
-/// Status of a session, with its source and time.
+/// Activity of an agent's session, with the source and the time of the information.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentStatus {
     pub activity: Activity,
-    /// Source of the information.
+    /// Source that reported the activity.
     pub evidence: Evidence,
     pub since: SystemTime,
 }
 
-/// Activity of a session.
+/// Activity of an agent's session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Activity {
     /// The agent is being started.
@@ -117,14 +111,14 @@ pub enum Activity {
     /// The agent waits for an answer to this question.
     Waiting(ItemId),
     Paused,
-    /// The agent has ended. Contains the reason, unless it was shut down.
+    /// The agent has ended, for this reason; `None` if it was shut down.
     Gone(Option<String>),
-    /// No source reports the activity.
+    /// The activity is not reported by any source.
     Unknown,
 }
 
 impl Activity {
-    /// Returns the name in the API.
+    /// Returns the name of the activity in the API.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Starting => "starting",
@@ -143,10 +137,10 @@ impl Activity {
     }
 }
 
-/// Sources of a session's status, the most trusted first.
+/// Sources of an activity, the most reliable first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Evidence {
-    /// The agent's own protocol.
+    /// Protocol of the agent.
     Protocol,
     Transcript,
     Hook,
@@ -155,7 +149,7 @@ pub enum Evidence {
 }
 
 impl Evidence {
-    /// Returns the name in the API.
+    /// Returns the name of the source in the API.
     pub fn name(self) -> &'static str {
         match self {
             Self::Protocol => "protocol",
@@ -167,40 +161,39 @@ impl Evidence {
     }
 }
 
-/// Request to acknowledge a message.
+/// Request of a message for an acknowledgement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acknowledgement {
     pub item: ItemId,
     /// Sender of the message.
     pub from: ParticipantId,
-    /// Participant that should acknowledge it.
+    /// Participant that should acknowledge the message.
     pub to: ParticipantId,
-    /// Time of the request.
+    /// Time at which the acknowledgement was requested.
     pub at: SystemTime,
 }
 
-/// Pause of a participant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pause {
-    /// Participant that requested it.
+    /// Participant that requested the pause.
     pub by: ParticipantId,
-    /// End of the pause; `None` if it has none.
+    /// Time at which the pause ends; `None` if it lasts until the participant is resumed.
     pub until: Option<SystemTime>,
     pub reason: Option<String>,
 }
 
-/// Scopes of chat targets. The first scope that is set applies.
+/// Scopes of chat targets, the first to apply first. The first scope that is set determines the targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Scope {
-    /// Current choice of the user.
+    /// Choice of the user with `/target`.
     Override,
-    /// Default of the participant.
+    /// Default targets of the user.
     Participant,
-    /// Default of the space.
+    /// Default targets of the space.
     Global,
 }
 
-/// Data received through a stream.
+/// Data that was received through a stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StreamFrame {
     pub stream: StreamId,

@@ -1,4 +1,5 @@
-//! Shown and total size of items, and items as one text, so that a part of an item is addressed by its byte offset.
+//! Items as text, read in parts by byte offset; and the shown and total size of an item whose content is not shown
+//! completely.
 
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -8,15 +9,15 @@ use serde_json::Value;
 use super::item::{Body, Item, ToolResultPart};
 use super::question::Detail;
 
-/// Lines of context in a [`patch`].
+/// Number of unchanged lines before and after the changed lines of a [`patch`].
 const PATCH_CONTEXT_LINES: usize = 3;
 
-/// Shown and total size of an item that is not shown completely.
+/// Shown and total size of an item whose content is not shown completely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
-    /// Bytes that the item holds.
+    /// Number of bytes that the item contains.
     pub shown: u64,
-    /// Total bytes of the content, including parts that are no longer stored.
+    /// Number of bytes of the complete content, including parts that are no longer stored.
     pub whole: u64,
 }
 
@@ -26,30 +27,30 @@ impl std::fmt::Display for Extent {
     }
 }
 
-/// Part of an item as text.
+/// Part of the text of an item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TextPiece {
-    /// Offset in bytes.
+    /// Offset of the part in bytes.
     pub offset: u64,
     pub text: String,
-    /// Offset of the next part; `None` at the end.
+    /// Offset of the next part; `None` if this is the last part.
     pub next: Option<u64>,
     /// Shown and total size of the item.
     pub extent: Extent,
 }
 
-/// Reason for which a part of an item is not available.
+/// Reason for which a part of an item cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum PieceError {
     #[error("there is no item with this id")]
     NoSuchItem,
-    /// The item has no text.
+    /// The item is of a kind that has no text.
     #[error("this item has no output: it is neither a text, a thought, a tool call nor a question")]
     NoOutput,
-    /// The offset is after the end of the item.
+    /// The offset is after the end of the item, which has this number of bytes.
     #[error("the offset is beyond the end of the item at {0}")]
     BeyondTheEnd(u64),
-    /// The part beyond the shown content is no longer stored.
+    /// The part is not in the item itself and is no longer stored.
     #[error("this part is no longer stored; wh stores only the newest output of each running agent")]
     #[serde(rename = "NotKept")]
     NoLongerStored,
@@ -71,7 +72,7 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
-/// Returns the last character boundary at or before `most` bytes.
+/// Returns the largest character boundary of the text that is not above `most` bytes.
 pub fn boundary(text: &str, most: usize) -> usize {
     let mut end = most.min(text.len());
     while !text.is_char_boundary(end) {
@@ -80,7 +81,7 @@ pub fn boundary(text: &str, most: usize) -> usize {
     end
 }
 
-/// Joins the results of a tool call into one text: changes as patches, each part on its own lines.
+/// Joins the results of a tool call into one text. Each part begins on a new line, and a change is written as a patch.
 pub fn output_text(output: &[ToolResultPart]) -> String {
     let mut all = String::new();
     for piece in output {
@@ -96,7 +97,7 @@ pub fn output_text(output: &[ToolResultPart]) -> String {
 }
 
 impl Item {
-    /// Returns the item as one text; `None` if it has none.
+    /// Returns the content of the item as text; `None` if its kind has no text.
     pub fn text(&self) -> Option<String> {
         match &self.body {
             Body::Text { text, .. } | Body::Thought { text, .. } => Some(text.clone()),
@@ -106,8 +107,9 @@ impl Item {
         }
     }
 
-    /// Returns a part of the item of at most about `most` bytes. `read` supplies the content beyond the shown part. For
-    /// a shortened question it supplies all of it, because the shown parts have another form.
+    /// Returns the part of the item's text that begins at `offset`, at most about `most` bytes. `read` supplies content
+    /// after the shown part. For a shortened question, `read` supplies the whole content, because the text of the shown
+    /// parts has other offsets.
     pub fn piece(
         &self,
         offset: u64,
@@ -133,9 +135,9 @@ impl Item {
         Ok(TextPiece { offset, text, next: (next < extent.whole).then_some(next), extent })
     }
 
-    /// Returns the approximate size in bytes of memory.
+    /// Returns the approximate size of the item in memory in bytes.
     pub fn weight(&self) -> usize {
-        /// Size of an empty item.
+        /// Approximate size of an item without its content.
         const BARE: usize = 256;
         let output = |piece: &ToolResultPart| match piece {
             ToolResultPart::Text(text) => text.len(),
@@ -154,7 +156,8 @@ impl Item {
         }
     }
 
-    /// Returns the shown and total size.
+    /// Returns the shown and total size, which are equal if the item is shown completely. Returns `None` if the item
+    /// has no text.
     pub fn extent(&self) -> Option<Extent> {
         let held = || self.text().map(|words| words.len() as u64);
         self.extent.or_else(|| held().map(|held| Extent { shown: held, whole: held }))
@@ -162,7 +165,7 @@ impl Item {
 }
 
 fn value_weight(value: &Value) -> usize {
-    /// Size of a value without its text.
+    /// Approximate size of a value without its text.
     const BARE: usize = 32;
     BARE + match value {
         Value::String(text) => text.len(),
@@ -172,8 +175,8 @@ fn value_weight(value: &Value) -> usize {
     }
 }
 
-/// Formats a change to a file as a unified diff with a single hunk, from the first differing line to the last, with a
-/// few lines of context.
+/// Formats a change to a file as a unified diff. The diff has a single hunk from the first changed line to the last,
+/// with three lines of context.
 pub fn patch(path: &str, old: Option<&str>, new: &str) -> String {
     let (before, after): (Vec<&str>, Vec<&str>) = (lines(old.unwrap_or_default()), lines(new));
     let same = before.iter().zip(&after).take_while(|(one, other)| one == other).count();

@@ -1,5 +1,6 @@
-//! Protocol between a space and the harness of an agent: orders and reports. The agent's own protocol may
-//! have replies, only notifications, or be a plain terminal.
+//! Protocol between a space and the harness of an agent. The space sends orders, and the harness sends reports. The
+//! protocol is the same for every agent, whether the agent's own protocol has replies, has only notifications, or is a
+//! plain terminal.
 
 use std::time::Duration;
 
@@ -11,78 +12,80 @@ use super::item::{Attachment, Body, Level};
 use super::name::{ItemId, TurnId};
 use super::question::{Answer, Question};
 
-/// Identifier that a harness assigns, unique within the session and unknown outside it. The space assigns its own ids.
+/// Id that a harness assigns to an item, a question or a stream. The id is unique within the session and unknown
+/// outside it: the space assigns its own ids.
 pub type HarnessKey = String;
 
-/// Order to a harness.
+/// Order of a space to the harness of an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Order {
     /// Starts a turn with a prompt.
     Prompt {
         turn: TurnId,
-        /// Item of the message, so that the agent can acknowledge it.
+        /// Item that shows the message. The agent acknowledges the message with the id of the item.
         item: ItemId,
         text: String,
         attachments: Vec<Attachment>,
     },
-    /// Delivers the answer to a question of the agent.
-    Answer { question: HarnessKey, answer: Answer },
-    /// Interrupts the running turn.
+    /// Delivers an answer to the question that the agent asked under this key.
+    Answer {
+        question: HarnessKey,
+        answer: Answer,
+    },
     Interrupt,
-    /// Changes the model.
     SetModel(String),
-    /// Changes the mode.
     SetMode(String),
-    /// Calls a function that only some agents support. The report with the same `id` answers it.
-    Call { id: u64, call: Call },
-    /// Ends the agent.
+    /// Calls a function that only some agents support. The harness answers with a [`Report::Called`] that has the same
+    /// `id`.
+    Call {
+        id: u64,
+        call: Call,
+    },
+    /// Shuts down the agent.
     End,
 }
 
-/// Order whose outcome the harness acknowledges with [`Report::Acked`].
+/// Order that the harness acknowledges with [`Report::Acked`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AckedOrder {
-    /// The agent was interrupted, or no turn was running.
+    /// Order to interrupt. Acknowledged when the agent was interrupted, or when no turn was running.
     Interrupt,
-    /// The agent has received the answer to this question, or the harness holds it until related questions are
-    /// answered.
+    /// Answer to this question. Acknowledged when the agent has received the answer, or when the harness holds the
+    /// answer until related questions are answered.
     Answer(HarnessKey),
-    /// The agent uses this model, starting with its next turn at the latest.
+    /// Order to use this model. The agent uses it from its next turn at the latest.
     Model(String),
-    /// The agent works in this mode, starting with its next turn at the latest.
+    /// Order to work in this mode. The agent does so from its next turn at the latest.
     Mode(String),
 }
 
 /// Function that only some agents support.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Call {
-    /// Pauses the agent.
     Pause {
-        /// Maximum duration; `None` until resumed.
+        /// Duration of the pause; `None` until the agent is resumed.
         timeout: Option<Duration>,
         reason: Option<String>,
     },
-    /// Resumes the agent.
     Resume,
-    /// Requests a status report.
+    /// Requests a report on the agent's status.
     ReportStatus,
-    /// Removes entries from the conversation.
+    /// Removes entries from the agent's context.
     Forget {
-        /// Removes the newest entries instead of the oldest.
+        /// True to remove the newest entries, false to remove the oldest.
         newest: bool,
-        /// Number of entries; the agent decides if `None`.
+        /// Number of entries to remove; `None` leaves the number to the agent.
         count: Option<u64>,
     },
-    /// Clears the conversation.
+    /// Clears the agent's context.
     Clear,
-    /// Compacts the conversation.
+    /// Compacts the agent's context.
     Compact {
-        /// Target number of tokens.
+        /// Maximum number of tokens after compacting; `None` leaves the number to the agent.
         tokens: Option<u64>,
     },
     /// Restarts the agent's conversation.
     Restart,
-    /// Opens a stream.
     OpenStream {
         /// Purpose of the stream.
         description: Option<String>,
@@ -92,46 +95,49 @@ pub enum Call {
     /// Calls a tool of the agent.
     UseTool {
         name: String,
-        /// Arguments of the tool.
+        /// Arguments for the tool.
         arguments: Value,
     },
-    /// Any other function.
-    Other { name: String, parameters: Value },
+    /// Calls another function by its name.
+    Other {
+        name: String,
+        parameters: Value,
+    },
 }
 
-/// Capabilities that a running agent reports.
+/// Capabilities and settings that a running agent reports.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Capabilities {
-    /// Turns can be interrupted.
+    /// True if turns of the agent can be interrupted.
     pub interrupts: bool,
-    /// The agent acknowledges messages.
+    /// True if the agent acknowledges messages.
     pub acknowledges: bool,
     pub models: Vec<Named>,
-    /// Model in use.
+    /// Model that the agent uses.
     pub model: Option<String>,
     pub modes: Vec<Named>,
-    /// Mode in use.
+    /// Mode in which the agent works.
     pub mode: Option<String>,
-    /// Commands of the agent, without the slash.
+    /// Slash commands of the agent, without the slash.
     pub commands: Vec<Named>,
-    /// Supported [`Call`]s by name: `pause`, `clear`, ….
+    /// Names of the [`Call`]s that the agent supports: `pause`, `clear`, ….
     pub calls: Vec<String>,
 }
 
-/// An available choice.
+/// Model, mode or command that the agent offers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named {
     pub id: String,
-    /// Name or description for people.
+    /// Name or description of the choice for people.
     pub title: String,
 }
 
-/// Token usage and cost.
+/// Token usage and cost of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Usage {
-    /// Tokens in the context.
+    /// Number of tokens in the agent's context.
     pub context_tokens: Option<u64>,
-    /// Size of the context window in tokens.
+    /// Maximum number of tokens in the agent's context.
     pub context_limit: Option<u64>,
     pub input_tokens: u64,
     pub output_tokens: u64,
@@ -139,113 +145,110 @@ pub struct Usage {
     pub cost: Option<f64>,
 }
 
-/// Outcome of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
-    /// The turn has completed.
     Completed,
-    /// The turn was interrupted.
     Cancelled,
-    /// The turn has failed, with a message.
+    /// The turn has failed, for this reason.
     Failed(String),
 }
 
-/// Tool of an agent.
+/// Tool that an agent offers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
     pub name: String,
-    /// Name for people.
+    /// Tool name for people.
     pub title: Option<String>,
     pub description: Option<String>,
     /// JSON Schema of the arguments.
     pub input_schema: Option<Value>,
 }
 
-/// Report of a harness to its space.
+/// Report of a harness to the space.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Report {
-    /// The agent is ready and has these capabilities. Sent again when they change.
+    /// The agent is ready, with these capabilities. Sent again when the capabilities change.
     Ready(Capabilities),
-    /// Tools of the agent.
+    /// The agent offers these tools.
     Tools(Vec<Tool>),
-    /// The prompt of this turn was written to the agent.
+    /// The prompt of this turn was written to the agent's process.
     Delivered(TurnId),
     /// The agent has accepted the prompt of this turn.
     Submitted(TurnId),
     /// The agent works on this turn.
     Started(TurnId),
-    /// The agent works on this turn under a restriction, which the receipt states.
+    /// The agent works on this turn under a restriction, which becomes the warning of the receipt.
     Warned(TurnId, String),
-    /// This turn has ended.
+    /// The turn has ended with this outcome.
     Ended(TurnId, Outcome),
     /// The agent has started a turn without a prompt. Ignored while a turn is running.
     SelfStarted,
-    /// A turn that was started without a prompt has ended.
+    /// A turn that the agent started without a prompt has ended.
     SelfEnded(Outcome),
-    /// Earlier message of the user in a resumed conversation.
+    /// A resumed conversation contains this earlier message of the user.
     EarlierPrompt(String),
     /// An item was created, changed or completed.
     Item {
         key: HarnessKey,
-        /// The complete content.
+        /// Complete content of the item so far.
         body: Body,
-        /// True if the item is complete.
+        /// True if the content will not change.
         done: bool,
     },
     /// Text was appended to an item.
     Grew {
         key: HarnessKey,
-        /// The appended text.
+        /// Text to append to the item.
         text: String,
-        /// Tokens so far, for a thought.
+        /// Number of tokens of a thought so far.
         tokens: Option<u64>,
     },
-    /// An item is complete with its present content.
+    /// An item is complete, with the content reported so far.
     Finished(HarnessKey),
-    /// A report about an item whose content was shortened to this extent.
+    /// A report about an item whose content was shortened, with the shown and total size.
     Shortened(Box<Report>, Extent),
-    /// An item was retracted.
     Retracted(HarnessKey),
-    /// The agent asks a question and waits.
-    Asked { key: HarnessKey, question: Question },
+    /// The agent asks a question and waits for the answer.
+    Asked {
+        key: HarnessKey,
+        question: Question,
+    },
     /// The agent has withdrawn a question.
     Withdrew(HarnessKey),
-    /// The agent has seen a message. The flag is true if it will act on it.
+    /// The agent acknowledged a message: true if it will act on the message, false if it declines.
     Acknowledged(ItemId, bool),
-    /// The agent requests an acknowledgement of this item.
+    /// The agent wants this item to be acknowledged.
     WantsAcknowledgement(HarnessKey),
-    /// Status of the agent.
+    /// The agent reported its status.
     Status {
         status: String,
-        /// Longer description of the status.
+        /// Longer description of the status, if given.
         summary: Option<String>,
     },
-    /// The agent was paused; with `None`, resumed.
+    /// The agent was paused; with `None`, the agent was resumed.
     Paused(Option<PauseReport>),
-    /// The agent has opened a stream.
     StreamOpened(HarnessKey),
-    /// Data of a stream.
+    /// A stream has delivered data.
     StreamFrame(HarnessKey, Value),
-    /// A stream was closed.
     StreamClosed(HarnessKey),
-    /// Total usage so far.
+    /// The agent reported its total usage so far.
     Usage(Usage),
-    /// Outcome of an order. Each [`AckedOrder`] is acknowledged once; for two equal orders, the first acknowledgement
-    /// belongs to the earlier one.
+    /// Outcome of an order. The harness acknowledges each [`AckedOrder`] exactly once. Of two equal orders, the first
+    /// acknowledgement belongs to the earlier one.
     Acked(AckedOrder, Result<(), String>),
-    /// Result of a call.
+    /// Result of the call with this number.
     Called(u64, Result<Value, String>),
-    /// Identifier by which the agent can resume its present conversation later; `None` if it cannot be resumed, or not
-    /// yet. Sent when it is known and when it changes. Only the store of sessions uses it: it does not become part of
-    /// the space.
+    /// Resume id: the id by which the agent can resume its conversation later; `None` if the conversation cannot be
+    /// resumed, or not yet. Sent when the id is known or changes. The engine stores it with the session; the space does
+    /// not use it.
     ResumeId(Option<String>),
-    /// A notice of `wh` about the agent.
+    /// A message of `wh` about the agent, shown in the conversation.
     Notice(Level, String),
-    /// The agent has ended. Contains the reason, unless it was shut down.
+    /// The agent has ended, for this reason; `None` if it was shut down.
     Gone(Option<String>),
 }
 
-/// Pause reported by an agent.
+/// Pause that an agent reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PauseReport {
     pub timeout: Option<Duration>,

@@ -1,5 +1,5 @@
-//! Items of a conversation: texts, thoughts, tool calls, questions and notices. An item is always stored completely
-//! under its id, so that a repeated report has no effect.
+//! Items of a conversation: texts, thoughts, tool calls, questions, notices and acts. Every change of an item stores
+//! the complete item under its id: storing the same version twice has no effect.
 
 use std::time::SystemTime;
 
@@ -10,7 +10,6 @@ use super::extent::Extent;
 use super::name::{ItemId, ParticipantId, TurnId};
 use super::question::{Closing, Question};
 
-/// An item of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Item {
     pub id: ItemId,
@@ -22,107 +21,104 @@ pub struct Item {
     /// Turn that the item belongs to.
     #[serde(default)]
     pub turn: Option<TurnId>,
-    /// Time at which it was created.
+    /// Time at which the item was created.
     #[serde(with = "super::stored_item::nanoseconds")]
     pub at: SystemTime,
     pub body: Body,
     pub progress: Progress,
-    /// Size of the shortened content; `None` if the item is complete.
+    /// Shown and total size; `None` if the content is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extent: Option<Extent>,
-    /// Times at which its [envelopes](super::envelope) were added to the list of messages. Set by
-    /// [`Items`](super::Items).
+    /// Times at which the [envelopes](super::envelope) of the item were listed. Set by [`Items`](super::Items).
     #[serde(default, with = "super::stored_item::timestamps", skip_serializing_if = "Vec::is_empty")]
     pub listed: Vec<SystemTime>,
-    /// Turns that a message starts, one for each recipient agent.
+    /// Turns that the message starts, one for each agent that receives it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub starts: Vec<TurnId>,
 }
 
 impl Item {
-    /// Returns an item that is complete, for all participants and outside a turn.
+    /// Creates a complete item for all participants, outside a turn.
     pub fn complete(id: ItemId, from: ParticipantId, at: SystemTime, body: Body) -> Self {
         let (listed, starts) = (Vec::new(), Vec::new());
         Self { id, from, to: None, turn: None, at, body, progress: Progress::Done, extent: None, listed, starts }
     }
 }
 
-/// Progress of an item. It only moves forward, in this order.
+/// Progress of an item. The progress of an item never returns to an earlier variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Progress {
-    /// A message that was not delivered to an agent yet.
+    /// The item is a message that no agent has received yet.
     Queued,
-    /// More content may follow.
+    /// The content of the item may still grow.
     Growing,
     Done,
-    /// The turn ended before the item was complete, or a message will not be delivered to any agent.
+    /// The item is incomplete because its turn has ended, or it is a message that no agent will receive.
     Cut,
     /// The item was retracted and is no longer shown.
     Retracted,
 }
 
-/// Content of an item.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Body {
-    /// A message in Markdown.
+    /// Message in Markdown.
     Text {
         text: String,
         #[serde(default)]
         attachments: Vec<Attachment>,
     },
-    /// A thought of a reasoning agent.
+    /// Thought of a reasoning agent.
     Thought {
-        /// The thought so far.
+        /// Text of the thought so far.
         text: String,
-        /// Short description of the next action.
+        /// Short description of the agent's next action.
         #[serde(default)]
         action: Option<String>,
-        /// Number of tokens so far.
+        /// Number of tokens of the thought so far.
         #[serde(default)]
         tokens: Option<u64>,
     },
     Tool(ToolCall),
-    /// A question, open or closed.
+    /// Question of an agent, open or closed.
     Question {
         question: Question,
-        /// Reason for which it was closed; `None` while it is open.
+        /// Reason for which the question was closed; `None` while the question is open.
         #[serde(default)]
         closing: Option<Closing>,
     },
-    /// A message of `wh` itself.
+    /// Message of `wh` itself, not of a participant.
     Notice {
         level: Level,
-        /// Machine-readable topic: the part after `system/`.
+        /// Topic for programs. The kind of the envelope is `system/` and the topic.
         topic: String,
-        /// Text, line by line.
+        /// Text of the notice, line by line.
         #[serde(default)]
         lines: Vec<String>,
     },
-    /// An act that only the MEW protocol defines.
+    /// Envelope of a kind that no other variant covers.
     Act {
         /// Kind of the envelope, such as `participant/pause`.
         kind: String,
         #[serde(default)]
         payload: Value,
-        /// Items that it refers to.
+        /// Items that the act refers to.
         #[serde(default)]
         about: Vec<ItemId>,
     },
 }
 
-/// File attached to a message.
+/// File that is attached to a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
     pub name: String,
     /// MIME type, such as `text/plain`.
     pub media_type: String,
-    /// Size in bytes.
+    /// Size of the file in bytes.
     pub size: u64,
 }
 
-/// Severity of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
@@ -131,23 +127,21 @@ pub enum Level {
     Error,
 }
 
-/// A call of a tool.
+/// Call of a tool by an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     pub name: String,
-    /// Short description for people.
+    /// Short description of the call for people.
     pub title: String,
     pub kind: ToolKind,
-    /// Arguments of the call.
     #[serde(default)]
     pub input: Value,
     pub status: ToolStatus,
-    /// Result of the call.
     #[serde(default)]
     pub output: Vec<ToolResultPart>,
 }
 
-/// Category of a tool's effect.
+/// Kind of effect that a tool has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolKind {
@@ -161,16 +155,16 @@ pub enum ToolKind {
     Search,
     /// Fetches data from the network.
     Fetch,
-    /// Any other effect.
+    /// Has another effect.
     #[serde(other)]
     Other,
 }
 
-/// Status of a tool call.
+/// State of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolStatus {
-    /// Waiting for its turn or for permission.
+    /// The call waits for permission or for other calls.
     Pending,
     Running,
     Completed,
@@ -180,22 +174,22 @@ pub enum ToolStatus {
 }
 
 impl ToolStatus {
-    /// True if the status is final.
+    /// True if the call has ended.
     pub fn is_over(self) -> bool {
         !matches!(self, Self::Pending | Self::Running)
     }
 }
 
-/// Part of the result of a tool call.
+/// Part of a tool call's result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolResultPart {
-    /// Text as written by the tool.
+    /// Text that the tool has written.
     Text(String),
-    /// A changed file.
+    /// Change that the tool has made to a file.
     Diff {
         path: String,
-        /// Former contents; `None` if the file is new.
+        /// Contents before the change; `None` if the file is new.
         #[serde(default)]
         old: Option<String>,
         new: String,
@@ -203,7 +197,7 @@ pub enum ToolResultPart {
 }
 
 impl Item {
-    /// Returns the question if the item is an open question.
+    /// Returns the question of the item; `None` if the item is not a question or the question is closed.
     pub fn open_question(&self) -> Option<&Question> {
         match &self.body {
             Body::Question { question, closing: None } if self.progress == Progress::Growing => Some(question),
@@ -211,7 +205,7 @@ impl Item {
         }
     }
 
-    /// True if the item is a thought in progress.
+    /// True if the item is a thought that is still growing.
     pub fn is_reasoning(&self) -> bool {
         self.progress == Progress::Growing && matches!(self.body, Body::Thought { .. })
     }

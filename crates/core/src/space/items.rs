@@ -1,5 +1,5 @@
-//! Items of a conversation in their order of creation, with indexes by id, of growing items, and of envelopes in their
-//! order of listing.
+//! Items of a conversation in the order of their creation. Indexes find items by id, growing items, and envelopes in
+//! their order of listing.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ops::Bound;
@@ -12,27 +12,27 @@ use super::envelope;
 use super::item::{Item, Progress};
 use super::name::ItemId;
 
-/// Maximum number of items in memory. Above it, the oldest are dropped.
+/// Maximum number of items in memory. Above it, the oldest items are dropped.
 pub const MAX_ITEMS: usize = 200_000;
 
-/// Approximate bound in bytes.
+/// Approximate maximum size of the items in memory. Above it, the oldest items are dropped.
 pub const MAX_ITEM_BYTES: usize = 256 * 1024 * 1024;
 
-/// Resolution of listing times, equal to that of the times in the HTTP API.
+/// Minimum difference of two listing times: the precision of times in the HTTP API.
 const LISTING_TIME_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Items of a conversation. Serialised as a list; the indexes are rebuilt.
+/// Items of a conversation. Only the items are serialised; the indexes are computed again.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(from = "SerializedItems", into = "SerializedItems")]
 pub struct Items {
     stored: VecDeque<Arc<Item>>,
-    /// Number of dropped items, which is the number of the first stored one.
+    /// Number of dropped items. Items are numbered from 0, so the number of the first stored item is equal.
     dropped: u64,
     numbers: HashMap<ItemId, u64>,
     growing: BTreeSet<u64>,
-    /// Total weight of the stored items.
+    /// Approximate size of the stored items.
     bytes: usize,
-    /// Envelopes by listing time: time, number of the item, index within the item.
+    /// Listed envelopes: listing time, item number, and index of the envelope in the item.
     envelopes: BTreeSet<(SystemTime, u64, usize)>,
     /// Listing time of the newest envelope.
     newest: SystemTime,
@@ -53,9 +53,9 @@ impl Default for Items {
 }
 
 impl Items {
-    /// Stores an item and returns the replaced one, if any. Returns `None` if the stored one has a later progress and is
-    /// not replaced. At least `least` of its envelopes, and all that are [due](envelope::due_count), are listed at this
-    /// time, or just after the newest listed one.
+    /// Stores an item. Returns the replaced item, `Some(None)` for a new item, or `None` if nothing was stored because
+    /// the stored item is equal or has a later progress. Lists the [due](envelope::due_count) envelopes of the item,
+    /// and at least `least` of its envelopes, with the time `at` or just after the newest listed envelope.
     pub fn put(&mut self, mut item: Arc<Item>, at: SystemTime, least: usize) -> Option<Option<Arc<Item>>> {
         if let Some(number) = self.numbers.get(&item.id).copied() {
             let place = self.stored.get_mut(usize::try_from(number.checked_sub(self.dropped)?).ok()?)?;
@@ -111,8 +111,8 @@ impl Items {
         }
     }
 
-    /// Returns the envelopes in the order of listing, each as its item and its index within it; only those listed after
-    /// `after`, if given.
+    /// Returns the envelopes in the order of listing, as an item and the index of the envelope in the item. With
+    /// `after`, returns only envelopes listed later.
     pub fn envelopes(
         &self,
         after: Option<SystemTime>,
@@ -124,7 +124,7 @@ impl Items {
         })
     }
 
-    /// Sets a lower bound for later listing times.
+    /// Sets the time after which all further envelopes are listed.
     pub(super) fn list_after(&mut self, newest: SystemTime) {
         self.newest = self.newest.max(newest);
     }
@@ -134,8 +134,8 @@ impl Items {
         self.envelopes.len()
     }
 
-    /// Drops the oldest items until `bytes` more fit and at most `most` items are left. The newest item is never
-    /// dropped.
+    /// Drops the oldest items until `bytes` more bytes fit and at most `most` items are left. Always retains the newest
+    /// item.
     fn make_room(&mut self, bytes: usize, most: usize) {
         while self.stored.len() > most || (self.bytes + bytes > MAX_ITEM_BYTES && self.stored.len() > 1) {
             self.drop_oldest();
@@ -152,13 +152,12 @@ impl Items {
         }
     }
 
-    /// Returns the item with this id.
     pub fn get(&self, id: &ItemId) -> Option<&Arc<Item>> {
         let number = self.numbers.get(id)?;
         self.stored.get(usize::try_from(number.checked_sub(self.dropped)?).ok()?)
     }
 
-    /// Returns the item at this index.
+    /// Returns the item at this index in the list of stored items.
     pub fn at(&self, place: usize) -> Option<&Arc<Item>> {
         self.stored.get(place)
     }
@@ -173,12 +172,10 @@ impl Items {
         self.growing.iter().filter_map(|number| self.stored.get(usize::try_from(number - self.dropped).ok()?))
     }
 
-    /// Returns the number of items.
     pub fn len(&self) -> usize {
         self.stored.len()
     }
 
-    /// True if there are no items.
     pub fn is_empty(&self) -> bool {
         self.stored.is_empty()
     }
@@ -212,7 +209,7 @@ impl Items {
     }
 }
 
-/// Serialised form of [`Items`].
+/// Serialised form of [`Items`], without the indexes.
 #[derive(Serialize, Deserialize)]
 struct SerializedItems {
     dropped: u64,
@@ -237,8 +234,8 @@ impl From<SerializedItems> for Items {
     }
 }
 
-/// Assigns listing times to the due envelopes of an item. Times increase strictly from `newest`, even if the clock does
-/// not.
+/// Assigns listing times to the due envelopes of an item, and to at least `least` of its envelopes. Each time is later
+/// than `newest`, even if the clock has been set back.
 pub(super) fn assign_listing_times(item: &mut Arc<Item>, newest: &mut SystemTime, at: SystemTime, least: usize) {
     *newest = item.listed.iter().copied().fold(*newest, SystemTime::max);
     let due = envelope::due_count(item).max(least.min(envelope::max_count(item)));
@@ -249,7 +246,8 @@ pub(super) fn assign_listing_times(item: &mut Arc<Item>, newest: &mut SystemTime
     }
 }
 
-/// Truncates the time to [`LISTING_TIME_INTERVAL`], so that the written time equals the compared one.
+/// Truncates the time to the precision that [`LISTING_TIME_INTERVAL`] defines. A listing time in the API then equals
+/// the stored time.
 fn whole_steps(at: SystemTime) -> SystemTime {
     let Ok(since) = at.duration_since(UNIX_EPOCH) else { return UNIX_EPOCH };
     let rest = since.as_nanos() % LISTING_TIME_INTERVAL.as_nanos();

@@ -1,5 +1,5 @@
-//! State machine of a conversation with participants. It takes commands and reports, and returns events and orders. Its
-//! state is the fold of the events, so that every subscriber can rebuild it.
+//! Conversation of users and agents in a space. The state machine takes commands and reports, and returns events and
+//! orders. The state of a space is computed only from its events: every subscriber can compute the same state.
 
 pub mod bounds;
 pub mod command;

@@ -1,4 +1,5 @@
-//! Ids of participants, items, turns and streams. All are assigned by the space; ids of a provider stay in its harness.
+//! Ids of participants, items, turns and streams. The space assigns all ids. The ids of an agent's own protocol are
+//! used only in its harness.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +14,6 @@ macro_rules! name {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Returns the id as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -54,10 +54,10 @@ name! {
     ItemId
 }
 name! {
-    /// Id of a turn: one prompt and the agent's work on it.
+    /// Id of a turn: a prompt and the agent's work on it.
     TurnId
 }
 name! {
-    /// Id of a stream of data outside the conversation.
+    /// Id of a stream, which carries data outside the conversation.
     StreamId
 }

@@ -1,5 +1,5 @@
-//! Queries of a space's state, each answered in one step. Queries and answers are serialisable, so that the caller may
-//! be in another process.
+//! Queries of the state of a space. Each query reads the state at one moment. Queries and answers are serialisable,
+//! because the caller may be in another process.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -11,86 +11,87 @@ use super::item::{Body, Item, Progress};
 use super::name::ParticipantId;
 use super::state::State;
 
-/// Query of a space's state.
+/// Query of the state of a space.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Query {
-    /// Returns the revision of the state and the start of the running thought: enough to detect changes.
+    /// Returns the revision of the state, by which a caller detects changes.
     Revision,
     /// Returns the status and settings of a participant.
     Participant(ParticipantId),
     /// Returns the open questions, oldest first.
     Questions,
-    /// Returns envelopes by this filter.
+    /// Returns the envelopes that match the filter.
     Envelopes(EnvelopeFilter),
-    /// Returns the state without its history, and envelopes by this filter, of the same moment.
+    /// Returns the state without completed items and older turns, and the envelopes that match the filter at the same
+    /// moment.
     Outline(EnvelopeFilter),
-    /// Returns the newest texts of users and agents, at most this many.
+    /// Returns the newest texts of users and agents, at most this number.
     History(usize),
 }
 
-/// Answer to the [`Query`] of the same name.
+/// Answer to a [`Query`]. Each variant answers the query with the same name.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum QueryAnswer {
     Revision(Revision),
-    /// `None` if there is no such participant.
+    /// View of the participant; `None` if there is no such participant.
     Participant(Option<ParticipantView>),
     Questions(Vec<Arc<Item>>),
     Envelopes(Envelopes),
     Outline(Box<State>, Envelopes),
-    /// Messages, oldest first.
+    /// Texts of users and agents, oldest first.
     History(Vec<HistoryMessage>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revision {
-    /// Changes with every change of the state.
+    /// Number that increases with every change of the state.
     pub number: u64,
-    /// Start of the running thought, whose duration changes without a revision.
+    /// Start time of the thought in progress. The duration of the thought changes without a new revision.
     pub reasoning_since: Option<SystemTime>,
 }
 
-/// Participant as shown in a list of sessions.
+/// Status and settings of a participant for the list of sessions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParticipantView {
-    /// Status of its session, if it has one.
+    /// Status of the participant's session, if the participant has one.
     pub status: Option<AgentStatus>,
     pub model: Option<String>,
     pub mode: Option<String>,
-    /// Number of open questions in the space, of all participants.
+    /// Number of open questions in the space, including those of other participants.
     pub open_questions: usize,
 }
 
-/// Selection of envelopes.
+/// Filter for the envelopes of a space.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct EnvelopeFilter {
-    /// Maximum number: the newest, or the first after `since`. If `kind` or `from` is set, the bound is applied later,
-    /// after these filters.
+    /// Maximum number of envelopes: the first ones after `since`, or the newest ones without `since`. If `kind` or
+    /// `from` is set, the caller applies the maximum after these filters.
     pub limit: Option<usize>,
-    /// Only envelopes listed after this time.
+    /// Time after which an envelope must be listed.
     pub since: Option<SystemTime>,
-    /// Only envelopes of this kind.
+    /// Kind that an envelope must have. The caller applies this filter.
     pub kind: Option<String>,
-    /// Only envelopes from this sender.
+    /// Sender that an envelope must have. The caller applies this filter.
     pub from: Option<String>,
 }
 
-/// Envelopes, each as its item and its index within the item.
+/// Envelopes of a space, as an item and the index of the envelope in the item.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Envelopes {
-    /// Envelopes in the order of listing. `kind` and `from` of the filter are not applied yet.
+    /// Envelopes in the order of listing. The caller must still apply the filters `kind` and `from`.
     pub listed: Vec<(Arc<Item>, usize)>,
-    /// Number of envelopes in the space.
+    /// Number of all envelopes in the space.
     pub total: usize,
 }
 
-/// Message of a conversation's history.
+/// Text of a user or an agent in the history of the conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HistoryMessage {
     pub speaker: Speaker,
     pub item: Arc<Item>,
 }
 
-/// Side that sent a message.
+/// Sender of a message: user or agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Speaker {
     Human,
@@ -98,7 +99,6 @@ pub enum Speaker {
 }
 
 impl State {
-    /// Answers a query.
     pub fn answer(&self, query: &Query) -> QueryAnswer {
         match query {
             Query::Revision => QueryAnswer::Revision(self.revision()),
@@ -110,7 +110,6 @@ impl State {
         }
     }
 
-    /// Returns the revision of the state.
     pub fn revision(&self) -> Revision {
         Revision { number: self.revision, reasoning_since: self.reasoning().map(|item| item.at) }
     }
@@ -142,7 +141,8 @@ impl State {
         Envelopes { listed, total: self.items.envelope_count() }
     }
 
-    /// Returns the state with only the growing items and the newest turns.
+    /// Returns a copy of the state with only the growing items, the running turns and the last turn of each
+    /// participant.
     fn outline(&self) -> Self {
         let mut outline = Self::new(&self.name, self.me.clone());
         outline.participants.clone_from(&self.participants);

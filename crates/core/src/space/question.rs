@@ -8,22 +8,22 @@ use serde_json::Value;
 use super::extent::patch;
 use super::name::ParticipantId;
 
-/// A question that waits for an answer.
+/// Question of an agent to the user.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Question {
     pub kind: QuestionKind,
-    /// Title of one line.
+    /// Title in one line.
     pub title: String,
-    /// Complete description of the request.
+    /// Parts of the complete description.
     #[serde(default)]
     pub details: Vec<Detail>,
-    /// Options to choose from. If empty, any text is an answer.
+    /// Options from which the user chooses. If empty, every text is an answer.
     #[serde(default)]
     pub options: Vec<Choice>,
-    /// True if a free-text answer is accepted too.
+    /// True if a free text is an answer although there are options.
     #[serde(default)]
     pub accepts_text: bool,
-    /// True if an option may be preselected. False where an accidental Enter could do harm.
+    /// True if an interface may preselect an option. False if an accidental Enter could do harm.
     #[serde(default)]
     pub preselects: bool,
 }
@@ -31,35 +31,35 @@ pub struct Question {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionKind {
-    /// Asks for permission.
+    /// The agent asks for permission.
     Permission,
-    /// Asks to choose an option.
+    /// The agent asks the user to choose an option.
     Choice,
-    /// Asks for a text.
+    /// The agent asks for a text.
     Text,
-    /// Asks for a secret text. The answer is neither shown nor stored.
+    /// The agent asks for a secret, such as a password. The answer is neither shown nor stored.
     Secret,
 }
 
-/// Part of a question's description.
+/// Part of the description of a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Detail {
     Text(String),
-    /// Command that would be run.
+    /// Command that the agent wants to run.
     Command(String),
-    /// A file or folder.
+    /// File or folder that the question is about.
     Path(String),
-    /// A change to a file.
+    /// Change that the agent wants to make to a file.
     Diff {
         path: String,
-        /// Present contents; `None` if the file is new.
+        /// Contents before the change; `None` if the file is new.
         #[serde(default)]
         old: Option<String>,
         /// Contents after the change.
         new: String,
     },
-    /// Arguments for a tool.
+    /// Arguments with which the agent wants to call a tool.
     Input {
         tool: String,
         input: Value,
@@ -67,7 +67,7 @@ pub enum Detail {
 }
 
 impl Detail {
-    /// Returns the part as text.
+    /// Returns the part as text; a change as a patch.
     pub fn as_text(&self) -> Cow<'_, str> {
         match self {
             Self::Text(text) | Self::Path(text) => Cow::Borrowed(text),
@@ -77,7 +77,7 @@ impl Detail {
         }
     }
 
-    /// Returns the size in bytes.
+    /// Returns the number of bytes that count towards the size of the question.
     pub fn weight(&self) -> usize {
         match self {
             Self::Text(text) | Self::Command(text) | Self::Path(text) => text.len(),
@@ -87,17 +87,17 @@ impl Detail {
     }
 }
 
-/// An option of a question.
+/// Option of a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
-    /// Id within the question.
+    /// Id of the option, unique within the question.
     pub id: String,
     pub label: String,
-    /// Effect of choosing it.
+    /// Effect of choosing the option.
     pub meaning: Meaning,
 }
 
-/// Effect of choosing an option, independent of its label.
+/// Effect of an option, which does not depend on its label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Meaning {
@@ -105,34 +105,34 @@ pub enum Meaning {
     AllowAlways,
     RejectOnce,
     RejectAlways,
-    /// Neither an approval nor a rejection, or unknown.
+    /// The option neither approves nor rejects, or its effect is unknown.
     #[serde(other)]
     Other,
 }
 
 impl Meaning {
-    /// True unless the option is known to reject: an option of unknown meaning may grant something.
+    /// True unless the option is known to reject. An option of unknown effect may grant the request.
     pub fn grants(self) -> bool {
         !self.rejects()
     }
 
-    /// True if the option approves.
+    /// True if the option is known to approve.
     pub fn allows(self) -> bool {
         matches!(self, Self::AllowOnce | Self::AllowAlways)
     }
 
-    /// True if the option rejects.
+    /// True if the option is known to reject.
     pub fn rejects(self) -> bool {
         matches!(self, Self::RejectOnce | Self::RejectAlways)
     }
 }
 
-/// Answer to a question.
+/// Answer of a user to a question.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Answer {
     pub option: Option<String>,
-    /// Free text: the answer itself, or a reason.
+    /// Free text: the answer, or a reason for the chosen option.
     pub text: Option<String>,
 }
 
@@ -140,30 +140,30 @@ pub struct Answer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Closing {
-    /// It was answered.
+    /// A participant has answered the question.
     Answered { by: ParticipantId, answer: Answer },
-    /// The agent has withdrawn it.
+    /// The agent has withdrawn the question.
     Withdrawn,
-    /// Its turn was interrupted.
+    /// The turn in which the question was asked was interrupted.
     Cancelled,
 }
 
-/// Error of an answer that does not fit the question.
+/// Error for an answer that does not fit the question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum WrongAnswer {
     #[error("the question has no option {given:?}; it has {known}")]
     NoSuchOption {
         given: String,
-        /// Ids of the options.
+        /// Ids of the options that the question has.
         known: String,
     },
     /// The answer has neither an option nor a text.
     #[error("give an option or a text that is not blank")]
     Empty,
-    /// A free-text answer is not accepted.
+    /// The question accepts only its options, and the answer is a text.
     #[error("the question accepts only one of its options: {known}")]
     OptionsOnly {
-        /// Ids of the options.
+        /// Ids of the options that the question has.
         known: String,
     },
 }
@@ -173,8 +173,9 @@ impl Question {
         self.options.iter().find(|option| option.id == id)
     }
 
-    /// True if the answer grants the request. An interface must show the question completely before it sends such an
-    /// answer. An option grants unless it rejects. A free text rejects a permission, and answers any other question.
+    /// True if the answer may grant the request of the question. An interface must show the complete question before it
+    /// sends such an answer. An option grants the request unless it is known to reject. A free text rejects a request
+    /// for permission, and grants any other question.
     pub fn grants(&self, answer: &Answer) -> bool {
         match &answer.option {
             Some(id) => self.option(id).is_none_or(|option| option.meaning.grants()),
@@ -182,7 +183,7 @@ impl Question {
         }
     }
 
-    /// Returns the complete description as text: each part on its own lines, changes as patches.
+    /// Returns the complete description as text. Each part begins on a new line, and a change is written as a patch.
     pub fn full_text(&self) -> String {
         let mut all = String::new();
         for detail in &self.details {
@@ -194,13 +195,13 @@ impl Question {
         all
     }
 
-    /// Returns the part of an answer that may be stored.
+    /// Returns the answer without the text of a secret, which must not be stored.
     pub fn storable(&self, answer: &Answer) -> Answer {
         let text = answer.text.clone().filter(|_| self.kind != QuestionKind::Secret);
         Answer { option: answer.option.clone(), text }
     }
 
-    /// Checks that this is a valid answer.
+    /// Checks that the question accepts the answer.
     pub fn check(&self, answer: &Answer) -> Result<(), WrongAnswer> {
         let known = || self.options.iter().map(|option| option.id.as_str()).collect::<Vec<_>>().join(", ");
         match (&answer.option, &answer.text) {

@@ -1,4 +1,4 @@
-//! Agents that are available to a space, their installation and login, and their saved conversations.
+//! Agents that are available to a space: their installation, login, MCP servers, models and saved conversations.
 
 mod lines;
 
@@ -7,19 +7,19 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-/// An available or joined agent.
+/// Summary of an agent that is available to a space or has joined it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentCard {
-    /// Id by which it is chosen, and its name as a participant.
+    /// Id that selects the agent. It is also the participant name of the agent.
     pub id: String,
-    /// Name for people.
+    /// Agent name for people.
     pub title: String,
-    /// True if the agent is installed.
+    /// True if the agent's program is installed.
     pub installed: bool,
     /// Installed version, if the agent reports it.
     pub version: Option<String>,
     pub login: LoginState,
-    /// Step that is needed to use the agent; `None` if nothing is known to be missing.
+    /// Instruction for a step that the user must take before the agent can be used; `None` if no such step is known.
     pub hint: Option<String>,
     /// True if the agent has joined this space.
     #[serde(rename = "taking_part")]
@@ -27,31 +27,32 @@ pub struct AgentCard {
     pub abilities: Abilities,
 }
 
-/// Abilities of an agent that are known without starting it. `None` if only the running agent reports it.
+/// Abilities of an agent that are known before the agent is started. `None` if only the running agent reports the
+/// ability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Abilities {
-    /// Sends text while it is generated.
+    /// The agent sends text while it generates the text.
     pub streaming: Option<bool>,
-    /// Resumes a saved conversation.
+    /// The agent can resume a saved conversation.
     pub resume: Option<bool>,
-    /// Has several modes.
+    /// The agent has several modes.
     pub modes: Option<bool>,
-    /// Lets the user choose the model.
+    /// The agent lets the user choose the model.
     pub models: Option<bool>,
-    /// Shows its thoughts.
+    /// The agent shows its thoughts.
     pub thinking: Option<bool>,
-    /// Lists its MCP servers.
+    /// The agent lists its MCP servers.
     pub mcp: Option<bool>,
-    /// Enables and disables MCP servers by a command.
+    /// The agent enables and disables MCP servers by a command.
     pub mcp_switching: Option<bool>,
-    /// Has a mode that skips permissions.
+    /// The agent has a mode in which it asks for no permissions.
     pub skips_permissions: Option<bool>,
-    /// Lists its saved conversations.
+    /// The agent lists its saved conversations.
     pub conversations: Option<bool>,
 }
 
 impl Abilities {
-    /// All abilities except switching MCP servers by a command.
+    /// Every ability is true, except that MCP servers are not switched by a command.
     pub const ALL: Self = Self {
         streaming: Some(true),
         resume: Some(true),
@@ -65,27 +66,26 @@ impl Abilities {
     };
 }
 
-/// Login state of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoginState {
     /// The agent needs no login.
     NotNeeded,
     Yes {
-        /// Account name or credential, if known.
+        /// Name of the account or kind of the credential, if known.
         account: Option<String>,
     },
-    /// Not logged in.
+    /// The user is not logged in.
     No,
-    /// Login state is unknown.
+    /// It is unknown if the user is logged in.
     Unknown,
 }
 
-/// Saved conversation of an agent, which can be resumed.
+/// Summary of a saved conversation that the agent can resume.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConversationCard {
-    /// Id assigned by `wh`, see [`conversation_id`]. The agent's own id is not part of the card.
+    /// Short id that [`conversation_id`] derives from the agent's own conversation id.
     pub id: String,
-    /// Summary in one line.
+    /// Summary of the conversation in one line.
     pub title: String,
     /// Time of the last message, if known.
     pub at: Option<SystemTime>,
@@ -93,34 +93,34 @@ pub struct ConversationCard {
     pub directory: Option<PathBuf>,
 }
 
-/// Request about agents outside a conversation.
+/// Request about the agents themselves, not about a conversation: lists, logins, MCP servers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AgentRequest {
     /// Lists all agents.
     Agents,
-    /// Returns the installation, version, login and MCP servers.
+    /// Returns the installation, version, login and MCP servers of the agent.
     Status,
-    /// Lists the models.
+    /// Lists the models of the agent.
     Models,
-    /// Lists the MCP servers.
+    /// Lists the MCP servers of the agent.
     Mcp,
-    /// Enables or disables an MCP server.
+    /// Enables or disables an MCP server of the agent.
     SwitchMcp {
         server: String,
-        /// True to enable it.
+        /// True to enable the server, false to disable it.
         on: bool,
     },
-    /// Lists the saved conversations.
+    /// Lists the saved conversations of the agent.
     Conversations,
     LogIn,
-    /// Submits the code that a running login asks for, such as one shown on a web page.
+    /// Submits a code to the running login, such as the code that a web page has shown to the user.
     #[serde(rename = "TellLogin")]
     SubmitLoginCode(String),
     /// Cancels the running login.
     #[serde(rename = "StopLogin")]
     CancelLogin,
     LogOut,
-    /// Adds the agent to the space and makes it the chat target.
+    /// Adds the agent to the space and makes the agent the chat target.
     Invite,
 }
 
@@ -138,7 +138,7 @@ pub enum AgentReply {
     Mcp {
         agent: String,
         servers: Vec<McpServer>,
-        /// True if they can be enabled and disabled by a command.
+        /// True if a command can enable and disable the servers.
         switching: bool,
     },
     /// Saved conversations of an agent.
@@ -146,7 +146,7 @@ pub enum AgentReply {
         agent: String,
         conversations: Vec<ConversationCard>,
     },
-    /// Progress of a login.
+    /// State of a login that was started, or that has ended.
     LoggedIn {
         agent: String,
         done: LoginProgress,
@@ -159,72 +159,72 @@ pub enum AgentReply {
     /// The agent has joined under this id.
     #[serde(rename = "TakesPart")]
     Joined(String),
-    /// Success, with a message.
+    /// The request succeeded, with a message for people.
     Done(String),
 }
 
-/// Status of an agent.
+/// Status of an agent, for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusCard {
     pub card: AgentCard,
-    /// Further facts as pairs of name and value, such as the platform and the model.
+    /// Further properties for people, such as the platform and the model: name and value.
     pub about: Vec<(String, String)>,
-    /// MCP servers, or the reason for which they are unknown.
+    /// MCP servers, or the reason for which the list is unknown.
     pub mcp: Result<Vec<McpServer>, String>,
-    /// State of the joined agent, if it has joined.
+    /// State of the agent in this space; `None` if it has not joined.
     pub running: Option<RunningCard>,
 }
 
-/// State of a joined agent.
+/// State of an agent that has joined the space.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RunningCard {
     /// Model in use, if known.
     pub model: Option<String>,
     /// Mode in use, if known.
     pub mode: Option<String>,
-    /// Id assigned by `wh` to its conversation, once it can be resumed.
+    /// Id of the agent's conversation, derived by [`conversation_id`]; `None` if it cannot be resumed yet.
     pub conversation: Option<String>,
-    /// Number of its turns in this space.
+    /// Number of turns of the agent in this space.
     pub turns: u64,
 }
 
-/// Model of an agent.
+/// Model that an agent offers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelCard {
     pub id: String,
-    /// Name for people.
+    /// Model name for people.
     pub title: String,
-    /// True if the model is used unless another is chosen.
+    /// True if the agent uses the model unless the user chooses another one.
     pub is_default: bool,
-    /// True if the model was chosen last.
+    /// True if the user chose this model last.
     pub is_current: bool,
 }
 
-/// An MCP server of an agent.
+/// MCP server that an agent has configured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpServer {
     pub name: String,
     /// Status as reported by the agent: `connected`, `not loaded`, `disabled`, ….
     pub status: String,
-    /// Reason for the status.
+    /// Reason for the status, for example an error of the server.
     pub reason: Option<String>,
 }
 
-/// Method of a login.
+/// Method by which a user logs in to an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoginMethod {
-    /// On a web page.
+    /// The user logs in on a web page.
     Browser,
-    /// With an API key that the agent stores.
+    /// The agent stores an API key of the user.
     ApiKey,
-    /// With an environment variable.
+    /// An environment variable contains the credential.
     Variable,
-    /// On a terminal of the agent.
+    /// The user logs in on the agent's own terminal.
     Terminal,
 }
 
 impl LoginMethod {
-    /// Returns the name in the API.
+    /// Returns the name of the method in the API.
     pub fn name(self) -> &'static str {
         match self {
             Self::Browser => "browser",
@@ -235,33 +235,33 @@ impl LoginMethod {
     }
 }
 
-/// Progress of a login.
+/// State of a login that was started, or that has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LoginProgress {
     pub success: bool,
-    /// True if the login is still running; the space will report its end.
+    /// True if the login is still running. A notice in the space reports its end.
     pub pending: bool,
-    /// Account name or credential.
+    /// Name of the account or kind of the credential.
     pub account: Option<String>,
     pub method: Option<LoginMethod>,
-    /// Message of the agent.
+    /// Message from the agent's login.
     pub message: Option<String>,
-    /// Instructions for the user, if a step is left.
+    /// Instructions for the next step of the user, if the user must do something.
     pub instructions: Option<String>,
 }
 
 /// Result of a logout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogoutResult {
-    /// True if the agent's own login was removed.
+    /// True if the credential that the agent stores was removed.
     pub success: bool,
-    /// True if the agent supports logging out.
+    /// True if the agent has a way to log out.
     pub supported: bool,
     /// Message for people.
     pub message: String,
 }
 
-/// Derives a short, stable id from an agent's own conversation id.
+/// Derives a short id from an agent's own conversation id. The same conversation always has the same id.
 pub fn conversation_id(agent: &str, own: &str) -> String {
     // FNV-1a, implemented here because a hash of the standard library may change between versions.
     let bytes = agent.bytes().chain([0]).chain(own.bytes());

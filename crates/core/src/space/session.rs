@@ -1,5 +1,5 @@
-//! An agent's session within a space: the running turn, the queued prompts, and the mapping of the harness's keys to
-//! ids.
+//! State of an agent in a space: the running turn, the queued prompts, and the ids of items and streams by the keys of
+//! the harness.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -7,13 +7,13 @@ use super::harness::{HarnessKey, Order};
 use super::item::Attachment;
 use super::name::{ItemId, StreamId, TurnId};
 
-/// Maximum number of prompts queued for a busy agent. Above it, a message is refused.
+/// Maximum number of prompts queued for an agent. Above it, a message is refused.
 const MAX_QUEUED_PROMPTS: usize = 32;
 
-/// Maximum number of stored item keys. Above it, all are dropped: they belong to turns that ended long ago.
+/// Maximum number of stored item keys. Above it, all keys are dropped. Nearly all belong to turns that have ended.
 const MAX_ITEM_KEYS: usize = 50_000;
 
-/// A prompt that will start a turn.
+/// Prompt that will start a turn.
 #[derive(Debug, Clone)]
 pub(super) struct Prompt {
     pub turn: TurnId,
@@ -22,7 +22,7 @@ pub(super) struct Prompt {
     pub attachments: Vec<Attachment>,
 }
 
-/// Life cycle of the agent.
+/// Life cycle of an agent's process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Lifecycle {
     Starting,
@@ -33,17 +33,17 @@ pub(super) enum Lifecycle {
 #[derive(Debug)]
 pub(super) struct AgentState {
     pub lifecycle: Lifecycle,
-    /// The running turn.
+    /// Turn that is running; `None` if the agent waits for a prompt.
     pub turn: Option<TurnId>,
-    /// True if the agent started the running turn without a prompt.
+    /// True if the agent started the running turn itself, without a prompt.
     pub self_started: bool,
     waiting: VecDeque<Prompt>,
-    /// Item ids by the harness's keys. Those of ended turns are retained, because reports may arrive late.
+    /// Item ids by the keys of the harness. Keys of ended turns are retained, because a report may arrive late.
     pub items: HashMap<HarnessKey, ItemId>,
     pub streams: HashMap<HarnessKey, StreamId>,
-    /// Keys of the open questions.
+    /// Keys of the harness by the ids of the open questions.
     pub questions: HashMap<ItemId, HarnessKey>,
-    /// First characters of a prompt that the agent interprets itself, so that the text does not reach the model
+    /// Characters that the agent interprets at the beginning of a prompt. Such a prompt does not reach the model
     /// unchanged.
     pub interprets: &'static [char],
 }
@@ -66,12 +66,12 @@ impl AgentState {
         self.waiting.len() < MAX_QUEUED_PROMPTS
     }
 
-    /// True if a prompt would be delivered immediately.
+    /// True if the agent would receive a prompt immediately.
     pub fn is_free(&self) -> bool {
         self.lifecycle == Lifecycle::Ready && self.turn.is_none() && self.waiting.is_empty()
     }
 
-    /// Queues a prompt, before all others if `first`.
+    /// Queues a prompt; with `first`, before all other prompts.
     pub fn queue(&mut self, prompt: Prompt, first: bool) {
         if first {
             self.waiting.push_front(prompt);
@@ -85,12 +85,13 @@ impl AgentState {
         self.waiting.iter().any(|prompt| prompt.turn == *turn)
     }
 
-    /// True if a prompt of this item is queued.
+    /// True if a prompt of the message with this item is queued.
     pub fn waits_for(&self, item: &ItemId) -> bool {
         self.waiting.iter().any(|prompt| prompt.item == *item)
     }
 
-    /// Returns the next prompt if the agent can take one, and marks its turn as running.
+    /// Removes the next prompt from the queue if the agent can receive it, and starts its turn. Returns the prompt and
+    /// the order to the harness.
     pub fn next(&mut self) -> Option<(Prompt, Order)> {
         if self.lifecycle != Lifecycle::Ready || self.turn.is_some() {
             return None;
@@ -107,13 +108,13 @@ impl AgentState {
         Some((prompt, order))
     }
 
-    /// Marks the agent as ended. Returns the turn that was running and the queued prompts.
+    /// Marks the agent as ended. Returns the running turn and the queued prompts, which will not be executed.
     pub fn abandon(&mut self, reason: Option<String>) -> (Option<TurnId>, Vec<Prompt>) {
         self.lifecycle = Lifecycle::Gone(reason);
         (self.turn.take(), self.waiting.drain(..).collect())
     }
 
-    /// Stores the id of an item under the harness's key.
+    /// Stores the id of an item under a key of the harness.
     pub fn insert_key(&mut self, key: HarnessKey, id: ItemId) {
         if self.items.len() == MAX_ITEM_KEYS {
             self.items.clear();

@@ -1,5 +1,5 @@
-//! State of a space: the fold of its events, computed by the engine and by every mirror. Events may arrive late, twice,
-//! or about unknown ids; the state stays valid, see [`State::check`].
+//! State of a space, computed from its events by the engine and by every mirror. An event may arrive late or twice, or
+//! refer to an unknown id: the state remains valid ([`State::check`]).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -17,38 +17,39 @@ use super::items::Items;
 use super::name::{ItemId, ParticipantId, StreamId, TurnId};
 use crate::receipt::Receipts;
 
-/// Maximum number of stored stream frames, of all streams together.
+/// Maximum number of stored stream frames. The maximum covers all streams together.
 pub const MAX_STREAM_FRAMES: usize = 50;
 
-/// Maximum number of messages that wait for an acknowledgement. Above it, the oldest is dropped.
+/// Maximum number of messages that wait for an acknowledgement. Above it, the oldest request for an acknowledgement is
+/// dropped.
 const MAX_PENDING_ACKNOWLEDGEMENTS: usize = 1000;
 
-/// Maximum number of open streams. Above it, the oldest is assumed to be closed.
+/// Maximum number of open streams. Above it, the oldest stream is treated as closed.
 const MAX_OPEN_STREAMS: usize = 256;
 
-/// Maximum number of stored turns.
+/// Maximum number of turns in the state.
 const MAX_STORED_TURNS: usize = 10_000;
 
-/// Participant and its last known state.
+/// Participant with the state that its events last reported.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Participant {
     pub role: ParticipantRole,
-    /// True while the participant is in the space.
+    /// True if the participant has not left the space.
     pub present: bool,
-    /// Status of its session, if it has one.
+    /// Status of the participant's session; `None` for a user and the system.
     pub session: Option<AgentStatus>,
     pub capabilities: Arc<Capabilities>,
     pub tools: Arc<[Tool]>,
     pub usage: Option<Usage>,
-    /// Status that it reported: short text, longer text and time.
+    /// Status that the participant reported itself: status, longer description and time.
     #[serde(rename = "said")]
     pub reported_status: Option<(String, Option<String>, SystemTime)>,
-    /// Pause, while it is paused.
+    /// Current pause; `None` if the participant is not paused.
     pub paused: Option<Pause>,
 }
 
 impl Participant {
-    /// True if it is an agent that is not ready for the next prompt.
+    /// True if the participant is an agent that cannot start a new turn now.
     pub fn is_busy(&self) -> bool {
         let activity = self.session.as_ref().map(|status| &status.activity);
         activity.is_some_and(|activity| !matches!(activity, Activity::Idle | Activity::Gone(_)))
@@ -58,13 +59,13 @@ impl Participant {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
     pub by: ParticipantId,
-    /// Message that it answers.
+    /// Message that the turn answers.
     pub prompt: ItemId,
-    /// Time of its start.
+    /// Start time of the turn.
     pub at: SystemTime,
-    /// Outcome and time of its end.
+    /// Outcome and end time; `None` while the turn is running.
     pub end: Option<(Outcome, SystemTime)>,
-    /// Statistics, once it has ended.
+    /// Statistics; `None` while the turn is running.
     #[serde(rename = "tally")]
     pub stats: Option<TurnStats>,
 }
@@ -72,26 +73,26 @@ pub struct Turn {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stream {
     pub id: StreamId,
-    /// Participant that opened it.
+    /// Participant that opened the stream.
     pub by: ParticipantId,
     pub at: SystemTime,
-    /// Time of the latest frame.
+    /// Time of the latest frame, or of the opening.
     pub last: SystemTime,
 }
 
-/// Chat targets by scope.
+/// Targets of chat messages, by scope.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Targets {
-    /// Current choice of the user.
+    /// Targets that the user has chosen with `/target`.
     pub chosen: Option<Vec<ParticipantId>>,
-    /// Default of the user.
+    /// Default targets of the user.
     pub participant: Option<Vec<ParticipantId>>,
-    /// Default of the space.
+    /// Default targets of the space.
     pub global: Option<Vec<ParticipantId>>,
 }
 
 impl Targets {
-    /// Returns the targets that apply; `None` for all participants.
+    /// Returns the targets of the first scope that is set; `None` if chat goes to all participants.
     pub fn effective(&self) -> Option<&[ParticipantId]> {
         [&self.chosen, &self.participant, &self.global]
             .into_iter()
@@ -101,7 +102,7 @@ impl Targets {
     }
 }
 
-/// State of a space.
+/// State of a space, computed from its events.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct State {
     pub name: String,
@@ -110,40 +111,40 @@ pub struct State {
     /// Present and former participants.
     pub participants: BTreeMap<ParticipantId, Participant>,
     pub items: Items,
-    /// Turns of the conversation, the newest last.
+    /// Turns of the conversation, by id.
     pub turns: BTreeMap<TurnId, Turn>,
     turn_order: VecDeque<TurnId>,
     /// Messages that wait for an acknowledgement, oldest first.
     pub acknowledgements: Vec<Acknowledgement>,
     /// Open streams, oldest first.
     pub streams: Vec<Stream>,
-    /// Latest stream frames, oldest first.
+    /// Newest stream frames, oldest first.
     pub frames: VecDeque<StreamFrame>,
     pub targets: Targets,
-    /// Receipts of commands. Not serialised: a copy in another process starts without them.
+    /// Receipts of commands. They are not serialised: a copy of the state in another process has none.
     #[serde(skip)]
     pub receipts: Receipts,
-    /// Number of envelopes so far.
+    /// Number of envelopes that were listed so far.
     pub envelopes: u64,
-    /// Changes with every change of the state.
+    /// Number that increases with every change of the state.
     pub revision: u64,
 }
 
-/// Values of a space that wait conditions use.
+/// Values of a space that conditions are evaluated against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Gauges {
-    /// Number of envelopes so far.
+    /// Number of envelopes that were listed so far.
     pub messages: u64,
     /// True if a participant is reasoning.
     pub reasoning: bool,
-    /// Number of operations that wait for an answer.
+    /// Number of questions that wait for an answer.
     pub pending: u64,
     /// True if an agent is starting, working or waiting, or a prompt is queued.
     pub busy: bool,
 }
 
 impl State {
-    /// Returns an empty space, shown to this user.
+    /// Creates the state of an empty space for the user `me`.
     pub fn new(name: &str, me: ParticipantId) -> Self {
         Self {
             name: name.to_owned(),
@@ -162,7 +163,7 @@ impl State {
         }
     }
 
-    /// Applies an event of this time.
+    /// Applies an event that occurred at this time.
     pub fn apply(&mut self, event: &SpaceEvent, at: SystemTime) {
         self.revision += 1;
         match event {
@@ -214,13 +215,14 @@ impl State {
         }
     }
 
-    /// Stores an item. A stored item of the same id is replaced unless its progress is later. Also used for growth.
+    /// Stores an item, or a longer version of a growing one. Replaces the stored item with the same id, unless the
+    /// stored item has a later progress.
     pub fn put(&mut self, item: Arc<Item>) {
         let at = item.at;
         self.put_at(item, at, 0);
     }
 
-    /// Stores an item at this time, with at least `least` of its envelopes and all due ones listed.
+    /// Stores an item and lists its due envelopes, and at least `least` of its envelopes, with the time `at`.
     pub(super) fn put_at(&mut self, item: Arc<Item>, at: SystemTime, least: usize) {
         self.revision += 1;
         let over = item.turn.as_ref().and_then(|turn| self.turns.get(turn)).is_some_and(|turn| turn.end.is_some());
@@ -233,8 +235,8 @@ impl State {
         }
     }
 
-    /// Stores a frame of a stream, dropping the oldest above the bound. The last frames of a stream may arrive after
-    /// its end.
+    /// Stores a frame of a stream. Above the maximum, the oldest frame is dropped. A frame is stored even if its stream
+    /// is already closed.
     pub fn frame(&mut self, frame: StreamFrame) {
         self.revision += 1;
         if let Some(stream) = self.streams.iter_mut().find(|stream| stream.id == frame.stream) {
@@ -296,7 +298,6 @@ impl State {
         }
     }
 
-    /// Copies turns into the state.
     pub(super) fn copy_turns(&mut self, turns: impl Iterator<Item = (TurnId, Turn)>) {
         for (id, turn) in turns {
             if self.turns.insert(id.clone(), turn).is_none() {
@@ -305,7 +306,7 @@ impl State {
         }
     }
 
-    /// Returns the statistics of a turn that ends now.
+    /// Returns the statistics of a turn up to the time `now`.
     pub fn turn_stats(&self, id: &TurnId, now: SystemTime) -> TurnStats {
         let Some(turn) = self.turns.get(id) else { return TurnStats::default() };
         let of_it = self.items.iter().filter(|item| item.turn.as_ref() == Some(id));
@@ -316,18 +317,16 @@ impl State {
         }
     }
 
-    /// Returns the turn of this participant that ended last.
+    /// Returns the turn of this participant that has ended most recently.
     pub fn last_turn(&self, of: &ParticipantId) -> Option<(&TurnId, &Turn)> {
         let ended = self.turns.iter().filter(|(_, turn)| turn.by == *of && turn.end.is_some());
         ended.max_by_key(|(_, turn)| turn.end.as_ref().map(|(_, at)| *at))
     }
 
-    /// Returns the turn with this id.
     pub fn turn(&self, id: &TurnId) -> Option<&Turn> {
         self.turns.get(id)
     }
 
-    /// Returns the present participants.
     pub fn present(&self) -> impl Iterator<Item = (&ParticipantId, &Participant)> {
         self.participants.iter().filter(|(_, participant)| participant.present)
     }
@@ -337,12 +336,12 @@ impl State {
         self.items.growing().filter(|item| item.open_question().is_some())
     }
 
-    /// Returns the thought in progress, the newest if there are several.
+    /// Returns the newest thought that is in progress.
     pub fn reasoning(&self) -> Option<&Arc<Item>> {
         self.items.growing().rfind(|item| item.is_reasoning())
     }
 
-    /// Returns the values that wait conditions use.
+    /// Returns the values that conditions are evaluated against.
     pub fn gauges(&self) -> Gauges {
         Gauges {
             messages: self.envelopes,
@@ -352,12 +351,12 @@ impl State {
         }
     }
 
-    /// Returns a paused participant, if there is one.
+    /// Returns the first paused participant and its pause.
     pub fn pause(&self) -> Option<(&ParticipantId, &Pause)> {
         self.participants.iter().find_map(|(id, participant)| participant.paused.as_ref().map(|pause| (id, pause)))
     }
 
-    /// Returns the paused participant, if it is the only one.
+    /// Returns the paused participant if exactly one is paused.
     pub fn only_paused(&self) -> Option<&ParticipantId> {
         let mut paused = self.participants.iter().filter(|(_, one)| one.paused.is_some()).map(|(id, _)| id);
         paused.next().filter(|_| paused.next().is_none())
@@ -368,7 +367,7 @@ impl State {
         self.participants.get(id)?.session.as_ref().map(|status| &status.activity)
     }
 
-    /// Checks the invariants, and returns the first violation.
+    /// Checks the invariants of the state. Returns a description of the first violation.
     pub fn check(&self) -> Result<(), String> {
         for item in self.items.growing() {
             let over = item.turn.as_ref().and_then(|turn| self.turns.get(turn)).is_some_and(|turn| turn.end.is_some());
@@ -381,13 +380,13 @@ impl State {
         }
         let counted: usize = self.items.iter().map(|item| envelope::listed_count(item)).sum();
         if self.items.dropped() == 0 && counted as u64 != self.envelopes {
-            return Err(format!("{counted} envelopes, but {} were counted", self.envelopes));
+            return Err(format!("the items have {counted} envelopes, but the stored count is {}", self.envelopes));
         }
         self.items.check()
     }
 }
 
-/// Returns the item as it is when its turn ends before the item is complete.
+/// Closes an item whose turn has ended before the item was complete.
 pub(super) fn cut(mut item: Item) -> Item {
     use super::item::{Body, ToolStatus};
     use super::question::Closing;

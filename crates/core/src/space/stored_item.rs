@@ -1,7 +1,7 @@
 //! Stored form of items: versioned JSON, readable after a restart and by other versions of `wh`.
 //!
-//! Unknown fields are ignored, missing ones take their defaults, and an item whose body cannot be read becomes a notice
-//! in its place. An item of a conversation is never lost because its format has changed.
+//! An unknown field is ignored, and a missing field has its default. An item whose body cannot be read is replaced by a
+//! notice: no item of a conversation is lost because the format has changed.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::item::{Body, Item, Level, Progress};
 use super::name::{ItemId, ParticipantId, TurnId};
 
-/// Version of the stored format. Raised by a change that older readers would misread instead of ignore.
+/// Version of the stored format. It must be increased if an older version of `wh` would misread the new format.
 pub const STORED_ITEM_VERSION: u64 = 1;
 
-/// Error of a text that is not a stored item.
+/// Error for a text that is not a stored item.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a stored item cannot be read: {0}")]
 pub struct UnreadableItem(String);
@@ -24,7 +24,7 @@ struct StoredItem<'a> {
     item: &'a Item,
 }
 
-/// Fields that every version has, sufficient to retain the position of an item.
+/// Fields that every version of the format has. They are sufficient to show a notice in place of the item.
 #[derive(Deserialize)]
 struct MinimalItem {
     id: ItemId,
@@ -39,13 +39,14 @@ struct MinimalItem {
     listed: Vec<std::time::SystemTime>,
 }
 
-/// Writes an item as one line of JSON.
+/// Converts an item to one line of JSON.
 pub fn write(item: &Item) -> Result<String, UnreadableItem> {
     serde_json::to_string(&StoredItem { v: STORED_ITEM_VERSION, item })
         .map_err(|error| UnreadableItem(error.to_string()))
 }
 
-/// Reads an item from JSON. An item that is not fully known becomes a notice in its place.
+/// Parses an item from JSON. If only the id, the sender and the times can be read, returns a notice in place of the
+/// item.
 pub fn read(text: &str) -> Result<Item, UnreadableItem> {
     let unreadable = |error: serde_json::Error| UnreadableItem(error.to_string());
     let value: Value = serde_json::from_str(text).map_err(unreadable)?;
@@ -64,7 +65,8 @@ pub fn read(text: &str) -> Result<Item, UnreadableItem> {
     Ok(Item { id, from, to, turn, at, body, progress: Progress::Done, extent: None, listed, starts: Vec::new() })
 }
 
-/// Serialises times as whole nanoseconds since 1970, negative before. The range is about 300 years either way.
+/// Serialises a time as whole nanoseconds since 1970, negative before 1970. The range is about 300 years before and
+/// after.
 pub(super) mod nanoseconds {
     use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -86,7 +88,7 @@ pub(super) mod nanoseconds {
     }
 }
 
-/// Serialises a list of times as [`nanoseconds`].
+/// Serialises a list of times, each like [`nanoseconds`].
 pub(super) mod timestamps {
     use std::time::SystemTime;
 

@@ -1,20 +1,20 @@
-//! Tricks that ask questions: permissions, choices, free text, and several at once.
+//! Tricks that ask questions: permissions, choices, free text, and several questions at the same time.
 
 use wh_core::space::question::{Answer, Choice, Detail, Meaning, Question, QuestionKind};
 
 use crate::character::DemoMode;
 use crate::stage::{DemoStage, Permit, TrickResult};
 
-/// Outcome of a permission request.
+/// Outcome of asking for a permission.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum PermissionOutcome {
-    /// Allowed without asking, by the mode or an earlier answer.
+    /// Allowed by the mode or by an earlier answer. No question was asked.
     Standing,
-    /// Allowed by the answer.
+    /// Allowed by the answer to the question.
     Allowed,
-    /// Rejected, with a reason if one was given.
+    /// Rejected by the answer or by the mode, with the reason if there is one.
     Rejected(Option<String>),
-    /// There was no answer in time.
+    /// Timed out without an answer.
     Unanswered,
 }
 
@@ -65,7 +65,7 @@ fn name() -> Question {
     }
 }
 
-/// Text of an answer to a choice or a text question.
+/// Returns the label of the chosen option or the text of an answer; `None` if the answer is empty.
 fn said(question: &Question, answer: &Answer) -> Option<String> {
     let chosen = answer.option.as_deref().and_then(|id| question.option(id));
     chosen.map(|choice| choice.label.clone()).or_else(|| answer.text.clone()).filter(|words| !words.trim().is_empty())
@@ -88,7 +88,8 @@ fn rejected(reason: Option<&str>) -> String {
 }
 
 impl DemoStage {
-    /// Asks for a permission, unless the mode or an earlier answer decides. `timeout_words` limits the wait.
+    /// Asks for a permission, unless the mode or an earlier answer already decides. The question times out after the
+    /// time that `timeout_words` words take.
     pub async fn permit(
         &mut self,
         permit: Permit,
@@ -136,7 +137,7 @@ impl DemoStage {
         self.speak(&words).await.map(drop)
     }
 
-    /// Asks for a choice, and returns the reply to it.
+    /// Asks the user to choose an option, and returns the reply to the choice.
     pub async fn chosen(&mut self, timeout_words: Option<u32>) -> TrickResult<String> {
         let question = colour();
         let answer = match timeout_words {

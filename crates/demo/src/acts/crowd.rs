@@ -1,4 +1,4 @@
-//! Trick that sends any number of short, distinct messages at once.
+//! Trick that sends a number of short, distinct messages at once.
 
 use serde_json::json;
 use wh_core::space::harness::Report;
@@ -13,7 +13,7 @@ const SIGHTS: [&str; 6] = ["a gull", "a buoy", "two sails far off", "a seal", "n
 const WEATHER: [&str; 4] = ["calm", "a light breeze", "rain from the west", "fog"];
 
 impl DemoStage {
-    /// Sends this many complete messages. Every tenth is a tool call.
+    /// Sends this number of complete messages without growing them word by word. Every tenth is a tool call instead.
     pub async fn crowd(&mut self, messages: u32) -> TrickResult {
         for number in 1..=messages {
             let (sight, weather) = (self.chance.pick(&SIGHTS), self.chance.pick(&WEATHER));

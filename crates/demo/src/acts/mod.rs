@@ -1,4 +1,4 @@
-//! Implementations of the tricks.
+//! Implementations of the tricks, one file for each kind of trick.
 
 mod asking;
 mod crowd;

@@ -1,4 +1,5 @@
-//! Tricks for features other than messages: streams, acknowledgements, statuses, pauses, attachments, and a failure.
+//! Tricks that show features other than messages: streams, acknowledgements, statuses, pauses, attachments, and a
+//! failed turn.
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -15,7 +16,7 @@ const STREAM_TRICK_FRAMES: usize = 12;
 const PAUSE_WORDS: u32 = 250;
 
 impl DemoStage {
-    /// Opens a stream that is closed at the end of the turn at the latest.
+    /// Opens a stream. If the trick does not close the stream, it is closed at the end of the turn.
     pub async fn open(&mut self) -> TrickResult<HarnessKey> {
         let key = self.key("stream");
         self.say(Report::StreamOpened(key.clone())).await?;
@@ -23,7 +24,7 @@ impl DemoStage {
         Ok(key)
     }
 
-    /// Sends a frame, if the stream is still open.
+    /// Sends a frame to a stream. Does nothing if the stream is closed.
     pub async fn send(&mut self, key: &HarnessKey, frame: Value) -> TrickResult {
         if self.streams.iter().any(|stream| stream.key == *key) {
             self.say(Report::StreamFrame(key.clone(), frame)).await?;
@@ -31,7 +32,7 @@ impl DemoStage {
         Ok(())
     }
 
-    /// Closes a stream, unless it is closed already.
+    /// Closes a stream. Does nothing if the stream is already closed.
     pub async fn close(&mut self, key: &HarnessKey) -> TrickResult {
         if self.streams.iter().any(|stream| stream.key == *key) {
             self.say(Report::StreamClosed(key.clone())).await?;

@@ -1,14 +1,15 @@
-//! Tour of the product's features, in about half a minute. Its questions time out, so it also ends without a user.
+//! Tour of the product's features, which takes about half a minute. The questions have a timeout, so the tour also ends
+//! if nobody answers.
 
 use serde_json::json;
 use wh_core::space::harness::Report;
 
 use crate::stage::{DemoStage, TrickResult};
 
-/// Time to wait for an answer, as a number of words.
+/// Timeout of a question, as a number of words.
 const ANSWER_TIMEOUT_WORDS: u32 = 550;
 
-/// Time between two stations, as a number of words.
+/// Time between two stations of the tour, as a number of words.
 const STATION_PAUSE_WORDS: u32 = 200;
 
 impl DemoStage {

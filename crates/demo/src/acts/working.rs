@@ -1,4 +1,4 @@
-//! Tricks that use tools: reading, searching, running and editing.
+//! Tricks that use tools to read, search, run and edit.
 
 use serde_json::json;
 use wh_core::space::harness::Report;
@@ -78,7 +78,8 @@ impl DemoStage {
         self.speak("All four checks passed. (No program was started; the output is made up.)").await.map(drop)
     }
 
-    /// Changes the greeting in a file of its directory. `timeout_words` limits the wait for the permission.
+    /// Changes the greeting in a file of the agent's directory, after asking for a permission. The question times out
+    /// after the time that `timeout_words` words take.
     pub async fn edit_a_file(&mut self, timeout_words: Option<u32>) -> TrickResult {
         let (old, new, word) = match self.folder.read(GREETING) {
             Ok(old) => {
@@ -122,7 +123,7 @@ impl DemoStage {
         }
     }
 
-    /// Returns the content of the file with another greeting, and the new greeting.
+    /// Returns the content of the file with a different greeting, and that greeting.
     fn reworded(&mut self, old: &str) -> (String, &'static str) {
         let quoted = |word: &str| format!("let word = {word:?};");
         let current = GREETINGS.into_iter().find(|word| old.contains(&quoted(word)));

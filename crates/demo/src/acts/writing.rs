@@ -1,11 +1,11 @@
-//! Tricks that write: Markdown, code, tables, long and wide text, reasoning, and a slow answer.
+//! Tricks that write: Markdown, code, tables, long and wide text, a thought, and a slow answer.
 
 use crate::stage::{DemoStage, TrickResult};
 
 /// Number of lines of the long answer.
 const LONG_ANSWER_LINES: usize = 80;
 
-/// Slowdown factor of the slow answer.
+/// Factor by which the slow answer is slower than an ordinary one.
 const SLOW_ANSWER_FACTOR: u32 = 20;
 
 const MARKDOWN: &str = "\

@@ -1,6 +1,6 @@
-//! Processes control messages in a fixed order: age and clock skew, authorisation, content behind a reference, then the
-//! session, which stores and executes the message and recognises retries. Shape and version were checked by the codec.
-//! Messages to an ended session are answered from the store.
+//! Processes control messages in a fixed order: checks their age and clock skew, authorises them, reads content behind
+//! a reference, and passes them to the session, which recognises retries, stores the message and executes it. Their
+//! shape and version were checked by the codec. Messages to an ended session are answered from the store.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,27 +28,28 @@ use super::translate;
 use crate::ledger::SessionLedger;
 use crate::store::Store;
 
-/// Time limit for an acknowledgement, shorter than a sender waits.
+/// Timeout for the execution of a message, shorter than senders wait for the acknowledgement.
 const EXECUTION_TIMEOUT: Duration = Duration::from_millis(1500);
 
-/// Components of a [`Controller`].
+/// Components that a [`Controller`] is created from.
 pub struct ControllerParts {
-    /// Daemon with the sessions.
+    /// Daemon whose sessions receive the messages.
     pub daemon: Arc<dyn Daemon>,
-    /// Store of received messages.
+    /// Store of earlier messages and their receipts.
     pub store: Store,
-    /// Teams and their credentials.
+    /// Teams, against which senders are authenticated and authorised.
     pub teams: Teams,
     pub audit: Audit,
-    /// Reader of content references.
+    /// Shared folder from which content references are read.
     pub references: References,
-    /// Limits for the age of messages.
+    /// Limits for the age and clock skew of messages.
     pub times: AgeLimits,
     /// Limits for the length of texts.
     pub limits: TextLimits,
 }
 
-/// Processes control messages.
+/// Executes control messages from other programs: authorises each one, passes it to its session, and creates the
+/// acknowledgement.
 pub struct Controller(Arc<ControllerState>);
 
 struct ControllerState {
@@ -62,7 +63,6 @@ struct ControllerState {
 }
 
 impl Controller {
-    /// Creates a controller from its components.
     pub fn new(parts: ControllerParts) -> Self {
         let ControllerParts { daemon, store, teams, audit, references, times, limits } = parts;
         for problem in teams.problems() {
@@ -161,7 +161,7 @@ impl Port for Controller {
     }
 }
 
-/// Appends the warning about the text if the message was executed.
+/// Appends the warning about the text to the detail, if the message was executed.
 fn with_warning(mut outcome: ControlOutcome, admitted: &Admitted) -> ControlOutcome {
     let carried_out = outcome.result == ControlResult::Ok && !outcome.duplicate;
     if let (true, Some(warning), Some(detail)) = (carried_out, &admitted.warning, &mut outcome.detail) {
@@ -209,7 +209,7 @@ impl ControllerState {
         problem.ack(iso(now)).ok_or_else(|| problem.failure())
     }
 
-    /// Returns the teams, and reloads them first if their files have changed.
+    /// Returns the teams, after reloading them if their files have changed.
     fn teams(&self) -> MutexGuard<'_, Teams> {
         let mut teams = self.teams.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = teams.refresh() {
@@ -223,7 +223,8 @@ impl ControllerState {
         credentials.iter().filter_map(|credential| teams.verify(&credential.0)).map(|member| member.team).collect()
     }
 
-    /// Returns the authenticated sender and the gate, both from the same version of the teams.
+    /// Returns the authenticated sender, and the gate that authorises the message. Both use the same version of the
+    /// teams.
     fn authenticate(&self, caller: &Caller) -> (Principal, Gate) {
         let teams = self.teams();
         let member = caller.credential.as_ref().and_then(|credential| teams.verify(&credential.0));
@@ -276,7 +277,7 @@ impl ControllerState {
         with_warning(outcome, &admitted)
     }
 
-    /// Returns the stored outcome if the message was received before.
+    /// Returns the outcome from the store if the message was received by an earlier attempt.
     async fn stored_outcome(&self, key: &ControlKey, command: &Request) -> Option<ControlOutcome> {
         let ledger = SessionLedger::new(self.store.clone(), &key.team, &key.session_id, &key.agent_id);
         match ledger.find(command).await {
@@ -294,7 +295,8 @@ impl ControllerState {
         }
     }
 
-    /// Resolves the action. Referenced content is read once, here, so that a later change of the file has no effect.
+    /// Resolves the text of the action. A file behind a content reference is read only once, so that a later change of
+    /// the file has no effect.
     async fn resolve_action(self: &Arc<Self>, request: &ControlRequest) -> Result<ResolvedAction, ControlOutcome> {
         match &request.action {
             ControlAction::Interrupt => Ok(ResolvedAction::Interrupt),

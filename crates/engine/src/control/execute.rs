@@ -1,5 +1,5 @@
-//! Executes admitted control messages. Each is one request to the session, which decides, stores and recognises
-//! retries. The wait for its answer is limited.
+//! Executes admitted control messages. Each message is one request to its session, which recognises retries, stores the
+//! request and executes it. The wait for the session's answer has a timeout.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use wh_wire::socket::ControlAnswer;
 use super::outcome::ControlOutcome;
 use super::translate::decision;
 
-/// An action with its text resolved (inline or `content_ref`).
+/// Action whose text is resolved: sent inline, or read from the file behind `content_ref`.
 #[derive(Debug, Clone)]
 pub(super) enum ResolvedAction {
     Text { text: String, interrupt: bool },
@@ -25,7 +25,7 @@ pub(super) enum ResolvedAction {
 }
 
 impl ResolvedAction {
-    /// Detail of the acknowledgement of a delivered message.
+    /// Returns the detail for the acknowledgement of a delivered message.
     fn delivered_detail(&self, to_agent: bool) -> &'static str {
         match (self, to_agent) {
             (Self::Text { .. }, true) => "delivered to the agent",
@@ -37,8 +37,8 @@ impl ResolvedAction {
     }
 }
 
-/// Passes a message to its session. After `timeout` the execution continues in the background; the sender gets the
-/// result by retrying with the same id.
+/// Passes a message to its session. After `timeout` the session continues in the background, and the sender gets the
+/// result by a retry with the same id.
 pub(super) async fn execute(
     session: &SessionHandle,
     action: ResolvedAction,
@@ -94,7 +94,7 @@ async fn send_to_agent(
     }
 }
 
-/// Types the text; each line break becomes the Enter key.
+/// Types the text into the terminal, with the Enter key for each line break.
 async fn send_to_terminal(surface: &Surface, action: ResolvedAction, request: Request) -> ControlOutcome {
     let detail = action.delivered_detail(false);
     let (gestures, interrupt) = match action {

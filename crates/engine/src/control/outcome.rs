@@ -1,4 +1,4 @@
-//! Acknowledgements of control messages: result, code and detail for each reason and each receipt.
+//! Outcomes of control messages: result, code and detail of the acknowledgement for each reason and each receipt.
 
 use wh_core::gate::GateRefusal;
 use wh_core::reason::Reason;
@@ -9,19 +9,19 @@ use wh_wire::socket::{ControlAck, ControlKey, ControlKind, ControlResult};
 
 use super::content_ref::ReferenceProblem;
 
-/// Outcome of one control message, as it is acknowledged.
+/// Outcome of one control message, from which the acknowledgement is created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ControlOutcome {
     pub result: ControlResult,
     /// True if the message was received before.
     pub duplicate: bool,
     pub detail: Option<String>,
-    /// `None` if the message was executed.
+    /// Reason why the message was not executed, or may not have been; `None` if it was executed.
     pub reason: Option<Reason>,
 }
 
 impl ControlOutcome {
-    /// Outcome of a message that was refused, or whose execution is unknown.
+    /// Creates the outcome of a message that was refused, or for which it is unknown if it was executed.
     pub fn refused(reason: Reason, words: impl Into<String>) -> Self {
         Self { result: result_of(reason), duplicate: false, detail: Some(words.into()), reason: Some(reason) }
     }
@@ -30,13 +30,13 @@ impl ControlOutcome {
         Self { result: ControlResult::Ok, duplicate, detail: Some(words.into()), reason: None }
     }
 
-    /// Outcome of a message that is still being executed when the acknowledgement is due.
+    /// Creates the outcome of a message that is still being executed when the timeout passes.
     pub fn timeout(reason: Reason, words: &str) -> Self {
         Self { result: ControlResult::Timeout, ..Self::refused(reason, words) }
     }
 
-    /// Outcome of a message that an agent's session has accepted, now or before. `words` is the detail if it was
-    /// delivered.
+    /// Creates the outcome of a message that an agent's session accepted, now or at an earlier attempt. `words` is the
+    /// detail for a delivered message.
     pub fn accepted(done: &CommandAccepted, words: &str) -> Self {
         if done.queued {
             let detail = "queued: the message is stored and will be delivered in turn; its receipt shows the progress";
@@ -48,7 +48,7 @@ impl ControlOutcome {
         }
     }
 
-    /// Outcome of a message that was received before, from its receipt.
+    /// Creates the outcome of a message that was received before, from the receipt of the first attempt.
     pub fn repeated(receipt: &Receipt, words: &str) -> Self {
         match &receipt.stage {
             Stage::Failed(failure) if receipt.was_delivered() => {
@@ -79,7 +79,7 @@ impl ControlOutcome {
         }
     }
 
-    /// Outcome of input that a terminal session has accepted, now or before.
+    /// Creates the outcome of input that a terminal session accepted, now or at an earlier attempt.
     pub fn typed(fate: DeliveryState, duplicate: bool, words: &str) -> Self {
         match fate {
             DeliveryState::Delivered(_) if duplicate => Self::ok(true, format!("already carried out: {words}")),
@@ -137,7 +137,7 @@ impl From<&TerminalRefusal> for ControlOutcome {
     }
 }
 
-/// Result of an acknowledgement for each reason.
+/// Returns the result that an acknowledgement has for a reason.
 fn result_of(reason: Reason) -> ControlResult {
     match reason {
         Reason::Busy | Reason::TooManyRequests | Reason::UnderWay => ControlResult::Busy,

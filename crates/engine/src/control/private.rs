@@ -8,7 +8,7 @@ use std::path::Path;
 use nix::libc;
 use nix::unistd::geteuid;
 
-/// Creates a folder with mode 0700, and its parents. An existing one must belong to the current user and not be
+/// Creates a folder with mode 0700, and its parents. A folder that exists must belong to the current user and not be
 /// writable by others.
 pub(super) fn folder(path: &Path) -> io::Result<()> {
     match DirBuilder::new().recursive(true).mode(0o700).create(path) {
@@ -22,8 +22,8 @@ pub(super) fn folder(path: &Path) -> io::Result<()> {
     check_permissions(path, &metadata, 0o022)
 }
 
-/// Reads a text file of the current user that others cannot write, nor read if `secret` is set. Links and files over
-/// `max_bytes` are refused.
+/// Reads a text file that belongs to the current user. Others must not be able to write it, or to read it if `secret`
+/// is set. Links, and files larger than `max_bytes`, are refused.
 pub(super) fn read(path: &Path, secret: bool, max_bytes: u64) -> io::Result<String> {
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(|error| with_path(path, &error))?;
@@ -40,7 +40,7 @@ pub(super) fn read(path: &Path, secret: bool, max_bytes: u64) -> io::Result<Stri
     Ok(text)
 }
 
-/// Replaces a file atomically, with mode 0600, and syncs it to disk.
+/// Replaces a file atomically with one of mode 0600, and syncs it to disk.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().ok_or_else(|| problem_with(path, "the path has no parent folder"))?;
     let write = || {

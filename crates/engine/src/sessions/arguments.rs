@@ -1,4 +1,4 @@
-//! Checks the size and content of a command line and an environment before anything is started.
+//! Checks the size and content of a command line and an environment before the program is started.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -6,14 +6,14 @@ use std::os::unix::ffi::OsStrExt;
 use nix::sys::resource::{Resource, getrlimit};
 use wh_client::{NewSession, Workload};
 
-/// Bytes of one argument or variable including its terminator: Linux's `MAX_ARG_STRLEN`.
+/// Maximum bytes of one argument or variable with its terminator, equal to `MAX_ARG_STRLEN` of Linux.
 const MAX_ARGUMENT_BYTES: usize = 128 << 10;
-/// Bytes of the pointer to each argument or variable, which count too.
+/// Bytes of the pointer to an argument or variable. Linux counts them towards the total.
 const POINTER_BYTES: usize = size_of::<usize>();
 /// Bytes reserved for the arguments and variables that wh adds.
 const RESERVED_BYTES: usize = 16 << 10;
 
-/// Returns the reason why no program can be started with these arguments.
+/// Checks that a program can be started with these arguments and variables; the error is the reason why not.
 pub(super) fn check(wanted: &NewSession) -> Result<(), String> {
     let mut bytes = RESERVED_BYTES;
     let arguments = match &wanted.workload {
@@ -47,7 +47,7 @@ pub(super) fn check(wanted: &NewSession) -> Result<(), String> {
     Ok(())
 }
 
-/// Bytes that an argument counts for.
+/// Bytes that an argument counts towards the total.
 fn argument_bytes(argument: &OsStr, name: impl Fn() -> String) -> Result<usize, String> {
     if argument.as_bytes().contains(&0) {
         return Err(format!("{} contains a NUL character, which no argument may contain", name()));
@@ -55,7 +55,7 @@ fn argument_bytes(argument: &OsStr, name: impl Fn() -> String) -> Result<usize, 
     counted_bytes(argument.len(), name)
 }
 
-/// Bytes that an argument or variable of this length counts for.
+/// Bytes that an argument or variable of this length counts towards the total.
 fn counted_bytes(length: usize, name: impl FnOnce() -> String) -> Result<usize, String> {
     if length >= MAX_ARGUMENT_BYTES {
         let most = MAX_ARGUMENT_BYTES - 1;
@@ -64,7 +64,8 @@ fn counted_bytes(length: usize, name: impl FnOnce() -> String) -> Result<usize, 
     Ok(length + 1 + POINTER_BYTES)
 }
 
-/// Limit for all arguments and variables, as in Linux: a quarter of the stack, between 128 KiB and 6 MiB.
+/// Limit for the total of all arguments and variables, computed as in Linux: a quarter of the stack limit, between 128
+/// KiB and 6 MiB.
 fn max_total_bytes() -> usize {
     let stack = getrlimit(Resource::RLIMIT_STACK).map_or(8 << 20, |(soft, _)| soft);
     usize::try_from(stack / 4).unwrap_or(usize::MAX).clamp(128 << 10, 6 << 20)

@@ -1,5 +1,5 @@
-//! Idempotent create requests: a request that is repeated with the same idempotency key returns the session that the
-//! first one created.
+//! Idempotent create requests: a retry with the same idempotency key returns the session that the first request
+//! created.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,34 +10,34 @@ use wh_client::{CreateError, NewSession, Workload};
 
 use crate::store::IdempotentCreate;
 
-/// Create requests that are remembered; beyond that the oldest is dropped.
+/// Maximum number of create requests that are remembered; the oldest are dropped.
 const MAX_CREATE_REQUESTS: usize = 4096;
 
-/// A known create request.
+/// Create request that a retry is compared with.
 #[derive(Debug)]
 struct KnownCreateRequest {
     team: String,
     key: String,
-    /// Requested session, to tell a retry from a reused key.
+    /// Fields of the request from [`terms`], to distinguish a retry from a reused key.
     terms: Value,
-    /// Id of the created session, once it exists.
+    /// Id of the created session, once the session exists.
     cell: SessionIdCell,
 }
 
-/// Cell for the id of the created session.
+/// Id of the created session. It is initialized by one request at a time, while retries wait.
 pub(super) type SessionIdCell = Arc<OnceCell<String>>;
 
-/// Known create requests, by team and idempotency key.
+/// Remembered create requests, by team and idempotency key.
 #[derive(Debug, Default)]
 pub(super) struct CreateRequests(Mutex<VecDeque<KnownCreateRequest>>);
 
 impl CreateRequests {
-    /// Returns the cell of the request with this key; a caller that finds it empty may fill it, one at a time. Fails if
-    /// the key was used for a different request.
+    /// Returns the cell of the request with this key, which is empty for a new request. Fails if the key was used for a
+    /// request with other terms.
     pub fn cell(&self, team: &str, key: &str, terms: &Value) -> Result<SessionIdCell, CreateError> {
         let mut requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = requests.iter_mut().find(|known| known.team == team && known.key == key) {
-            // A failed request does not bind its key.
+            // A key whose request failed may be used again.
             if known.cell.get().is_none() && Arc::strong_count(&known.cell) == 1 {
                 known.terms.clone_from(terms);
             }
@@ -63,7 +63,7 @@ impl CreateRequests {
     }
 }
 
-/// Fields that identify a request, without the environment, which differs from shell to shell.
+/// Returns the fields that a retry must repeat. The environment is excluded, because it differs from shell to shell.
 pub(super) fn terms(wanted: &NewSession) -> Value {
     let words = |words: &[std::ffi::OsString]| -> Vec<String> {
         words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
@@ -86,7 +86,7 @@ pub(super) fn terms(wanted: &NewSession) -> Value {
     terms
 }
 
-/// Returns the request as stored with the session that it creates; `None` without an idempotency key.
+/// Returns the create request to store with the new session; `None` without an idempotency key.
 pub(super) fn create_request(wanted: &NewSession) -> Option<IdempotentCreate> {
     let key = wanted.idempotency_key.clone()?;
     Some(IdempotentCreate { key, terms: terms(wanted) })

@@ -1,5 +1,5 @@
-//! Sessions of a daemon: creating, listing, renaming, ending and restoring them. Each session has a terminal, either
-//! its program's or that of wh's UI, which shows an agent's conversation.
+//! Sessions of a daemon: creating, listing, renaming, ending and restoring them. Each session has a terminal: that of
+//! its program, or one with wh's UI, which shows the agent's conversation.
 
 mod arguments;
 mod create_requests;
@@ -44,94 +44,90 @@ use crate::terminal::{Host, ScreenSpec};
 use create_requests::CreateRequests;
 use persist::{PersistedContent, PersistedItems};
 
-/// Sessions that may run at once.
+/// Maximum number of sessions that run at the same time.
 pub const MAX_LIVE_SESSIONS: usize = 1024;
 
-/// Ended sessions that are still listed; beyond that the oldest are dropped.
+/// Maximum number of ended sessions that are listed; the oldest are dropped.
 const MAX_LISTED_ENDED_SESSIONS: usize = 1024;
 
-/// Time to wait for a session to report its end. Terminal programs and agents are killed well before.
+/// Timeout for a session to report its end. Terminal programs and agents that do not end are killed well before.
 const SESSION_END_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Time limit for storing the end of a session and its last screen.
+/// Timeout for storing the end of a session and its last screen.
 const STORE_END_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// Describes a UI to run on a hosted terminal.
+/// Describes the UI of an agent's session, and the terminal that it runs on.
 #[derive(Debug)]
 pub struct UiSpec {
-    /// Terminal to draw on.
+    /// Inner end of the terminal that the UI draws on.
     pub host: Host,
-    /// Space to show.
+    /// Space that the UI shows.
     pub space: Space,
-    /// Connects the UI to its commands and facts.
+    /// Port through which the UI receives commands and reports facts.
     pub port: UiPort,
-    /// Participant that the UI acts for.
+    /// Participant id of the user, in whose name the UI acts.
     pub me: ParticipantId,
-    /// Title of the agent.
+    /// Title of the agent, shown in the UI.
     pub title: String,
-    /// Directory in which `@` completes files.
+    /// Directory of the files that `@` completes.
     pub directory: PathBuf,
-    /// Receives the user's requests to detach. The UI keeps running.
+    /// Sends the user's requests to detach, which do not end the UI.
     pub leave: mpsc::Sender<()>,
 }
 
-/// Starts the UI of a space. Passed in, because the UI is in another crate.
+/// Function that starts the UI of a space. The caller provides it, because the UI is implemented in another crate.
 pub type ShowUi = dyn Fn(UiSpec) -> JoinHandle<()> + Send + Sync;
 
-/// Returns the agents available in a directory, or the reason why they cannot be listed.
+/// Function that returns the agents available in a directory, or the reason why they cannot be listed.
 pub type AgentCatalogSource = dyn Fn(&Path) -> Result<Catalog, String> + Send + Sync;
 
-/// Services that sessions are created with.
+/// Functions, settings and the store that sessions need.
 pub struct SessionServices {
-    /// Source of the available agents.
     pub catalog: Box<AgentCatalogSource>,
-    /// Starts the UI of a conversation.
     pub show: Box<ShowUi>,
-    /// Time after the last use of its screen at which the UI of an agent's session is ended.
+    /// Idle time after the last use of its screen, after which the UI of an agent's session is ended.
     pub unused_ui_after: Duration,
-    /// Amount of screen state to retain.
+    /// Amount of screen state to retain per session.
     pub screen: ScreenSpec,
-    /// Variables removed from the environment of all sessions.
+    /// Variables that no session gets from the environment.
     pub withheld: Vec<std::ffi::OsString>,
-    /// Store for sessions; without one they end with the daemon.
+    /// Store of the sessions; without a store, sessions end with the daemon.
     pub store: Option<Store>,
-    /// Returns true if the team exists.
+    /// Function that returns true if the team exists.
     pub is_team: Box<dyn Fn(&str) -> bool + Send + Sync>,
 }
 
-/// Sessions of a daemon.
+/// Manager of a daemon's sessions.
 pub struct Sessions {
-    /// Used by tasks that outlive their callers.
+    /// Reference to the manager, for tasks that outlive their caller.
     me: Weak<Self>,
     services: Arc<SessionServices>,
-    /// Names of sessions that are being created or restored.
+    /// Names reserved for sessions that are being created or restored.
     reserved: Arc<Mutex<Vec<String>>>,
     all: RwLock<BTreeMap<u64, Arc<ManagedSession>>>,
     next: std::sync::atomic::AtomicU64,
     stopping: AtomicBool,
-    /// Stored sessions that are not restored yet: names and teams by id.
+    /// Stored sessions that are not restored yet: name and team by session id.
     returning: watch::Sender<HashMap<String, (String, String)>>,
-    /// Idempotent create requests.
     create_requests: CreateRequests,
-    /// Lineage of every session, listed or not.
+    /// Lineage of every session by id, including sessions that are no longer listed but still referenced.
     lineages: Mutex<HashMap<String, LineageEntry>>,
 }
 
-/// Lineage and state of a session.
 struct LineageEntry {
     lineage: Weak<Lineage>,
     state: Weak<dyn SessionState>,
 }
 
-/// A session with the means to end it.
+/// Session, with the handle that ends it.
 struct ManagedSession {
     session: Arc<SessionHandle>,
     live: Option<LiveBackend>,
-    /// Outcome of storing its end; `None` without a store.
+    /// Outcome of storing the session's end; `None` without a store.
     written: Option<watch::Receiver<persist::EndStored>>,
 }
 
-/// Reserves a name until it is dropped.
+/// Name that is reserved until this value is dropped.
 #[derive(Debug)]
 struct ReservedName(Arc<Mutex<Vec<String>>>, String);
 
@@ -150,12 +146,12 @@ enum LiveBackend {
 }
 
 impl ManagedSession {
-    /// Creates the entry of an ended session.
+    /// Creates the entry of a session that has already ended.
     fn ended(session: SessionHandle) -> Self {
         Self { session: Arc::new(session), live: None, written: None }
     }
 
-    /// Ends the session, in steps or at once. Returns the processes that could not be ended.
+    /// Ends the session in steps, or at once if `now` is set. Returns the processes that could not be ended.
     async fn end(&self, now: bool) -> Survivors {
         let Some(live) = &self.live else { return Survivors::default() };
         let ordered = async {
@@ -181,7 +177,7 @@ impl ManagedSession {
         left
     }
 
-    /// Waits until the end of the session is stored, or returns the reason why it is not.
+    /// Waits until the session's end is stored; the error is the reason why it cannot be stored.
     async fn until_stored(&self) -> Result<(), String> {
         let Some(mut written) = self.written.clone() else { return Ok(()) };
         match tokio::time::timeout(STORE_END_TIMEOUT, written.wait_for(Option::is_some)).await {
@@ -202,7 +198,7 @@ impl std::fmt::Debug for Sessions {
 }
 
 impl Sessions {
-    /// Creates the manager without sessions.
+    /// Creates a manager without sessions.
     pub fn new(services: SessionServices) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
             me: Weak::clone(me),
@@ -217,7 +213,7 @@ impl Sessions {
         })
     }
 
-    /// Ledger of a session's commands; `None` without a store.
+    /// Returns the ledger of a session's commands; `None` without a store.
     fn ledger(&self, session: &SessionHandle) -> Option<SessionLedger> {
         let store = self.services.store.clone()?;
         Some(SessionLedger::new(store, &session.team, &session.id, &session.agent_id()))
@@ -227,7 +223,7 @@ impl Sessions {
         self.all.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
-    /// Adds a session. Returns it if the daemon is stopping, so that the caller ends it.
+    /// Adds a session. If the daemon is stopping, returns the session as an error, and the caller must end it.
     fn add(&self, entry: ManagedSession) -> Result<Arc<SessionHandle>, ManagedSession> {
         self.add_at(self.next.fetch_add(1, Ordering::Relaxed), entry)
     }
@@ -248,8 +244,8 @@ impl Sessions {
         Ok(session)
     }
 
-    /// Enters a session's lineage and marks its creators. Called before the session starts, because a running session
-    /// may have questions, and a message to a creator could instruct it to answer them.
+    /// Adds the lineage of a session, and marks the session's creators as having created others. Must be called before
+    /// the session starts: a running session may ask a question, and a message could instruct a creator to answer it.
     fn enter_lineage(&self, session: &SessionHandle) {
         let mut lineages = self.lineages.lock().unwrap_or_else(PoisonError::into_inner);
         lineages.retain(|_, entry| entry.lineage.strong_count() > 0);
@@ -260,7 +256,7 @@ impl Sessions {
         lineages.insert(session.id.clone(), entry);
     }
 
-    /// Reserves a name that no running session has: the requested one, or one derived from the program or agent.
+    /// Reserves a name that no running session has: the requested name, or a name derived from the program or agent.
     fn name(&self, wanted: &NewSession) -> Result<ReservedName, CreateError> {
         let mut reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
         let mut taken: Vec<String> =
@@ -276,13 +272,13 @@ impl Sessions {
         Ok(ReservedName(Arc::clone(&self.reserved), name))
     }
 
-    /// Reserves a name that is known to be free.
+    /// Reserves a name; the caller has checked that the name is free.
     fn reserve(&self, name: &str) -> ReservedName {
         self.reserved.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
         ReservedName(Arc::clone(&self.reserved), name.to_owned())
     }
 
-    /// Starts a session and stores it.
+    /// Starts a session, adds it to the list, and stores it.
     async fn start_and_store(
         &self,
         session: SessionHandle,
@@ -321,7 +317,7 @@ impl Sessions {
         Ok(entry)
     }
 
-    /// Creates a session regardless of its idempotency key.
+    /// Creates a session without checking the idempotency key.
     async fn create_new(&self, wanted: NewSession) -> Result<Arc<SessionHandle>, CreateError> {
         if self.stopping.load(Ordering::Acquire) {
             return Err(CreateError::Stopping);
@@ -350,7 +346,7 @@ impl Sessions {
         Ok(session)
     }
 
-    /// Returns the session with this id, after waiting for it to be restored.
+    /// Returns the session with this id. Waits if the session is being restored.
     async fn wait_until_restored(&self, id: &str) -> Option<Arc<SessionHandle>> {
         let _ = self.returning.subscribe().wait_for(|returning| !returning.contains_key(id)).await;
         self.session_by_id(id)
@@ -372,15 +368,15 @@ impl Sessions {
         Ok(Created { session, duplicate })
     }
 
-    /// Ends all processes and refuses new sessions. Terminal programs end permanently. Agent sessions stay in the store
-    /// for the next daemon to restore, unless `end_sessions` is set.
+    /// Ends all processes, and refuses new sessions. Terminal sessions end permanently. Agent sessions stay in the
+    /// store, so that the next daemon restores them, unless `end_sessions` is set.
     pub async fn stop(&self, end_sessions: bool) {
         self.stopping.store(true, Ordering::Release);
         let all = self.entries();
         let live: Vec<&Arc<ManagedSession>> = all.iter().filter(|one| one.session.ended().is_none()).collect();
         if !end_sessions && self.services.store.is_some() {
             let now = SystemTime::now();
-            // First, because reports of an agent that is ending are not part of the conversation.
+            // Suspended first: reports of an agent that is ending are not part of the conversation.
             live.iter()
                 .filter(|one| one.session.agent().is_some())
                 .for_each(|one| one.session.end(Ending::Suspended, now));
@@ -396,7 +392,7 @@ impl Sessions {
     }
 }
 
-/// Team of a session to be created.
+/// Returns the requested team, or the default team.
 fn team(wanted: &NewSession) -> &str {
     wanted.team.as_deref().unwrap_or(DEFAULT_TEAM)
 }
@@ -494,7 +490,7 @@ impl Daemon for Sessions {
                 number.and_then(|number| all.remove(&number))
             };
             if let Some(store) = &self.services.store {
-                // After its end is stored, which would write it again otherwise.
+                // Waits until the session's end is stored; otherwise storing the end would add the session again.
                 if let Some(gone) = gone {
                     let _ = gone.until_stored().await;
                 }

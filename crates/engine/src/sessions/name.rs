@@ -1,4 +1,4 @@
-//! Names and ids of sessions.
+//! Names of sessions: validation, and derivation from a program. Random session ids.
 
 use std::io::Read;
 use std::path::Path;
@@ -8,13 +8,13 @@ use wh_client::Workload;
 /// Maximum bytes of a session name.
 const MAX_NAME_BYTES: usize = 64;
 
-/// Letters of a session id, without letters that look alike.
+/// Characters of a session id. Letters that look like others are excluded.
 const ID_ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
-/// Letters in a session id.
+/// Number of characters in a session id.
 const ID_LENGTH: usize = 10;
 
-/// True if the name is valid: usable unquoted in a shell and as a path component.
+/// True if the name is valid. A valid name needs no quotes in a shell and is a valid path component.
 pub(super) fn is_valid(name: &str) -> bool {
     let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     name.len() <= MAX_NAME_BYTES
@@ -42,7 +42,6 @@ pub(super) fn find(what: &Workload, taken: &[String]) -> String {
     names.find(|name| !taken.contains(name)).unwrap_or(base)
 }
 
-/// Generates a random session id.
 pub(super) fn id() -> String {
     let mut bytes = [0; ID_LENGTH];
     let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));

@@ -1,5 +1,5 @@
-//! Persists a session while it runs: its record, its conversation and its screen. The daemon may be killed at any
-//! moment; the next daemon resumes from the written state.
+//! Persists a running session: its record, and its conversation or screen. The next daemon resumes from this state even
+//! if the daemon is killed.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -18,14 +18,14 @@ use wh_screen::render;
 use super::record;
 use crate::store::{ResumeId, SessionEnd, SessionFilter, SessionRecord, Store, StoreError, StoredItem};
 
-/// Interval at which growing or changing content is written. Complete content is written at once.
+/// Minimum interval between two writes of content that still changes. Complete content is written at once.
 const REWRITE_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Item id under which the last screen of a terminal session is stored.
+/// Id of the stored item with the last screen of a terminal session.
 pub(super) const SCREEN_ITEM_ID: &str = "screen";
 
-/// Stores the record of a new session. If the store still assigns its name to another session, the records of the known
-/// sessions `all` are updated first.
+/// Stores the record of a new session. If another stored session has the name, updates the records of the sessions in
+/// `all` that have ended or were renamed, and tries again.
 pub(super) async fn store_new(
     store: &Store,
     session: &SessionHandle,
@@ -42,7 +42,7 @@ pub(super) async fn store_new(
     }
 }
 
-/// Stores the current name of a session.
+/// Stores the new name of a renamed session.
 pub(super) async fn store_name(
     store: &Store,
     session: Arc<SessionHandle>,
@@ -62,7 +62,7 @@ pub(super) async fn store_name(
     }
 }
 
-/// Updates stored records with this name whose sessions have ended or were renamed.
+/// Updates the stored records with this name whose sessions have ended or were renamed, which frees the name.
 async fn release_name(store: &Store, name: &str, team: &str, all: &[Arc<SessionHandle>]) -> Result<(), StoreError> {
     let living = store.sessions(SessionFilter { team: Some(team.to_owned()), live: true }).await?;
     for record in living.into_iter().filter(|record| record.name == name) {
@@ -77,30 +77,30 @@ async fn release_name(store: &Store, name: &str, team: &str, all: &[Arc<SessionH
     Ok(())
 }
 
-/// Stored items of a conversation from previous daemons.
+/// Conversation items that are already stored when a session is restored.
 #[derive(Debug, Default)]
 pub(super) struct PersistedItems {
-    /// Complete items, which need no further write.
+    /// Ids of complete items, which are not written again.
     pub settled: HashSet<ItemId>,
-    /// Sequence number of the next item.
+    /// Sequence number for the next new item.
     pub next: u64,
 }
 
-/// Part of a session that is persisted.
+/// Content of a session to persist.
 pub(super) enum PersistedContent {
-    /// A conversation with its resume ids.
+    /// Conversation, with the resume ids of its agents.
     Conversation { space: Space, resume_ids: watch::Receiver<BTreeMap<ParticipantId, String>>, stored: PersistedItems },
-    /// A terminal screen.
+    /// Screen of a terminal session.
     Terminal(Surface),
 }
 
-/// Outcome of storing the end of a session; `None` until it is attempted.
+/// Outcome of storing the end of a session; `None` before the first attempt.
 pub(super) type EndStored = Option<Result<(), StoreError>>;
 
 /// Interval between two attempts to store the end of a session.
 const STORE_END_RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Persists a stored session until it ends. The returned channel has the outcome of storing the end.
+/// Starts a task that persists a session until it ends. The returned channel has the outcome of storing the end.
 pub(super) fn spawn_writer(
     store: Store,
     session: Arc<SessionHandle>,
@@ -128,7 +128,7 @@ pub(super) fn spawn_writer(
     done
 }
 
-/// Model and mode of an agent.
+/// Model and mode of an agent; `None` for the agent's default.
 type ModelAndMode = (Option<String>, Option<String>);
 
 struct SessionWriter {
@@ -143,7 +143,7 @@ impl SessionWriter {
         }
     }
 
-    /// Stores that the session has ended, after all of its items.
+    /// Stores the last items of the session, and then its end.
     async fn end(&self) -> Result<(), StoreError> {
         if let Err(error) = self.store.flush().await {
             warn!(id = self.session.id, %error, "cannot store the last items of a session");
@@ -173,7 +173,7 @@ impl SessionWriter {
         resume_ids.mark_changed();
         loop {
             tokio::select! {
-                // The endless source is last, so that the others are served.
+                // The last source may always be ready; this order ensures that the others are served.
                 biased;
                 () = self.session.until_ended() => break,
                 Ok(()) = resume_ids.changed() => {
@@ -198,7 +198,7 @@ impl SessionWriter {
         self.store_resume_id(&mut stored_id, resume_id).await;
     }
 
-    /// Writes new items and marks growing ones. Returns false if the conversation has ended.
+    /// Writes new items, and records growing items for the next write. Returns false if the conversation has ended.
     async fn catch_up(&self, mirror: &mut Mirror, items: &mut ItemWriter<'_>, count: &mut u64) -> bool {
         let Ok(change) = mirror.catch_up().await else { return false };
         let all = &mirror.state().items;
@@ -219,7 +219,7 @@ impl SessionWriter {
         true
     }
 
-    /// Stores the resume id.
+    /// Stores the resume id if it differs from `known`.
     async fn store_resume_id(&self, known: &mut Option<String>, resume_id: Option<String>) {
         if *known == resume_id {
             return;
@@ -237,7 +237,8 @@ impl SessionWriter {
         .await;
     }
 
-    /// Stores the current model and mode for resuming. "default" is stored as none: the agent chooses it.
+    /// Stores the current model and mode, with which the agent is restarted. The value "default" is stored as none, so
+    /// that the agent chooses again.
     async fn store_model_and_mode(&self, known: &mut ModelAndMode, mirror: &Mirror, agent: &ParticipantId) {
         let Some(participant) = mirror.state().participants.get(agent) else { return };
         let can = &participant.capabilities;
@@ -280,7 +281,7 @@ impl SessionWriter {
         self.store_screen(surface, &mut seen).await;
     }
 
-    /// Stores the screen and the output since the last call. Returns false if the terminal or the store is closed.
+    /// Stores the screen, and the raw output since the last call. Returns false if the terminal or the store is closed.
     async fn store_screen(&self, surface: &Surface, seen: &mut Option<u64>) -> bool {
         let Ok(shown) = surface.read_screen(ScreenRead { history: true, timing: ScreenTiming::Now }).await else {
             return false;
@@ -306,18 +307,18 @@ impl SessionWriter {
     }
 }
 
-/// Number of items ever added.
+/// Total number of items that the conversation ever had.
 fn total_items(mirror: &Mirror) -> u64 {
     mirror.state().items.dropped() + mirror.state().items.len() as u64
 }
 
-/// Writes the items of one session.
+/// Writes the conversation items of one session.
 struct ItemWriter<'a> {
     store: &'a Store,
     id: &'a str,
-    /// Sequence number of the next item. Stored items keep theirs.
+    /// Sequence number of the next new item. Items that were stored before keep their number.
     next: u64,
-    /// Items that have grown since they were written.
+    /// Items that have changed since they were last written.
     growing: BTreeSet<ItemId>,
 }
 
@@ -352,7 +353,7 @@ fn written(item: &Item) -> String {
     stored_item::write(item).or_else(|_| stored_item::write(&too_large(item))).unwrap_or_default()
 }
 
-/// Replacement for an item that is too large to store.
+/// Creates the replacement for an item that is too large to store.
 fn too_large(item: &Item) -> Item {
     let lines = vec!["this part of the conversation was too large to be stored".to_owned()];
     let body = Body::Notice { level: Level::Warning, topic: "too_large".to_owned(), lines };

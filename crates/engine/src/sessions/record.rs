@@ -1,4 +1,4 @@
-//! Converts a session to its stored record ([`of`]) and back ([`described`]).
+//! Converts a session to a stored record ([`of`]) and back ([`described`]).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -9,8 +9,8 @@ use wh_core::terminal::Size;
 use super::{create_requests, state};
 use crate::store::{SessionKind, SessionRecord};
 
-/// Environment variables that are stored, so that a restarted agent finds its program and its conversations. Others may
-/// be secrets and are not stored.
+/// Environment variables that are stored, so that a restarted agent finds its program and conversations. Other
+/// variables may contain secrets and are not stored.
 const STORED_VARIABLES: [&str; 16] = [
     "PATH",
     "HOME",
@@ -75,8 +75,8 @@ pub(super) fn of(session: &SessionHandle, wanted: &NewSession) -> SessionRecord 
     }
 }
 
-/// Restores a session and its create request from a record. `has_created` is true if other records name it as their
-/// creator.
+/// Recreates a session and its create request from a record. `has_created` is true if other records list the session as
+/// a creator.
 pub(super) fn described(record: &SessionRecord, has_created: bool) -> (SessionHandle, NewSession) {
     let words = || record.command.iter().map(OsString::from).collect();
     let what = match record.kind {
@@ -114,7 +114,7 @@ pub(super) fn described(record: &SessionRecord, has_created: bool) -> (SessionHa
     (session, wanted)
 }
 
-/// Stored variables over the daemon's own environment; `None` if nothing is stored.
+/// Returns the daemon's environment with the stored variables applied; `None` if no variables are stored.
 fn environment(stored: &BTreeMap<String, String>) -> Option<Vec<(OsString, OsString)>> {
     if stored.is_empty() {
         return None;

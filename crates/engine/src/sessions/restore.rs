@@ -1,4 +1,4 @@
-//! Restores the sessions of a previous daemon. Agents resume their conversations under the same session ids. Sessions
+//! Restores the sessions of a previous daemon. Agents resume their conversations; sessions keep their ids. Sessions
 //! that cannot be resumed are listed as lost, with their conversation and last screen.
 
 use std::collections::HashSet;
@@ -22,44 +22,43 @@ use crate::store::{
     ItemPosition, MAX_READ_ITEMS, SessionEnd, SessionFilter, SessionKind, SessionRecord, Store, StoreError, StoredItem,
 };
 
-/// Ended sessions of previous daemons that are listed, the latest first.
+/// Maximum number of listed sessions that ended under previous daemons; the latest are listed.
 const MAX_LISTED_PAST_SESSIONS: usize = 200;
 
-/// Agents that are started concurrently; each start occupies a processor for about a second.
+/// Maximum number of agents that are started concurrently. Each start uses a processor for about a second.
 const MAX_CONCURRENT_STARTS: usize = 4;
 
-/// Time that an agent may take to start before it stops holding up the next one.
+/// Time to wait for a restored agent to be ready before the next agent is started.
 const AGENT_RESTORE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Notice in a resumed conversation.
+/// Notice added to a conversation that is resumed.
 const RESTARTED_NOTICE: &str = "The daemon was restarted. Work in progress was cut off.";
 
 /// Number of restored sessions by outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RestoreCounts {
-    /// Sessions that were resumed.
+    /// Sessions that run again.
     pub resumed: usize,
     /// Sessions that could not be resumed.
     pub lost: usize,
-    /// Sessions that had ended before.
+    /// Sessions that had ended under previous daemons.
     pub past: usize,
 }
 
-/// Stored sessions that have not been restored yet, with their position in the list and their reserved name.
+/// Stored sessions that have not been restored yet, each with its position in the list and its reserved name.
 #[derive(Debug)]
 pub struct PendingRestore {
     living: Vec<(u64, SessionRecord, ReservedName)>,
     past: usize,
-    /// Sessions that created others.
+    /// Ids of sessions that created other sessions.
     parents: Parents,
 }
 
-/// Ids of sessions.
 type Parents = HashSet<String>;
 
 impl Sessions {
-    /// Reads the stored sessions. Call it once, before clients are served: afterwards every stored session is either
-    /// listed or [being restored](wh_client::Daemon::is_restoring).
+    /// Reads the stored sessions. Must be called once, before clients are served: afterwards every stored session is
+    /// either listed or [being restored](wh_client::Daemon::is_restoring).
     pub async fn begin_restore(self: &Arc<Self>) -> Result<PendingRestore, StoreError> {
         let mut pending = PendingRestore { living: Vec::new(), past: 0, parents: Parents::new() };
         let Some(store) = self.services.store.clone() else { return Ok(pending) };
@@ -89,7 +88,7 @@ impl Sessions {
         Ok(pending)
     }
 
-    /// Restores the sessions. Returns when every agent has started or failed.
+    /// Restores the sessions. Returns when every agent is ready, has failed, or has reached its timeout.
     pub async fn finish_restore(self: &Arc<Self>, pending: PendingRestore) -> RestoreCounts {
         let PendingRestore { living, past, parents } = pending;
         let parents = Arc::new(parents);
@@ -114,7 +113,7 @@ impl Sessions {
         restored
     }
 
-    /// Stores an end for sessions that were not restored before the daemon stopped with `end_sessions`.
+    /// Stores the end of sessions that were not restored yet, when the daemon stops with `end_sessions`.
     pub(super) async fn end_unrestored(&self) {
         let Some(store) = &self.services.store else { return };
         let ids: Vec<String> = self.returning.borrow().keys().cloned().collect();
@@ -127,7 +126,8 @@ impl Sessions {
         }
     }
 
-    /// Entry of a session that ended before. Its conversation is read on the first request.
+    /// Creates the entry of a session that ended under a previous daemon. Its conversation is read on the first
+    /// request.
     async fn ended_session(
         self: &Arc<Self>,
         store: &Store,
@@ -151,7 +151,7 @@ impl Sessions {
         ManagedSession::ended(session)
     }
 
-    /// Restores a session that had not ended. Returns true if it was resumed.
+    /// Restores a session that was running when the previous daemon stopped. Returns true if the session was resumed.
     async fn restore_session(
         self: &Arc<Self>,
         store: &Store,
@@ -200,7 +200,7 @@ impl Sessions {
                         };
                     let _ = running.space.end(true).await;
                     warn!(id = record.id, %error, "cannot show a restored session");
-                    // The first read moved into the failed space.
+                    // The items that were read before were moved into the failed space.
                     (session, (items, written)) = (described().0, self::items(store, &record.id).await);
                     self.enter_lineage(&session);
                     let why = error.to_string();
@@ -229,8 +229,8 @@ impl Sessions {
         false
     }
 
-    /// Adds and persists the session of a started agent, and waits until the agent is ready. Returns true if the
-    /// session runs.
+    /// Adds the session of a started agent, starts to persist it, and waits until the agent is ready. Returns true if
+    /// the session runs.
     async fn follow_resumed(
         &self,
         store: &Store,
@@ -261,7 +261,7 @@ impl Sessions {
         session.ended().is_none()
     }
 
-    /// Adds a session that cannot be resumed, and stores its end.
+    /// Lists a session that cannot be resumed as lost, and stores its end.
     async fn add_lost(&self, store: &Store, number: u64, kept: ManagedSession) {
         let id = kept.session.id.clone();
         if let Some((how, at)) = kept.session.ended() {
@@ -276,7 +276,7 @@ impl Sessions {
     }
 }
 
-/// Returns the queued messages that were not delivered.
+/// Returns the queued messages that previous daemons did not deliver.
 async fn queued(ledger: Option<&SessionLedger>) -> Vec<QueuedMessage> {
     match ledger {
         Some(ledger) => ledger.queued().await.unwrap_or_else(|error| {
@@ -287,7 +287,7 @@ async fn queued(ledger: Option<&SessionLedger>) -> Vec<QueuedMessage> {
     }
 }
 
-/// Reads the items of a conversation in order, and collects the ids of complete ones.
+/// Reads the items of a conversation in order, and the ids of its complete items.
 async fn items(store: &Store, id: &str) -> (Vec<Item>, PersistedItems) {
     let (mut all, mut written, mut place) = (Vec::new(), PersistedItems::default(), Some(ItemPosition::START));
     while let Some(from) = place {
@@ -311,14 +311,14 @@ async fn items(store: &Store, id: &str) -> (Vec<Item>, PersistedItems) {
     (all, written)
 }
 
-/// Replacement for an unreadable item, so that its id is not reused.
+/// Creates the replacement for an item that cannot be read. It has the same id, so that no new item gets the id.
 fn unreadable(row: &StoredItem, why: &str) -> Item {
     let lines = vec![format!("this part of the conversation cannot be shown: {why}")];
     let body = Body::Notice { level: Level::Warning, topic: "unreadable".to_owned(), lines };
     Item::complete(row.id.as_str().into(), wh_core::space::machine::system(), SystemTime::UNIX_EPOCH, body)
 }
 
-/// True for conversation content, unlike notices, presence changes and queued messages.
+/// True if the item is content of the conversation; false for notices, presence changes and queued messages.
 pub(super) fn is_content(item: &Item) -> bool {
     item.progress != Progress::Queued && !matches!(item.body, Body::Notice { .. } | Body::Act { .. })
 }
@@ -330,7 +330,7 @@ async fn last_screen(store: &Store, id: &str) -> Option<String> {
     screen["text"].as_str().map(str::to_owned)
 }
 
-/// Error text without the resume id.
+/// Returns the text of an error with the resume id removed.
 fn redact_resume_id(error: &CreateError, resume: Option<&str>) -> String {
     let text = error.message_with_hint();
     match resume.filter(|name| !name.is_empty()) {

@@ -1,4 +1,4 @@
-//! Previews the sessions that the next daemon would restore, while no daemon runs.
+//! Lists the sessions that the next daemon would restore, while no daemon runs.
 
 use std::path::Path;
 
@@ -7,19 +7,19 @@ use wh_core::space::stored_item;
 use super::restore::is_content;
 use crate::store::{SessionKind, SessionRecord, StoreError, StoreReader};
 
-/// Stored sessions, grouped by the action of the next daemon.
+/// Stored sessions, grouped by what happens to them when the next daemon starts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RestorePreview {
     /// Names of sessions that can be restored.
     pub restorable: Vec<String>,
     /// Names of sessions that would be listed as lost.
     pub lost: Vec<String>,
-    /// Number of sessions that have ended.
+    /// Number of sessions that had already ended.
     pub ended: usize,
 }
 
 impl RestorePreview {
-    /// Reads the store in this directory without changing it. `None` if there is no store.
+    /// Reads the store in a directory without changing it; `None` if there is no store.
     pub fn read(store: &Path) -> Result<Option<Self>, StoreError> {
         let Some(reader) = StoreReader::read(store)? else { return Ok(None) };
         let mut preview = Self::default();

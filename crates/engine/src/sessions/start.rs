@@ -1,4 +1,4 @@
-//! Starts the program or agent of a session, opens its terminal, and watches for its end.
+//! Starts the program or agent of a session, opens the session's terminal, and watches for its end.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -22,10 +22,10 @@ use crate::ledger::SessionLedger;
 use crate::space::RunningSpace;
 use crate::terminal::{self, HostSpec, OnDemand, TerminalSpec};
 
-/// Time to wait for the rest of a program's output after all of its processes have ended.
+/// Timeout for the rest of a program's output, after all of its processes have ended.
 const OUTPUT_END_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Value of `TERM` in terminal sessions.
+/// Value of the variable `TERM` in terminal sessions.
 const SESSION_TERM: &str = "xterm-256color";
 
 fn failed(message: impl ToString) -> CreateError {
@@ -84,18 +84,18 @@ pub(super) async fn start_program(
     Ok(ManagedSession { session, live: Some(LiveBackend::Program { surface: started.surface }), written: None })
 }
 
-/// Returns the ending to record. Processes that could not be ended take precedence.
+/// Returns the ending to record: processes that could not be ended if there are any, otherwise `ending`.
 fn ending(ending: Ending, left: Survivors) -> Ending {
     if left.is_empty() { ending } else { Ending::Left(left.0) }
 }
 
-/// Participant id of the user in a daemon's conversations.
+/// Returns the participant id of the user in a daemon's conversations.
 pub(super) fn user() -> ParticipantId {
     ParticipantId::from("human")
 }
 
-/// Starts the agent of a session. `resume` is the resume id of its conversation, with the time at which it was first
-/// reported.
+/// Starts the agent of a session. `resume` is the resume id of the conversation to resume, with the time at which the
+/// id was first reported.
 pub(super) async fn start_agent(
     services: &SessionServices,
     session: &SessionHandle,
@@ -120,7 +120,7 @@ pub(super) async fn start_agent(
         (start.resume, start.conversation_created_at) = (Some(Resume::Named(name)), begun);
     }
     start.may_store_state = services.store.is_some();
-    // The store has the conversation.
+    // The conversation is restored from the store, so that the agent need not report it.
     start.reports_history = false;
     match agent.start(start).await {
         Ok(harness) => Ok(harness),
@@ -136,14 +136,14 @@ pub(super) async fn start_agent(
     }
 }
 
-/// Title of the agent.
+/// Returns the agent's title from the catalog.
 fn title(services: &SessionServices, id: &str, wanted: &NewSession) -> String {
     let catalog = (services.catalog)(&wanted.directory).ok();
     let known = catalog.and_then(|catalog| catalog.by_id(id));
     known.map_or_else(|| id.to_owned(), |agent| agent.facts().title)
 }
 
-/// Opens a screen that shows a conversation while it is in use.
+/// Opens a terminal whose UI shows a conversation and runs on demand.
 async fn open_screen(
     services: &Arc<SessionServices>,
     id: &str,
@@ -181,7 +181,7 @@ async fn open_screen(
     Ok(hosted.surface)
 }
 
-/// Gives an ended session its conversation, and a screen that shows it on the first use.
+/// Adds the conversation of an ended session, and a terminal whose UI shows it on demand.
 pub(super) fn attach_archived_conversation(
     services: &Arc<SessionServices>,
     session: &mut SessionHandle,
@@ -215,7 +215,7 @@ pub(super) fn attach_archived_conversation(
     });
 }
 
-/// Shows an agent's conversation and watches for its end.
+/// Opens the UI of an agent's conversation, and watches for the agent's end.
 pub(super) async fn attach_agent(
     services: &Arc<SessionServices>,
     mut session: SessionHandle,
@@ -252,7 +252,7 @@ pub(super) async fn attach_agent(
     Ok(ManagedSession { session, live: Some(LiveBackend::Agent { space: running.space.clone() }), written: None })
 }
 
-/// Waits until an agent has ended; returns the reason if the end was not requested.
+/// Waits until an agent has ended. Returns the reason if its end was not requested.
 async fn until_gone(space: &Space, participant: ParticipantId) -> Option<String> {
     let gone = |activity: &Activity| match activity {
         Activity::Gone(reason) => Some(reason.clone()),
@@ -261,13 +261,13 @@ async fn until_gone(space: &Space, participant: ParticipantId) -> Option<String>
     wait_for_activity(space, &participant, gone).await.unwrap_or_else(|| Some("its space has ended".to_owned()))
 }
 
-/// Waits until an agent is ready, or has ended.
+/// Waits until an agent is ready or has ended.
 pub(super) async fn until_started(space: &Space, participant: &ParticipantId) {
     let answered = |activity: &Activity| (*activity != Activity::Starting).then_some(());
     wait_for_activity(space, participant, answered).await;
 }
 
-/// Waits until an agent's activity matches; `None` if its space has ended.
+/// Waits until a function of the agent's activity returns a value; `None` if the space has ended.
 async fn wait_for_activity<T: Send + 'static>(
     space: &Space,
     participant: &ParticipantId,
@@ -285,7 +285,8 @@ async fn wait_for_activity<T: Send + 'static>(
     }
 }
 
-/// Environment of an agent: exactly the given variables, or changes to that of wh.
+/// Returns the environment of an agent as changes to that of wh. If the request has an environment, the agent gets no
+/// other variables.
 fn environment(services: &SessionServices, wanted: &NewSession) -> BTreeMap<OsString, Option<OsString>> {
     let mut environment: BTreeMap<OsString, Option<OsString>> = BTreeMap::new();
     if let Some(given) = &wanted.environment {
@@ -296,7 +297,7 @@ fn environment(services: &SessionServices, wanted: &NewSession) -> BTreeMap<OsSt
     environment
 }
 
-/// Variables of this process that are not among the given ones.
+/// Returns the names of this process's variables that are not among the given ones.
 fn unlisted_variables(given: &[(OsString, OsString)]) -> Vec<OsString> {
     std::env::vars_os().map(|(name, _)| name).filter(|name| !given.iter().any(|(one, _)| one == name)).collect()
 }

@@ -1,4 +1,4 @@
-//! Mutable state of a session: its name, its end, and the terminals attached to it.
+//! State of a session that changes while it runs: its name, its end, and the terminals attached to it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use wh_client::{Audience, DaemonFuture, Ending, SessionState};
 use wh_core::terminal::Size;
 
-/// Creates both parts of a new session with this name.
+/// Creates the changing state of a session with this name, and the set of its attached terminals.
 pub(super) fn new(name: String) -> (Arc<dyn SessionState>, Arc<dyn Audience>) {
     let changing = watch::Sender::new(ChangingState { name, ended: None, has_created: false });
     (Arc::new(LiveSessionState(changing)), Arc::new(AttachedTerminals::default()))
@@ -58,16 +58,16 @@ impl SessionState for LiveSessionState {
     }
 }
 
-/// Terminals attached to a session.
+/// Set of terminals attached to a session. The smallest of them determines the size of the session.
 #[derive(Debug, Default)]
 struct AttachedTerminals {
-    /// Sizes by terminal number; `None` for a terminal whose size does not count.
+    /// Size by terminal number; `None` for a terminal that does not affect the size of the session.
     sizes: Mutex<Vec<(u64, Option<Size>)>>,
-    /// Number of the next terminal.
+    /// Number that the next attached terminal gets.
     numbers: AtomicU64,
-    /// Number of the terminal that typed last.
+    /// Number of the last terminal in which the user typed.
     typed: AtomicU64,
-    /// Number of the last dismissed terminal, plus one.
+    /// Number of the last dismissed terminal plus one; 0 before the first dismissal.
     dismissed: watch::Sender<u64>,
 }
 

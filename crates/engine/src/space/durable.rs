@@ -1,5 +1,6 @@
-//! Stored commands of a space: entered before the machine receives them, settled once their result is known. A message
-//! is stored before it is acknowledged, and removed from the queue before it is delivered to its agent.
+//! Stored commands of a space. A command is entered before the state machine receives it, and settled when its result
+//! is known. A message is stored before it is acknowledged, and removed from the queue before it is delivered to its
+//! agent.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::poll_fn;
@@ -23,7 +24,7 @@ use crate::store::{self, Begun, StoreError};
 
 pub(super) type CommandReply = oneshot::Sender<Result<CommandAccepted, SpaceRefusal>>;
 
-/// A command on its way to the machine.
+/// Command of a client, before the state machine receives it.
 pub(super) struct IncomingCommand {
     pub by: ParticipantId,
     pub request: Option<Request>,
@@ -33,40 +34,41 @@ pub(super) struct IncomingCommand {
 }
 
 impl IncomingCommand {
-    /// True if a queued message is acknowledged before its delivery.
+    /// True if the command is acknowledged when its message is queued; false if the message interrupts the agent's
+    /// turn.
     fn acknowledged_when_queued(&self) -> bool {
         !matches!(self.command, ConversationCommand::Say { interrupt: true, .. })
     }
 }
 
-/// Caller that waits for the machine's answer to its command.
+/// Caller that waits for the state machine's answer to its command.
 pub(super) struct CommandCaller {
     reply: CommandReply,
     until: ReplyStage,
-    /// True for a message that is acknowledged only once it leaves the queue.
+    /// True if the message is acknowledged only when it leaves the queue.
     waits_in_queue: bool,
-    /// Id under which the command is stored.
+    /// Request id of the command, if the command is stored.
     stored: Option<RequestId>,
 }
 
-/// Stored commands of a space.
+/// Ledger of a space, with the commands that are being entered, executed or settled.
 pub(super) struct StoredSpaceCommands {
     ledger: SessionLedger,
     beginning: BeginQueue<BeginningCommand>,
-    /// Retries that arrived while their command was being entered.
+    /// Retries that arrived while the first request was being entered.
     retries: HashMap<RequestId, Vec<IncomingCommand>>,
-    /// Commands without a final receipt.
+    /// Commands that have no final receipt yet.
     open: HashMap<RequestId, OpenCommand>,
-    /// Orders held back until the hand-over of a queued message is stored.
+    /// Orders to an agent, held until the store has removed a message for this agent from the queue.
     held: HashMap<ParticipantId, VecDeque<Order>>,
-    /// True if the space is about to end. No more messages are handed over.
+    /// True if the space is about to end. No more queued messages are delivered.
     suspended: bool,
-    /// Messages whose hand-over was in progress when the space was suspended. Their receipts stay unchanged.
+    /// Messages that were being removed from the queue when the space was suspended. Their receipts do not change.
     kept_receipts: HashSet<RequestId>,
     handing_over: FuturesUnordered<BoxFuture<'static, Handover>>,
 }
 
-/// Command that is being entered, or that waits for earlier commands to be entered.
+/// Command that is being entered, or that waits until earlier commands are entered.
 pub(super) struct BeginningCommand {
     asked: IncomingCommand,
     message: Option<QueuedMessage>,
@@ -78,13 +80,13 @@ pub(super) struct Handover {
     stored: Result<(), StoreError>,
 }
 
-/// Completed work of the store.
+/// Operation of the store that has completed.
 pub(super) enum StoreProgress {
     Begun(Box<BegunCommand<BeginningCommand>>),
     HandedOver(Handover),
 }
 
-/// Waits for the next completed work of the store. Cancel safe.
+/// Waits until the next operation of the store completes. Cancel safe.
 pub(super) async fn next(stored: &mut Option<StoredSpaceCommands>) -> StoreProgress {
     let Some(StoredSpaceCommands { beginning, handing_over, .. }) = stored else { return std::future::pending().await };
     poll_fn(|context| {
@@ -101,9 +103,9 @@ pub(super) async fn next(stored: &mut Option<StoredSpaceCommands>) -> StoreProgr
 
 struct OpenCommand {
     message: Option<QueuedMessage>,
-    /// True if the message is queued and stored.
+    /// True if the message is in the stored queue.
     is_queued: bool,
-    /// True if the message was queued before and its caller was notified.
+    /// True if the message was in the stored queue and its caller knows.
     was_queued: bool,
     settled: bool,
 }
@@ -122,12 +124,12 @@ impl StoredSpaceCommands {
         }
     }
 
-    /// Drops the held orders of an agent that has ended.
+    /// Drops the orders that are held for an agent, because it has ended.
     pub fn forget(&mut self, agent: &ParticipantId) {
         self.held.remove(agent);
     }
 
-    /// Enters messages that a previous daemon stored and that are queued again.
+    /// Adds messages that a previous daemon stored and that are queued again.
     pub fn requeued(&mut self, messages: &[QueuedMessage]) {
         for message in messages {
             let open =
@@ -138,7 +140,7 @@ impl StoredSpaceCommands {
 }
 
 impl SpaceTask {
-    /// Suspends the space: it is about to end, and a later one resumes it.
+    /// Suspends the space: it is about to end, and the next daemon resumes it.
     pub(super) fn suspend(&mut self) {
         if let Some(stored) = &mut self.stored {
             stored.suspended = true;
@@ -151,7 +153,7 @@ impl SpaceTask {
         self.handle_input(SpaceInput::Suspend);
     }
 
-    /// Handles completed work of the store.
+    /// Handles the completion of an operation of the store.
     pub(super) fn handle_store_progress(&mut self, progress: StoreProgress) {
         match progress {
             StoreProgress::Begun(begun) => self.command_begun(*begun),
@@ -159,7 +161,7 @@ impl SpaceTask {
         }
     }
 
-    /// Accepts a command, and stores it first where needed.
+    /// Accepts a command. Enters it in the ledger first if it must be stored.
     pub(super) fn submit(&mut self, mut asked: IncomingCommand) {
         let is_message = asked.command.is_message();
         let is_stored = |stored: &&mut StoredSpaceCommands| {
@@ -191,7 +193,7 @@ impl SpaceTask {
         stored.beginning.push(BeginningCommand { asked, message }, begin);
     }
 
-    /// Continues with a command that was entered, or that is known.
+    /// Continues with a command after the attempt to enter it in the ledger.
     fn command_begun(&mut self, (BeginningCommand { asked, message }, begun): BegunCommand<BeginningCommand>) {
         let (Some(begun), Some(request), Some(stored)) = (begun, asked.request.clone(), self.stored.as_mut()) else {
             return self.execute(asked, None);
@@ -215,7 +217,7 @@ impl SpaceTask {
         retries.into_iter().for_each(|asked| self.submit(asked));
     }
 
-    /// Answers a command that was entered before.
+    /// Returns the answer to a retry of a known command.
     fn repeated_answer(&self, request: &Request, entry: &store::RequestEntry) -> Result<CommandAccepted, SpaceRefusal> {
         let id = &request.id;
         let stored = self.stored.as_ref().ok_or(SpaceRefusal::UsedBefore)?;
@@ -232,8 +234,8 @@ impl SpaceTask {
         self.handle_input(SpaceInput::Command { ticket, by, request, command });
     }
 
-    /// Delivers an order to an agent. A queued message waits until its hand-over is stored, and later orders wait
-    /// behind it.
+    /// Delivers an order to an agent. A queued message is first removed from the stored queue; later orders to the
+    /// agent wait behind it.
     pub(super) fn deliver(&mut self, agent: &ParticipantId, order: Order) -> Result<(), &'static str> {
         let Some(stored) = &mut self.stored else { return self.send_order(agent, order) };
         if let Some(held) = stored.held.get_mut(agent) {
@@ -257,7 +259,7 @@ impl SpaceTask {
         self.send_order(agent, order)
     }
 
-    /// Delivers a message whose hand-over is stored.
+    /// Delivers a message after it was removed from the stored queue.
     fn handed_over(&mut self, Handover { agent, turn, stored }: Handover) {
         let held = self.stored.as_mut().and_then(|all| all.held.remove(&agent));
         let mut orders = held.unwrap_or_default();
@@ -271,7 +273,8 @@ impl SpaceTask {
             return;
         }
         if let Err(error) = stored {
-            // Delivered now, it might be delivered again after a crash.
+            // The message must not be delivered: it is still in the stored queue, and would be delivered again after a
+            // crash.
             orders.pop_front();
             let why = format!("cannot store the hand-over: {error}");
             self.handle_input(SpaceInput::Report(agent.clone(), Report::Ended(turn, Outcome::Failed(why))));
@@ -283,7 +286,7 @@ impl SpaceTask {
         }
     }
 
-    /// Stores the results of commands and answers their callers.
+    /// Stores the receipts of commands, and answers the callers that wait for them.
     pub(super) fn note_receipts(&mut self, receipts: Vec<Receipt>) {
         for receipt in receipts {
             let known = receipt.was_delivered() || receipt.stage.is_last();
@@ -321,7 +324,7 @@ impl SpaceTask {
         }
     }
 
-    /// Handles the machine's answer to a command.
+    /// Handles the state machine's answer to a command.
     pub(super) fn handle_answer(&mut self, asking: CommandCaller, answer: Result<CommandAccepted, SpaceRefusal>) {
         let CommandCaller { reply, until, waits_in_queue, stored: id } = asking;
         let mut done = match answer {
@@ -331,7 +334,7 @@ impl SpaceTask {
         let known = self.stored.as_mut().and_then(|stored| stored.open.get_mut(&done.receipt.request_id));
         if let Some(open) = known {
             open.was_queued |= done.queued;
-            // The message is being handed over: it was acknowledged as queued.
+            // The message is being removed from the queue: it was acknowledged when it was queued.
             done.queued |= open.was_queued && done.receipt.stage == Stage::Accepted;
         }
         let open = id.and_then(|id| self.stored.as_mut()?.open.get_mut(&id)).filter(|_| !done.duplicate);
@@ -360,7 +363,7 @@ impl SpaceTask {
         }
         let is_known = done.receipt.was_delivered() || done.receipt.stage.is_last();
         let until_delivered = until == ReplyStage::Delivered && !is_known && (waits_in_queue || !done.queued);
-        // The result is about to be stored: answer after that.
+        // The caller is answered later, when the message is delivered or the result is stored.
         if !done.duplicate && (until_delivered || (is_open && is_known)) {
             self.waiting.entry(done.receipt.request_id.clone()).or_default().push((reply, done.lines));
         } else {
@@ -387,7 +390,7 @@ impl SpaceTask {
         });
     }
 
-    /// Returns the receipt of a command, including commands of previous daemons.
+    /// Sends the receipt of a command, which may have been executed by a previous daemon.
     pub(super) fn receipt(&self, id: RequestId, reply: oneshot::Sender<Option<Receipt>>) {
         let here = self.machine.state().receipts.get(&id).cloned();
         match &self.stored {

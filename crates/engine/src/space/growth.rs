@@ -1,5 +1,5 @@
-//! Latest state of growing items and streams, outside of the event journal. Keeps the newest version of each growing
-//! item and the newest frames; watchers request all growth after the last revision that they have seen.
+//! Changes of growing items and streams that are not in the event journal. Keeps only the newest version of each
+//! growing item, and the newest stream frames. Watchers request all changes after the last revision that they know.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ impl GrowingItems {
         }
     }
 
-    /// Drops the growth that an event supersedes.
+    /// Drops the growing items that an event completes.
     pub fn settle(&mut self, event: &SpaceEvent) {
         match event {
             SpaceEvent::Item(item) => drop(self.items.remove(&item.id)),

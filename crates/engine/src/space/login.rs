@@ -1,5 +1,5 @@
-//! Logins with agents while a space runs. The user's instructions are returned at once; the outcome is announced later
-//! in the space.
+//! Logins of users with agents while a space runs. The user gets instructions at once; the outcome is announced in the
+//! space.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,19 +14,20 @@ use wh_core::space::roster::{AgentReply, LoginMethod, LoginProgress};
 
 use super::roster::{AgentRoster, RosterMessage, manage_refusal};
 
-/// Chunks of output that may be queued; beyond that the login command blocks.
+/// Maximum number of queued output chunks of the login command. When the queue is full, the command blocks.
 const MAX_QUEUED_LOGIN_OUTPUT: usize = 64;
 
-/// Inputs that may be queued for the login command; beyond that their senders wait.
+/// Maximum number of inputs queued for the login command; further senders wait.
 const MAX_QUEUED_LOGIN_INPUTS: usize = 4;
 
-/// Bytes of output that are retained: enough for a URL and a reason.
+/// Maximum bytes of retained output, enough for a URL and a reason.
 const MAX_LOGIN_OUTPUT_BYTES: usize = 16 * 1024;
 
-/// Time the caller waits for a URL to visit. Some logins show none: they open a browser, or wait for a device.
+/// Time for which the caller waits for a URL to visit. Some logins show no URL: they open a browser, or wait for a
+/// device.
 const LOGIN_URL_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// A login in progress.
+/// Channels to a login in progress, and its task.
 pub(super) struct LoginInProgress {
     input: mpsc::Sender<String>,
     task: AbortHandle,
@@ -39,8 +40,8 @@ impl Drop for LoginInProgress {
 }
 
 impl AgentRoster {
-    /// Starts a login. Returns when it has ended, when the user has something to do, or after [`LOGIN_URL_TIMEOUT`];
-    /// the outcome is then announced in the space. A second login with the same agent replaces the first.
+    /// Starts a login, which stops an earlier one with the same agent. Returns when the login has ended, when there are
+    /// instructions for the user, or after [`LOGIN_URL_TIMEOUT`]. A later outcome is announced in the space.
     pub(super) async fn log_in(
         self: &Arc<Self>,
         agent: Arc<dyn Agent>,
@@ -91,13 +92,14 @@ impl AgentRoster {
             .ok_or_else(|| SpaceRefusal::Failed(format!("no login with {id} is in progress")))
     }
 
-    /// Stops all logins because the space ends.
+    /// Stops all logins, because the space is ending.
     pub(super) fn stop_logins(&self) {
         let logins = std::mem::take(&mut self.state().logins);
         drop(logins);
     }
 
-    /// Returns true if a user is logged in, and the account. `otherwise` is used if the agent cannot report it.
+    /// Returns true if a user is logged in with the agent, and the account. If the agent cannot report this, the result
+    /// is `otherwise`.
     async fn logged_in(&self, agent: &dyn Agent, otherwise: bool) -> (bool, Option<String>) {
         self.state().checked.remove(&agent.facts().id);
         match self.check(agent).await.login {
@@ -109,7 +111,7 @@ impl AgentRoster {
     }
 }
 
-/// A login, from its command to its end.
+/// State of a login, from the start of its command to the end.
 struct LoginRun {
     roster: Arc<AgentRoster>,
     agent: Arc<dyn Agent>,
@@ -155,14 +157,14 @@ impl LoginRun {
         self.report(&mut reply, LoginProgress { success, pending: false, account, method, message, instructions })
             .await;
         let id = self.agent.facts().id;
-        // Last, because dropping the entry aborts this task. Another login may have replaced it.
+        // Removed last, because dropping the entry aborts this task. Another login may have replaced the entry.
         let mut state = self.roster.state();
         if state.logins.get(&id).is_some_and(|login| login.task.id() == tokio::task::id()) {
             state.logins.remove(&id);
         }
     }
 
-    /// Answers the caller the first time; later results are announced in the space.
+    /// Sends the first result to the caller, and announces later results in the space.
     async fn report(
         &self,
         reply: &mut Option<oneshot::Sender<Result<LoginProgress, SpaceRefusal>>>,
@@ -176,7 +178,7 @@ impl LoginRun {
         let _ = self.messages.send(RosterMessage::Announced(level, AgentReply::LoggedIn { agent, done })).await;
     }
 
-    /// Reports the last output while the user has nothing to do.
+    /// Creates the progress of a login without instructions for the user; `text` is the command's output.
     fn progress(&self, text: &str) -> LoginProgress {
         let id = self.agent.facts().id;
         let mut message = last_lines(text);
@@ -187,7 +189,7 @@ impl LoginRun {
         LoginProgress { pending: true, method: Some(self.method), message: Some(message), ..LoginProgress::default() }
     }
 
-    /// Instructions for the user.
+    /// Creates the progress of a login with instructions: the URL to visit, and the code to enter there.
     fn instructions_for(&self, address: &str, code: Option<&str>) -> LoginProgress {
         let id = self.agent.facts().id;
         let mut instructions = format!("If no browser opened, visit {address}");

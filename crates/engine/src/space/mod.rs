@@ -1,4 +1,4 @@
-//! Conversations ("spaces"). One task owns a space; each of its agents runs in another task behind a [`Harness`].
+//! Conversations ("spaces"). One task owns a space. Each agent of the space runs in another task behind a [`Harness`].
 
 mod durable;
 mod growth;
@@ -29,38 +29,38 @@ use durable::StoredSpaceCommands;
 pub use roster::Roster;
 use roster::{AgentRoster, RosterMessage};
 
-/// Roster messages that may be queued; beyond that their senders wait.
+/// Maximum number of queued roster messages; further senders wait.
 const MAX_QUEUED_ROSTER_MESSAGES: usize = 8;
 
-/// Returns a roster without agents to invite.
+/// Returns a roster that has no agents to invite.
 pub(crate) fn no_agents() -> Roster {
     Roster { catalog: Catalog::default(), start: Start::new(PathBuf::from(".")) }
 }
 
-/// A running space.
+/// Running space, with the resume ids for the session store.
 #[derive(Clone)]
 pub struct RunningSpace {
-    /// Handle on the space.
+    /// Handle through which clients use the space.
     pub space: Space,
-    /// Resume id of each agent's conversation: the agent's own name for it. Confidential: only for the session store,
+    /// Resume ids of the agents' conversations. They are confidential: only the session store gets them, and they are
     /// never logged or shown.
     pub resume_ids: watch::Receiver<BTreeMap<ParticipantId, String>>,
     arrivals: mpsc::Sender<RosterMessage>,
 }
 
 impl RunningSpace {
-    /// Starts an empty space with this name for the user `me`, without agents to invite. Must be called within a
-    /// runtime.
+    /// Starts an empty space for the user `me`, without agents to invite. Must be called within a Tokio runtime.
     pub fn start(name: &str, me: ParticipantId) -> Self {
         Self::with_roster(name, me, no_agents())
     }
 
-    /// Starts an empty space with agents that can be invited.
+    /// Starts an empty space into which the agents of the roster can be invited.
     pub fn with_roster(name: &str, me: ParticipantId, roster: Roster) -> Self {
         Self::with_targets(name, me, roster, Targets::default(), None)
     }
 
-    /// Starts an empty space with default chat targets. [`Targets::chosen`] is ignored: a user chooses later.
+    /// Starts an empty space with default chat targets. [`Targets::chosen`] is ignored, because users choose their
+    /// targets later.
     pub fn with_targets(
         name: &str,
         me: ParticipantId,
@@ -80,8 +80,8 @@ impl RunningSpace {
         Self::restore(name, me, left, None, Some(ledger))
     }
 
-    /// Starts a space with the items of a previous daemon, all of them finished; see [`Machine::restore`]. `notice` is
-    /// shown to users.
+    /// Starts a space with the items of a previous daemon, which no longer change; see [`Machine::restore`]. `notice`
+    /// is shown to users.
     pub fn restore(
         name: &str,
         me: ParticipantId,
@@ -113,8 +113,8 @@ impl RunningSpace {
         Self { space, resume_ids, arrivals }
     }
 
-    /// Creates the space of a conversation that is over. Its items are read on the first request, so an unused one
-    /// costs almost nothing. It has no agents, and none can be invited.
+    /// Creates the space of a conversation that has ended. Its items are read on the first request, so that an unused
+    /// space needs little memory. It has no agents, and none can be invited.
     pub fn archived(
         name: &str,
         me: ParticipantId,
@@ -147,7 +147,7 @@ impl RunningSpace {
         space
     }
 
-    /// Adds an agent under this name. Once this returns, it can receive messages.
+    /// Adds an agent under this name. The agent can receive messages when the call returns.
     pub async fn enrol(&self, id: ParticipantId, harness: Harness) {
         let (reply, enrolled) = oneshot::channel();
         // If the space has ended, the harness is dropped and ends.

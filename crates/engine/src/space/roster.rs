@@ -1,5 +1,5 @@
-//! Agents that can be invited into a space: checked without starting them, started when a user invites one. Slow work
-//! runs in separate tasks; the space's task only receives the outcome.
+//! Agents that can be invited into a space. They are checked without starting them, and started when a user invites
+//! one. Slow work runs in separate tasks, which send their results to the space's task.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,35 +18,34 @@ use wh_core::space::roster::{AgentCard, AgentReply, AgentRequest, ConversationCa
 
 use super::login::LoginInProgress;
 
-/// Time during which an agent's reported installation and login are trusted. A login or a logout discards them at once.
+/// Time for which the readiness of an agent is cached. Logging in or out with the agent clears its entry.
 const READINESS_TTL: Duration = Duration::from_secs(30);
 
-/// Time that an agent may take to end before it is started again.
+/// Timeout for an agent to end before it is started again.
 const REPLACE_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Known agents and how they are started.
+/// Agents that can be invited, and settings for starting them.
 #[derive(Debug, Clone)]
 pub struct Roster {
-    /// Catalog of the known agents.
     pub catalog: Catalog,
-    /// Working directory and permissions. Each invitation sets its own conversation.
+    /// Working directory and permissions for starting an agent. The conversation to resume is set by each invitation.
     pub start: Start,
 }
 
-/// Messages to the space's task from the tasks that start and end agents.
+/// Message to the space's task from a task that starts or ends agents.
 #[derive(Debug)]
 pub(super) enum RosterMessage {
-    /// Adds an agent; the reply is true if it was accepted.
+    /// Add a started agent; the reply is true if the space accepted the agent.
     Enrol(ParticipantId, Harness, oneshot::Sender<bool>),
-    /// Result of the request with this number.
+    /// Result of the request with this number, for its caller.
     Managed(u64, Result<AgentReply, SpaceRefusal>),
-    /// Publishes an announcement in the space.
+    /// Publish an announcement in the space.
     Announced(Level, AgentReply),
-    /// Ends an agent; answered once it has ended.
+    /// End an agent; the reply is sent after its end.
     Leave(ParticipantId, oneshot::Sender<()>),
 }
 
-/// The roster with its runtime state, as held by the space's task.
+/// Roster of a space with its runtime state.
 pub(super) struct AgentRoster {
     roster: Roster,
     state: Mutex<AgentRosterState>,
@@ -54,11 +53,11 @@ pub(super) struct AgentRoster {
 
 #[derive(Default)]
 pub(super) struct AgentRosterState {
-    /// Last reported readiness of each agent, with the time of the report.
+    /// Last readiness of each agent, with the time of the check.
     pub(super) checked: HashMap<String, (Instant, Readiness)>,
-    /// Agent's own name of a conversation, by agent and conversation id.
+    /// Resume ids of saved conversations, by agent and conversation id.
     own_names: HashMap<(String, String), String>,
-    /// Conversations that are already part of this space, by agent and the agent's name for them.
+    /// Conversations that are part of this space, by agent and resume id.
     conversations_here: HashSet<(String, String)>,
     /// Agents that are being started.
     inviting: HashSet<String>,
@@ -66,7 +65,7 @@ pub(super) struct AgentRosterState {
     pub(super) logins: HashMap<String, LoginInProgress>,
 }
 
-/// Guard that prevents a second start of the same agent.
+/// Guard that prevents a second start of an agent while the first is in progress.
 struct InviteGuard<'a>(&'a AgentRoster, String);
 
 impl Drop for InviteGuard<'_> {
@@ -84,7 +83,7 @@ impl AgentRoster {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records that a conversation is part of this space.
+    /// Records that a conversation of an agent is part of this space.
     pub(super) fn note_conversation(&self, agent: &ParticipantId, name: &str) {
         self.state().conversations_here.insert((agent.to_string(), name.to_owned()));
     }
@@ -114,7 +113,8 @@ impl AgentRoster {
         readiness
     }
 
-    /// Lists all agents. They are checked concurrently, since each check may start a program that takes a second.
+    /// Lists all agents with their readiness. The agents are checked concurrently, because a check may start a program
+    /// that takes a second.
     pub async fn cards(self: Arc<Self>, present: HashSet<String>) -> Vec<AgentCard> {
         let asked = self.roster.catalog.agents().iter().cloned().map(|agent| {
             let roster = Arc::clone(&self);
@@ -133,7 +133,7 @@ impl AgentRoster {
         cards
     }
 
-    /// Answers a query about one agent, or about all of them.
+    /// Answers a query about one agent or about all agents.
     pub async fn manage(
         self: Arc<Self>,
         messages: mpsc::Sender<RosterMessage>,
@@ -188,7 +188,7 @@ impl AgentRoster {
         })
     }
 
-    /// Lists the saved conversations of an agent. The agent's names for them are remembered and never returned.
+    /// Lists the saved conversations of an agent. Their resume ids are stored in the roster and not returned.
     pub async fn conversations(&self, id: &str) -> Result<Vec<ConversationCard>, SpaceRefusal> {
         let surroundings = self.surroundings();
         let kept = self.agent(id)?.conversations(&surroundings).await.map_err(manage_refusal)?;
@@ -212,7 +212,7 @@ impl AgentRoster {
         known.ok_or_else(|| SpaceRefusal::NoSuchConversation(agent.to_owned(), conversation.to_owned()))
     }
 
-    /// Starts an agent and adds it to the space. `present` is true if it is in the space already.
+    /// Starts an agent and adds it to the space. `present` is true if the space already has this agent.
     pub async fn invite(
         &self,
         messages: &mpsc::Sender<RosterMessage>,
@@ -232,7 +232,7 @@ impl AgentRoster {
         };
         let mut start = Start { resume, ..self.roster.start.clone() };
         if let Some(Resume::Named(name)) = &start.resume {
-            // The space shows it already.
+            // The space shows the conversation already, so that the agent need not report it.
             start.reports_history &= !self.state().conversations_here.contains(&(id.to_owned(), name.clone()));
         }
         let participant = ParticipantId::from(id);

@@ -1,4 +1,4 @@
-//! Forwards the reports of an agent and supervises its end: an agent that does not end when asked to is killed.
+//! Forwards the reports of an agent, and supervises its end: kills an agent that does not end when asked to.
 
 use std::time::Duration;
 
@@ -9,26 +9,26 @@ use wh_agents::interface::ForceStop;
 use wh_core::space::ParticipantId;
 use wh_core::space::harness::Report;
 
-/// Time that an agent may take to end in steps. Its harness first stops its work, and then lets it exit by itself.
+/// Time for an agent to end in steps: the harness first stops the agent's work, and then waits for it to exit.
 const AGENT_END_GRACE: Duration = Duration::from_secs(9);
 
-/// Time that the harness may take to notice that its agent was killed.
+/// Time for the harness to report the end of an agent after the agent was killed.
 const KILL_REPORT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Reason reported for an agent that had to be killed.
+/// Reason reported for the end of an agent that had to be killed.
 const KILLED_REASON: &str = "it did not end when asked to, and was killed";
 
-/// Urgency of an agent's end.
+/// Urgency of ending an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum EndUrgency {
     None,
-    /// End in steps, within [`AGENT_END_GRACE`].
+    /// End the agent in steps, within [`AGENT_END_GRACE`].
     Soon,
-    /// Kill at once.
+    /// Kill the agent at once.
     Now,
 }
 
-/// Raises the urgency, and never lowers it.
+/// Raises the urgency to `wanted`; never lowers it.
 pub(super) fn raise(urgency: &watch::Sender<EndUrgency>, wanted: EndUrgency) {
     urgency.send_if_modified(|urgency| {
         let more = wanted > *urgency;
@@ -37,15 +37,15 @@ pub(super) fn raise(urgency: &watch::Sender<EndUrgency>, wanted: EndUrgency) {
     });
 }
 
-/// Action when the current deadline passes.
+/// Step that follows when the current deadline passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Escalation {
     Kill,
     Abort,
 }
 
-/// Forwards an agent's reports until its channel closes, and always reports its end. Dropping the sender of `urgency`
-/// asks the agent to end soon.
+/// Forwards an agent's reports until the channel of reports closes, and always reports the agent's end. Dropping the
+/// sender of `urgency` is a request to end the agent soon.
 pub(super) async fn supervise(
     mut reports: mpsc::Receiver<Report>,
     force: ForceStop,
@@ -107,8 +107,8 @@ pub(super) async fn supervise(
     }
 }
 
-/// Reason of the agent's end. A requested end is no failure, whatever the agent reports, but a killed agent is reported
-/// as such.
+/// Returns the reason for the agent's end. A requested end has no reason, whatever the agent reports, unless the agent
+/// had to be killed.
 fn end_reason(why: Option<String>, requested: bool, was_killed: bool) -> Option<String> {
     match (requested, was_killed) {
         (_, true) => Some(KILLED_REASON.to_owned()),

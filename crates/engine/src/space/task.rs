@@ -1,5 +1,5 @@
-//! The task that owns a space. One loop receives from clients, agents and the clock, feeds the state machine, and
-//! performs its effects.
+//! Task that owns a space. One loop receives requests, reports and messages from clients, agents and the clock, passes
+//! them to the state machine, and performs the resulting effects.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -26,55 +26,55 @@ use super::growth::GrowingItems;
 use super::roster::{AgentRoster, RosterMessage};
 use super::supervisor::{self, EndUrgency};
 
-/// Events returned by one call: enough to catch up quickly, without blocking the space for long.
+/// Maximum number of events returned by one call, which bounds the time that the call blocks the space.
 const MAX_EVENTS_PER_UPDATE: usize = 512;
 
-/// Reports of all agents that may be queued. Beyond that the agents wait; no report is dropped.
+/// Maximum number of queued reports of all agents. When the queue is full, agents wait; no report is dropped.
 const MAX_QUEUED_AGENT_REPORTS: usize = 256;
 
-/// Bytes of an item that are returned at a time.
+/// Maximum bytes of an item that one call returns.
 const MAX_PIECE_BYTES: usize = 256 * 1024;
 
-/// Time that agents may take to end. Longer than the supervisor waits before it kills one.
+/// Timeout for all agents to end. Longer than the grace period after which a supervisor kills an agent.
 const SPACE_END_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(super) struct SpaceTask {
     pub(super) machine: Space,
     requests: mpsc::Receiver<SpaceRequest>,
-    /// Resume ids of the agents' conversations.
+    /// Publishes the resume ids of the agents' conversations.
     resume_ids: watch::Sender<BTreeMap<ParticipantId, String>>,
     arrivals: mpsc::Receiver<RosterMessage>,
-    /// Cloned for the tasks that start and end agents.
+    /// Sender that is cloned for tasks that start or end agents.
     roster_messages: mpsc::Sender<RosterMessage>,
     agents: Arc<AgentRoster>,
     pub(super) orders: HashMap<ParticipantId, mpsc::Sender<Order>>,
-    /// Required urgency of each agent's end. Without an entry: soon.
+    /// Required urgency of ending each agent; [`EndUrgency::Soon`] without an entry.
     urgency: HashMap<ParticipantId, watch::Sender<EndUrgency>>,
-    /// Content of agents' items that the items truncate.
+    /// Full output of agents whose items contain only a part of it.
     stored_output: HashMap<ParticipantId, OverflowStore>,
     reports: mpsc::Receiver<(ParticipantId, u64, Report)>,
     reporter: mpsc::Sender<(ParticipantId, u64, Report)>,
-    /// Generation of the agent present under each name. Reports of earlier generations are dropped.
+    /// Generation of the agent that currently has a name. Reports of earlier generations are dropped.
     generations: HashMap<ParticipantId, u64>,
     generation: u64,
-    /// Callers that wait until an agent has ended.
+    /// Callers that wait until an agent has ended, by agent.
     leaving: HashMap<ParticipantId, Vec<oneshot::Sender<()>>>,
     pub(super) replies: HashMap<Ticket, CommandCaller>,
     pub(super) next_ticket: u64,
-    /// `None` if commands are not stored.
+    /// Ledger of the space; `None` if commands are not stored.
     pub(super) stored: Option<StoredSpaceCommands>,
-    /// Callers that wait for the result of a command, each with the lines of its answer.
+    /// Callers that wait until a command is delivered or has failed, each with the lines to add to the answer.
     pub(super) waiting: HashMap<RequestId, Vec<(CommandReply, Vec<String>)>>,
     journal: Journal<SpaceEvent>,
     growth: GrowingItems,
-    // Only the latest value counts: a slow watcher asks for the rest.
+    // Holds only the latest notice: a slow watcher requests the missed events.
     notices: watch::Sender<ChangeNotice>,
-    /// Callers that wait until every agent has ended, and the deadline for that.
+    /// Callers that wait until all agents have ended, and the deadline after which they are answered anyway.
     ending: Option<(Vec<oneshot::Sender<()>>, Instant)>,
 }
 
 impl SpaceTask {
-    /// Creates the task of a new machine and performs the effects of its creation.
+    /// Creates the task of a new space, and performs the effects of creating it.
     pub fn new(
         (machine, effects): (Space, Vec<SpaceEffect>),
         started: Now,
@@ -114,7 +114,7 @@ impl SpaceTask {
         task
     }
 
-    /// Runs until all handles on the space are dropped.
+    /// Runs until all handles of the space are dropped.
     pub async fn run(mut self) {
         loop {
             let wake = self.machine.wake_at();
@@ -181,7 +181,7 @@ impl SpaceTask {
         Ok(SpaceUpdates { events, items, frames, revision: Some(self.growth.revision()) })
     }
 
-    /// Runs slow requests in separate tasks. A space that is ending starts no agents.
+    /// Runs a slow request in a separate task. A space that is ending starts no agents.
     fn roster(&mut self, request: RosterRequest) {
         let agents = Arc::clone(&self.agents);
         match request {
@@ -209,7 +209,7 @@ impl SpaceTask {
         }
     }
 
-    /// Answers a query about an agent. The future is awaited outside of the loop.
+    /// Returns a future that answers a query about an agent, to be awaited outside of the loop.
     fn manage(
         &self,
         agent: Option<String>,
@@ -231,7 +231,7 @@ impl SpaceTask {
         }
     }
 
-    /// Status of the agent with this name, if it is in the space.
+    /// Returns the status of the agent with this name, if the agent is in the space.
     fn running(&self, id: &str) -> Option<RunningCard> {
         let participant = ParticipantId::from(id);
         self.orders.get(&participant)?;
@@ -265,7 +265,7 @@ impl SpaceTask {
         }
     }
 
-    /// Reads a part of an item: from the item itself, or beyond that from the stored output.
+    /// Reads a part of an item's text. Parts that the item does not contain are read from the stored output.
     fn piece(&self, id: &ItemId, offset: u64, reply: oneshot::Sender<Result<TextPiece, PieceError>>) {
         let Some(item) = self.machine.state().items.get(id).cloned() else {
             return drop(reply.send(Err(PieceError::NoSuchItem)));
@@ -318,7 +318,7 @@ impl SpaceTask {
         }
     }
 
-    /// Publishes the resume id of an agent's conversation to the session store only.
+    /// Publishes the resume id of an agent's conversation, for the session store only.
     fn set_resume_id(&mut self, id: ParticipantId, name: Option<String>) {
         name.iter().for_each(|name| self.agents.note_conversation(&id, name));
         self.resume_ids.send_if_modified(|ids| match name {
@@ -402,7 +402,7 @@ impl SpaceTask {
             let gauges = self.machine.state().gauges();
             self.notices.send_modify(|notice| *notice = ChangeNotice { change_count: notice.change_count + 1, gauges });
         }
-        // Last, so that a caller who is answered and then waits finds the events of its command.
+        // Answered last, so that the events of the command are visible to its caller.
         for (asking, answer) in answers {
             self.handle_answer(asking, answer);
         }
@@ -420,7 +420,7 @@ impl SpaceTask {
         }
     }
 
-    /// Sends an order to an agent. An agent whose queue is full is treated as lost.
+    /// Sends an order to an agent. If the agent's queue is full, the agent is treated as lost.
     pub(super) fn send_order(&mut self, id: &ParticipantId, order: Order) -> Result<(), &'static str> {
         if order == Order::End {
             self.ask_to_end(id);

@@ -1,34 +1,34 @@
-//! Store time, which measures the age of requests.
+//! Store time, from which the age of requests is computed.
 //!
-//! Store time is the total time that the store has been open, over all openings, in milliseconds. While the store is
-//! open the monotonic clock drives it; the next opening continues from the last stored value. The wall clock has no
-//! influence: setting it cannot make a request older than it is. In return nothing ages while the store is closed, so
-//! that requests may be remembered longer than needed, but never shorter.
+//! Store time is the total time that the store has been open since its creation, in milliseconds. It advances with the
+//! monotonic clock while the store is open, and continues from the last stored value when the store is opened again.
+//! Changes of the wall clock thus do not affect the age of a request. Requests do not age while the store is closed, so
+//! that they may be remembered for longer than needed, but never for less.
 
 use std::time::Instant;
 
-/// Store time in milliseconds.
+/// Store time in milliseconds, see the module.
 pub(super) type StoreTime = i64;
 
-/// Current store time.
+/// Clock that returns the store time.
 #[derive(Debug)]
 pub(super) struct StoreClock {
     base: StoreTime,
     source: TimeSource,
 }
 
-/// Source of elapsed time.
+/// Source of the time elapsed since the store was opened.
 #[derive(Debug, Clone)]
 pub(super) enum TimeSource {
-    /// Monotonic clock of the system, since this moment.
+    /// Monotonic clock of the system; the value is the start.
     System(Instant),
-    /// Clock of a test, in milliseconds.
+    /// Manual clock for tests, in milliseconds.
     #[cfg(test)]
     Manual(std::sync::Arc<std::sync::atomic::AtomicI64>),
 }
 
 impl StoreClock {
-    /// Continues from the last stored value.
+    /// Creates a clock that continues from the last stored time.
     pub fn resume(base: StoreTime, source: TimeSource) -> Self {
         let mut clock = Self { base: 0, source };
         clock.base = base.saturating_sub(clock.elapsed()).max(0);

@@ -1,8 +1,8 @@
-//! The thread that owns the database, and its group commits.
+//! Thread that owns the database, and its group commits.
 //!
-//! All waiting jobs run in one transaction, each in its own savepoint, and are answered after the commit. A failed job
-//! is rolled back to its savepoint and gets the error. If the whole transaction fails, for example because the disk is
-//! full, every job is run again in its own transaction, so that only jobs that really do not fit fail.
+//! All queued jobs run in one transaction, each in a separate savepoint, and are answered after the commit. A failed
+//! job is rolled back to its savepoint and gets the error. If the whole transaction fails, for example because the disk
+//! is full, each job is run again in a separate transaction, so that only the jobs that cannot be committed fail.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,34 +15,34 @@ use super::error::StoreError;
 use super::queue::{HistoryAccess, Job, QueueEvent, StoreQueue};
 use super::{StoreLimits, history, requests};
 
-/// Pages in the write-ahead log after which it is checkpointed: 4 MiB.
+/// Number of pages in the write-ahead log (4 MiB) at which it is checkpointed.
 const MAX_LOG_PAGES: u32 = 1000;
 
-/// Interval between searches for expired requests while the store is idle.
+/// Interval at which expired requests are removed while the store is idle.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Delay between two steps of removing an orphaned history.
+/// Interval between two steps of removing an orphaned history.
 const CLEAR_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Additional delay after a failed chore.
+/// Additional delay after a chore has failed.
 const CHORE_RETRY_DELAY: Duration = Duration::from_secs(5);
 
-/// The open database with the state that jobs use.
+/// Open database, with the state that jobs use.
 pub(super) struct Database {
     pub connection: Connection,
     pub clock: StoreClock,
     pub limits: StoreLimits,
-    /// Number of this opening of the store.
+    /// Epoch of the store, incremented each time it is opened.
     pub epoch: u64,
-    /// Cached row counts. They are rolled back with their transaction.
+    /// Cached row counts, which are rolled back with their transaction.
     pub counts: StoreCounts,
-    /// True if an orphaned history may be left to remove.
+    /// True if there may be an orphaned history to remove.
     pub has_orphans: bool,
-    /// Pages in the write-ahead log after the last commit.
+    /// Number of pages in the write-ahead log after the last commit.
     pub log_pages: Arc<AtomicU32>,
-    /// Store time as last stored.
+    /// Last store time that was written to the database.
     pub stored_time: StoreTime,
-    /// Highest queue position of a message.
+    /// Highest position of a message in the queue.
     pub last_position: i64,
 }
 
@@ -50,18 +50,18 @@ pub(super) struct Database {
 pub(super) struct StoreCounts {
     pub requests: u64,
     pub sessions: u64,
-    /// Requests begun since expired ones were last removed.
+    /// Number of requests begun since expired requests were last removed.
     pub begun: u32,
 }
 
 impl Database {
-    /// Returns the queue position behind all other messages.
+    /// Returns a new queue position, behind all other messages.
     pub fn next_position(&mut self) -> i64 {
         self.last_position += 1;
         self.last_position
     }
 
-    /// Runs jobs until the queue is closed and empty. Returns the error of the last write.
+    /// Runs jobs until the queue is closed and empty. Returns the error of the last write of history, if it failed.
     pub fn run(&mut self, queue: &Arc<StoreQueue>) -> Result<(), StoreError> {
         let mut chores_done = Instant::now();
         let mut last = Ok(());
@@ -85,7 +85,7 @@ impl Database {
         last
     }
 
-    /// Interval until the next chores; `None` if there are none.
+    /// Returns the time until the next chores; `None` if there are none.
     fn chore_interval(&self) -> Option<Duration> {
         match (self.has_orphans, self.counts.requests) {
             (true, _) => Some(CLEAR_INTERVAL),
@@ -94,7 +94,7 @@ impl Database {
         }
     }
 
-    /// Runs the jobs and answers them. Returns an error if history could not be written.
+    /// Runs jobs in one batch and answers them. Returns an error if buffered history could not be written.
     fn run_batch(&mut self, mut jobs: Vec<Box<dyn Job>>) -> Result<(), StoreError> {
         let mut behind = None;
         let outcomes = match self.transact(&mut jobs, &mut behind) {
@@ -112,7 +112,7 @@ impl Database {
         for (job, outcome) in jobs.into_iter().zip(outcomes) {
             job.answer(outcome);
         }
-        // After the answers, so that no caller waits for the checkpoint.
+        // Checkpoints after the answers, so that no caller waits for it.
         if self.log_pages.load(Ordering::Relaxed) >= MAX_LOG_PAGES {
             self.checkpoint();
         }
@@ -128,7 +128,7 @@ impl Database {
         outcome
     }
 
-    /// Runs all jobs in one transaction. On error nothing is committed.
+    /// Runs all jobs in one transaction. If it fails, nothing is committed.
     fn transact(
         &mut self,
         jobs: &mut [Box<dyn Job>],
@@ -191,7 +191,7 @@ impl Database {
         Ok(())
     }
 
-    /// Runs a bounded step of each chore. Returns the additional delay before the next.
+    /// Runs one bounded step of each chore. Returns the additional delay before the next chores.
     fn run_chores(&mut self) -> Duration {
         let before = self.counts;
         let done = self.in_transaction(|database| {
@@ -220,7 +220,7 @@ impl Database {
         outcome
     }
 
-    /// Stores the store time, so that the next opening continues from it.
+    /// Writes the store time to the database, so that it continues there when the store is next opened.
     fn store_time(&mut self) {
         let now = self.clock.now();
         if now == self.stored_time {

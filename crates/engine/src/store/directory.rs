@@ -1,4 +1,4 @@
-//! Directory of the store: private to its owner, and locked by one engine.
+//! Directory of the store, which only its owner can access and only one engine can lock.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
@@ -10,13 +10,13 @@ use nix::unistd::geteuid;
 
 use super::error::StoreError;
 
-/// File name of the database.
+/// File name of the store's database.
 pub const DATABASE_FILE: &str = "wheelhouse.db";
 const LOCK_FILE: &str = "wheelhouse.lock";
-/// Prefix of the name of a damaged file, before the date.
+/// Prefix of the name given to a damaged database; the date follows.
 const DAMAGED_PREFIX: &str = "wheelhouse.db.damaged-";
 
-/// The directory, locked while this value exists.
+/// Directory of the store, locked until this value is dropped.
 #[derive(Debug)]
 pub(super) struct StoreDirectory {
     pub path: PathBuf,
@@ -24,7 +24,7 @@ pub(super) struct StoreDirectory {
 }
 
 impl StoreDirectory {
-    /// Creates the directory if needed, and locks it.
+    /// Creates the directory if needed, and locks it for this process.
     pub fn lock(directory: &Path) -> Result<Self, StoreError> {
         prepare(directory)?;
         let file = private(&directory.join(LOCK_FILE))?;
@@ -43,7 +43,8 @@ impl StoreDirectory {
         }
     }
 
-    /// Path of the database, after restricting its permissions to the owner; `None` if there is none yet.
+    /// Returns the path of the database, after restricting its permissions to the owner; `None` if it does not exist
+    /// yet.
     pub fn file(&self) -> Result<Option<PathBuf>, StoreError> {
         let path = self.path.join(DATABASE_FILE);
         let file = match options().open(&path) {
@@ -55,7 +56,7 @@ impl StoreDirectory {
         Ok(Some(path))
     }
 
-    /// Content of the database's write-ahead log; empty if there is none.
+    /// Reads the database's write-ahead log; empty if there is none.
     pub fn log(&self) -> Result<Vec<u8>, StoreError> {
         let path = suffixed(&self.path.join(DATABASE_FILE), "-wal");
         match fs::read(&path) {
@@ -71,7 +72,7 @@ impl StoreDirectory {
         emptied.map_err(|error| unusable(&path, &error))
     }
 
-    /// Creates an empty file for a new database, after removing the remains of an earlier attempt.
+    /// Creates an empty file for a new database, after removing the files of an interrupted attempt.
     pub fn create_unfinished(&self) -> Result<PathBuf, StoreError> {
         let path = self.path.join(format!("{DATABASE_FILE}.new"));
         for suffix in ["", "-wal", "-shm", "-journal"] {
@@ -85,7 +86,7 @@ impl StoreDirectory {
         Ok(path)
     }
 
-    /// Renames a new database to its final name.
+    /// Renames a complete new database to [`DATABASE_FILE`].
     pub fn finish(&self, unfinished: &Path) -> Result<PathBuf, StoreError> {
         let path = self.path.join(DATABASE_FILE);
         fs::rename(unfinished, &path).map_err(|error| unusable(&path, &error))?;
@@ -93,7 +94,8 @@ impl StoreDirectory {
         Ok(path)
     }
 
-    /// Renames a damaged database and its files to a name with the date. Returns the new path.
+    /// Renames a damaged database and its companion files to a name with the date. Returns the new path of the
+    /// database.
     pub fn set_aside(&self) -> Result<PathBuf, StoreError> {
         const SUFFIXES: [&str; 3] = ["", "-shm", "-wal"];
         let path = self.path.join(DATABASE_FILE);
@@ -120,7 +122,7 @@ impl StoreDirectory {
         Ok(if aside.exists() { aside } else { log })
     }
 
-    /// Syncs the directory, so that renames survive a loss of power.
+    /// Syncs the directory, so that a renamed file survives a power loss.
     pub fn sync(&self) -> Result<(), StoreError> {
         File::open(&self.path).and_then(|directory| directory.sync_all()).map_err(|error| unusable(&self.path, &error))
     }
@@ -140,7 +142,7 @@ fn prepare(directory: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Damaged databases in this directory, oldest first.
+/// Returns the damaged databases that were renamed in a directory, oldest first.
 pub fn damaged_files(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut found: Vec<PathBuf> = entries
@@ -157,26 +159,26 @@ pub fn damaged_files(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Path of a companion file of a database, as SQLite forms it.
+/// Returns the path of a database's companion file, such as `-wal`.
 pub(super) fn suffixed(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
 }
 
-/// Options for opening files of the store without following links.
+/// Returns options that open a file for reading and writing without following links.
 fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).write(true).custom_flags((OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC).bits());
     options
 }
 
-/// Opens or creates a file that only its owner can read.
+/// Opens or creates a file that only its owner can access.
 fn private(path: &Path) -> Result<File, StoreError> {
     options().create(true).truncate(false).mode(0o600).open(path).map_err(|error| unusable(path, &error))
 }
 
-/// Converts an I/O error of a file of the store.
+/// Creates a [`StoreError`] for an I/O error of one of the store's files.
 pub(super) fn unusable(path: &Path, error: &io::Error) -> StoreError {
     StoreError::Unusable { path: path.to_owned(), why: error.to_string() }
 }

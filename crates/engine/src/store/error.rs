@@ -1,10 +1,10 @@
-//! Errors of the store.
+//! Errors of opening and using the store.
 
 use std::path::PathBuf;
 
 use rusqlite::ErrorCode;
 
-/// Reason why the store cannot be opened, or a call failed. A failed call has stored nothing.
+/// Error of opening the store or of a call. A failed call has stored nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// Another process has the store open.
@@ -12,58 +12,58 @@ pub enum StoreError {
     Taken {
         /// Directory of the store.
         directory: PathBuf,
-        /// Process that has it open, if known.
+        /// Id of the process that has the store open, if known.
         pid: Option<u32>,
     },
-    /// The directory cannot be used.
+    /// The directory or a file in it cannot be used.
     #[error("{} cannot hold the store: {why}", path.display())]
     Unusable {
-        /// The directory, or a file in it.
+        /// Path of the directory or file.
         path: PathBuf,
-        /// Error of the system, or the problem.
+        /// System error, or description of the problem.
         why: String,
     },
-    /// A later version wrote the file.
+    /// A newer version of wh wrote the database.
     #[error("{} was written by a newer wh (schema {found}, this one knows {known}); use that wh, or another directory", path.display())]
     Newer {
-        /// Path of the file.
+        /// Path of the database.
         path: PathBuf,
-        /// Schema version of the file.
+        /// Schema version of the database.
         found: u32,
-        /// Latest schema version known here.
+        /// Latest schema version that this version of wh supports.
         known: u32,
     },
-    /// The disk is full.
+    /// The disk of the store is full.
     #[error("the disk of the store is full and nothing was stored; free some space and retry")]
     DiskFull,
-    /// A limit is reached, and nothing may be removed yet.
+    /// The maximum number of entries is reached, and none of them can be removed yet.
     #[error("the store has the maximum of {most} {what} and none can be removed yet; retry later")]
     Full {
-        /// Kind of the limited entries.
+        /// Kind of the entries, in the plural.
         what: &'static str,
         most: u64,
     },
     /// A value is too large.
     #[error("{what} has {size} bytes; the limit is {most}")]
     TooLarge {
-        /// Kind of value.
+        /// Name of the value in the message.
         what: &'static str,
-        /// Size in bytes.
+        /// Size of the value in bytes.
         size: usize,
         /// Maximum size in bytes.
         most: usize,
     },
-    /// Another running session of the team has this name.
+    /// Another running session of the team has the name.
     #[error("a session named {name:?} is running in team {team:?}; end it first, or choose another name")]
     NameTaken {
-        /// Team of the session.
+        /// Team of both sessions.
         team: String,
         name: String,
     },
     /// No session has this id.
     #[error("the store has no session {0:?}")]
     NoSuchSession(String),
-    /// The request was not begun, or has expired.
+    /// The request is not pending: it was never begun, or has expired.
     #[error("the store has no pending request {0:?}")]
     NoSuchRequest(String),
     /// The request already has another result.
@@ -71,19 +71,19 @@ pub enum StoreError {
     Settled {
         /// Id of the request.
         request: String,
-        /// Its existing result.
+        /// Result that the request already has.
         state: String,
     },
-    /// Too much history waits to be written.
+    /// The buffer of history that waits to be written is full.
     #[error("more than {most} bytes of history wait to be written; wait for the disk, or for flush()")]
     Behind {
-        /// Maximum number of waiting bytes.
+        /// Maximum bytes of buffered history.
         most: usize,
     },
-    /// The file is damaged.
+    /// The database is damaged.
     #[error("the store's file is damaged ({0}); the next start sets it aside")]
     Corrupt(String),
-    /// An error of the disk or of SQLite.
+    /// The disk or SQLite reported an error.
     #[error("cannot read or write the store: {0}")]
     Failed(String),
     /// The store was closed.
@@ -102,7 +102,7 @@ impl From<rusqlite::Error> for StoreError {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt(error.to_string()),
             Some(_) => Self::Failed(error.to_string()),
             None => match error {
-                // A stored value that this program cannot have written.
+                // The column has a value that this program cannot have written.
                 rusqlite::Error::FromSqlConversionFailure(..)
                 | rusqlite::Error::IntegralValueOutOfRange(..)
                 | rusqlite::Error::InvalidColumnType(..)
@@ -119,7 +119,7 @@ impl From<serde_json::Error> for StoreError {
     }
 }
 
-/// Returns an error if a value is too large.
+/// Returns [`StoreError::TooLarge`] if a value is larger than `most` bytes.
 pub(super) fn check_size(what: &'static str, size: usize, most: usize) -> Result<(), StoreError> {
     if size <= most { Ok(()) } else { Err(StoreError::TooLarge { what, size, most }) }
 }

@@ -1,4 +1,4 @@
-//! History of sessions: conversation items by id and in order, and the end of the raw terminal output.
+//! History of sessions: conversation items in order, and the last raw terminal output.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -7,71 +7,71 @@ use super::database::Database;
 use super::error::{StoreError, check_size};
 use super::queue::HistoryAccess;
 
-/// Maximum bytes of an item.
+/// Maximum bytes of an item's content.
 pub const MAX_STORED_ITEM_BYTES: usize = 4 << 20;
 
-/// Maximum number of items in a page.
+/// Maximum number of items in an [`ItemPage`].
 pub const MAX_READ_ITEMS: usize = 2000;
 
-/// Bytes after which a page ends, so that a read does not block the store for long.
+/// Size in bytes at which a page ends, so that a read does not block the store for long.
 const MAX_PAGE_BYTES: usize = 4 << 20;
 
-/// Rows of an orphaned history that are removed in one step.
+/// Maximum number of rows of an orphaned history that are removed in one step.
 const ORPHAN_ROWS_PER_STEP: i64 = 500;
 
-/// A stored item of a conversation. Its content is opaque to the store.
+/// Stored conversation item. The store does not interpret its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredItem {
-    /// Id; an item with the same id is replaced.
+    /// Id of the item, unique in a session.
     pub id: String,
-    /// Position of the item. An item keeps the position it was first given. Items with the same number are ordered by
-    /// insertion.
+    /// Sequence number by which items are ordered; equal numbers are ordered by insertion. An item that is replaced
+    /// keeps its first number.
     pub seq: u64,
-    /// Content as JSON.
+    /// Content of the item as JSON.
     pub json: String,
 }
 
-/// A position between the items of a session.
+/// Position between two items of a session, at which a page begins or ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ItemPosition {
     seq: i64,
     number: i64,
 }
 
-/// Some items of a session, in order.
+/// Page of consecutive items of a session, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemPage {
-    /// Items of the page.
+    /// Items of the page, in order.
     pub items: Vec<StoredItem>,
-    /// Position to continue from in the same direction; `None` at the end.
+    /// Position from which the next page in the same direction is read; `None` if there are no more items.
     pub next: Option<ItemPosition>,
 }
 
 impl ItemPosition {
-    /// Before all items.
+    /// Position before all items.
     pub const START: Self = Self { seq: i64::MIN, number: i64::MIN };
-    /// After all items.
+    /// Position after all items.
     pub const END: Self = Self { seq: i64::MAX, number: i64::MAX };
 
-    /// Just before the items with this number.
+    /// Returns the position before the items with this sequence number.
     pub fn before(seq: u64) -> Self {
         Self { seq: whole(seq), number: i64::MIN }
     }
 }
 
 impl StoredItem {
-    /// Size in bytes.
+    /// Returns the size of the item in bytes.
     pub(super) fn size(&self) -> usize {
         self.id.len() + self.json.len()
     }
 }
 
 impl Store {
-    /// Stores items and waits until they are durable. An item replaces an older one with the same id. If the limits of
-    /// the session's history are exceeded, its first items are removed.
+    /// Stores items and waits until they are durable. An item with the same id is replaced. If the limits of the
+    /// session's history are exceeded, its oldest items are removed.
     ///
-    /// Buffered items of the same session ([`Store::append_later`]) are written first. Calls for one session must not
-    /// overlap.
+    /// Items of the session that are buffered by [`Store::append_later`] are written first. Calls for the same session
+    /// must not overlap.
     pub async fn append_items(&self, session: impl Into<String>, items: Vec<StoredItem>) -> Result<(), StoreError> {
         let session = session.into();
         self.check(&items)?;
@@ -83,8 +83,8 @@ impl Store {
             .await
     }
 
-    /// Stores items within a tenth of a second, without waiting. Of items with the same id only the newest is written.
-    /// Items of unknown sessions are dropped.
+    /// Buffers items, which are stored within 100 ms, and returns at once. Of items with the same id only the newest is
+    /// stored. Items of unknown sessions are dropped.
     pub fn append_later(&self, session: &str, items: Vec<StoredItem>) -> Result<(), StoreError> {
         self.check(&items)?;
         if items.is_empty() {
@@ -93,8 +93,8 @@ impl Store {
         self.queue().buffer(|later| later.items(session, items))
     }
 
-    /// Replaces all raw output of a terminal session, and waits until it is durable. Output beyond the limit is
-    /// truncated at its beginning.
+    /// Replaces the raw output of a terminal session, and waits until it is durable. The beginning of output beyond the
+    /// limit is removed.
     pub async fn set_screen(&self, session: impl Into<String>, bytes: Vec<u8>) -> Result<(), StoreError> {
         let session = session.into();
         self.queue()
@@ -105,14 +105,14 @@ impl Store {
             .await
     }
 
-    /// Like [`Store::set_screen`], but within a tenth of a second and without waiting. Only the newest output is
-    /// written.
+    /// Replaces the raw output like [`Store::set_screen`], but buffers it for at most 100 ms and returns at once. Only
+    /// the newest output is stored.
     pub fn set_screen_later(&self, session: &str, bytes: &[u8]) -> Result<(), StoreError> {
         self.queue().buffer(|later| later.output(session, bytes, true))
     }
 
-    /// Appends to the raw output of a terminal session, within a tenth of a second and without waiting. Cheaper than
-    /// replacing the output, since only new output is written.
+    /// Buffers output to append to the raw output of a terminal session within 100 ms, and returns at once. Cheaper
+    /// than replacing the output, because only new output is written.
     pub fn add_output_later(&self, session: &str, bytes: &[u8]) -> Result<(), StoreError> {
         if bytes.is_empty() {
             return Ok(());
@@ -120,12 +120,12 @@ impl Store {
         self.queue().buffer(|later| later.output(session, bytes, false))
     }
 
-    /// Waits until everything buffered for later is durable.
+    /// Waits until all buffered history is durable.
     pub async fn flush(&self) -> Result<(), StoreError> {
         self.queue().run(HistoryAccess::Follows, |_| Ok(())).await
     }
 
-    /// Reads items after a position, in order. Returns up to `most` items, at most [`MAX_READ_ITEMS`], and fewer if
+    /// Reads the items after a position, in order. Returns at most `most` and [`MAX_READ_ITEMS`] items, and fewer if
     /// they are large.
     pub async fn items_from(
         &self,
@@ -137,8 +137,8 @@ impl Store {
         self.queue().run(HistoryAccess::Reads, move |database| read(database, &session, from, most, true)).await
     }
 
-    /// Reads the last items before a position, in order. Returns up to `most` items, at most [`MAX_READ_ITEMS`], and
-    /// fewer if they are large.
+    /// Reads the last items before a position, in order. Returns at most `most` and [`MAX_READ_ITEMS`] items, and fewer
+    /// if they are large.
     pub async fn items_before(
         &self,
         session: impl Into<String>,
@@ -149,7 +149,7 @@ impl Store {
         self.queue().run(HistoryAccess::Reads, move |database| read(database, &session, to, most, false)).await
     }
 
-    /// Reads the end of a session's raw output.
+    /// Returns the stored raw output of a session, of which only the end is stored.
     pub async fn screen(&self, session: impl Into<String>) -> Result<Vec<u8>, StoreError> {
         let session = session.into();
         self.queue().run(HistoryAccess::Reads, move |database| output(database, &session)).await
@@ -161,7 +161,7 @@ impl Store {
     }
 }
 
-/// Returns the number of a session's history.
+/// Returns the row number of a session's history.
 pub(super) fn find(database: &Database, session: &str) -> Result<i64, StoreError> {
     database
         .connection
@@ -171,7 +171,7 @@ pub(super) fn find(database: &Database, session: &str) -> Result<i64, StoreError
         .ok_or_else(|| StoreError::NoSuchSession(session.to_owned()))
 }
 
-/// Writes items, and removes the first ones beyond the limits.
+/// Writes items, and removes the oldest ones beyond the limits.
 pub(super) fn put(database: &Database, history: i64, items: &[StoredItem]) -> Result<(), StoreError> {
     let connection = &database.connection;
     let (mut count, mut bytes): (u64, u64) = connection
@@ -224,7 +224,7 @@ pub(super) fn put(database: &Database, history: i64, items: &[StoredItem]) -> Re
     Ok(())
 }
 
-/// Appends output or replaces all of it, and removes output beyond the limit.
+/// Appends to the output or replaces it, and removes the beginning of output beyond the limit.
 pub(super) fn put_output(database: &Database, history: i64, bytes: &[u8], replace: bool) -> Result<(), StoreError> {
     let connection = &database.connection;
     let bytes = &bytes[bytes.len().saturating_sub(database.limits.output)..];
@@ -314,7 +314,7 @@ fn output(database: &Database, session: &str) -> Result<Vec<u8>, StoreError> {
     Ok(all)
 }
 
-/// Removes some rows of a history whose session was removed.
+/// Removes at most [`ORPHAN_ROWS_PER_STEP`] rows of a history whose session was removed.
 pub(super) fn clear_orphans(database: &mut Database) -> Result<(), StoreError> {
     if !database.has_orphans {
         return Ok(());

@@ -1,7 +1,7 @@
-//! Queued messages and receipts of requests.
+//! Queued messages, and receipts of requests.
 //!
-//! A message is stored with its request before it is acknowledged, and removed from the queue before it is delivered:
-//! after a crash it is known whether it may still be delivered. Calls run in order.
+//! A message is stored with its request before it is acknowledged, and removed from the queue before it is delivered.
+//! After a crash, a message in the queue has thus never been delivered. Calls run in order.
 
 use std::time::SystemTime;
 
@@ -14,16 +14,16 @@ use super::queue::{Durable, HistoryAccess};
 use super::requests::{self, truncate_detail};
 use super::{Store, millis};
 
-/// Maximum bytes of a queued message as JSON: a text of 16 MiB in which every byte is escaped.
+/// Maximum bytes of a queued message as JSON: a text of 16 MiB, with each byte escaped as six.
 const MAX_QUEUED_MESSAGE_BYTES: usize = ((6 * 16) << 20) + 4096;
 
 impl Store {
-    /// Resolves once all earlier calls are durable.
+    /// Resolves when all earlier calls are durable.
     pub fn barrier(&self) -> Durable<()> {
         self.queue().submit(HistoryAccess::Nothing, |_| Ok(()))
     }
 
-    /// Queues the message of a pending request, behind the others or with `first` ahead of them.
+    /// Queues the message of a pending request behind all others, or ahead of them if `first` is set.
     pub fn enqueue(&self, key: RequestKey, message: String, first: bool) -> Durable<()> {
         self.queue().submit(HistoryAccess::Nothing, move |database| {
             check_size("the message", message.len(), MAX_QUEUED_MESSAGE_BYTES)?;
@@ -36,7 +36,7 @@ impl Store {
         })
     }
 
-    /// Removes a message from the queue because it is about to be delivered. It is never delivered again.
+    /// Removes a message from the queue because it is about to be delivered. It will not be delivered again.
     pub fn hand_over(&self, key: RequestKey) -> Durable<()> {
         self.queue().submit(HistoryAccess::Nothing, move |database| {
             let statement = "UPDATE requests SET queued = NULL, place = NULL
@@ -47,7 +47,8 @@ impl Store {
         })
     }
 
-    /// Like [`Store::finish`], but with the receipt. `open` if more progress follows.
+    /// Stores the result of a pending request like [`Store::finish`], together with the receipt. `open` is true if more
+    /// progress follows.
     pub fn settle(
         &self,
         key: RequestKey,
@@ -63,7 +64,7 @@ impl Store {
         })
     }
 
-    /// Stores the final receipt of a settled command, which can expire from then on.
+    /// Stores the final receipt of a settled command. From then on the command can expire.
     pub fn note_receipt(&self, key: RequestKey, receipt: String) -> Durable<()> {
         self.queue().submit(HistoryAccess::Nothing, move |database| {
             let statement = "UPDATE requests SET receipt = ?5, open = NULL, stamp = ?6
@@ -75,13 +76,13 @@ impl Store {
         })
     }
 
-    /// Like [`Store::undo`], but in order.
+    /// Removes a request like [`Store::undo`], but in call order.
     pub fn take_back(&self, key: RequestKey) -> Durable<bool> {
         self.queue().submit(HistoryAccess::Nothing, move |database| requests::undo(database, &key))
     }
 
-    /// Returns the queued messages of previous openings for this agent, in order. They belong to this opening from now
-    /// on.
+    /// Returns the messages for this agent that were queued in earlier openings of the store, in order. They belong to
+    /// the current opening from then on.
     pub async fn queued(&self, team: &str, session: &str, agent: &str) -> Result<Vec<String>, StoreError> {
         let (team, session, agent) = (team.to_owned(), session.to_owned(), agent.to_owned());
         let work = move |database: &mut Database| {

@@ -7,12 +7,12 @@
 //!
 //! - **Queue**: 1024 jobs; further callers wait. 16 MiB of buffered history; more is refused.
 //! - **Limits**: see [`StoreLimits`]. A request is never removed early to make room for another.
-//! - **Age**: measured in store time, see `clock.rs`. Setting the wall clock never makes anything older, though it may
-//!   make a request be remembered longer.
+//! - **Age**: measured in store time, see `clock.rs`. Setting the wall clock never makes a request expire earlier, but
+//!   the request may be remembered for longer.
 //! - **Exclusive use**: the directory is locked. A second engine gets an error with the process id of the first.
 //! - **Damage**: a damaged file is set aside with its log under a name with the date, and a new one is created.
-//!   [`Opening`] reports it, because the requests in the file are no longer known. SQLite has no page checksums, so
-//!   changed content is not detected.
+//!   [`Opening`] reports the damage: the requests in the damaged file are no longer known. SQLite has no page
+//!   checksums, so changed content is not detected.
 //! - **Shutdown**: an orderly shutdown writes the whole log into the file, so that a copy of the file alone is
 //!   complete.
 
@@ -55,22 +55,22 @@ use database::Database;
 use queue::StoreQueue;
 use write_buffer::WriteBuffer;
 
-/// Limits of the stored data.
+/// Limits of the data in the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreLimits {
-    /// Number of requests. Beyond that new ones are refused until the oldest has expired.
+    /// Maximum number of requests. At the limit, new requests are refused until the oldest has expired.
     pub requests: u64,
-    /// Time for which a settled request is remembered, in store time.
+    /// Duration for which a settled request is remembered, in store time.
     pub remembered: Duration,
-    /// Number of sessions. Beyond that the session that ended first is removed.
+    /// Maximum number of sessions. At the limit, the session that ended first is removed.
     pub sessions: u64,
-    /// Number of items of a session. Beyond that the first ones are removed.
+    /// Maximum number of items per session. Beyond the limit, the oldest are removed.
     pub history_items: u64,
-    /// Bytes of items of a session. Beyond that the first ones are removed.
+    /// Maximum bytes of all items of a session. Beyond the limit, the oldest are removed.
     pub history_bytes: u64,
-    /// Bytes of a session's raw output, of which the end is stored.
+    /// Maximum bytes of a session's raw output. Beyond the limit, the beginning is removed.
     pub output: usize,
-    /// Bytes of buffered history. Beyond that writes are refused.
+    /// Maximum bytes of buffered history. Beyond the limit, writes are refused.
     pub waiting: usize,
 }
 
@@ -93,7 +93,7 @@ impl StoreLimits {
         StoreTime::try_from(self.remembered.as_millis()).unwrap_or(StoreTime::MAX)
     }
 
-    /// Latest stamp that has expired.
+    /// Returns the latest stamp that has expired: requests with this or an earlier stamp are removed.
     fn expired(&self, now: StoreTime) -> StoreTime {
         now.saturating_sub(self.remembered())
     }
@@ -103,19 +103,19 @@ impl StoreLimits {
     }
 }
 
-/// Result of opening the store.
+/// Result of opening the store, including recovered damage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opening {
-    /// Number of this opening, starting at 1.
+    /// Epoch of the store: 1 at the first opening, incremented at each further one.
     pub epoch: u64,
-    /// Number of requests that were pending when the last opening ended, see [`Store::cut_off`].
+    /// Number of requests that were pending when the store was last closed, see [`Store::cut_off`].
     pub cut_off: u64,
-    /// Path of the damaged file that was set aside, and the damage.
+    /// New path of a damaged database that was renamed, and a description of the damage.
     pub set_aside: Option<(PathBuf, String)>,
 }
 
-/// Handle on the store. Dropping the last one writes buffered history and closes the store; [`Store::close`] waits for
-/// that.
+/// Handle of the store. Dropping the last handle writes buffered history and closes the store in the background;
+/// [`Store::close`] waits until the store is closed.
 #[derive(Clone)]
 pub struct Store(Arc<StoreShared>);
 
@@ -133,12 +133,12 @@ impl Drop for StoreShared {
 }
 
 impl Store {
-    /// Opens the store in this directory, which is created if needed. Blocks while the file is checked.
+    /// Opens the store in a directory, which is created if needed. Blocks while the database is checked.
     pub fn open(directory: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_with(directory, StoreLimits::default())
     }
 
-    /// Opens the store with other limits.
+    /// Opens the store with limits other than the default.
     pub fn open_with(directory: impl AsRef<Path>, limits: StoreLimits) -> Result<Self, StoreError> {
         Self::start(directory.as_ref(), limits, TimeSource::System(Instant::now()))
     }
@@ -167,13 +167,13 @@ impl Store {
         Ok(Self(Arc::new(StoreShared { queue, limits, opening, ended })))
     }
 
-    /// Result of opening the store.
+    /// Returns the result of opening the store.
     pub fn opening(&self) -> &Opening {
         &self.0.opening
     }
 
-    /// Writes buffered history and closes the store for all handles. Returns once the store can be opened again, with
-    /// the error of the last write.
+    /// Writes buffered history, and closes the store for all handles. Returns when the store can be opened again, with
+    /// the error of the last write if it failed.
     pub async fn close(self) -> Result<(), StoreError> {
         self.0.queue.close();
         let mut ended = self.0.ended.clone();
@@ -185,13 +185,13 @@ impl Store {
         &self.0.queue
     }
 
-    /// Limits that the store was opened with.
+    /// Returns the limits that the store was opened with.
     pub fn limits(&self) -> &StoreLimits {
         &self.0.limits
     }
 }
 
-/// Releases all waiting callers, even if the thread panics.
+/// Answers all waiting callers with an error when the store's thread ends, even by a panic.
 struct ReleaseOnDrop(Arc<StoreQueue>);
 
 impl Drop for ReleaseOnDrop {
@@ -205,12 +205,12 @@ impl Drop for ReleaseOnDrop {
 
 fn finish(database: Database) -> Result<(), StoreError> {
     if let Err(error) = open::checkpoint_all(&database.connection) {
-        tracing::warn!(%error, "cannot write the store's log into its file; keep both files");
+        tracing::warn!(%error, "cannot checkpoint the write-ahead log; keep the database file and its -wal file together");
     }
     database.connection.close().map_err(|(_, error)| error.into())
 }
 
-/// Milliseconds since 1970 on the wall clock.
+/// Converts a wall-clock time to milliseconds since 1970.
 fn millis(at: SystemTime) -> i64 {
     let whole = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
     at.duration_since(UNIX_EPOCH).map_or_else(|before| -whole(before.duration()), whole)

@@ -1,4 +1,4 @@
-//! Opens the database: checks it, migrates it to this version, and configures it to be durable.
+//! Opens the database: checks it for damage, migrates it to the current schema, and configures it to be durable.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use super::{Opening, StoreLimits, sessions, wal};
 /// - `temp_store`: savepoints use memory, and need no room on another disk.
 /// - `cache_size`: 16 MiB.
 /// - `trusted_schema`, `cell_size_check`: detect a damaged or foreign file.
-/// - `wal_autocheckpoint`: off; the thread checkpoints after it has answered.
+/// - `wal_autocheckpoint`: off; the thread checkpoints after it has answered the callers.
 const PRAGMAS: &str = "
     PRAGMA locking_mode = EXCLUSIVE;
     PRAGMA synchronous = FULL;
@@ -32,10 +32,10 @@ const PRAGMAS: &str = "
     PRAGMA cell_size_check = ON;
 ";
 
-/// Number of prepared statements that are cached.
+/// Maximum number of cached prepared statements.
 const STATEMENT_CACHE_SIZE: usize = 64;
 
-/// Opens the database, and sets a damaged one aside.
+/// Opens the database. A damaged database is renamed, and a new one is created.
 pub(super) fn open(
     directory: &StoreDirectory,
     limits: StoreLimits,
@@ -74,8 +74,8 @@ fn attempt(
     start_epoch(connection, limits, time_source)
 }
 
-/// Checks for damage that SQLite ignores: it takes an empty file for a new database, and skips a write-ahead log that
-/// it cannot read.
+/// Checks for damage that SQLite ignores: SQLite takes an empty file for a new database, and skips a write-ahead log
+/// that it cannot read.
 fn check_for_damage(directory: &StoreDirectory) -> Result<(), StoreError> {
     let log = directory.log()?;
     match (directory.file()?, log.is_empty()) {
@@ -101,10 +101,10 @@ fn check_for_damage(directory: &StoreDirectory) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Size of the smallest database: one page of the smallest size.
+/// Minimum size of a database: one page of the smallest page size.
 const MIN_FILE_BYTES: u64 = 512;
 
-/// Refuses files that are too short: SQLite takes a file of at most one byte for a new database.
+/// Refuses files shorter than any database. SQLite takes a file of at most one byte for a new database.
 pub(super) fn check_length(size: u64) -> Result<(), StoreError> {
     match size {
         0 => Err(StoreError::Corrupt("the file is empty".to_owned())),
@@ -121,8 +121,8 @@ fn connect(directory: &StoreDirectory) -> Result<Connection, StoreError> {
     open_at(&path)
 }
 
-/// Creates a database under a temporary name and renames it once it is complete, so that a crash or a full disk never
-/// leaves one that looks damaged.
+/// Creates a database under a temporary name, and renames it when it is complete. A crash or a full disk thus never
+/// leaves an incomplete database, which would look damaged.
 fn create(directory: &StoreDirectory) -> Result<PathBuf, StoreError> {
     let unfinished = directory.create_unfinished()?;
     let connection = open_at(&unfinished)?;
@@ -131,7 +131,7 @@ fn create(directory: &StoreDirectory) -> Result<PathBuf, StoreError> {
     directory.finish(&unfinished)
 }
 
-/// Writes the complete log into the database, and empties it.
+/// Writes the whole write-ahead log into the database, and empties the log.
 pub(super) fn checkpoint_all(connection: &Connection) -> Result<(), StoreError> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     let busy: i64 = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
@@ -187,15 +187,15 @@ fn prepare(connection: &mut Connection) -> Result<(), MigrationFailure> {
     Ok(())
 }
 
-/// Drops queued messages of sessions that have ended or are unknown, since nothing can deliver them.
+/// Drops queued messages that cannot be delivered, because their session has ended or is unknown.
 const DROP_QUEUED: &str = "UPDATE requests SET queued = NULL, place = NULL WHERE queued IS NOT NULL
     AND session NOT IN (SELECT id FROM sessions WHERE ended_at IS NULL)";
 
-/// Marks pending requests as cut off. Queued messages stay queued.
+/// Marks requests as cut off if they were being executed when the store was last closed. Queued messages stay queued.
 const CUT_OFF_PENDING: &str =
     "UPDATE requests SET state = 2, settled_in = ?1, stamp = ?2 WHERE state = 0 AND queued IS NULL";
 
-/// Starts a new epoch: in one commit the epoch is incremented and pending requests are cut off.
+/// Starts a new epoch: increments the epoch and marks pending requests as cut off, in one commit.
 fn start_epoch(
     mut connection: Connection,
     limits: StoreLimits,
@@ -218,7 +218,7 @@ fn start_epoch(
     let transaction = connection.transaction()?;
     transaction.execute("INSERT OR REPLACE INTO facts VALUES ('epoch', ?1), ('time', ?2)", params![epoch, now])?;
     transaction.execute(DROP_QUEUED, [])?;
-    // Their commands make no further progress.
+    // The commands of earlier epochs make no further progress.
     transaction.execute("UPDATE requests SET open = NULL, stamp = ?1 WHERE open IS NOT NULL", [now])?;
     let cut_off = transaction.execute(CUT_OFF_PENDING, params![epoch, now])?;
     transaction.commit()?;

@@ -1,4 +1,4 @@
-//! Queue of the store's thread: jobs with waiting callers, and buffered history.
+//! Queue of the store's thread: jobs with a waiting caller, and buffered history.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,45 +13,46 @@ use super::database::Database;
 use super::error::StoreError;
 use super::write_buffer::WriteBuffer;
 
-/// Jobs that may be queued; further callers wait for room.
+/// Maximum number of queued jobs; further callers wait for room.
 const MAX_QUEUED_JOBS: usize = 1024;
 
-/// Jobs that are committed together at most, which bounds the wait of the first one.
+/// Maximum number of jobs committed together, which bounds the wait of the first one.
 const MAX_BATCH_JOBS: usize = 256;
 
-/// Time to wait for further jobs after a commit. Callers that were answered together mostly return together; a fraction
-/// of a sync avoids committing the first of them alone while the others wait.
+/// Time to wait for further jobs after a commit. Callers that were answered together usually call again together. The
+/// window, a fraction of a sync, prevents a commit of only the first of their jobs.
 const GATHER_WINDOW: Duration = Duration::from_micros(150);
 
-/// Delay before a failed write of the buffer is retried, unless a caller asks for it.
+/// Delay before a failed write of buffered history is retried. A call that needs the history retries it at once.
 const DRAIN_RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// A job for the thread. It may run more than once before it is answered, because its transaction may be rolled back.
+/// Job for the store's thread. It may run more than once before the caller is answered, because its transaction may be
+/// rolled back.
 pub(super) trait Job: Send {
-    /// Runs the job within a transaction.
+    /// Runs the job within the transaction of its batch.
     fn run(&mut self, database: &mut Database) -> Result<(), StoreError>;
 
     /// Answers the caller. Called once, after the commit or after the final failure.
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
 
-    /// Relation of the job to buffered history.
+    /// Returns the effect of the job on buffered history.
     fn history_access(&self) -> HistoryAccess;
 }
 
-/// Relation of a job to buffered history.
+/// Dependency of a job on buffered history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HistoryAccess {
-    /// Independent of history.
+    /// Does not use history.
     Nothing,
     /// Writes the buffered history.
     Drains,
-    /// Reads history. The buffer is written first, if possible.
+    /// Reads history. If the buffer cannot be written first, reads only the stored history.
     Reads,
-    /// Depends on the buffered history. The buffer is written first; if that fails, the job fails.
+    /// Depends on the buffered history. The buffer is written first; if that fails, so does the job.
     Follows,
 }
 
-/// A job with a waiting caller.
+/// Job with the channel to its waiting caller.
 struct QueuedJob<T, F> {
     work: F,
     history_access: HistoryAccess,
@@ -82,7 +83,7 @@ where
     }
 }
 
-/// Write of the buffered history.
+/// Job that writes the buffered history.
 struct BufferDrain {
     buffer: WriteBuffer,
     queue: Arc<StoreQueue>,
@@ -106,20 +107,21 @@ impl Job for BufferDrain {
     }
 }
 
-/// Queue between callers and the thread.
+/// Queue between the callers and the store's thread.
 pub(super) struct StoreQueue {
     state: Mutex<QueueState>,
     wake: Condvar,
     permits: Semaphore,
 }
 
-/// Resolves when a call to the store is durable. The call completes even if this is dropped.
+/// Future of a call to the store, which resolves when the call is durable. The call completes even if the future is
+/// dropped.
 #[derive(Debug)]
 #[must_use = "reports failures of the store"]
 pub struct Durable<T>(oneshot::Receiver<Result<T, StoreError>>);
 
 impl<T> Durable<T> {
-    /// Creates a resolved future for calls that need no store.
+    /// Creates a resolved future, for a call that needs no store.
     pub(crate) fn ready(value: T) -> Self {
         let (reply, answer) = oneshot::channel();
         let _ = reply.send(Ok(value));
@@ -136,7 +138,7 @@ impl<T> Future for Durable<T> {
 }
 
 struct QueueState {
-    /// Jobs, each with a flag whether it holds a permit.
+    /// Queued jobs, each with true if it holds a permit.
     jobs: VecDeque<(Box<dyn Job>, bool)>,
     buffer: WriteBuffer,
     closed: bool,
@@ -144,18 +146,18 @@ struct QueueState {
     last: usize,
 }
 
-/// Next action of the thread.
+/// Next action of the store's thread.
 pub(super) enum QueueEvent {
-    /// Run these jobs together.
+    /// Run these jobs in one batch.
     Jobs(Vec<Box<dyn Job>>),
-    /// Run the chores.
+    /// Run the chores, such as removing expired requests.
     Chores,
     /// Stop: the queue is closed and empty.
     End,
 }
 
 impl StoreQueue {
-    /// Creates an empty queue.
+    /// Creates a queue without jobs.
     pub fn new(buffer: WriteBuffer) -> Self {
         let state = QueueState { jobs: VecDeque::new(), buffer, closed: false, last: 0 };
         Self { state: Mutex::new(state), wake: Condvar::new(), permits: Semaphore::new(MAX_QUEUED_JOBS) }
@@ -172,8 +174,8 @@ impl StoreQueue {
         self.push(history_access, work, true).await
     }
 
-    /// Runs a job in call order without waiting for room; callers are bounded by other means. The returned future
-    /// resolves when it is durable, and may be dropped.
+    /// Queues a job in call order, without waiting for room: callers limit the number of their jobs themselves. The
+    /// returned future resolves when the job is durable, and may be dropped.
     pub fn submit<T: Send + 'static>(
         &self,
         history_access: HistoryAccess,
@@ -199,7 +201,7 @@ impl StoreQueue {
         Durable(answer)
     }
 
-    /// Adds history to the buffer without waiting.
+    /// Adds history to the buffer. Does not wait until it is written.
     pub fn buffer(&self, put: impl FnOnce(&mut WriteBuffer) -> Result<(), StoreError>) -> Result<(), StoreError> {
         let mut state = self.lock();
         if state.closed {
@@ -214,7 +216,7 @@ impl StoreQueue {
         Ok(())
     }
 
-    /// Refuses new jobs. Queued jobs are still run.
+    /// Refuses new jobs. Jobs in the queue still run.
     pub fn close(&self) {
         self.lock().closed = true;
         self.permits.close();
@@ -226,7 +228,7 @@ impl StoreQueue {
         self.lock().closed
     }
 
-    /// Waits for the next action; `chores` is the time of the next chores.
+    /// Waits for the next action of the thread; `chores` is the time of the next chores.
     pub fn next(self: &Arc<Self>, chores: Option<Instant>) -> QueueEvent {
         let mut state = self.lock();
         // Measured from the answers of the last batch.
@@ -272,7 +274,7 @@ impl StoreQueue {
         drain.into_iter().chain(jobs).collect()
     }
 
-    /// Closes the queue and drops its jobs. Returns true if buffered history was not written.
+    /// Closes the queue and drops its jobs. Returns true if buffered history is lost.
     pub fn abandon(&self) -> bool {
         let mut state = self.lock();
         state.closed = true;

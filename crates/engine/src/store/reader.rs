@@ -1,5 +1,5 @@
-//! Reads a store that no engine has open. The file and its log are copied into memory; nothing is locked, created or
-//! changed, so that an engine may start at any time.
+//! Reads a store while no engine has it open. The database and its write-ahead log are copied into memory. Nothing is
+//! locked, created or changed, so that an engine can start at any time.
 
 use std::fs;
 use std::io;
@@ -12,17 +12,17 @@ use super::error::{StoreError, check_size};
 use super::record::SessionRecord;
 use super::{DATABASE_FILE, open, schema, sessions, wal};
 
-/// Maximum bytes of a store that is read into memory.
+/// Maximum size of a store that can be read into memory.
 const MAX_STORE_BYTES: usize = 512 << 20;
 
-/// Snapshot of a store.
+/// Snapshot of a store in memory.
 #[derive(Debug)]
 pub struct StoreReader {
     connection: Connection,
 }
 
 impl StoreReader {
-    /// Reads the store in this directory; `None` if there is none. Damage is [`StoreError::Corrupt`].
+    /// Reads the store in a directory; `None` if there is no store. Damage is reported as [`StoreError::Corrupt`].
     pub fn read(directory: &Path) -> Result<Option<Self>, StoreError> {
         let path = directory.join(DATABASE_FILE);
         let Some(file) = read_file(&path)? else { return Ok(None) };
@@ -47,7 +47,7 @@ impl StoreReader {
         sessions::read_all(&self.connection)
     }
 
-    /// True if an item of a session, as JSON, matches.
+    /// True if `matches` is true for the JSON of an item of the session.
     pub fn any_item(&self, session: &str, matches: impl Fn(&str) -> bool) -> Result<bool, StoreError> {
         let mut statement = self.connection.prepare(
             "SELECT json FROM items JOIN histories ON items.history = histories.number WHERE histories.session = ?1",
@@ -75,8 +75,8 @@ fn read_file(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     fs::read(path).map(Some).map_err(failed)
 }
 
-/// Applies the committed pages of the log to the database. The result is marked as a database without a log, as one in
-/// memory must be.
+/// Applies the committed pages of the log to the database. The result is marked as a database without a write-ahead
+/// log, because a database in memory cannot have one.
 fn merged(mut file: Vec<u8>, log: &[u8]) -> Result<Vec<u8>, StoreError> {
     let content = wal::read(log).map_err(StoreError::Corrupt)?;
     if content.database_pages > 0 {

@@ -1,5 +1,5 @@
-//! Stored form of a session: enough to list it, and to start it again. Converts a [`SessionRecord`] to its row and
-//! back; `sessions.rs` has the SQL.
+//! Stored form of a session, with the fields needed to list and restart it. Converts a [`SessionRecord`] to a row and
+//! back; `sessions.rs` contains the SQL statements.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,55 +16,54 @@ use wh_core::terminal::Exit;
 use super::error::StoreError;
 use super::{from_millis, millis};
 
-/// Columns of a row, in the order of [`StoredRow::columns`] and [`read_row`].
+/// Columns of a row, in the order used by [`StoredRow::columns`] and [`read_row`].
 pub(super) const COLUMNS: &str =
     "id, team, name, kind, agent, command, directory, columns, rows, model, mode, created_at, ended_at,
     ended, resume, extra";
 
-/// Stored form of a session. Times are stored in milliseconds.
+/// Stored form of a session. Times are rounded to milliseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionRecord {
     /// Id of the session.
     pub id: String,
-    /// Name, unique among the running sessions of a team.
+    /// Name of the session, unique among the running sessions of a team.
     pub name: String,
     /// Team that the session belongs to.
     pub team: String,
-    /// Agent or terminal program.
     pub kind: SessionKind,
-    /// Id of the agent; `None` for a terminal program.
+    /// Id of the session's agent; `None` for a terminal program.
     pub agent: Option<String>,
-    /// Program and arguments; for an agent only the arguments.
+    /// Program and its arguments; only the arguments for an agent.
     pub command: Vec<String>,
     pub directory: PathBuf,
     /// Columns and rows of the terminal, if it has one.
     pub size: Option<(u16, u16)>,
-    /// Model of the agent.
+    /// Model of the agent; `None` for the agent's default.
     pub model: Option<String>,
-    /// Mode of the agent.
+    /// Mode of the agent; `None` for the agent's default.
     pub mode: Option<String>,
-    /// True if the agent may be switched to a mode that asks for no permission.
+    /// True if the agent may be switched to a mode in which it does not ask for permission.
     pub may_skip_permissions: bool,
-    /// Variables of its environment that are not secrets; empty if it has the daemon's.
+    /// Environment variables of the session that contain no secrets; empty if it has the environment of the daemon.
     pub environment: BTreeMap<String, String>,
-    /// Sessions that created it, the nearest first.
+    /// Sessions that created this session: its creator first, then the creator's creator, and so on.
     pub creators: Vec<String>,
-    /// True if callers inside the session count as outside of every session.
+    /// True if the session is the user's own shell: callers inside the session count as outside of every session.
     pub person: bool,
-    /// Idempotency key that it was created with, if any.
+    /// Idempotency key and terms of the create request, if it had a key.
     pub idempotency: Option<IdempotentCreate>,
     pub created_at: SystemTime,
-    /// Time and cause of its end; `None` while it runs.
+    /// Time and cause of the session's end; `None` while it runs.
     pub ended: Option<SessionEnd>,
-    /// Resume id of the agent's conversation.
+    /// Resume id of the agent's conversation; `None` before the agent has reported it.
     pub resume: Option<ResumeId>,
-    /// Last change of `resume`, stored in seconds; `None` before the first.
+    /// Time of the last change of `resume`, rounded to seconds; `None` before the first change.
     pub resume_changed: Option<SystemTime>,
 }
 
 impl SessionRecord {
-    /// True if the agent has started a new conversation without messages: it has no resume id, and loses nothing
-    /// without one.
+    /// True if the agent has started a new conversation that has no message yet. Such a session has no resume id, and
+    /// can be restarted without losing anything.
     pub fn has_fresh_conversation(&self) -> bool {
         self.resume.is_none() && self.resume_changed.is_some()
     }
@@ -73,9 +72,9 @@ impl SessionRecord {
 /// Kind of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionKind {
-    /// An agent, driven by its protocol.
+    /// Agent that is controlled through a protocol.
     Agent,
-    /// A program in a terminal.
+    /// Program that runs in a terminal.
     Terminal,
 }
 
@@ -92,36 +91,37 @@ impl SessionKind {
     }
 }
 
-/// End of a session.
+/// Time and cause of a session's end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionEnd {
     /// Time of the end.
     pub at: SystemTime,
-    /// Cause of the end. [`Ending::Suspended`] is not an end, and is stored as [`Ending::Lost`].
+    /// Cause of the end. [`Ending::Suspended`] is stored as [`Ending::Lost`].
     pub how: Ending,
 }
 
-/// Idempotent request that created a session; repeating it with the same key creates no second one.
+/// Create request with an idempotency key; a retry with the same key creates no second session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdempotentCreate {
-    /// Idempotency key of the caller, unique in a team.
+    /// Idempotency key chosen by the caller, unique in a team.
     #[serde(rename = "name")]
     pub key: String,
-    /// Fields of the request; a request with other fields is refused.
+    /// Fields that a retry must repeat; a request with other fields is refused.
     pub terms: Value,
 }
 
-/// Provider's id of a conversation, used only by the harness. Never logged or serialised.
+/// Agent's own id of a conversation, which resumes the conversation. Only the harness uses it; it is never logged or
+/// serialised.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ResumeId(String);
 
 impl ResumeId {
-    /// Wraps the text of an id.
+    /// Creates a resume id from its text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// Returns the id, for the harness.
+    /// Returns the text of the id, for the harness.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -133,7 +133,8 @@ impl fmt::Debug for ResumeId {
     }
 }
 
-/// The `extra` column: fields without a separate column, as JSON. Field names are part of the format.
+/// Fields without a separate column, stored as JSON in the column `extra`. The field names are part of the stored
+/// format.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct ExtraColumn {
@@ -142,10 +143,10 @@ struct ExtraColumn {
     creators: Vec<String>,
     person: bool,
     may_skip_permissions: bool,
-    /// Equal to [`SessionRecord::has_fresh_conversation`], once the resume id has changed.
+    /// Value of [`SessionRecord::has_fresh_conversation`]; `None` before the first change of the resume id.
     #[serde(skip_serializing_if = "Option::is_none")]
     anew: Option<bool>,
-    /// Seconds since 1970.
+    /// Time of the last change of the resume id, in seconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     named_at: Option<u64>,
 }
@@ -173,7 +174,7 @@ fn seconds(at: SystemTime) -> u64 {
     at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// A record with the derived values of its row.
+/// Session record with the values computed for its row.
 pub(super) struct StoredRow<'a> {
     record: &'a SessionRecord,
     kind: &'static str,
@@ -209,7 +210,7 @@ impl<'a> StoredRow<'a> {
         })
     }
 
-    /// Values in the order of [`COLUMNS`].
+    /// Returns the values of the row, in the order of [`COLUMNS`].
     pub fn columns(&self) -> [&dyn ToSql; 16] {
         let record = self.record;
         [
@@ -232,7 +233,7 @@ impl<'a> StoredRow<'a> {
         ]
     }
 
-    /// Total bytes of the text values.
+    /// Returns the total bytes of all text values.
     pub fn text_bytes(&self) -> usize {
         let record = self.record;
         let always = [&record.id, &record.name, &record.team, self.directory, &self.command, &self.extra];
@@ -247,7 +248,7 @@ impl<'a> StoredRow<'a> {
     }
 }
 
-/// Reads a row with [`COLUMNS`]. A row that [`StoredRow`] cannot have written is damage.
+/// Converts a row with [`COLUMNS`] to a record. A row that [`StoredRow`] cannot have written is reported as damage.
 pub(super) fn read_row(row: &Row<'_>) -> rusqlite::Result<SessionRecord> {
     let wrong = |column, error: Box<dyn std::error::Error + Send + Sync>| {
         rusqlite::Error::FromSqlConversionFailure(column, Type::Text, error)

@@ -11,18 +11,18 @@ use super::error::{StoreError, check_size};
 use super::queue::HistoryAccess;
 use super::{Store, from_millis, millis};
 
-/// Maximum bytes of a key.
+/// Maximum bytes of a request key.
 const MAX_KEY_BYTES: usize = 2048;
-/// Maximum bytes of a fingerprint.
+/// Maximum bytes of a request's fingerprint.
 const MAX_FINGERPRINT_BYTES: usize = 256;
-/// Maximum bytes of a result.
+/// Maximum bytes of a request's result.
 const MAX_RESULT_BYTES: usize = 64;
-/// Maximum bytes of a detail; a longer one is truncated.
+/// Maximum bytes of a result's detail; a longer detail is truncated.
 const MAX_DETAIL_BYTES: usize = 4096;
-/// Number of new requests after which expired ones are removed.
+/// Number of new requests after which expired requests are removed.
 const REQUESTS_PER_SWEEP: u32 = 256;
-/// Maximum number of expired requests removed at a time, which bounds the delay of other jobs. Larger than the number
-/// begun in between.
+/// Maximum number of expired requests removed at a time, which bounds the delay of other jobs. It is larger than
+/// [`REQUESTS_PER_SWEEP`], so that removal keeps up.
 const MAX_SWEPT_REQUESTS: i64 = 1024;
 
 const SELECT: &str =
@@ -32,51 +32,51 @@ const SELECT: &str =
 /// Result of [`Store::begin`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Begun {
-    /// The request was unknown and is now pending. Only this caller executes it.
+    /// The request was unknown and is now pending. Only the caller that gets this result executes it.
     New,
     /// The request was begun before.
     Known(RequestEntry),
 }
 
-/// Stored state of a request.
+/// Stored state of a request, with its last receipt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestEntry {
-    /// Fingerprint of the request's content. The same key with another fingerprint is a caller's mistake.
+    /// Fingerprint of the request's content. Reusing the key for other content is an error of the caller.
     pub fingerprint: String,
-    /// Time at which it was begun, on the wall clock.
+    /// Wall-clock time at which the request was begun.
     pub at: SystemTime,
-    /// Opening of the store in which it was begun.
+    /// Epoch of the store in which the request was begun.
     pub epoch: u64,
-    /// Progress of the request.
+    /// Progress or result of the request.
     pub state: RequestState,
-    /// Last stored receipt, as JSON.
+    /// Receipt that was stored last, as JSON.
     pub receipt: Option<String>,
-    /// True for a message that is queued for its agent.
+    /// True if the request is a message in the queue of its agent.
     pub queued: bool,
 }
 
-/// Progress of a request.
+/// Progress or result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RequestState {
-    /// It is being executed.
+    /// The request is being executed.
     Pending,
-    /// It was executed, or refused permanently.
+    /// The request was executed, or refused permanently.
     Done {
         result: String,
         detail: Option<String>,
-        /// Time of the result, on the wall clock.
+        /// Wall-clock time of the result.
         at: SystemTime,
     },
-    /// The engine ended during the execution; it is unknown whether the request was executed.
+    /// The engine ended before it stored a result. It is unknown if the request was executed.
     CutOff {
-        /// Opening of the store that found it pending.
+        /// Epoch in which the store found the request pending.
         epoch: u64,
     },
 }
 
 impl Store {
-    /// Begins a request, unless it is known. This is atomic: of several callers with the same key only one gets
-    /// [`Begun::New`], and only after it is durable. A cancelled call may still have begun the request.
+    /// Begins a request, unless it is known. Of several callers with the same key, only one gets [`Begun::New`], after
+    /// the new request is durable. If the call is cancelled, the request may have been begun.
     pub async fn begin(
         &self,
         key: RequestKey,
@@ -89,13 +89,13 @@ impl Store {
         self.queue().run(HistoryAccess::Nothing, move |database| begin(database, &key, &fingerprint, millis(at))).await
     }
 
-    /// Returns the stored state of a request.
+    /// Returns the stored state of a request; `None` if it is unknown or has expired.
     pub async fn lookup(&self, key: RequestKey) -> Result<Option<RequestEntry>, StoreError> {
         self.queue().run(HistoryAccess::Nothing, move |database| find(database, &key)).await
     }
 
-    /// Stores the result of a pending request. The first result is final: repeating it has no effect, and another one
-    /// is an error. A long detail is truncated.
+    /// Stores the result of a pending request. The result is final: storing it again has no effect, and storing another
+    /// result is an error. A long detail is truncated.
     pub async fn finish(
         &self,
         key: RequestKey,
@@ -110,14 +110,14 @@ impl Store {
         self.queue().run(HistoryAccess::Nothing, work).await
     }
 
-    /// Withdraws a request begun in this opening that had no effect, so that it can be begun again. Returns true if
-    /// there was one.
+    /// Removes a request that was begun in this epoch and had no effect, so that it can be begun again. Returns true if
+    /// the request existed.
     pub async fn undo(&self, key: RequestKey) -> Result<bool, StoreError> {
         self.queue().run(HistoryAccess::Nothing, move |database| undo(database, &key)).await
     }
 
-    /// Returns up to `most` requests that were pending when the previous opening ended. They are
-    /// [`RequestState::CutOff`] since this opening.
+    /// Returns at most `most` requests that were pending when the store was last closed, and are now
+    /// [`RequestState::CutOff`].
     pub async fn cut_off(&self, most: usize) -> Result<Vec<RequestKey>, StoreError> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         self.queue()
@@ -134,7 +134,7 @@ impl Store {
     }
 }
 
-/// Total bytes of a key.
+/// Returns the total bytes of a key.
 fn size_of(key: &RequestKey) -> usize {
     key.team.len() + key.session.len() + key.agent.len() + key.request.len()
 }
@@ -147,7 +147,7 @@ fn begin(database: &mut Database, key: &RequestKey, fingerprint: &str, at: i64) 
         sweep(database)?;
     }
     if database.counts.requests >= database.limits.requests {
-        // Requests from a wall clock that was far ahead must not fill the store permanently.
+        // Requests begun while the wall clock was far ahead must not fill the store permanently.
         sweep_until(database, i64::MAX)?;
     }
     if database.counts.requests >= database.limits.requests {
@@ -174,7 +174,7 @@ fn begin(database: &mut Database, key: &RequestKey, fingerprint: &str, at: i64) 
     Ok(Begun::New)
 }
 
-/// Returns the stored state of a request, and removes it if it has expired.
+/// Returns the stored state of a request; removes the request instead if it has expired.
 fn find(database: &mut Database, key: &RequestKey) -> Result<Option<RequestEntry>, StoreError> {
     let found = database
         .connection
@@ -252,13 +252,13 @@ pub(super) fn undo(database: &mut Database, key: &RequestKey) -> Result<bool, St
     }
 }
 
-/// Removes the oldest expired requests. Pending requests never expire. Neither do requests whose wall-clock time is
-/// recent or in the future: their messages could still count as fresh.
+/// Removes the oldest expired requests. Pending requests never expire. Requests whose wall-clock time is recent or in
+/// the future are kept: their messages could still pass the age limit.
 pub(super) fn sweep(database: &mut Database) -> Result<(), StoreError> {
     sweep_until(database, database.limits.expired(wall_clock()))
 }
 
-/// Removes expired requests that began at this wall-clock time or earlier.
+/// Removes expired requests that were begun at this wall-clock time or earlier.
 fn sweep_until(database: &mut Database, began: i64) -> Result<(), StoreError> {
     let until = database.limits.expired(database.clock.now());
     let gone = database
@@ -274,7 +274,7 @@ fn sweep_until(database: &mut Database, began: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Wall clock in milliseconds since 1970.
+/// Returns the wall-clock time in milliseconds since 1970.
 fn wall_clock() -> i64 {
     millis(SystemTime::now())
 }

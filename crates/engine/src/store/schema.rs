@@ -1,14 +1,14 @@
-//! Tables of the database, and their migrations.
+//! Schema of the database, and the migrations from older versions.
 
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::error::StoreError;
 
-/// Application id "whst", which marks the file as a store of wh.
+/// SQLite application id ("whst") that marks a file as a store of wh.
 pub(super) const APPLICATION_ID: u32 = 0x7768_7374;
 
-/// Schema changes in order. The file's `user_version` is the number of changes applied. Released steps are never
-/// edited; a change is a new step.
+/// Migration steps in order. `user_version` of a file is the number of steps that were applied to it. A released step
+/// is never edited; each change of the schema is a new step.
 pub(super) const MIGRATIONS: &[&str] = &["
     CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
@@ -59,7 +59,8 @@ pub(super) const MIGRATIONS: &[&str] = &["
     CREATE INDEX requests_queued ON requests (team, session, agent, place) WHERE queued IS NOT NULL;
 "];
 
-/// Applies the missing steps, each with its number in one transaction. Returns the number of steps applied before.
+/// Applies the missing migration steps, each in a transaction that also sets `user_version`. Returns the number of
+/// steps that had been applied before.
 pub(super) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<usize, MigrationFailure> {
     let seen: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let seen = usize::try_from(seen).map_err(|_| StoreError::Corrupt(format!("its version is {seen}")))?;
@@ -78,9 +79,9 @@ pub(super) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<usi
 /// Reason why a file could not be migrated.
 #[derive(Debug)]
 pub(super) enum MigrationFailure {
-    /// The file has more steps than are known here.
+    /// The file has more steps than this version of wh has.
     Newer(u32),
-    /// Any other error.
+    /// The store cannot be read or written.
     Store(StoreError),
 }
 

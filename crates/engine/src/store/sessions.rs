@@ -1,4 +1,4 @@
-//! Table of sessions: stores, changes, lists and removes [`SessionRecord`]s. `record.rs` maps a record to its row.
+//! Stores, changes, lists and removes session records. `record.rs` maps a [`SessionRecord`] to a row of the table.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -8,27 +8,27 @@ use super::error::{StoreError, check_size};
 use super::queue::HistoryAccess;
 use super::record::{COLUMNS, SessionRecord, StoredRow, read_row};
 
-/// Maximum bytes of a record.
+/// Maximum bytes of a session record.
 const MAX_SESSION_RECORD_BYTES: usize = 1 << 20;
 
-/// Selects sessions to list.
+/// Conditions for the sessions to list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SessionFilter {
-    /// Only sessions of this team.
+    /// Team of the sessions; `None` for all teams.
     pub team: Option<String>,
-    /// Only sessions that have not ended.
+    /// True to list only sessions that have not ended.
     pub live: bool,
 }
 
 impl Store {
-    /// Stores a session, replacing a record with the same id. At the limit the session that ended first is removed with
-    /// its history; if none has ended, the new one is refused.
+    /// Stores a session; a record with the same id is replaced. When the limit is reached, the session that ended first
+    /// is removed with its history. If no session has ended, the new one is refused.
     pub async fn put_session(&self, record: SessionRecord) -> Result<(), StoreError> {
         self.queue().run(HistoryAccess::Nothing, move |database| put(database, &record)).await
     }
 
-    /// Changes a session atomically; its id cannot change. The function may be called more than once, each time with
-    /// the stored record.
+    /// Changes a session atomically, except its id. The function gets the stored record; it may be called more than
+    /// once.
     pub async fn change_session(
         &self,
         id: impl Into<String>,
@@ -66,14 +66,14 @@ impl Store {
             .await
     }
 
-    /// Removes a session and its history. Returns true if there was one.
+    /// Removes a session and its history. Returns true if the session existed.
     pub async fn remove_session(&self, id: impl Into<String>) -> Result<bool, StoreError> {
         let id = id.into();
         self.queue().run(HistoryAccess::Follows, move |database| remove(database, &id)).await
     }
 }
 
-/// Reads all sessions in order of creation. A row that this program cannot have written is damage.
+/// Reads all sessions in order of creation. A malformed row is reported as damage.
 pub(super) fn read_all(connection: &Connection) -> Result<Vec<SessionRecord>, StoreError> {
     let mut statement = connection.prepare(&format!("SELECT {COLUMNS} FROM sessions ORDER BY created_at, id"))?;
     let rows = statement.query_map([], read_row)?;

@@ -1,36 +1,36 @@
-//! Reads SQLite's write-ahead log without SQLite (<https://www.sqlite.org/fileformat2.html#walformat>): detects damage
-//! and finds the committed pages. SQLite itself ignores a log with a wrong header or checksums, and everything behind
-//! the first frame that does not match, so that committed data is lost without an error.
+//! Parses SQLite's write-ahead log without SQLite (<https://www.sqlite.org/fileformat2.html#walformat>): detects
+//! damage, and finds the committed pages. SQLite itself ignores a log with an invalid header, and all frames after the
+//! first with an invalid checksum, so that damage loses committed data without an error.
 //!
 //! A crash leaves traces that are not damage: a header that was never synced, an incomplete last transaction, and
-//! frames of earlier generations behind the end. Every commit is synced before the next one begins, so that at most one
-//! transaction can be torn.
+//! frames of earlier generations after the end. Every commit is synced before the next one begins, so that at most one
+//! transaction can be incomplete.
 
 use std::collections::BTreeMap;
 
 const HEADER_BYTES: usize = 32;
 const FRAME_HEADER_BYTES: usize = 24;
-/// Magic number of logs with little-endian checksums; the next number means big-endian.
+/// Magic number of logs with little-endian checksums. The magic number of logs with big-endian checksums is one higher.
 const MAGIC: u32 = 0x377f_0682;
 const VERSION: u32 = 3_007_000;
-/// Number of restarts for which frames behind the end count as frames of an earlier generation. The first salt counts
-/// restarts.
+/// Maximum number of restarts by which a frame after the end may be older than the log; others count as damage. The
+/// first salt counts the restarts.
 const MAX_GENERATIONS: u32 = 1 << 20;
 
-/// Committed content of a log.
+/// Committed content of a write-ahead log.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct WalContent {
-    /// Offset in the log of the newest committed content of each page, by page number from 1.
+    /// Offset in the log of the newest committed content of each page, by page number. Page numbers start at 1.
     pub pages: BTreeMap<u32, usize>,
-    /// Bytes in a page; 0 in a log without a commit.
+    /// Size of a page in bytes; 0 if the log has no commit.
     pub page_bytes: usize,
-    /// Pages in the database after the last commit; 0 in a log without a commit.
+    /// Number of pages in the database after the last commit; 0 if the log has no commit.
     pub database_pages: u32,
     /// True if the last transaction is incomplete.
     pub torn: bool,
 }
 
-/// Reads a log. The error describes the damage.
+/// Parses a log. The error describes the damage.
 pub(super) fn read(log: &[u8]) -> Result<WalContent, String> {
     // The header is synced before the first frame is written.
     if log.len() < HEADER_BYTES || (log.len() == HEADER_BYTES && log.iter().all(|byte| *byte == 0)) {
@@ -74,7 +74,7 @@ pub(super) fn read(log: &[u8]) -> Result<WalContent, String> {
     }
 }
 
-/// The two running sums at the end of a header or frame.
+/// Running checksum at the end of a header or frame, as two sums.
 type Sum = (u32, u32);
 
 struct WalHeader {
@@ -111,7 +111,7 @@ impl WalFrame<'_> {
         word(self.bytes, 0)
     }
 
-    /// Pages in the database after the commit that ends with this frame; 0 in other frames.
+    /// Returns the number of pages in the database if this frame ends a commit, otherwise 0.
     fn commit(&self) -> u32 {
         word(self.bytes, 4)
     }

@@ -1,5 +1,5 @@
-//! Buffer for history that is written without a waiting caller. Collects writes for a short time, only the newest of
-//! each item, and writes them together.
+//! Buffer for history that is written without a waiting caller. Collects writes for up to 50 ms, keeps only the newest
+//! version of each item, and writes all of them together.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -8,10 +8,10 @@ use super::database::Database;
 use super::error::{StoreError, check_size};
 use super::history::{self, StoredItem};
 
-/// Delay before buffered history is written. Together with the commit it stays well below a tenth of a second.
+/// Delay before buffered history is written. With the commit, history is durable within 100 ms.
 const BUFFER_DELAY: Duration = Duration::from_millis(50);
 
-/// Buffered history, bounded in bytes. Beyond the limit writes are refused until the disk has caught up.
+/// Buffered history, with a limit in bytes. Beyond the limit, writes are refused until the buffer has been written.
 #[derive(Debug)]
 pub(super) struct WriteBuffer {
     sessions: HashMap<String, BufferedSession>,
@@ -31,13 +31,13 @@ struct BufferedSession {
 
 #[derive(Debug, Default)]
 struct BufferedOutput {
-    /// True if it replaces all earlier output.
+    /// True if the output replaces all earlier output.
     replace: bool,
     bytes: Vec<u8>,
 }
 
 impl WriteBuffer {
-    /// Creates an empty buffer. The limits are for the whole buffer, and for the output of one session.
+    /// Creates an empty buffer. `max_bytes` limits the whole buffer, `max_output_bytes` the output of one session.
     pub fn new(max_bytes: usize, max_output_bytes: usize) -> Self {
         Self { sessions: HashMap::new(), bytes: 0, since: None, not_before: None, max_bytes, max_output_bytes }
     }
@@ -46,19 +46,19 @@ impl WriteBuffer {
         self.sessions.is_empty()
     }
 
-    /// Time at which the buffer should be written.
+    /// Returns the time at which the buffer is due to be written.
     pub fn due(&self) -> Option<Instant> {
         let due = self.since? + BUFFER_DELAY;
         Some(self.not_before.map_or(due, |moment| due.max(moment)))
     }
 
-    /// Takes all buffered history.
+    /// Returns all buffered history, and leaves the buffer empty.
     pub fn take(&mut self) -> Self {
         let empty = Self::new(self.max_bytes, self.max_output_bytes);
         std::mem::replace(self, empty)
     }
 
-    /// Buffers items; each replaces an older one with the same id.
+    /// Buffers items; an item replaces a buffered one with the same id.
     pub fn items(&mut self, session: &str, items: Vec<StoredItem>) -> Result<(), StoreError> {
         let size = items.iter().map(StoredItem::size).sum::<usize>();
         self.check_capacity(size)?;
@@ -66,7 +66,7 @@ impl WriteBuffer {
         Ok(())
     }
 
-    /// Buffers output, which is appended or replaces all earlier output.
+    /// Buffers output to append, or to replace all earlier output if `replace` is set.
     pub fn output(&mut self, session: &str, bytes: &[u8], replace: bool) -> Result<(), StoreError> {
         self.check_capacity(bytes.len().min(self.max_output_bytes))?;
         self.put_output(session, bytes, replace);
@@ -74,7 +74,7 @@ impl WriteBuffer {
     }
 
     fn check_capacity(&mut self, size: usize) -> Result<(), StoreError> {
-        check_size("the buffered history", size, self.max_bytes)?;
+        check_size("the history to store", size, self.max_bytes)?;
         if self.bytes + size > self.max_bytes {
             return Err(StoreError::Behind { most: self.max_bytes });
         }
@@ -91,7 +91,7 @@ impl WriteBuffer {
                     let old = &mut waiting.items[place];
                     self.bytes -= old.size();
                     old.json = item.json;
-                    // The id is the same, and the position is kept.
+                    // The item keeps its id and its position.
                 }
                 None => {
                     waiting.places.insert(item.id.clone(), waiting.items.len());
@@ -118,7 +118,7 @@ impl WriteBuffer {
         self.bytes = self.bytes + output.bytes.len() - before;
     }
 
-    /// Buffers history again that could not be written. Newer writes replace it.
+    /// Buffers history again after a failed write. History that was buffered since then replaces it.
     pub fn put_back(&mut self, older: Self, not_before: Instant) {
         let newer = std::mem::replace(self, older);
         for (session, waiting) in newer.sessions {
@@ -130,7 +130,7 @@ impl WriteBuffer {
         self.not_before = Some(not_before);
     }
 
-    /// Writes the buffered history.
+    /// Writes all buffered history to the database.
     pub fn write(&self, database: &mut Database) -> Result<(), StoreError> {
         for (session, waiting) in &self.sessions {
             let history = match history::find(database, session) {

@@ -1,10 +1,10 @@
-//! Terminal of an attached user, as two halves: actions are received from one while the other is written to.
+//! Terminal of an attached user, split in two halves, so that user actions can be received while output is sent.
 
 use bytes::Bytes;
 use tokio::sync::mpsc;
 use wh_client::{FromTerminal, ToTerminal};
 
-/// Action of the attached user.
+/// Action of the attached user: typed input, another change such as a resize, or detaching.
 pub(super) enum UserAction {
     Typed(Bytes),
     Changed(FromTerminal),
@@ -17,7 +17,7 @@ pub(super) struct AttachedTerminal {
     pub changes: mpsc::Receiver<FromTerminal>,
 }
 
-/// Waits for the next user action; typed input is not read while `read` is false. Cancel safe.
+/// Waits for the next user action; typed input stays queued while `read` is false. Cancel safe.
 pub(super) async fn next_user_action(attached: &mut Option<AttachedTerminal>, read: bool) -> UserAction {
     let Some(attached) = attached else { return std::future::pending().await };
     tokio::select! {
@@ -31,7 +31,7 @@ pub(super) async fn next_user_action(attached: &mut Option<AttachedTerminal>, re
 pub(super) struct AttachedDisplay(pub Option<mpsc::Sender<ToTerminal>>);
 
 impl AttachedDisplay {
-    /// Waits for room in the terminal's queue; returns at once if no terminal is attached. Cancel safe.
+    /// Waits for room in the terminal's queue; returns `None` at once if no terminal is attached. Cancel safe.
     pub async fn reserve(&self) -> Option<mpsc::Permit<'_, ToTerminal>> {
         self.0.as_ref()?.reserve().await.ok()
     }
@@ -41,14 +41,14 @@ impl AttachedDisplay {
         self.0.as_ref().is_some_and(|output| output.capacity() == 0)
     }
 
-    /// Sends program output to the terminal if there is room.
+    /// Sends program output to the terminal; drops the output if the queue is full.
     pub fn pass_on(&self, bytes: &[u8]) {
         if let Some(output) = &self.0 {
             let _ = output.try_send(ToTerminal::Output(Bytes::copy_from_slice(bytes)));
         }
     }
 
-    /// Reports that the program was stopped, once there is room. Cancel safe.
+    /// Waits for room in the queue, and reports that the program was stopped. Cancel safe.
     pub async fn stopped(&self) {
         if let Some(permit) = self.reserve().await {
             permit.send(ToTerminal::Stopped);

@@ -1,6 +1,6 @@
-//! Terminals for wh's own UI, which runs in this process. A socket pair takes the place of the terminal. Unlike an
-//! ordinary program, the UI reports when the effect of typed input is drawn, and waits can refer to the conversation
-//! that it shows.
+//! Terminals for wh's own UI, which runs in this process. A socket pair replaces the pseudo-terminal. Unlike other
+//! programs, the UI reports when it has drawn the effect of typed input, and a wait on its terminal can refer to the
+//! conversation that it shows.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -29,73 +29,72 @@ use crate::ledger::SessionLedger;
 pub struct HostSpec {
     /// Command line shown for the UI.
     pub command: Vec<String>,
-    /// Initial size of the terminal.
     pub size: Size,
-    /// True if a user's terminal will be attached. Drawing is held back until then.
+    /// True if a user's terminal will be attached. The UI's output is not read before.
     pub attended: bool,
     /// Amount of screen state to retain; `None` if the screen is never read.
     pub screen: Option<ScreenSpec>,
-    /// Recording of the session; `None` if it is not recorded.
+    /// Recording of the session, if it is recorded.
     pub recording: Option<RecordingSpec>,
     /// Space that the UI shows.
     pub space: Space,
-    /// Stores typed commands that have an id; `None` outside a daemon.
+    /// Ledger that stores typed commands with a request id; `None` outside a daemon.
     pub ledger: Option<SessionLedger>,
 }
 
-/// Outer side of the terminal.
+/// Outer end of a terminal for wh's own UI, used by clients.
 #[derive(Debug)]
 pub struct Hosted {
-    /// Handle on the terminal.
+    /// Handle through which clients use the terminal.
     pub surface: Surface,
-    /// Exit of the UI, sent once all of its output has been processed.
+    /// Receives the exit of the UI, after all of its output has been processed.
     pub ended: oneshot::Receiver<Exit>,
-    /// Result of the recording, if there is one.
+    /// Receives the result of the recording, if there is one.
     pub recorded: Option<oneshot::Receiver<io::Result<()>>>,
 }
 
-/// Inner side of the terminal, used by the UI.
+/// Inner end of a terminal, used by wh's own UI.
 #[derive(Debug)]
 pub struct Host {
-    /// Stream of typed input and drawn output.
+    /// Stream from which the UI reads typed input, and to which it writes output.
     pub line: UnixStream,
-    /// Size of the terminal.
+    /// Current size of the terminal.
     pub sizes: watch::Receiver<Size>,
-    /// Receives the progress of the UI's drawing.
+    /// Publishes the progress of the UI's drawing.
     pub drawn: watch::Sender<DrawProgress>,
-    /// Receives requests to end the UI.
+    /// Receiver of requests to end the UI.
     pub leave: mpsc::Receiver<()>,
-    /// Receives the exit of the UI. Dropping it counts as a failure of the UI.
+    /// Sends the exit of the UI. Dropping the sender counts as a failure of the UI.
     pub exit: oneshot::Sender<Exit>,
 }
 
-/// Starts a UI on a terminal of this process. The UI ends with the task.
+/// Function that starts a UI on a [`Host`]. The UI ends when the returned task does.
 pub type StartUi = Box<dyn Fn(Host, UiPort) -> JoinHandle<()> + Send + Sync>;
 
-/// A UI that runs only while its screen is in use.
+/// Settings of a UI that runs only while its screen is in use.
 pub struct OnDemand {
-    /// Connects the UI: its commands, and the facts that it reports.
+    /// Port through which the UI receives commands and reports facts.
     pub port: UiPort,
-    /// Starts the UI.
     pub start: StartUi,
     /// Amount of screen state to retain while the UI runs.
     pub screen: ScreenSpec,
-    /// Time after the last use of the screen at which the UI is ended.
+    /// Idle time after the last use of the screen, after which the UI is ended.
     pub unused_after: Duration,
 }
 
-/// Batches of space events that may be queued for the surface. Beyond that they stay in the space's journal.
+/// Maximum number of batches of space events queued for the terminal's task. Further events stay in the space's
+/// journal.
 const MAX_QUEUED_EVENT_BATCHES: usize = 16;
 
-/// Number of checks per idle period that test if a UI is still needed.
+/// Number of checks per idle period; each check ends the UI if it is no longer needed.
 const UI_CHECKS_PER_IDLE_PERIOD: u32 = 10;
 
-/// Commands that may be queued for a UI that runs on demand; further ones are refused.
+/// Maximum number of commands queued for a UI that runs on demand; further ones are refused.
 const MAX_QUEUED_UI_ORDERS: usize = 16;
 
 type Batch = Vec<Arc<NumberedEvent<SpaceEvent>>>;
 
-/// Subscribes to the gauges and events of a space from now on.
+/// Subscribes to the gauges and new events of a space.
 async fn follow(space: Space) -> Result<(watch::Receiver<ChangeNotice>, mpsc::Receiver<Batch>), Gone> {
     let watched = space.watch().await?;
     let (notices, mut changes, mut cursor) = (watched.changes.clone(), watched.changes, watched.end);
@@ -134,7 +133,7 @@ async fn follow(space: Space) -> Result<(watch::Receiver<ChangeNotice>, mpsc::Re
     Ok((notices, batches))
 }
 
-/// Creates a terminal for wh's own UI, and the task that serves it. Must be called within a runtime.
+/// Creates a terminal for wh's own UI, and the task that owns the terminal. Must be called within a Tokio runtime.
 pub async fn host(spec: HostSpec) -> io::Result<(Hosted, Host)> {
     let (sizes, _) = watch::channel(spec.size);
     let (terminal, host, running) = connect(&sizes, 0)?;
@@ -143,11 +142,11 @@ pub async fn host(spec: HostSpec) -> io::Result<(Hosted, Host)> {
     Ok((serve(spec, TerminalWithPeer { terminal, peer: TerminalPeer::Ui(Box::new(ui)) }), host))
 }
 
-/// Creates a terminal whose UI starts when its screen is first used. The UI ends when it has not been used for a while
-/// and nothing would be lost. [`HostSpec::screen`] is ignored. Must be called within a runtime.
+/// Creates a terminal whose UI starts on the first use of its screen. After [`OnDemand::unused_after`] without use, the
+/// UI is ended if it is at rest. [`HostSpec::screen`] is ignored. Must be called within a Tokio runtime.
 pub async fn host_on_demand(spec: HostSpec, on_demand: OnDemand) -> io::Result<Hosted> {
     let (sizes, _) = watch::channel(spec.size);
-    // Placeholder whose other end is closed; each UI brings its own socket pair.
+    // Placeholder whose other end is closed; each UI gets a new socket pair.
     let terminal = PtyMaster::from_socket(OwnedFd::from(StdUnixStream::pair()?.0))?;
     let (notices, batches) = follow(spec.space.clone()).await.map_err(io::Error::other)?;
     let on_demand =
@@ -172,7 +171,8 @@ fn serve(spec: HostSpec, terminal: TerminalWithPeer) -> Hosted {
     Hosted { surface, ended, recorded }
 }
 
-/// Connects a new UI. Returns the outer end, the UI's side, and its state. `typed` bytes were sent to earlier UIs.
+/// Connects a new UI. Returns the outer end, the inner end, and the state of the UI. `typed` is the number of input
+/// bytes sent to earlier UIs.
 fn connect(sizes: &watch::Sender<Size>, typed: u64) -> io::Result<(PtyMaster, Host, RunningUi)> {
     let (ours, theirs) = StdUnixStream::pair()?;
     theirs.set_nonblocking(true)?;
@@ -194,7 +194,7 @@ fn connect(sizes: &watch::Sender<Size>, typed: u64) -> io::Result<(PtyMaster, Ho
     Ok((terminal, host, running))
 }
 
-/// A terminal and the process or UI at its other end.
+/// Terminal and the process or UI at its other end.
 pub(super) struct TerminalWithPeer {
     pub terminal: PtyMaster,
     pub peer: TerminalPeer,
@@ -211,9 +211,9 @@ impl From<PtyProgram> for TerminalWithPeer {
 
 /// Process or UI at the other end of a terminal.
 pub(super) enum TerminalPeer {
-    /// A program with its supervisor.
+    /// Program, with its supervisor.
     Program(Box<(SupervisorReports, Arc<Supervisor>)>),
-    /// wh's own UI.
+    /// UI of wh in this process.
     Ui(Box<HostedUi>),
 }
 
@@ -223,7 +223,7 @@ pub(super) enum PeerEvent {
     Drawn(DrawProgress),
     Gauged(Gauges),
     SpaceEvents(Batch),
-    /// A command for a UI that runs on demand.
+    /// Command for a UI that runs on demand.
     Ordered(UiOrder),
 }
 
@@ -235,19 +235,18 @@ pub(super) struct HostedUi {
     on_demand: Option<OnDemandUi>,
 }
 
-/// A running UI.
 struct RunningUi {
     drawn: watch::Receiver<DrawProgress>,
-    /// Newest progress passed on to the terminal's task.
+    /// Newest drawing progress reported to the terminal's task.
     reported: DrawProgress,
-    /// Bytes sent to earlier UIs.
+    /// Number of input bytes sent to earlier UIs.
     typed_before: u64,
     /// True once the first frame is drawn.
     has_drawn: bool,
     leave: mpsc::Sender<()>,
-    /// `None` once the exit was reported.
+    /// Receiver of the UI's exit; `None` once the exit was reported.
     exited: Option<oneshot::Receiver<Exit>>,
-    /// Sends commands to the UI, if it runs on demand.
+    /// Sender of commands to a UI that runs on demand.
     orders: Option<mpsc::Sender<UiOrder>>,
     task: Option<JoinHandle<()>>,
 }
@@ -258,19 +257,19 @@ impl Drop for RunningUi {
     }
 }
 
-/// A UI that runs on demand, with its use.
+/// Settings and screen use of a UI that runs on demand.
 struct OnDemandUi {
     spec: OnDemand,
-    /// Last use of the screen.
+    /// Time of the last use of the screen.
     used: Instant,
-    /// Time of the next check whether the UI is still needed.
+    /// Time of the next check if the UI is still needed.
     check_at: Option<Instant>,
-    /// Shared with the watchers of the screen.
+    /// Guard shared with the watchers of the screen, which keeps the UI running.
     screen_use: ScreenUse,
 }
 
 impl HostedUi {
-    /// Waits for the next event. Cancel safe.
+    /// Waits for the next event of the UI or its space. Cancel safe.
     async fn next(&mut self) -> PeerEvent {
         let Self { notices, batches, running, on_demand, .. } = self;
         if on_demand.is_none() && running.as_ref().is_none_or(|running| running.exited.is_none()) {
@@ -339,7 +338,7 @@ async fn next_order(on_demand: &mut Option<OnDemandUi>) -> UiOrder {
 }
 
 impl TerminalPeer {
-    /// Waits for the next event. Cancel safe.
+    /// Waits for the next event of the program or UI. Cancel safe.
     pub async fn next(&mut self) -> PeerEvent {
         match self {
             Self::Program(program) => PeerEvent::Report(program.0.next().await),
@@ -351,7 +350,7 @@ impl TerminalPeer {
         matches!(self, Self::Ui(_))
     }
 
-    /// False for a UI that runs on demand and is not running.
+    /// False if the peer is a UI that runs on demand and is not running.
     pub fn is_running(&self) -> bool {
         match self {
             Self::Program(_) => true,
@@ -359,7 +358,7 @@ impl TerminalPeer {
         }
     }
 
-    /// Current gauges of the conversation; `None` for a program.
+    /// Returns the current gauges of the UI's conversation; `None` for a program.
     pub fn gauges(&self) -> Option<Gauges> {
         match self {
             Self::Program(_) => None,
@@ -367,7 +366,7 @@ impl TerminalPeer {
         }
     }
 
-    /// Newest revision of the space that the UI has not drawn yet; `None` if it is up to date.
+    /// Returns the newest revision of the space if the UI has not drawn it yet.
     pub fn undrawn_change(&self) -> Option<u64> {
         let Self::Ui(ui) = self else { return None };
         let running = ui.running.as_ref()?;
@@ -375,7 +374,7 @@ impl TerminalPeer {
         (running.exited.is_some() && running.reported.change_count < change_count).then_some(change_count)
     }
 
-    /// Sends the size to a UI. Returns false for a program, which gets it from its terminal.
+    /// Sends the new terminal size to a UI. Returns false for a program, which gets the size from its terminal.
     pub fn resize(&self, size: Size) -> bool {
         match self {
             Self::Program(_) => false,
@@ -399,7 +398,7 @@ impl TerminalPeer {
     }
 }
 
-/// Operations of a UI that runs on demand.
+/// Methods for a UI that runs on demand.
 impl TerminalPeer {
     fn demand(&mut self) -> Option<(&mut OnDemandUi, &mut Option<RunningUi>, &watch::Sender<Size>)> {
         match self {
@@ -408,7 +407,8 @@ impl TerminalPeer {
         }
     }
 
-    /// Records a use of the screen, and starts the UI if needed. `typed` bytes have been sent so far.
+    /// Records a use of the screen, and starts the UI if it is not running. `typed` is the number of input bytes sent
+    /// so far.
     pub fn use_screen(&mut self, typed: u64) -> ScreenReadiness {
         let Some((demand, running, sizes)) = self.demand() else { return ScreenReadiness::Drawn };
         demand.used = Instant::now();
@@ -431,26 +431,26 @@ impl TerminalPeer {
         ScreenReadiness::Started(terminal, demand.spec.screen)
     }
 
-    /// Forwards a command to the UI. A command that cannot be queued is dropped, which closes its reply channel.
+    /// Forwards a command to the UI. If the command cannot be queued, it is dropped, which closes its reply channel.
     pub fn order(&mut self, order: UiOrder) {
         if let Some((_, Some(RunningUi { orders: Some(orders), .. }), _)) = self.demand() {
             drop(orders.try_send(order));
         }
     }
 
-    /// Guard that keeps the UI running while it is held.
+    /// Returns a guard that keeps the UI running while it is held; `None` if the UI does not run on demand.
     pub fn screen_use(&mut self) -> Option<ScreenUse> {
         self.demand().map(|(demand, ..)| demand.screen_use.clone())
     }
 
-    /// Treats the screen as drawn, because the first frame takes too long.
+    /// Treats the first frame as drawn, because its timeout has passed.
     pub fn assume_drawn(&mut self) {
         if let Self::Ui(ui) = self {
             ui.running.iter_mut().for_each(|running| running.has_drawn = true);
         }
     }
 
-    /// Time of the next check whether the UI is still needed.
+    /// Returns the time of the next check if the UI is still needed.
     pub fn check_at(&self) -> Option<Instant> {
         match self {
             Self::Program(_) => None,
@@ -458,7 +458,8 @@ impl TerminalPeer {
         }
     }
 
-    /// Ends a UI unused for [`OnDemand::unused_after`], unless something would be lost. Returns true if it was ended.
+    /// Ends the UI if its screen was not used for [`OnDemand::unused_after`] and the UI is at rest. Returns true if the
+    /// UI was ended.
     pub fn end_if_unused(&mut self, now: Instant) -> bool {
         let Some((demand, running, _)) = self.demand() else { return false };
         if running.is_none() || demand.check_at.is_none_or(|at| now < at) {
@@ -477,13 +478,13 @@ impl TerminalPeer {
     }
 }
 
-/// State of a UI's screen that is about to be used.
+/// Readiness of a UI's screen.
 pub(super) enum ScreenReadiness {
-    /// The screen can be read.
+    /// The screen can be read: the first frame is drawn.
     Drawn,
     /// The UI has not drawn its first frame yet.
     Starting,
-    /// The UI was just started on this terminal.
+    /// The UI was just started on this terminal. A new screen must be opened.
     Started(PtyMaster, ScreenSpec),
 }
 

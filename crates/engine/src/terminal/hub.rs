@@ -1,4 +1,4 @@
-//! Numbers a session's events in a journal and notifies watchers of new events and frames.
+//! Journal of a session's events, with the channels that notify watchers of new events and frames.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -7,18 +7,18 @@ use tokio::sync::watch;
 use wh_client::{ScreenSnapshot, ScreenUse, SurfaceFacts, SurfaceWatch};
 use wh_core::event::{Cursor, CursorExpired, Epoch, Event, Journal, NumberedEvent};
 
-/// Events returned by one call: enough to catch up quickly, without blocking the session for long.
+/// Maximum number of events returned by one call, which bounds the time that the call blocks the session.
 const MAX_EVENTS_PER_READ: usize = 512;
 
 pub(super) struct EventHub {
     journal: Journal,
-    // Only the latest value counts: a slow watcher asks for the rest.
+    // Holds only the latest number: a slow watcher requests the missed events.
     events: watch::Sender<u64>,
     frames: watch::Sender<u64>,
 }
 
 impl EventHub {
-    /// Creates a hub whose epoch is derived from the start time.
+    /// Creates a hub whose epoch is derived from the session's start time.
     pub fn new(started: SystemTime) -> Self {
         let since = started.duration_since(UNIX_EPOCH).unwrap_or_default();
         let epoch = Epoch::new(&format!("{:x}{:x}", since.as_nanos(), std::process::id()));
@@ -31,7 +31,7 @@ impl EventHub {
         self.events.send_replace(self.journal.last());
     }
 
-    /// Publishes the number of frames.
+    /// Publishes the number of frames drawn so far.
     pub fn frames(&self, count: u64) {
         self.frames.send_if_modified(|known| std::mem::replace(known, count) != count);
     }

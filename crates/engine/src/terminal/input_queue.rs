@@ -1,4 +1,4 @@
-//! Input bytes queued for a program, in order.
+//! Queue of input bytes for a program.
 
 use std::collections::VecDeque;
 use std::io;
@@ -6,13 +6,14 @@ use std::io;
 use bytes::{Buf, Bytes};
 use wh_screen::pty::PtyMaster;
 
-/// Unbounded by itself: the machine refuses commands beyond its limit, typing is not read while input is queued, and a
-/// terminal's answers are small and only follow output of the program.
+/// Input bytes for a program, in order. The queue has no limit, because its sources are limited: the machine refuses
+/// commands beyond its own limit, typed input is not read while the queue has input, and the terminal's answers are
+/// small and only follow program output.
 #[derive(Debug, Default)]
 pub(super) struct InputQueue {
     waiting: VecDeque<Bytes>,
     length: usize,
-    /// Total of all bytes ever queued.
+    /// Total bytes ever queued.
     pushed: u64,
 }
 
@@ -30,7 +31,7 @@ impl InputQueue {
         self.length
     }
 
-    /// Total of all bytes ever queued: the input position of the last one.
+    /// Total bytes ever queued, which is the input position behind the last byte.
     pub fn pushed(&self) -> u64 {
         self.pushed
     }
@@ -44,7 +45,7 @@ impl InputQueue {
         self.length = 0;
     }
 
-    /// Writes as much as the terminal accepts without blocking.
+    /// Writes bytes until the queue is empty or the terminal accepts no more. Does not block.
     pub fn offer(&mut self, terminal: &PtyMaster) -> io::Result<()> {
         while let Some(front) = self.waiting.front_mut() {
             let taken = terminal.try_write(front)?;
@@ -56,7 +57,8 @@ impl InputQueue {
         Ok(())
     }
 
-    /// Waits until the terminal accepts input. Cancel safe: written bytes are counted in the same step.
+    /// Waits until the terminal accepts input, and writes some. Cancel safe: written bytes leave the queue without
+    /// another await point.
     pub async fn write(&mut self, terminal: &PtyMaster) -> io::Result<()> {
         if let Some(front) = self.waiting.front() {
             let taken = terminal.write(front).await?;

@@ -1,4 +1,4 @@
-//! Terminal sessions: starts a program in a pseudo-terminal and runs the task that owns it.
+//! Terminal sessions: starts a program in a pseudo-terminal, and the task that owns the session.
 
 mod attached;
 mod hosted;
@@ -29,51 +29,50 @@ use crate::ledger::SessionLedger;
 pub use hosted::{Host, HostSpec, Hosted, OnDemand, StartUi, host, host_on_demand};
 pub use recorder::RecordingSpec;
 
-/// Describes a program to run and how to observe it.
+/// Describes a program to run, and its terminal, screen and recording.
 pub struct TerminalSpec {
     /// Program and its arguments; must not be empty.
     pub command: Vec<OsString>,
-    /// Working directory; `None` for that of this process.
+    /// Working directory of the program; `None` for that of this process.
     pub directory: Option<PathBuf>,
     /// Variables added to the environment of this process.
     pub environment: Vec<(OsString, OsString)>,
-    /// Variables removed from the environment.
+    /// Variables of this process that the program does not get.
     pub withheld: Vec<OsString>,
     /// Id of the daemon's session that the program runs in; `None` outside a daemon.
     pub session: Option<String>,
-    /// Initial size of the terminal.
     pub size: Size,
-    /// Terminal of the user, if one will be attached. Output is held back until then.
+    /// User's terminal, if it will be attached. Program output is not read before.
     pub terminal: Option<OwnedFd>,
-    /// Amount of screen state to retain. If `None` the screen cannot be read and the output is not interpreted.
+    /// Amount of screen state to retain. If `None`, program output is not interpreted and the screen cannot be read.
     pub screen: Option<ScreenSpec>,
-    /// Recording of the session; `None` if it is not recorded.
+    /// Recording of the session, if it is recorded.
     pub recording: Option<RecordingSpec>,
-    /// Stores commands that have an id; `None` outside a daemon.
+    /// Ledger that stores commands with a request id; `None` outside a daemon.
     pub ledger: Option<SessionLedger>,
 }
 
-/// Amount of screen state to retain.
+/// Amount of screen state to retain for readers.
 #[derive(Debug, Clone, Copy)]
 pub struct ScreenSpec {
-    /// Lines above the screen.
+    /// Maximum number of scrollback lines.
     pub history_lines: usize,
-    /// Characters of raw output.
+    /// Maximum characters of raw output.
     pub log_characters: usize,
 }
 
-/// A running program.
+/// Running program with its handle, and channels for its exit and recording.
 #[derive(Debug)]
 pub struct TerminalSession {
-    /// Handle on the session.
+    /// Handle through which clients use the session.
     pub surface: Surface,
     /// Process id of the program.
     pub pid: i32,
-    /// Exit of the program, sent once all of its output has been processed.
+    /// Receives the exit of the program, after all of its output has been processed.
     pub ended: oneshot::Receiver<Exit>,
-    /// Resolves after the program and all of its descendants were ended, with the processes that could not be ended.
+    /// Receives the processes that could not be ended, after the program and all of its descendants were ended.
     pub empty: oneshot::Receiver<Survivors>,
-    /// Result of the recording, if there is one.
+    /// Receives the result of the recording, if there is one.
     pub recorded: Option<oneshot::Receiver<io::Result<()>>>,
 }
 
@@ -85,7 +84,7 @@ pub enum StartError {
     Program {
         /// Program name as given.
         program: OsString,
-        /// Error of the system.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The working directory cannot be entered.
@@ -93,16 +92,16 @@ pub enum StartError {
     Directory {
         /// Path as given.
         directory: PathBuf,
-        /// Error of the system.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// No terminal could be opened.
+    /// No pseudo-terminal could be opened.
     #[error("cannot open a terminal: {0}")]
     Terminal(#[source] io::Error),
 }
 
 impl StartError {
-    /// Error of the system if the program itself was not found or could not be executed.
+    /// Returns the system error if the program was not found or cannot be executed.
     pub fn program_error(&self) -> Option<&io::Error> {
         match self {
             Self::Program { source, .. } => Some(source),
@@ -111,7 +110,7 @@ impl StartError {
     }
 }
 
-/// Start time on both clocks. Later times are derived from the monotonic one.
+/// Start time on both clocks. Later wall-clock times are computed from the monotonic clock.
 #[derive(Debug, Clone, Copy)]
 struct StartClock {
     instant: Instant,
@@ -127,7 +126,7 @@ impl StartClock {
         self.time + instant.saturating_duration_since(self.instant)
     }
 
-    /// Receipt of a typed command. A terminal has no stage after delivery.
+    /// Creates the receipt of a typed command. [`Stage::Delivered`] is its last successful stage.
     fn receipt(&self, id: &RequestId, taken: InputReceipt) -> Receipt {
         let mut receipt = Receipt::accepted(id.clone(), self.time(taken.accepted));
         match taken.delivery {
@@ -142,7 +141,7 @@ impl StartClock {
     }
 }
 
-/// Starts a program and the task that serves it. Must be called within a runtime.
+/// Starts a program, and the task that owns the session. Must be called within a Tokio runtime.
 pub async fn start(spec: TerminalSpec) -> Result<TerminalSession, StartError> {
     let clock = StartClock::now();
     let shown: Vec<String> = spec.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -184,7 +183,7 @@ pub async fn start(spec: TerminalSpec) -> Result<TerminalSession, StartError> {
     Ok(TerminalSession { surface, pid, ended, empty, recorded })
 }
 
-/// Canonicalizes the directory, so that the path that is checked is the one that is entered.
+/// Canonicalizes the working directory once, so that the checked path and the entered path are the same.
 fn canonical_directory(directory: PathBuf) -> Result<PathBuf, StartError> {
     let entered = directory
         .canonicalize()

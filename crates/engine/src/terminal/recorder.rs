@@ -1,5 +1,5 @@
-//! Records a session as an asciicast. A separate thread owns the file, since disks may be slow. Each event is one
-//! write, so that a crash never truncates a line or loses a written event.
+//! Records a session as an asciicast. A separate thread writes the file, since disks may be slow. Each event is a
+//! single write, so that a crash neither truncates a line nor loses a written event.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -11,23 +11,22 @@ use tokio::sync::{mpsc, oneshot};
 use wh_core::terminal::Size;
 use wh_screen::cast::{CastEvent, CastFormat, CastHeader, CastWriter};
 
-/// Events that may be queued for the disk. Beyond that the program waits: a recording has no gaps.
+/// Maximum number of events queued for the disk. When the queue is full, the program waits, so that the recording has
+/// no gaps.
 const MAX_QUEUED_RECORDS: usize = 256;
 
-/// Describes a recording and its destination.
+/// Destination, format and content of a recording.
 #[derive(Debug)]
 pub struct RecordingSpec {
-    /// Empty file to write to.
+    /// Empty file that the recording is written to.
     pub file: File,
-    /// Version of the asciicast format.
     pub format: CastFormat,
-    /// Header of the recording; its size is overwritten.
+    /// Header of the recording; its size is replaced by that of the terminal.
     pub header: CastHeader,
     /// True if typed input is recorded too.
     pub input: bool,
 }
 
-/// Event to record.
 pub(super) enum RecordedEvent {
     Output(Bytes),
     Input(Bytes),
@@ -43,7 +42,8 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// Starts the recording thread. Its result is sent after the recorder is dropped and everything is written.
+    /// Starts the recording thread. The returned channel gets the thread's result, once the recorder is dropped and all
+    /// events are written.
     pub fn start(spec: RecordingSpec, size: Size, started: Instant) -> (Self, oneshot::Receiver<io::Result<()>>) {
         let (events, receiver) = mpsc::channel(MAX_QUEUED_RECORDS);
         let (result_sender, result) = oneshot::channel();
@@ -54,7 +54,8 @@ impl Recorder {
         (Self { events, started, input }, result)
     }
 
-    /// Records an event at the current time. After a write error events are dropped; the error is reported at the end.
+    /// Records an event at the current time. After a write error, events are dropped; the thread's result has the
+    /// error.
     pub async fn record(&self, event: RecordedEvent) {
         if self.input || !matches!(event, RecordedEvent::Input(_)) {
             let _ = self.events.send((self.started.elapsed(), event)).await;

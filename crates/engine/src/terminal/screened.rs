@@ -1,4 +1,4 @@
-//! Combines a session's state machine with its screen, which the machine reads to make decisions.
+//! State machine of a session combined with its screen. The machine reads the screen to make decisions.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -13,7 +13,7 @@ use wh_screen::{keys, mouse, paste, render};
 
 use super::ScreenSpec;
 
-/// Cells that a screen has to lose for its memory to be returned to the system.
+/// Number of removed cells above which a resize returns free memory to the system.
 const LARGE_SHRINK_CELLS: usize = 100_000;
 
 pub(super) struct ScreenedSession {
@@ -26,9 +26,9 @@ struct SessionScreen {
     log: ByteLog,
     /// Current frame, computed on the first request.
     frame: OnceLock<Arc<ScreenFrame>>,
-    /// Last computed frame before the current one.
+    /// Latest computed frame before the current one.
     before: Option<Arc<ScreenFrame>>,
-    /// Start of the open synchronized update.
+    /// Start of the open synchronized update, if there is one.
     updating_since: Option<Instant>,
 }
 
@@ -47,7 +47,7 @@ impl SessionScreen {
         self.frame.get_or_init(|| Arc::new(self.vt.frame_after(self.before.as_deref())))
     }
 
-    /// Invalidates the current frame.
+    /// Discards the cached frame after a change of the screen.
     fn changed(&mut self) {
         self.before = self.frame.take().or(self.before.take());
     }
@@ -63,18 +63,18 @@ impl ScreenedSession {
         self.screen = Some(SessionScreen::new(size, spec));
     }
 
-    /// Drops the screen and its memory.
+    /// Drops the screen, and returns its memory to the system.
     pub fn close_screen(&mut self) {
         self.screen = None;
         wh_client::memory::release();
     }
 
-    /// Feeds an input to the session's state machine.
+    /// Passes an input to the session's state machine.
     pub fn handle(&mut self, input: Input, now: Instant) -> Vec<Effect> {
         self.session.handle(input, now, &ScreenView(self.screen.as_ref()))
     }
 
-    /// Processes program output. Returns effects and the terminal's answers to the program.
+    /// Processes program output. Returns the effects, and the terminal's answers to the program.
     pub fn output(&mut self, bytes: &[u8], now: Instant) -> (Vec<Effect>, Vec<u8>) {
         let Some(screen) = &mut self.screen else { return (Vec::new(), Vec::new()) };
         screen.changed();
@@ -84,7 +84,8 @@ impl ScreenedSession {
         self.report_output(FrameBoundaries { updates: fed.updates, unsynchronized: fed.outside_updates }, now)
     }
 
-    /// Reports notices and output to the machine. Returns effects and the terminal's answers.
+    /// Reports output and terminal notices to the machine. Returns the effects, and the terminal's answers to the
+    /// program.
     fn report_output(&mut self, output: FrameBoundaries, now: Instant) -> (Vec<Effect>, Vec<u8>) {
         let Some(screen) = &mut self.screen else { return (Vec::new(), Vec::new()) };
         let (answers, notices) = (screen.vt.take_replies(), screen.vt.take_notices());
@@ -104,7 +105,7 @@ impl ScreenedSession {
         [self.session.wake_at(), update].into_iter().flatten().min()
     }
 
-    /// Handles timers. Returns effects and the terminal's answers, as for output.
+    /// Handles timers. Returns the effects, and the terminal's answers to the program.
     pub fn tick(&mut self, now: Instant) -> (Vec<Effect>, Vec<u8>) {
         let (mut effects, mut answers) = (Vec::new(), Vec::new());
         if let Some(screen) = &mut self.screen
@@ -134,7 +135,7 @@ impl ScreenedSession {
         self.handle(Input::Output(FrameBoundaries { updates: 0, unsynchronized: true }), now)
     }
 
-    /// Encodes gestures as input bytes for the program's current terminal modes.
+    /// Encodes gestures as input bytes for the program's current keyboard, mouse and paste modes.
     pub fn encode(&self, gestures: &[Gesture]) -> Result<Vec<u8>, Refusal> {
         let modes = self.screen.as_ref().map(|screen| screen.vt.modes()).unwrap_or_default();
         let mut bytes = Vec::new();
@@ -156,7 +157,7 @@ impl ScreenedSession {
         Ok(bytes)
     }
 
-    /// Returns the current frame.
+    /// Returns the current frame; `None` without a screen.
     pub fn frame(&self) -> Option<Arc<ScreenFrame>> {
         self.screen.as_ref().map(|screen| Arc::clone(screen.frame()))
     }
@@ -170,7 +171,7 @@ impl ScreenedSession {
     }
 }
 
-/// Screen as the machine sees it; may be absent.
+/// Read access of the machine to the screen; `None` without a screen.
 struct ScreenView<'a>(Option<&'a SessionScreen>);
 
 impl View for ScreenView<'_> {

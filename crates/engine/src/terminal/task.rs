@@ -1,5 +1,5 @@
-//! The task that owns a terminal session. One loop receives from the program, its supervisor, clients, the attached
-//! user and the clock, feeds the state machine, and performs its effects.
+//! Task that owns a terminal session. One loop receives events from the program, its supervisor, clients, the attached
+//! user and the clock, passes them to the state machine, and performs the resulting effects.
 
 mod drawn;
 mod durable;
@@ -37,17 +37,17 @@ use on_demand::FirstFrameWaiters;
 use output::OutputReading;
 use requests::{AwaitedReply, Replies};
 
-/// Maximum bytes per read, so that requests are served in between. Linux delivers terminal output in pieces of about 4
-/// KiB that a kernel worker prepares: while the emulator processes one piece, the next becomes ready. Reading again at
-/// once would wait for that worker instead of overlapping with it.
+/// Maximum bytes of program output per read, so that requests are served between two reads. Linux delivers terminal
+/// output in pieces of about 4 KiB, prepared by a kernel worker. The emulator processes one piece while the worker
+/// prepares the next; reading again at once would only wait for the worker.
 const MAX_TERMINAL_READ_BYTES: usize = 64 * 1024;
 
-/// Last lines of the screen that are returned with a wait that did not match.
+/// Number of last screen lines returned if a wait does not match.
 const UNMATCHED_WAIT_LINES: usize = 20;
 
 type CommandAnswer = Result<InputAccepted, Refusal>;
 
-/// Identity of the session.
+/// Facts about the session that never change.
 pub(super) struct SessionIdentity {
     pub id: String,
     /// Initial size of the terminal.
@@ -67,19 +67,19 @@ pub(super) struct TerminalTask {
     display: AttachedDisplay,
     attached: Option<AttachedTerminal>,
     replies: Replies,
-    /// Commands with an id; `None` if they are not stored.
+    /// Commands with a request id; `None` if commands are not stored.
     stored: Option<StoredCommands>,
     hub: EventHub,
-    /// Answers to typed input, until its effect is drawn.
+    /// Answers to typed input, held until the UI has drawn the effect of the input.
     undrawn: Undrawn<HeldAnswer>,
-    /// Screen reads of a UI, until it has drawn the earlier events of its space.
+    /// Screen reads, held until the UI has drawn all earlier events of its space.
     undrawn_reads: Undrawn<HeldScreenRead>,
-    /// Requests that wait for the first frame of a UI that runs on demand.
+    /// Requests held until a UI that runs on demand has drawn its first frame.
     first_frame_waiters: FirstFrameWaiters,
     recorder: Option<Recorder>,
     size: Size,
     reading: OutputReading,
-    /// True if the program was stopped and the attached terminal was not notified yet.
+    /// True if the program was stopped, and the attached terminal has not received the report yet.
     stop_unreported: bool,
     /// True while the supervisor runs.
     supervised: bool,
@@ -121,19 +121,19 @@ impl TerminalTask {
         }
     }
 
-    /// Holds output back until a user's terminal is attached.
+    /// Holds output until a user's terminal is attached, if `held` is set.
     pub fn hold_output(mut self, held: bool) -> Self {
         self.reading = if held { OutputReading::Held } else { OutputReading::Open };
         self
     }
 
-    /// Stores commands that carry an id.
+    /// Sets the ledger that stores commands with a request id.
     pub fn store(mut self, ledger: Option<SessionLedger>) -> Self {
         self.stored = ledger.map(StoredCommands::new);
         self
     }
 
-    /// Records everything from now on.
+    /// Sets the recorder of the session.
     pub fn record(mut self, recorder: Option<Recorder>) -> Self {
         self.recorder = recorder;
         self
@@ -145,7 +145,7 @@ impl TerminalTask {
         }
     }
 
-    /// Runs until all handles on the surface are dropped.
+    /// Runs until all handles of the session are dropped.
     pub async fn run(mut self) {
         let mut buffer = vec![0; MAX_TERMINAL_READ_BYTES];
         loop {
@@ -310,7 +310,7 @@ impl TerminalTask {
         self.hub.frames(self.screened.session.frames().0);
     }
 
-    /// Queues bytes for the program and writes what its terminal accepts at once.
+    /// Queues bytes for the program, and writes as many as its terminal accepts without blocking.
     fn offer(&mut self, bytes: Bytes) -> Vec<Effect> {
         self.input_queue.push(bytes);
         let offered = match self.input_queue.offer(&self.terminal) {

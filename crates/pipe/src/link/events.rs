@@ -11,7 +11,7 @@ use tracing::debug;
 
 use super::{CloseOnDrop, Codec, Inbound, LinkShared};
 
-/// Maximum bytes of messages buffered during a handshake. Messages beyond it are dropped.
+/// Maximum bytes of messages buffered during a handshake. Messages beyond the limit are dropped.
 const MAX_BUFFERED_BYTES: usize = 256 * 1024;
 
 /// Maximum bytes of requests, withdrawals and replies buffered during a handshake. They are never dropped, since a
@@ -21,7 +21,7 @@ const MAX_BUFFERED_EXCHANGE_BYTES: usize = 256 * 1024;
 /// An event in the queue of a link.
 pub(super) struct Queued<C: Codec> {
     pub event: Inbound<C>,
-    /// Length of the line that it was read from.
+    /// Length of the line that the event was read from.
     pub bytes: usize,
     /// True for a request, a withdrawal, a reply or the end, which must not be dropped.
     pub is_exchange: bool,
@@ -48,12 +48,12 @@ impl HandshakeSpace {
     }
 }
 
-/// Receives the events of a link. It must be read: the program blocks when too many events are unread.
+/// Receives the events of a link. The owner must read them: the program blocks when too many events are unread.
 pub struct LinkEvents<C: Codec> {
     receiver: mpsc::UnboundedReceiver<Queued<C>>,
     /// Events buffered during a handshake, or put back.
     buffered: VecDeque<Inbound<C>>,
-    /// Event after the buffered ones, taken from the queue.
+    /// Event that was taken from the queue and follows the buffered ones.
     next: Option<Queued<C>>,
     shared: Arc<LinkShared<C>>,
     _held: Arc<CloseOnDrop<C>>,
@@ -93,7 +93,7 @@ impl<C: Codec> LinkEvents<C> {
         queued.event
     }
 
-    /// Polls for the next event.
+    /// Polls for the next event, as `next` does.
     pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Inbound<C>>> {
         if let Some(event) = self.buffered.pop_front() {
             return Poll::Ready(Some(event));

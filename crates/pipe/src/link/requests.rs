@@ -134,7 +134,7 @@ impl<C: Codec> Future for LinkReply<C> {
     }
 }
 
-/// Raises the limit on unread events while it exists, since a reply is queued behind them.
+/// Raises the limit on unread events while this value exists, since a reply is queued behind other events.
 #[must_use = "the limit is raised only while this exists"]
 pub struct RaisedLimit<C: Codec>(Arc<LinkShared<C>>);
 

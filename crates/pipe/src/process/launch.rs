@@ -41,8 +41,8 @@ pub struct Launch {
     pub directory: Option<PathBuf>,
     /// Changes to the inherited environment; `None` removes a variable.
     pub environment: BTreeMap<OsString, Option<OsString>>,
-    /// Command of a [supervisor](crate::supervisor) for pipes. Without one, the program's group ends with the
-    /// [`Child`], but survives a kill of this process.
+    /// Command of a [supervisor](crate::supervisor) for pipes. Without a supervisor, the program's group ends with
+    /// the [`Child`], but survives a kill of this process.
     pub supervisor: Option<Vec<OsString>>,
     /// Session that the supervisor is registered for. Clients that run below the supervisor are attributed to this
     /// session, and end with it.
@@ -52,7 +52,7 @@ pub struct Launch {
     /// Text that marks lines of standard error as events: a [`Link`](crate::Link) passes on the lines that contain it.
     /// `None` passes on no lines.
     pub stderr_marker: Option<String>,
-    /// Kill switch that the program is attached to.
+    /// Kill switch that can end the program, if any.
     pub kill_switch: Option<KillSwitch>,
 }
 
@@ -73,13 +73,14 @@ impl fmt::Debug for Launch {
     }
 }
 
-/// Failure to start a program.
+/// Reason for which a program was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     /// The program does not exist.
     #[error("there is no program {0:?}{where_looked}", where_looked = if has_slash(.0) { "" } else { " on the path" })]
     NotFound(OsString),
-    /// The program exists but cannot be executed: a permission is missing, or the interpreter in its first line.
+    /// The program exists but cannot be executed: the execute permission or the interpreter named in its first line
+    /// is missing.
     #[error("{} cannot be executed: {source}", path.display())]
     NotExecutable {
         /// Path of the program.

@@ -27,9 +27,9 @@ pub(super) enum Leader {
 #[derive(Debug)]
 pub(super) struct UnsupervisedProgram {
     pid: Pid,
-    /// Dropped once the program has been reaped, by `drop` or by the waiting thread.
+    /// Registration of the program, dropped once the program has been reaped, by `drop` or by the waiting thread.
     registration: Option<Registration>,
-    /// Dropped together with the registration.
+    /// Guard of the program's kill switch, dropped together with the registration.
     hold: Option<ProgramGuard>,
 }
 

@@ -18,7 +18,7 @@ const MAX_STOPPING_WALKS: usize = 16;
 /// Grace period for a supervisor to notice that its tree is empty, and to report that.
 const SUPERVISOR_GRACE: Duration = Duration::from_millis(500);
 
-/// Snapshot of all processes.
+/// Snapshot of all processes of the machine, with the children of each.
 struct ProcessSnapshot {
     processes: HashMap<i32, Stat>,
     children: HashMap<i32, Vec<i32>>,
@@ -161,7 +161,7 @@ impl Reaper {
         Ok((view, stopped))
     }
 
-    /// Updates the status of each tree, and returns the time of the next round.
+    /// Updates the status of each tree, and returns the time of the next round if one is due without a wakeup.
     fn update_status(
         &self,
         known: &[ProcessId],

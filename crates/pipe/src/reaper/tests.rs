@@ -95,7 +95,7 @@ fn a_program_that_forks_all_the_time_is_ended() {
 /// Environment variable that enables [`without_descriptors`].
 const INSIDE: &str = "WH_TEST_REAPER_WITHOUT_DESCRIPTORS";
 
-/// Child process of the test below: the descriptor limit applies to a whole process.
+/// Runs in a child process of the test below, since the descriptor limit applies to a whole process.
 #[test]
 fn without_descriptors() {
     if std::env::var_os(INSIDE).is_none() {

@@ -34,7 +34,8 @@ struct PipesFrontEnd {
 impl FrontEnd for PipesFrontEnd {
     const STEPS: &'static [ShutdownStep] = &[TERMINATE, KILL];
 
-    /// Allows the program to exit by itself, because its input is closed as well.
+    /// Grace period for the program to exit by itself: its input is closed together with the owner's end of the
+    /// pipes.
     const OWNER_GONE_GRACE: Duration = Duration::from_millis(500);
 
     const CHANGES: WaitPidFlag = WaitPidFlag::empty();

@@ -1,5 +1,5 @@
-//! Main loop of a supervisor process. It leads a session, adopts orphans, and waits in one `poll` for orders, child
-//! status changes and the next shutdown step. A [`FrontEnd`] connects the program.
+//! Main loop of a supervisor process. The supervisor leads a session, adopts orphans, and waits in one `poll` for
+//! orders, child status changes and the next shutdown step. A [`FrontEnd`] connects the program by pipes or a terminal.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -43,8 +43,8 @@ pub trait FrontEnd: Sized + 'static {
         Ok(())
     }
 
-    /// Runs in the program's process before `exec`, after it has become its process group leader and while all signals
-    /// are blocked. Only async-signal-safe calls are allowed.
+    /// Runs in the program's process before `exec`, after that process has become the leader of a process group, and
+    /// while all signals are blocked. Only async-signal-safe calls are allowed.
     fn enter() -> io::Result<()> {
         Ok(())
     }
@@ -98,8 +98,8 @@ struct Process<F> {
 }
 
 impl<F: FrontEnd> Process<F> {
-    /// Takes the command by value: it may hold copies of the terminal, which must be closed while the program is
-    /// watched.
+    /// Starts the program. Takes the command by value, since the command may hold copies of the terminal, which must
+    /// be closed while the program is watched.
     fn start(&mut self, mut command: Command) -> io::Result<()> {
         self.front_end.connect(&mut command)?;
         let supervisor = getpid();

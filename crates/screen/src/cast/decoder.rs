@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Decodes UTF-8 in chunks.
+/// Decodes UTF-8 in chunks. Characters may be split between chunks, and invalid bytes become U+FFFD.
 #[derive(Debug, Default)]
 pub(super) struct Utf8Decoder {
     /// Beginning of an incomplete character, at most three bytes.
@@ -23,7 +23,7 @@ impl Utf8Decoder {
         }
     }
 
-    /// Ends the input. Returns U+FFFD for an incomplete character, if there is one.
+    /// Ends the input. Returns U+FFFD if the input ends with an incomplete character.
     pub fn finish(&mut self) -> String {
         let held = std::mem::take(&mut self.held);
         String::from_utf8_lossy(&held).into_owned()

@@ -27,26 +27,27 @@ enum FilterState {
     /// After ESC, with the intermediate characters read so far.
     Escape(String),
     Csi(Csi),
-    /// Within a string that is dropped. `escape` is true after an ESC, which may begin the terminator.
+    /// Within an OSC, DCS or other string, which is dropped. `escape` is true after an ESC, which may begin the
+    /// terminator.
     Text {
         bell_ends: bool,
         escape: bool,
     },
 }
 
-/// A partially read CSI sequence.
+/// A partially read CSI sequence: its parameters and intermediate characters so far.
 #[derive(Debug, Default)]
 struct Csi {
     parameters: String,
     intermediates: String,
-    /// The sequence is malformed or too long, and is dropped at its end.
+    /// True if the sequence is malformed or too long. It is then dropped at its end.
     dropped: bool,
 }
 
-/// Terminal state set by the recording that must be undone at its end.
+/// Changes of the terminal's state by the recording, which must be undone at the end of the recording.
 #[derive(Debug, Default)]
 struct TerminalChanges {
-    /// Private modes that differ from their default.
+    /// Private modes whose state differs from their default.
     modes: Vec<u16>,
     colours: bool,
     margins: bool,

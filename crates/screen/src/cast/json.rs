@@ -1,14 +1,14 @@
 //! Writes JSON for asciicast: on one line, without characters that a terminal would interpret or that tools may take
 //! for the end of a line.
 
-/// Returns a quoted string.
+/// Returns the text as a quoted JSON string.
 pub(super) fn string(text: &str) -> String {
     let mut quoted = String::new();
     push_string(text, &mut quoted);
     quoted
 }
 
-/// Appends a quoted string.
+/// Appends the text as a quoted JSON string.
 pub(super) fn push_string(text: &str, into: &mut String) {
     into.reserve(text.len() + text.len() / 4 + 2);
     into.push('"');
@@ -31,8 +31,8 @@ fn may_need_an_escape(first: u8) -> bool {
     matches!(first, 0x00..=0x1f | b'"' | b'\\' | 0x7f | 0xc2 | 0xe2 | 0xef)
 }
 
-/// True for non-ASCII characters to escape. The format requires it for unprintable characters, and some tools end lines
-/// at the separators.
+/// True for non-ASCII characters to escape. The format requires an escape for unprintable characters, and some tools
+/// end lines at the line and paragraph separators.
 fn needs_an_escape(character: char) -> bool {
     matches!(character, '\u{80}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}')
 }
@@ -55,7 +55,7 @@ fn push_escape(character: char, into: &mut String) {
     }
 }
 
-/// Returns an object of the members that have a value. Values must be JSON.
+/// Returns a JSON object of the members that have a value. The values must be valid JSON.
 pub(super) fn object<'a>(members: impl IntoIterator<Item = (&'a str, Option<String>)>) -> String {
     let members: Vec<String> = members
         .into_iter()
@@ -64,7 +64,7 @@ pub(super) fn object<'a>(members: impl IntoIterator<Item = (&'a str, Option<Stri
     format!("{{{}}}", members.join(","))
 }
 
-/// Returns an array of values, which must be JSON.
+/// Returns a JSON array of the values, which must be valid JSON.
 pub(super) fn array(values: impl IntoIterator<Item = String>) -> String {
     let values: Vec<String> = values.into_iter().collect();
     format!("[{}]", values.join(","))

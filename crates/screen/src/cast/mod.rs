@@ -41,13 +41,13 @@ pub use self::screen::screen_at;
 pub use self::writer::{CastEvent, CastWriter};
 use crate::frame::Size;
 
-/// Precision of times in a recording.
+/// Interval to which times in a recording are rounded.
 pub const TIME_ROUNDING_INTERVAL: Duration = Duration::from_micros(1);
 
-/// Version of the asciicast format.
+/// Version of the asciicast format, 2 or 3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CastFormat {
-    /// Written by asciinema 2 and supported by most tools. It has no exit status.
+    /// Written by asciinema 2 and supported by most tools. The format has no event for the exit status.
     V2,
     /// Written by asciinema 3.
     #[default]
@@ -95,8 +95,8 @@ impl CastHeader {
     }
 }
 
-/// Rounds a time to microseconds. Preserves the order of times, so that an event up to a time is also recorded as up to
-/// that time.
+/// Rounds a time to microseconds. The order of times is preserved: an event that is not later than a time is not
+/// later after both are rounded.
 fn to_microseconds(time: Duration) -> u64 {
     u64::try_from((time.as_nanos() + 500) / 1000).unwrap_or(u64::MAX)
 }

@@ -1,4 +1,4 @@
-//! Playback schedule of a recording.
+//! Playback schedule of a recording: the output to show and the time to show it at.
 
 use std::time::Duration;
 
@@ -35,12 +35,13 @@ impl std::str::FromStr for Speed {
     }
 }
 
-/// Output to show at one time of the playback.
+/// Output of the program to show at one time of the playback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlaybackStep<'a> {
-    /// Delay since the step before.
+    /// Delay since the previous step.
     pub delay: Duration,
-    /// Time since the start of the playback. Waiting until this time keeps delays of the output from accumulating.
+    /// Time since the start of the playback. A player should wait until this time, since waiting for `delay`
+    /// accumulates delays of the output.
     pub at: Duration,
     /// Output of the program. Empty only in the last step, if the recording ended after a pause.
     pub bytes: &'a [u8],
@@ -53,7 +54,7 @@ pub struct Playback<'a> {
     events: std::slice::Iter<'a, TimedEvent>,
     speed: Speed,
     idle_limit: Duration,
-    /// Time of the end, until it has been played.
+    /// Time of the end of the recording; `None` after the last step.
     end: Option<Duration>,
     /// Recorded time of the last step.
     recorded: Duration,
@@ -62,8 +63,9 @@ pub struct Playback<'a> {
 }
 
 impl<'a> Playback<'a> {
-    /// Starts at the beginning. Pauses are shortened to `idle_limit`, or to the recording's own limit if it is `None`.
-    /// The limit is in recorded time: at double speed the longest pause takes half of it.
+    /// Creates the schedule from the beginning of the recording. Pauses are shortened to `idle_limit`, or to the
+    /// recording's own limit if it is `None`. The limit is in recorded time: at double speed the longest pause takes
+    /// half of it.
     pub fn new(cast: &'a Cast, speed: Speed, idle_limit: Option<Duration>) -> Self {
         Self {
             events: cast.events.iter(),

@@ -15,7 +15,7 @@ use crate::frame::Size;
 /// Maximum length of a line in bytes.
 pub const MAX_CAST_LINE_BYTES: usize = 64 << 20;
 
-/// A recording in memory.
+/// Recording that was read completely into memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cast {
     /// Version of the file format.
@@ -30,7 +30,7 @@ pub struct Cast {
     end: Duration,
 }
 
-/// An event with its time.
+/// An event of a recording, with its time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimedEvent {
     /// Time since the start. Never decreases from one event to the next.
@@ -39,7 +39,7 @@ pub struct TimedEvent {
     pub content: EventContent,
 }
 
-/// Content of an event.
+/// Content of a recorded event, by its event code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventContent {
     /// Output of the program.
@@ -54,7 +54,7 @@ pub enum EventContent {
     Exit(i32),
 }
 
-/// A truncated line.
+/// Last line of a recording whose end is missing, for example after a crash of the recorder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TruncatedLine {
     /// Line number, from 1.
@@ -100,7 +100,7 @@ pub enum ReadError {
     Event {
         /// Line number, from 1.
         line: u64,
-        /// Reason that it is invalid.
+        /// Reason for which the event is invalid.
         reason: String,
     },
 }
@@ -143,8 +143,8 @@ impl Cast {
     }
 }
 
-/// True if the line may have been truncated by a crash: it has no line feed and is not valid JSON. An array is valid
-/// only with its last character.
+/// True if the line may have been truncated by a crash: it has no line feed and is not valid JSON. A truncated event
+/// is never valid JSON, since an array ends with its last character.
 fn is_truncated(line: &[u8]) -> bool {
     !line.ends_with(b"\n") && serde_json::from_slice::<IgnoredAny>(line).is_err()
 }
@@ -157,7 +157,7 @@ struct CastLines<R> {
 }
 
 impl<R: BufRead> CastLines<R> {
-    /// Reads the next line, including its line feed if it has one. False at the end of the input.
+    /// Reads the next line, including its line feed if there is one. Returns false at the end of the input.
     fn advance(&mut self) -> Result<bool, ReadError> {
         self.line.clear();
         self.number += 1;
@@ -171,7 +171,7 @@ impl<R: BufRead> CastLines<R> {
     }
 }
 
-/// Converts the times of lines, which are intervals in version 3, to time since the start.
+/// Converts the times in lines to the time since the start. In version 3 the times are intervals.
 struct RecordingClock {
     format: CastFormat,
     elapsed: Duration,
@@ -246,14 +246,14 @@ struct HeaderVersion {
     version: u64,
 }
 
-/// Header fields of both versions.
+/// Fields that the headers of versions 2 and 3 have in common.
 #[derive(Deserialize)]
 struct CommonHeader {
     timestamp: Option<f64>,
     idle_time_limit: Option<f64>,
     command: Option<String>,
     title: Option<String>,
-    /// asciinema 2 writes null for unset variables.
+    /// Environment variables. asciinema 2 writes null for unset ones.
     env: Option<BTreeMap<String, Option<String>>>,
 }
 

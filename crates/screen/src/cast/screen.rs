@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::{Cast, EventContent, to_microseconds};
 use crate::vt::{SYNCHRONIZED_UPDATE_TIMEOUT, Vt};
 
-/// Returns the terminal after all events up to and including `at`. It equals the recorded terminal if `history` equals
-/// that terminal's scrollback, since a screen that grows takes lines back from the history.
+/// Returns the terminal after all events up to and including `at`. Pass the scrollback of the recorded terminal as
+/// `history`: a screen that grows takes lines back from the scrollback, so another value can give another screen.
 pub fn screen_at(cast: &Cast, at: Duration, history: usize) -> Vt {
     let at = Duration::from_micros(to_microseconds(at));
     let mut replay = CastReplay { vt: Vt::new(cast.header.size, history), updating_since: None };
@@ -24,7 +24,7 @@ pub fn screen_at(cast: &Cast, at: Duration, history: usize) -> Vt {
 
 struct CastReplay {
     vt: Vt,
-    /// Start of the open synchronized update.
+    /// Start of the open synchronized update; `None` if no update is open.
     updating_since: Option<Duration>,
 }
 
@@ -36,7 +36,7 @@ impl CastReplay {
         self.vt.take_replies();
     }
 
-    /// Advances time. Like a live terminal, ends a synchronized update after its timeout.
+    /// Ends a synchronized update whose timeout has passed at `now`, as a live terminal does.
     fn pass_to(&mut self, now: Duration) {
         if self.updating_since.is_some_and(|since| now >= since.saturating_add(SYNCHRONIZED_UPDATE_TIMEOUT)) {
             self.vt.end_update();

@@ -6,10 +6,11 @@ use super::decoder::Utf8Decoder;
 use super::{CastFormat, CastHeader, json, to_microseconds};
 use crate::frame::Size;
 
-/// Maximum bytes of text in a line. Longer text is split into several lines, so that readers accept each.
+/// Maximum bytes of text in a line. Longer text is split into several lines, since readers limit the length of a
+/// line.
 const MAX_TEXT_BYTES: usize = 1 << 20;
 
-/// Event to record.
+/// Event to record, passed to [`CastWriter::event`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CastEvent<'a> {
     /// Output of the program.
@@ -24,8 +25,8 @@ pub enum CastEvent<'a> {
     Exit(i32),
 }
 
-/// Converts events to the lines of a recording. Each result is complete lines, to be appended in order: a file that is
-/// truncated between two results is a valid recording.
+/// Converts events to the lines of a recording. Each result consists of complete lines, to be appended in order: a
+/// file that is truncated between two results is a valid recording.
 ///
 /// Each event makes one line, with two exceptions. An incomplete character at the end of output or input is held back
 /// until the rest arrives, so an event with nothing else makes no line. Very long text is split into several lines with
@@ -42,12 +43,12 @@ pub struct CastWriter {
 }
 
 impl CastWriter {
-    /// Creates a writer; nothing is written yet.
+    /// Creates a writer that has not written anything, not even the header.
     pub fn new(format: CastFormat, header: CastHeader) -> Self {
         Self { format, header, written: 0, output: Utf8Decoder::default(), input: Utf8Decoder::default() }
     }
 
-    /// Returns the header line.
+    /// Returns the header line, which must be written first.
     #[must_use]
     pub fn header(&self) -> Vec<u8> {
         let mut line = match self.format {

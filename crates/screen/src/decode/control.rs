@@ -20,8 +20,8 @@ impl CsiParameters<'_> {
         self.0.split(';').count()
     }
 
-    /// Returns the modifiers held, from the given parameter. `None` if the sequence is not a press to report: a
-    /// release, or a press with an unsupported modifier.
+    /// Returns the modifiers in the given parameter. `None` if the sequence is not a press to report: a release, or a
+    /// press with an unsupported modifier.
     fn held(&self, parameter: usize) -> Option<HeldModifiers> {
         const RELEASE: u32 = 3;
         let bits = self.number(parameter).unwrap_or(1).saturating_sub(1);
@@ -157,7 +157,8 @@ fn characters(codes: &str) -> String {
     characters.filter(|character| !character.is_control()).collect()
 }
 
-/// Returns the key with this code: a character, or one of the codes that kitty assigned to keys without a character.
+/// Returns the key with this code of the kitty protocol: a character, or one of the codes that kitty assigned to keys
+/// without a character.
 fn key_of_code(code: u32) -> Option<KeyCode> {
     Some(match code {
         9 => KeyCode::Tab,

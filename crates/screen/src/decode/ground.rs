@@ -6,10 +6,10 @@ use super::control;
 
 const ESCAPE: u8 = 0x1b;
 
-/// Maximum length of a control sequence. Terminals send none that long, so a longer one has lost its end.
+/// Maximum length of a control sequence. Terminals send no longer ones, so the end of a longer one was lost.
 const MAX_SEQUENCE_BYTES: usize = 256;
 
-/// The next item, and its length in bytes.
+/// Next token of the input, and its length in bytes.
 #[derive(Debug)]
 pub(super) struct InputToken {
     pub(super) taken: usize,
@@ -26,7 +26,7 @@ pub(super) enum InputTokenKind {
     Gesture(Gesture),
     /// Start of a paste.
     PasteBegins,
-    /// Start of a string from the terminal.
+    /// Start of a string that the terminal sent as a reply.
     AnswerBegins,
     /// Start of a control sequence that exceeds the limit.
     Overlong,
@@ -58,7 +58,7 @@ fn canonical(key: KeyCode, modifiers: Modifiers) -> KeyPress {
 
 const ALT: Modifiers = Modifiers { alt: true, ..Modifiers::NONE };
 
-/// Returns the next item of `input`, which must not be empty; `None` if it is incomplete.
+/// Returns the next token of `input`, which must not be empty; `None` if the token is incomplete.
 pub(super) fn step(input: &[u8]) -> Option<InputToken> {
     match input[0] {
         ESCAPE => escape(input),
@@ -155,7 +155,8 @@ fn character(input: &[u8]) -> Option<(usize, Option<char>)> {
     Some((typed.len_utf8(), Some(typed).filter(|typed| !typed.is_control())))
 }
 
-/// Decodes `ESC [`, parameters, intermediates and a final byte. A control character aborts it.
+/// Decodes a control sequence: `ESC [`, parameters, intermediates and a final byte. A control character aborts the
+/// sequence.
 fn sequence(input: &[u8]) -> Option<InputToken> {
     match input[2..] {
         // The Linux console's first five function keys, and the old mouse encoding up to 223.

@@ -21,10 +21,10 @@ pub const MAX_PASTE_BYTES: usize = 8 << 20;
 
 const PASTE_END: &[u8] = b"\x1b[201~";
 
-/// A gesture, and its position in the input.
+/// A decoded gesture, and its position in the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decoded {
-    /// Decoded gesture, normalised.
+    /// The gesture in its canonical form.
     pub gesture: Gesture,
     /// Offset in the input, from the first byte ever fed, of the end of the gesture.
     pub end: u64,
@@ -46,7 +46,7 @@ enum DecoderState {
     Ground,
     /// Between the markers of a bracketed paste.
     Paste(Paste),
-    /// Within a string from the terminal, up to its end: a colour, a version, the clipboard.
+    /// Within a string that the terminal sent as a reply, for example a colour, a version or the clipboard.
     Answer,
     /// Within a control sequence that is longer than any known one.
     Overlong,
@@ -77,7 +77,7 @@ impl Decoder {
         out.decoded
     }
 
-    /// Number of bytes decoded so far: all that were fed except incomplete ones.
+    /// Returns the number of bytes decoded so far: all that were fed except incomplete ones.
     #[must_use]
     pub fn taken(&self) -> u64 {
         self.taken
@@ -171,7 +171,7 @@ impl GestureBuffer {
     }
 }
 
-/// A partially read paste.
+/// Bracketed paste whose end marker has not been read yet.
 #[derive(Debug, Default)]
 struct Paste {
     /// Pasted bytes, and possibly the beginning of the end marker.

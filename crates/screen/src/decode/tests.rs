@@ -307,7 +307,7 @@ fn any_modifiers() -> impl Strategy<Value = Modifiers> {
     any::<(bool, bool, bool)>().prop_map(|(ctrl, alt, shift)| Modifiers { ctrl, alt, shift })
 }
 
-/// Excludes the private use area, whose codes kitty assigned to keys.
+/// False in the private use area, whose codes kitty assigned to keys.
 fn typeable(character: &char) -> bool {
     !character.is_control() && !('\u{e000}'..='\u{f8ff}').contains(character)
 }

@@ -1,4 +1,4 @@
-//! Rows of a frame.
+//! Rows of a frame, with cached text and escape sequences.
 
 use std::ops::Deref;
 use std::sync::OnceLock;
@@ -14,7 +14,7 @@ pub struct ScreenRow {
     renderings: OnceLock<RowRenderings>,
 }
 
-/// Cached renderings of a row.
+/// Renderings of a row, cached on first use.
 #[derive(Debug)]
 pub(crate) struct RowRenderings {
     /// Text of the row, padded to the width.

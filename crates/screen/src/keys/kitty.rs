@@ -1,5 +1,5 @@
 //! Encodes keys in the kitty keyboard protocol, specified at <https://sw.kovidgoyal.net/kitty/keyboard-protocol/>.
-//! Where the specification leaves a choice, this follows kitty.
+//! Where the specification leaves a choice, the encoding is that of kitty.
 
 use wh_core::input::{KeyCode, KeyPress, Modifiers, shifted, unshifted};
 
@@ -12,13 +12,13 @@ const ALTERNATE_KEYS: u8 = 4;
 const ALL_KEYS: u8 = 8;
 const ASSOCIATED_TEXT: u8 = 16;
 
-/// Flags that the program has enabled, of which at least one changes the legacy encoding.
+/// Protocol flags that the program has enabled. At least one of them changes the legacy encoding.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Enhancements(u8);
 
 impl Enhancements {
-    /// Returns the flags, or `None` if the legacy encoding applies: alternate keys and text only extend sequences
-    /// caused by other flags.
+    /// Returns the flags of the program, or `None` if the legacy encoding applies. The flags for alternate keys and
+    /// for text do not count: they only extend sequences that other flags cause.
     pub(super) fn enabled(modes: &TerminalModes) -> Option<Self> {
         let flags = modes.kitty_keyboard;
         (flags & (DISAMBIGUATE | EVENT_TYPES | ALL_KEYS) != 0).then_some(Self(flags))
@@ -44,8 +44,8 @@ pub(super) fn encode(press: &KeyPress, asked: Enhancements) -> Vec<u8> {
     bytes
 }
 
-/// Keys that keep their legacy encoding until all keys are reported as sequences, so that a user can type `reset` and
-/// enter after a program has crashed without disabling the protocol.
+/// True for keys that keep their legacy encoding until all keys are reported as sequences. A user can then type
+/// `reset` and enter after a program has crashed without disabling the protocol.
 fn keeps_legacy_encoding(key: KeyCode) -> bool {
     matches!(key, KeyCode::Enter | KeyCode::Tab | KeyCode::Backspace)
 }
@@ -107,7 +107,8 @@ impl KittyEvent {
         Some(Self { number, terminator, shifted: None, modifiers: press.modifiers, text: None })
     }
 
-    /// Identifies a key by its unshifted character, even if the press names the shifted one.
+    /// Creates the event of a character key. The protocol identifies such a key by its unshifted character, even if
+    /// the press names the shifted one.
     fn of_character(character: char, press: &KeyPress) -> Self {
         let unshifted = unshifted(character);
         let key = unshifted.unwrap_or(character);

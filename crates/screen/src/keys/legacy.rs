@@ -90,8 +90,8 @@ fn typed(character: char, shift: bool) -> char {
     }
 }
 
-/// Encodes a cursor, editing or function key. Without modifiers, F1 to F4 use SS3, and so do cursor keys in application
-/// mode. With modifiers no key does, since SS3 takes no parameters.
+/// Encodes a cursor, editing or function key. Without modifiers, F1 to F4 use SS3, and so do cursor keys in
+/// application mode. With modifiers no key uses SS3, which takes no parameters.
 fn sequence(key: KeyCode, modifiers: Modifiers, application_cursor: bool) -> Vec<u8> {
     let modified = !modifiers.is_empty();
     let parameter = parameter(modifiers);

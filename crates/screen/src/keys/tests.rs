@@ -37,7 +37,7 @@ fn check(modes: &TerminalModes, table: &[(&str, &str)]) {
     }
 }
 
-/// Keys whose codes are sequences: alone, and with ctrl.
+/// Keys encoded as sequences, with the sequence of the key alone and with ctrl.
 const FUNCTIONS: [(&str, &str, &str); 22] = [
     ("insert", "\x1b[2~", "\x1b[2;5~"),
     ("delete", "\x1b[3~", "\x1b[3;5~"),

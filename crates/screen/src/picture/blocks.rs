@@ -3,7 +3,7 @@
 use crate::picture::CellMetrics;
 use crate::picture::shapes::{Area, Shape, polygon};
 
-/// Returns the shapes of a character that consists of blocks.
+/// Returns the shapes of a character that consists of blocks; `None` for other characters.
 pub(super) fn shapes(character: char, metrics: CellMetrics) -> Option<Vec<Shape>> {
     let (width, height) = (metrics.width, metrics.height);
     let code = character as i32;

@@ -25,7 +25,7 @@ const ARMS: [[u8; 4]; 128] = [
     *b"2000", *b"0200", *b"0020", *b"0002", *b"1020", *b"0102", *b"2010", *b"0201", // ╸╹╺╻╼╽╾╿
 ];
 
-/// Returns the shapes of a box drawing character.
+/// Returns the shapes of a box drawing character; `None` for other characters.
 pub(super) fn shapes(character: char, metrics: CellMetrics) -> Option<Vec<Shape>> {
     match character {
         '┄' | '┅' | '┆' | '┇' => Some(dashes(character, 3, metrics)),
@@ -49,7 +49,7 @@ fn bands(length: i32, stroke: i32) -> [i32; 6] {
     [0, middle - stroke, middle, middle + stroke, middle + 2 * stroke, length]
 }
 
-/// Converts arms to the bands that they fill across and down.
+/// Returns the rectangles that the arms of a character fill, from the bands of the cell.
 fn tiles(arms: [u8; 4], metrics: CellMetrics) -> Vec<Shape> {
     let mut filled = [[false; 5]; 5];
     for (direction, weight) in arms.into_iter().enumerate() {
@@ -76,8 +76,8 @@ fn tiles(arms: [u8; 4], metrics: CellMetrics) -> Vec<Shape> {
     areas(&filled, bands(metrics.width, metrics.stroke), bands(metrics.height, metrics.stroke))
 }
 
-/// Returns the band in which an arm ends, counted from its own edge: for the first line of a double arm, for a single
-/// line, and for the second line.
+/// Returns the band in which an arm ends, counted from the edge of the cell that the arm touches: for the first line
+/// of a double arm, for a single line, and for the second line.
 fn ends(arms: [u8; 4], direction: usize) -> [usize; 3] {
     let opposite = arms[(direction + 2) % 4];
     // The arms to the left and right, or above and below.
@@ -192,7 +192,7 @@ fn diagonal(metrics: CellMetrics, falling: bool) -> Shape {
     ])
 }
 
-/// Returns one of the horizontal scan lines 1, 3, 7 and 9 of the DEC graphics. The fifth is ─.
+/// Returns one of the horizontal scan lines 1, 3, 7 and 9 of the DEC graphics. Scan line 5 is the character ─.
 fn scan_line(index: i32, metrics: CellMetrics) -> Vec<Shape> {
     let middle = (metrics.height - metrics.stroke) / 2;
     let y = [0, middle / 2, middle + middle / 2, metrics.height - metrics.stroke][index.clamp(0, 3) as usize];

@@ -12,7 +12,7 @@ use crate::picture::{MAX_PICTURE_PIXELS, PictureError};
 #[derive(Debug)]
 pub(super) struct Coverage {
     pub(super) area: Area,
-    /// Row by row.
+    /// Coverage values of the pixels, row by row.
     pub(super) alpha: Vec<u8>,
 }
 
@@ -20,7 +20,7 @@ impl Coverage {
     /// Rasterises the inside of closed curves. The rasteriser uses integers, so the result does not depend on the
     /// machine.
     pub(super) fn fill(path: &[Segment]) -> Self {
-        /// Larger than any glyph. Bounds the memory for a damaged outline.
+        /// Maximum coordinate, larger than in any glyph. Bounds the memory for a damaged outline.
         const MAX_COORDINATE: f32 = 512.0;
         let start = [MAX_COORDINATE, MAX_COORDINATE, -MAX_COORDINATE, -MAX_COORDINATE];
         let [left, top, right, bottom] = path
@@ -46,12 +46,12 @@ impl Coverage {
     }
 }
 
-/// Pixel buffer of a picture.
+/// Pixel buffer of a picture, in red, green and blue.
 #[derive(Debug)]
 pub(super) struct Canvas {
     width: usize,
     height: usize,
-    /// Row by row.
+    /// Pixels of the picture, row by row.
     pixels: Vec<[u8; 3]>,
 }
 
@@ -71,7 +71,7 @@ impl Canvas {
         }
     }
 
-    /// Blends the colour onto the part of the coverage that is inside the picture.
+    /// Blends the colour onto the pixels of the coverage that are inside the picture.
     pub(super) fn cover(&mut self, coverage: &Coverage, x: i32, y: i32, color: Rgb) {
         let area = coverage.area.moved(x, y);
         let (columns, rows) = self.clip(area);
@@ -84,7 +84,7 @@ impl Canvas {
         }
     }
 
-    /// Draws a shape of the cell with its top left at this position.
+    /// Draws a shape of a cell whose top left corner is at this position.
     pub(super) fn draw(&mut self, shape: &Shape, x: i32, y: i32, color: Rgb) {
         match shape {
             Shape::Area(area) => self.fill(area.moved(x, y), color),

@@ -8,7 +8,7 @@ use crate::picture::canvas::{check_size, encode};
 /// Maximum difference of a channel that counts as equal, since colour conversions of other programs are not exact.
 const CHANNEL_TOLERANCE: u8 = 2;
 
-/// Result of a comparison.
+/// Result of comparing two pictures: the number of differing pixels, and a picture of the differences.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PictureComparison {
     /// True if the pictures have the same size and at most the threshold's share of pixels differs.
@@ -65,13 +65,13 @@ fn is_alike(one: [u8; 4], other: [u8; 4]) -> bool {
     one.iter().zip(other).all(|(one, other)| one.abs_diff(other) <= CHANNEL_TOLERANCE)
 }
 
-/// A decoded PNG.
+/// Decoded PNG with 8 bits per sample.
 struct Picture {
     width: u32,
     height: u32,
     /// Bytes per pixel: grey, or red, green and blue; plus opacity if the number is even.
     channels: usize,
-    /// Row by row.
+    /// Samples of the channels, row by row.
     samples: Vec<u8>,
 }
 
@@ -106,7 +106,7 @@ impl Picture {
     }
 }
 
-/// Returns the size in a PNG's header. Fails if it is too large, before memory is allocated.
+/// Returns the size in a PNG's header. Fails if the size is too large, before memory is allocated for the pixels.
 fn size(which: &'static str, bytes: &[u8]) -> Result<(u32, u32), PictureError> {
     let mut decoder = decoder(bytes);
     let info =

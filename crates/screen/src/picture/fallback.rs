@@ -4,14 +4,14 @@
 use std::io::Read as _;
 use std::sync::LazyLock;
 
-/// Decompressed at the first use: 2 MB that most screens never need.
+/// Glyph table, decompressed at the first use, since most screens never need its 2 MB.
 static TABLE: LazyLock<Option<GlyphTable>> =
     LazyLock::new(|| GlyphTable::new(include_bytes!("../../fonts/fallback.bin").as_slice()));
 
 /// Bit of a code point's entry that marks a glyph 16 pixels wide.
 const WIDE: u32 = 1 << 31;
 
-/// Rows of a glyph, and bytes in one of its columns of 8 pixels.
+/// Height of a glyph in pixels, and the number of bytes in a column of 8 pixels.
 pub(super) const GLYPH_ROWS: usize = 16;
 
 struct GlyphTable {
@@ -31,7 +31,7 @@ pub(super) fn bitmap(character: char) -> Option<Bitmap> {
 }
 
 impl GlyphTable {
-    /// Decodes the file; `None` if it is damaged.
+    /// Decodes the glyph file. Returns `None` if the file is damaged.
     fn new(packed: &[u8]) -> Option<Self> {
         let mut plain = Vec::new();
         flate2::read::ZlibDecoder::new(packed).read_to_end(&mut plain).ok()?;

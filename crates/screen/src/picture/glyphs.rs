@@ -9,11 +9,10 @@ use crate::picture::fallback::{self, Bitmap, GLYPH_ROWS};
 use crate::picture::outlines::Outlines;
 use crate::picture::shapes::{Area, Segment};
 
-/// Cache key of a glyph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct GlyphKey {
     pub(super) character: char,
-    /// Spans two columns.
+    /// True if the glyph spans two columns.
     pub(super) wide: bool,
     pub(super) bold: bool,
     pub(super) italic: bool,
@@ -73,7 +72,7 @@ fn alias(character: char) -> char {
     }
 }
 
-/// Scales a bitmap, centred in its columns. A wide one in a single column is compressed to half its width.
+/// Scales a bitmap, centred in its columns. A wide bitmap in a single column is compressed to half its width.
 fn from_bitmap(bitmap: Bitmap, key: GlyphKey, metrics: CellMetrics) -> Coverage {
     let (scale, columns) = (metrics.stroke, bitmap.len() as i32 * 8);
     let pressed = columns == 16 && !key.wide;
@@ -125,8 +124,8 @@ impl Pixels {
         byte.is_some_and(|byte| byte >> (7 - x % 8) & 1 == 1)
     }
 
-    /// Returns a pixel of the bitmap at double size, smoothed by the EPX rule: a corner follows its two neighbours if
-    /// they agree and the others do not.
+    /// True if a pixel of the bitmap at double size is set. Edges are smoothed by the EPX rule: a corner follows its
+    /// two neighbours if they agree and the others do not.
     fn is_lit_at_double(&self, x: i32, y: i32) -> bool {
         let (column, row) = (x.div_euclid(2), y.div_euclid(2));
         let (side, end) = (if x % 2 == 0 { -1 } else { 1 }, if y % 2 == 0 { -1 } else { 1 });
@@ -136,7 +135,7 @@ impl Pixels {
     }
 }
 
-/// Draws an empty box.
+/// Draws an empty box in place of a character that no font has.
 fn missing(key: GlyphKey, metrics: CellMetrics) -> Coverage {
     let width = if key.wide { 2 * metrics.width } else { metrics.width };
     let (left, top, right, bottom) = (metrics.stroke, 3 * metrics.stroke, width - metrics.stroke, metrics.baseline);

@@ -80,7 +80,7 @@ pub enum Background {
 }
 
 impl Background {
-    /// Returns the background named `dark` or `light`.
+    /// Returns the background named `dark` or `light`; `None` for other names.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "dark" => Some(Self::Dark),

@@ -91,7 +91,7 @@ fn synthesize_style(path: Vec<Segment>, bold: bool, italic: bool, metrics: CellM
     path
 }
 
-/// Inverts the font's upward axis.
+/// Collects a glyph outline as segments, with the y axis inverted: the y axis of fonts points upwards.
 struct GlyphPen {
     path: Vec<Segment>,
     baseline: f32,

@@ -17,7 +17,7 @@ pub(super) struct ResolvedDefaults {
 }
 
 impl ResolvedDefaults {
-    /// Returns the requested colours, else the ones set by the program, else the dark ones.
+    /// Returns the colours of the requested background, else the ones set by the program, else the dark ones.
     pub(super) fn new(background: Option<Background>, set: DefaultColors) -> Self {
         let dark = Self { text: entry(256), background: entry(257) };
         let rgb = |(red, green, blue)| Rgb(red, green, blue);

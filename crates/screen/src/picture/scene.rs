@@ -4,7 +4,7 @@ use crate::frame::{Cell, CursorShape, ScreenFrame};
 use crate::picture::Background;
 use crate::picture::palette::{self, CellColors, ResolvedDefaults, Rgb};
 
-/// A cell, or two cells of a wide character.
+/// One cell, or the two cells of a wide character.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SceneCell<'a> {
     pub(super) column: u16,
@@ -55,7 +55,7 @@ pub(super) struct LineCursor {
     pub(super) color: Rgb,
 }
 
-/// Layout of a frame.
+/// Layout of a frame: its cells by line, its cursor and its default colours.
 #[derive(Debug)]
 pub(super) struct Scene<'a> {
     pub(super) columns: u16,
@@ -66,7 +66,7 @@ pub(super) struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    /// Lays out any frame. Cells missing from its size are blank.
+    /// Lays out a frame. Cells that the frame's size includes but its rows lack are blank.
     pub(super) fn new(frame: &'a ScreenFrame, background: Option<Background>) -> Self {
         let columns = frame.size.columns;
         let defaults = ResolvedDefaults::new(background, frame.colors);

@@ -13,7 +13,7 @@ pub(super) enum Shape {
     Path(Vec<Segment>),
 }
 
-/// Rectangle in whole pixels.
+/// Rectangle in whole pixels, from its top left corner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Area {
     pub(super) x: i32,
@@ -33,7 +33,7 @@ impl Area {
     }
 }
 
-/// Segment of a path.
+/// Segment of a path. The last point of a segment is its end; the points before it are control points.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Segment {
     Move([f32; 2]),
@@ -67,7 +67,7 @@ impl Segment {
     }
 }
 
-/// Creates a polygon.
+/// Creates a closed polygon with these corners.
 pub(super) fn polygon(points: &[(f32, f32)]) -> Shape {
     let mut segments: Vec<_> = points.iter().map(|(x, y)| Segment::Line([*x, *y])).collect();
     if let Some(first) = segments.first_mut()
@@ -79,8 +79,8 @@ pub(super) fn polygon(points: &[(f32, f32)]) -> Shape {
     Shape::Path(segments)
 }
 
-/// Returns the shapes of a character, if it consists of shapes. `metrics` are those of the cell, with twice the width
-/// for a wide character.
+/// Returns the shapes of a character, if it consists of shapes. `metrics` has twice the width of a cell for a wide
+/// character.
 pub(super) fn shapes(character: char, metrics: CellMetrics) -> Option<Vec<Shape>> {
     boxes::shapes(character, metrics).or_else(|| blocks::shapes(character, metrics))
 }

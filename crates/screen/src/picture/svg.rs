@@ -95,7 +95,7 @@ struct RunStyle<'a> {
     link: Option<&'a str>,
 }
 
-/// Writes text elements. Collects the characters of the current one.
+/// Writes text elements, and collects the characters of the current element.
 #[derive(Default)]
 struct SvgTextWriter<'a> {
     out: String,
@@ -196,7 +196,7 @@ impl<'a> SvgTextWriter<'a> {
     }
 }
 
-/// Returns the link if it is safe to open: an address of a document, not a script.
+/// Returns the link if it is safe to open: an `http:`, `https:` or `mailto:` address.
 fn safe_link(link: &str) -> Option<&str> {
     let (scheme, _) = link.split_once(':')?;
     let known = ["http", "https", "mailto"].iter().any(|known| scheme.eq_ignore_ascii_case(known));

@@ -18,7 +18,7 @@ fn screen(columns: u16, rows: u16, text: &str) -> ScreenFrame {
     vt.frame()
 }
 
-/// Returns frames that no terminal produces, but that the type allows.
+/// Returns frames that the type allows but no terminal produces.
 fn impossible_frames() -> Vec<ScreenFrame> {
     let mut frames = Vec::new();
     let whole = screen(4, 2, "漢字\r\nabcd");

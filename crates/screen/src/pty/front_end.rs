@@ -37,16 +37,17 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> io::Result<ExitCode
 }
 
 struct TerminalFrontEnd {
-    /// Held open until the program ends, so that its terminal is not hung up in between.
+    /// Slave side of the program's terminal. Held open until the program ends, so that the terminal is not hung up
+    /// before.
     slave: Option<OwnedFd>,
     /// User's terminal, with its original settings.
     terminal: Option<(File, Termios)>,
-    /// Disconnected once the user's terminal has been restored.
+    /// Channel that is disconnected once the user's terminal has been restored.
     restoring: Option<Receiver<()>>,
 }
 
 impl FrontEnd for TerminalFrontEnd {
-    /// Programs in a terminal expect a hangup first.
+    /// Begins with a hangup, which programs in a terminal expect when the terminal is closed.
     const STEPS: &'static [ShutdownStep] =
         &[ShutdownStep { signal: Signal::SIGHUP, grace: Duration::from_millis(500) }, TERMINATE, KILL];
 
@@ -119,8 +120,8 @@ impl FrontEnd for TerminalFrontEnd {
     }
 }
 
-/// Undoes the changes of wh and the program to the user's terminal. Its settings are left alone if the shell has
-/// changed them already.
+/// Undoes the changes of wh and the program to the user's terminal. The settings are restored only if the terminal is
+/// still in raw mode, since the shell may have changed them already.
 fn restore(mut terminal: File, settings: Termios) {
     let mut raw = settings.clone();
     cfmakeraw(&mut raw);

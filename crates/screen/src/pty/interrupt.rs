@@ -35,9 +35,9 @@ pub struct UnreadQueue {
 }
 
 impl PtyMaster {
-    /// Discards all unread input, and returns its amount. With `keep_next` a line editor keeps the next byte: it may
-    /// have been notified of input and be about to read, and callers of readline do not notice a signal while blocked
-    /// in that read.
+    /// Discards all unread input, and returns the state of the queue before. With `keep_next` the next byte is kept
+    /// for a line editor, which may have been notified of input and be about to read: callers of readline do not
+    /// notice a signal while blocked in that read.
     pub fn discard_input(&self, keep_next: bool) -> io::Result<UnreadQueue> {
         let unread = self.unread()?;
         let slave = self.slave()?;
@@ -51,8 +51,8 @@ impl PtyMaster {
         Ok(UnreadQueue { bytes: unread.bytes.max(kept), ..unread })
     }
 
-    /// Sends SIGINT to the terminal's foreground process group. It bypasses the input queue. Returns the echo that a
-    /// typed Ctrl-C would have produced.
+    /// Sends SIGINT to the terminal's foreground process group. The signal bypasses the input queue. Returns the echo
+    /// that a typed Ctrl-C would have produced.
     pub fn interrupt(&self) -> io::Result<&'static [u8]> {
         let modes = self.modes()?;
         // SAFETY: the descriptor is open for the call, and the argument is a plain number.
@@ -77,7 +77,7 @@ impl PtyMaster {
         Ok(tcgetattr(self.0.get_ref())?)
     }
 
-    /// Opens the slave. It must be closed soon, since an open slave keeps the terminal from hanging up.
+    /// Opens the slave side. The caller must close it soon, since an open slave keeps the terminal from hanging up.
     fn slave(&self) -> io::Result<OwnedFd> {
         let flags = libc::O_RDWR | libc::O_NOCTTY | libc::O_NONBLOCK | libc::O_CLOEXEC;
         // SAFETY: the descriptor is open for the call, and the argument is a plain number.
@@ -87,8 +87,8 @@ impl PtyMaster {
     }
 }
 
-/// Reads the next byte before the program does; 0 if there is none. Retries while the program is reading, since the
-/// line discipline is locked then.
+/// Reads the next byte before the program does, and returns the number of bytes read: 1, or 0 if there is none.
+/// Retries while the program is reading, since the line discipline is locked then.
 fn read_next_byte(slave: &OwnedFd, next: &mut [u8; 1]) -> usize {
     for _ in 0..MAX_READ_ATTEMPTS {
         match read(slave, next) {

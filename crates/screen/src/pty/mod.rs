@@ -24,8 +24,8 @@ pub use interrupt::UnreadQueue;
 pub use wh_pipe::protocol::{Order, Report};
 use wh_pipe::supervisor::{Supervisor, SupervisorKind, SupervisorReports};
 
-/// Size of a read below which the output was drained. Later output wakes the reader again, so another read would find
-/// nothing; and on Linux reading an empty terminal waits for its worker.
+/// Number of bytes below which a read is known to have drained the output. Another read would find nothing, and on
+/// Linux it would wait for the terminal's worker. Later output wakes the reader again.
 const DRAINED_READ_BYTES: usize = 1024;
 
 /// Describes a program to start in a terminal.
@@ -45,8 +45,8 @@ pub struct ProgramSpec {
     pub session: Option<String>,
     /// Initial size of the terminal.
     pub size: Size,
-    /// User's terminal, if one is attached. The program's terminal starts with its settings, and the supervisor
-    /// restores it if this process cannot.
+    /// User's terminal, if one is attached. The program's terminal starts with the settings of the user's terminal,
+    /// and the supervisor restores the user's terminal if this process cannot.
     pub terminal: Option<OwnedFd>,
 }
 
@@ -109,20 +109,21 @@ fn window_size(size: Size) -> Winsize {
     }
 }
 
-/// Enables UTF-8 in the kernel's line editor, so that it erases whole characters. A new terminal has it disabled.
+/// Enables UTF-8 in the kernel's line editor, so that the backspace key erases whole characters. In a new terminal
+/// UTF-8 is disabled.
 fn make_utf8(slave: &OwnedFd) -> io::Result<()> {
     let mut settings: Termios = tcgetattr(slave)?;
     settings.input_flags.insert(InputFlags::IUTF8);
     Ok(tcsetattr(slave, SetArg::TCSANOW, &settings)?)
 }
 
-/// Master side of a terminal.
+/// Master side of a terminal, non-blocking and registered with the tokio runtime.
 #[derive(Debug)]
 pub struct PtyMaster(AsyncFd<OwnedFd>);
 
 impl PtyMaster {
     /// Wraps a socket to a UI in this process in place of a terminal: bytes written to it are typed input, bytes read
-    /// from it are drawn output. It has no size of its own.
+    /// from it are drawn output. The socket has no size of its own.
     pub fn from_socket(end: OwnedFd) -> io::Result<Self> {
         Self::new(end)
     }
@@ -166,8 +167,8 @@ impl PtyMaster {
         }
     }
 
-    /// Waits until the program's side accepts input, and writes some of it. Fails with `BrokenPipe` if the last process
-    /// has closed the terminal and its buffer is full.
+    /// Waits until the program's side accepts input, and writes at least a part of `bytes`; returns the number of
+    /// bytes written. Fails with `BrokenPipe` if the last process has closed the terminal and its buffer is full.
     pub async fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         loop {
             let mut ready = self.0.writable().await?;
@@ -191,7 +192,7 @@ impl PtyMaster {
         }
     }
 
-    /// Sets the size of the terminal, and so notifies the program.
+    /// Sets the size of the terminal. The kernel notifies the program with SIGWINCH.
     pub fn resize(&self, size: Size) -> io::Result<()> {
         set_window_size(self.0.get_ref(), size)
     }

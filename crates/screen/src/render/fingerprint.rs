@@ -10,8 +10,8 @@ struct Fnv(u64);
 
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
-/// Returns the power of [`PRIME`] that hashes this number of bytes in one multiplication if all but the first are zero.
-/// Most bytes of a frame are zeros.
+/// Returns [`PRIME`] to the power `bytes`, the factor for [`Fnv::hash_zero_padded`]. Hashing zeros in one
+/// multiplication is worthwhile, because most bytes of a frame are zeros.
 const fn prime_to_the(bytes: u32) -> u64 {
     PRIME.wrapping_pow(bytes)
 }
@@ -21,7 +21,8 @@ impl Fnv {
         Self(0xcbf2_9ce4_8422_2325)
     }
 
-    /// Hashes one byte followed by zeros; `factor` is [`prime_to_the`] of their total number.
+    /// Hashes one byte followed by zeros. `factor` is [`prime_to_the`] of the number of these bytes, including the
+    /// first.
     fn hash_zero_padded(&mut self, first: u8, factor: u64) {
         self.0 = (self.0 ^ u64::from(first)).wrapping_mul(factor);
     }

@@ -25,7 +25,8 @@ pub struct Redraw {
 }
 
 impl Redraw {
-    /// Returns sequences that make the terminal show this frame. Empty if nothing changed.
+    /// Returns sequences that make the terminal show this frame. They are empty if nothing changed since the last
+    /// call.
     pub fn draw(&mut self, frame: &ScreenFrame) -> String {
         let mut rows = String::new();
         let redraws_all = self.size != Some(frame.size);
@@ -68,8 +69,8 @@ fn title(text: &str) -> String {
     format!("\x1b]2;{clean}\x1b\\")
 }
 
-/// Returns sequences that set the modes for keys, mouse and paste, since input on that terminal is meant for this
-/// program.
+/// Returns sequences that change the terminal's modes for keys, mouse and pastes to those that the program has set,
+/// since the program receives the input of that terminal.
 fn mode_changes(from: TerminalModes, to: TerminalModes) -> String {
     let mut out = String::new();
     let mut flag = |before: bool, after: bool, on: &str, off: &str| {

@@ -17,10 +17,10 @@ use alacritty_terminal::vte::ansi::{
 use super::{EmulatorSize, EventQueue, convert};
 use crate::frame::Size;
 
-/// Maximum number of pushed keyboard modes. The emulator panics beyond it.
+/// Maximum number of pushed keyboard modes. Beyond this number the emulator panics.
 const MAX_KEYBOARD_MODES: usize = 4096;
 
-/// State saved by DECSC that the emulator does not save itself.
+/// Cursor state saved by DECSC that the emulator does not save itself.
 #[derive(Clone, Copy, Default)]
 struct SavedCursor {
     origin: bool,
@@ -69,8 +69,8 @@ impl Emulator {
         }
     }
 
-    /// Frees memory of a screen that was larger: the emulator retains hidden rows, and the former width of each row.
-    /// The inactive screen (the primary one behind the alternate one) cannot be reached.
+    /// Frees memory after the screen has become smaller, since the emulator retains hidden rows and the former width
+    /// of each row. The inactive screen (the primary one behind the alternate one) cannot be reached.
     fn shrink(&mut self) {
         let grid = self.term.grid_mut();
         grid.truncate();
@@ -159,7 +159,8 @@ impl Emulator {
         self.set_active_charset(charset);
     }
 
-    /// Fast path: writes a character that takes one cell and only moves the cursor; false if it does not apply.
+    /// Fast path: writes a character that takes one cell and only moves the cursor; false if the character needs the
+    /// slow path.
     #[inline]
     fn put_ascii(&mut self, character: char) -> bool {
         let (insert, columns) = (self.has(TermMode::INSERT), self.term.columns());

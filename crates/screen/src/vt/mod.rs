@@ -24,16 +24,16 @@ use crate::scan::{ScannedSequence, Scanner, complete_characters};
 /// Timeout after which a synchronized update is shown even if the program has not ended it.
 pub const SYNCHRONIZED_UPDATE_TIMEOUT: Duration = Duration::from_millis(150);
 
-/// Effect of some output on synchronized updates.
+/// Effect of a chunk of output on synchronized updates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FeedOutcome {
     /// Number of synchronized updates that ended.
     pub updates: u32,
-    /// True if some output was outside of synchronized updates, and so is shown at once.
+    /// True if some output was outside of synchronized updates. Such output is shown at once.
     pub outside_updates: bool,
 }
 
-/// Information that a program reported to its terminal, in addition to the screen.
+/// Information that a program reported to its terminal by escape sequences, besides the content of the screen.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TerminalReports {
     /// Working directory reported by the shell (OSC 7).
@@ -48,7 +48,7 @@ pub struct TerminalReports {
     pub bells: u64,
 }
 
-/// Headless terminal emulator.
+/// Headless terminal emulator: parses program output, and holds the screen and the terminal's modes.
 pub struct Vt {
     emulator: Emulator,
     parser: Processor<ManualTimeout>,
@@ -162,7 +162,7 @@ impl Vt {
         self.emulator.resize(size);
     }
 
-    /// Returns the size.
+    /// Returns the size of the screen.
     pub fn size(&self) -> Size {
         self.size
     }
@@ -220,7 +220,7 @@ impl Vt {
         }
     }
 
-    /// Returns a colour that the program has set.
+    /// Returns a colour that the program has set; `None` if the program has not set it.
     fn color(&self, name: NamedColor) -> Option<(u8, u8, u8)> {
         self.emulator.term().colors()[name].map(|Rgb { r, g, b }| (r, g, b))
     }
@@ -262,7 +262,7 @@ impl Vt {
         self.notice(notice);
     }
 
-    /// Stores a notice, and queues it.
+    /// Stores the content of a notice in the title or the reports, and queues the notice.
     fn notice(&mut self, notice: Notice) {
         let reports = &mut self.reports;
         match &notice {
@@ -317,12 +317,12 @@ impl Vt {
     }
 }
 
-/// Maximum characters of a title or of any other report.
+/// Maximum characters of a title or of another report of the program.
 const MAX_REPORT_CHARS: usize = 1024;
 
 const BEGIN_UPDATE: &[u8] = b"\x1b[?2026h";
 
-/// Queue of events from the emulator. Behind a mutex only because the emulator holds the other end.
+/// Queue of events from the emulator. The mutex is required only because the emulator holds a clone.
 #[derive(Clone, Default)]
 struct EventQueue(Arc<Mutex<Vec<Event>>>);
 
@@ -349,7 +349,8 @@ impl EventListener for EventQueue {
     }
 }
 
-/// Timeout of the emulator without a clock. The engine decides when it expires.
+/// State of the emulator's timeout for synchronized updates; true while it is running. There is no clock: the caller
+/// of [`Vt`] ends the update.
 #[derive(Debug, Default)]
 struct ManualTimeout(bool);
 

@@ -1,4 +1,4 @@
-//! Bodies about agents: status, models, MCP servers, logins and saved sessions.
+//! Builds response bodies about agents: status, models, MCP servers, logins and saved sessions.
 
 use serde_json::{Value, json};
 use wh_core::space::roster::{

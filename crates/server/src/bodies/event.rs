@@ -1,4 +1,4 @@
-//! Bodies of events of a session and its space.
+//! Builds the bodies of events of a session and its space.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use wh_wire::control::{EventBody, TurnBody};
 use super::receipt::receipt_body;
 use super::space::{projected, session_body};
 
-/// Converts an event for a participant of the conversation, if there is one.
+/// Converts an event to its body. `conversation` determines the participant that the body is written for.
 pub(crate) fn event_body(event: &Event, conversation: Option<&Conversation>) -> EventBody {
     match event {
         Event::Space(event) => {
@@ -41,7 +41,7 @@ pub(crate) fn event_body(event: &Event, conversation: Option<&Conversation>) -> 
     }
 }
 
-/// Converts a space event for the participant `me`.
+/// Converts a space event to the body for participant `me`.
 fn space_event_body(event: &SpaceEvent, me: &ParticipantId) -> EventBody {
     let changed = |part: &str| EventBody::Changed { part: part.to_owned() };
     match event {

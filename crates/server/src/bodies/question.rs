@@ -1,4 +1,4 @@
-//! Bodies of open questions.
+//! Builds response bodies of open questions.
 
 use wh_client::{Conversation, Gone};
 use wh_core::space::item::Item;
@@ -6,7 +6,8 @@ use wh_core::space::question::{Choice, Detail, Meaning, Question, QuestionKind};
 use wh_core::time::iso;
 use wh_wire::control::{DetailBody, OptionBody, QuestionBody};
 
-/// Returns the open questions of a conversation, oldest first. Empty without a conversation or if it has ended.
+/// Returns the open questions of a conversation, oldest first. Returns none if there is no conversation or the
+/// conversation has ended.
 pub(crate) async fn questions_of(conversation: Option<&Conversation>) -> Vec<QuestionBody> {
     match conversation {
         Some(conversation) => open_questions(conversation).await.unwrap_or_default(),

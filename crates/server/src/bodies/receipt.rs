@@ -1,4 +1,4 @@
-//! Bodies of command receipts.
+//! Builds response bodies of command receipts.
 
 use wh_core::receipt::{Receipt, Stage};
 use wh_core::time::iso;

@@ -1,4 +1,4 @@
-//! Bodies of screens and frames.
+//! Builds response bodies of screens, and the frames of event streams.
 
 use wh_client::ScreenSnapshot;
 use wh_core::terminal::Size;

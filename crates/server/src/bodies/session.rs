@@ -1,4 +1,4 @@
-//! Bodies of a daemon's sessions.
+//! Builds response bodies of a daemon's sessions.
 
 use wh_client::{Ending, SessionHandle, Survivors, Workload};
 use wh_core::session::Status;
@@ -78,7 +78,7 @@ pub(crate) async fn summary(session: &SessionHandle) -> SessionSummary {
     summary
 }
 
-/// Adds the state of the conversation.
+/// Adds the state of the conversation to a summary.
 async fn add_conversation_state(session: &SessionHandle, summary: &mut SessionSummary) {
     let (Some(conversation), Some(agent)) = (&session.conversation, session.agent()) else { return };
     let Ok(Some(view)) = conversation.space.participant(ParticipantId::from(agent)).await else { return };
@@ -90,7 +90,7 @@ async fn add_conversation_state(session: &SessionHandle, summary: &mut SessionSu
     }
 }
 
-/// Adds the state of the terminal.
+/// Adds the state of the terminal to a summary.
 async fn add_terminal_state(session: &SessionHandle, summary: &mut SessionSummary) {
     let Some(surface) = &session.surface else { return };
     let Ok(facts) = surface.facts().await else { return };

@@ -1,4 +1,4 @@
-//! Bodies of a space's state and messages.
+//! Builds response bodies of a space's state and messages.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -26,8 +26,8 @@ use super::question::kind_name;
 /// Maximum characters of a thought in the state.
 const MAX_PREVIEW_CHARS: usize = 400;
 
-/// Fingerprint of the state of a conversation and its UI; changes with every change. Includes the duration of the
-/// current thought, which grows continuously.
+/// Returns a fingerprint of the state of a conversation and its UI. It covers the duration of the current thought, so
+/// it changes continuously while an agent is thinking.
 fn fingerprint(revision: &Revision, ui: &UiFacts, now: SystemTime) -> u64 {
     let reasoned = revision.reasoning_since.map(|since| now.duration_since(since).unwrap_or_default().as_millis());
     let mut hasher = DefaultHasher::new();
@@ -58,7 +58,7 @@ pub(crate) async fn state(
     Ok((state, number))
 }
 
-/// Returns the filtered messages and the total number.
+/// Returns the messages that pass the filter, and the total number of messages in the space.
 pub(crate) async fn messages(
     conversation: &Conversation,
     filter: EnvelopeFilter,

@@ -1,11 +1,11 @@
-//! Body of a surface's state: process and terminal.
+//! Builds the response body of a surface's state: process and terminal.
 
 use wh_client::SurfaceFacts;
 use wh_core::session::Status;
 use wh_core::time::iso;
 use wh_wire::control::{ClientState, ExitBody, SessionFacts, TerminalFacts, Ui};
 
-/// Returns the state of a surface without a conversation.
+/// Converts the facts about a surface to the API's state, without the fields of a conversation.
 pub(crate) fn client_state(facts: &SurfaceFacts) -> ClientState {
     let (status, exit) = match facts.status {
         Status::Running => ("running", None),

@@ -34,7 +34,7 @@ impl std::fmt::Debug for ApiToken {
     }
 }
 
-/// Access rules of a server.
+/// Access rules of a server: the required token and the accepted Host headers.
 #[derive(Debug, Default)]
 pub struct Access {
     /// Required token, if any.
@@ -54,7 +54,7 @@ pub(super) async fn check(State(api): State<ApiState>, request: Request, next: N
     response
 }
 
-/// Checks a request and passes it on or refuses it.
+/// Checks a request against the access rules, and forwards it to the router or refuses it.
 pub(super) async fn guarded(access: &Access, request: Request, next: Next) -> Response {
     let admitted = access.admit(request.headers()).and_then(|()| {
         // Absent if another router has already checked the request.
@@ -78,7 +78,7 @@ impl Access {
         self.token(headers)
     }
 
-    /// Checks the Host header. A name of another machine indicates DNS rebinding by a web page.
+    /// Checks and returns the Host header. A name of another machine indicates DNS rebinding by a web page.
     fn host<'a>(&self, headers: &'a HeaderMap) -> Result<&'a str, Fault> {
         let mut hosts = headers.get_all(header::HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else {

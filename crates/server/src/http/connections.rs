@@ -27,10 +27,10 @@ const MAX_PENDING: usize = 64;
 const MAX_OTHER: usize = 16;
 /// Maximum connections with an unknown owner before a lookup.
 const MAX_UNCHECKED: usize = 8;
-/// An untrusted connection is closed after this time without a request.
+/// Timeout after which an untrusted connection without a request is closed.
 const UNTRUSTED_IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Open connections of a server.
+/// Open TCP connections of a server, with a limit for each class.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Connections {
     slots: Slots<ConnectionFacts>,
@@ -58,7 +58,7 @@ struct ConnectionFacts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PeerOwner {
     Unchecked,
-    /// A process of this user.
+    /// The peer is a process of this user.
     Owner,
     User(u32),
     Machine(IpAddr),
@@ -67,7 +67,7 @@ enum PeerOwner {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AdmittedRequest {
     NoRequest,
-    /// A request was admitted by a server without a token.
+    /// A server without a token admitted a request.
     WithoutToken,
     WithToken,
 }
@@ -96,7 +96,7 @@ impl ConnectionFacts {
 }
 
 impl Connections {
-    /// Adds an accepted connection.
+    /// Adds a connection that the server has accepted. The owner of the connection is looked up later.
     pub fn enter(&self, ends: Option<Ends>) -> (TcpConnection, Evicted) {
         // Without addresses the owner cannot be looked up.
         let origin = ends.map_or(PeerOwner::Machine(Ipv4Addr::UNSPECIFIED.into()), |_| PeerOwner::Unchecked);
@@ -161,7 +161,7 @@ fn eviction_candidate(table: &SlotTable<ConnectionFacts>, class: Class) -> Optio
 }
 
 impl TcpConnection {
-    /// Records that a request was admitted, with a token or by a server without one.
+    /// Records that a request was admitted, either with a token or by a server that requires none.
     pub fn admitted(&self, with_token: bool) -> Result<(), Full> {
         let admission = if with_token { AdmittedRequest::WithToken } else { AdmittedRequest::WithoutToken };
         let number = self.slot.number();

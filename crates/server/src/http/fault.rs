@@ -88,7 +88,7 @@ impl From<Unanswered> for Fault {
 }
 
 impl Fault {
-    /// Returns the machine-readable code: that of the reason, or the error text in snake case.
+    /// Returns the machine-readable code: the code of the reason if there is one, else the error text in snake case.
     fn code(&self) -> String {
         let reason = match self {
             Self::Refusal(refusal) => Some(refusal.reason()),

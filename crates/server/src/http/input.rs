@@ -1,4 +1,4 @@
-//! `POST /control/send_input`, `/control/resize`, `/control/signal` and `/control/mark`.
+//! Input to the terminal: `POST /control/send_input`, `/control/resize`, `/control/signal` and `/control/mark`.
 
 use axum::Json;
 use axum::body::Body;
@@ -111,7 +111,7 @@ async fn mark(State(api): State<ApiState>, body: Body) -> Result<Json<SentBody>,
     sent(done, request_id, None)
 }
 
-/// Builds the response. `injected` is the typed input; a duplicate has the same input.
+/// Builds the response. `injected` is the typed input, also in the response to a duplicate request.
 fn sent(done: InputAccepted, request_id: Option<RequestId>, injected: Option<String>) -> Result<Json<SentBody>, Fault> {
     if let DeliveryState::Lost(loss) = done.delivery {
         return Err(Refusal::from(loss).into());

@@ -26,7 +26,7 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
     )]
 }
 
-/// Paths that are counted separately.
+/// Paths that are counted separately: those of the routes of a session.
 static PATHS: LazyLock<BTreeSet<&'static str>> =
     LazyLock::new(|| route::of_session().iter().map(|route| route.path).collect());
 

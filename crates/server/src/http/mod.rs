@@ -73,7 +73,7 @@ const MAX_CONCURRENT_SCREENSHOTS: usize = 2;
 /// Maximum number of open event streams.
 const MAX_OPEN_STREAMS: usize = 64;
 
-/// Sender name of all requests. The holder of the token is the owner, the default member of the team.
+/// Sender name of all requests. A client with the token acts as the owner, the default member of the team.
 const SENDER: &str = "local";
 
 impl ApiState {
@@ -103,7 +103,8 @@ pub fn router(
     session_router(surface, conversation, access, closing, Admission::Run, usage)
 }
 
-/// Returns the current state and screen of a surface as the API does, without the conversation.
+/// Returns the current state and screen of a surface as response bodies of the API. The state has no fields of a
+/// conversation, and the screen has no cells.
 pub async fn snapshot(surface: &Surface) -> Result<(ClientState, ScreenBody), Gone> {
     let shown = surface.read_screen(ScreenRead { history: false, timing: ScreenTiming::Now }).await?;
     Ok((client_state(&surface.facts().await?), plain_body(&shown)))

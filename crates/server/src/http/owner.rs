@@ -8,17 +8,17 @@ use std::net::{IpAddr, SocketAddr};
 
 use super::peer::Ends;
 
-/// Socket of this machine.
+/// Socket in the kernel's connection tables: the user that owns it, and the inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Socket {
-    /// Owner; root after the socket is closed.
+    /// User id of the socket's owner; 0 (root) after the socket is closed.
     uid: u32,
-    /// Inode; 0 if no process has it open.
+    /// Inode of the socket; 0 if no process has it open.
     pub inode: u64,
 }
 
 impl Socket {
-    /// Returns the user of the process that has the socket open.
+    /// Returns the user id of the process that has the socket open; `None` if no process has.
     pub fn owner(self) -> Option<u32> {
         (self.inode != 0).then_some(self.uid)
     }
@@ -55,8 +55,8 @@ fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
-/// Parses a row: the socket's own address, its remote address, and the socket. Rows with another remote port are
-/// skipped early.
+/// Parses a row to the socket's own address, its remote address, and the socket. `None` if the row is malformed or
+/// `is_ours` is false for the remote port.
 fn row(line: &str, is_ours: impl Fn(u16) -> bool) -> Option<((SocketAddr, SocketAddr), Socket)> {
     let mut fields = line.split_whitespace().skip(1);
     let (theirs, ours) = (fields.next()?, fields.next()?);

@@ -25,8 +25,9 @@ pub(super) struct Ends {
     pub ours: SocketAddr,
 }
 
-/// Caller of a connection. Traced at the first request that needs its origin, and cached for the connection: a process
-/// cannot leave its session, and only its owner can pass on a connection that was opened outside.
+/// Caller of a connection. Traced at the first request that needs its origin, and cached for the connection: a
+/// process cannot leave its session, and a connection that was opened outside a session can be passed on only by the
+/// process that opened it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Peer {
     /// `None` if the addresses are unknown, which makes the caller untraceable.
@@ -80,7 +81,7 @@ impl<S: Sync> FromRequestParts<S> for Peer {
 }
 
 impl Ends {
-    /// Finds the caller's working directory. Blocks.
+    /// Finds the caller's working directory, if the caller is a process of this machine. Blocks.
     fn directory(self) -> Option<PathBuf> {
         let socket = sockets(&[self]).into_iter().next().flatten()?;
         if socket.inode == 0 { None } else { trace::directory_of_socket(socket.inode) }
@@ -98,7 +99,8 @@ impl Ends {
     }
 }
 
-/// True unless the address certainly belongs to another machine. Only a local address can be bound.
+/// True unless the address certainly belongs to another machine. The test is to bind a socket to the address, which
+/// the kernel allows only for local addresses.
 fn is_local(address: SocketAddr) -> bool {
     let mut wanted = SocketAddr::new(address.ip().to_canonical(), 0);
     if let (SocketAddr::V6(wanted), SocketAddr::V6(given)) = (&mut wanted, address) {

@@ -1,4 +1,4 @@
-//! Query strings. Unknown or invalid parameters are answered with a [`Fault`].
+//! Parses query strings. A request with an unknown or invalid parameter is answered with a [`Fault`].
 
 use axum::extract::{FromRequestParts, Query};
 use axum::http::request::Parts;
@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use super::fault::Fault;
 
-/// Parsed query of a request.
+/// Extractor of the parsed query of a request. Its rejection is a [`Fault`].
 pub(super) struct Params<T>(pub T);
 
 impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Params<T> {

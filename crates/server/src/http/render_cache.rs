@@ -8,7 +8,7 @@ use axum::http::HeaderValue;
 use wh_client::ScreenSnapshot;
 use wh_screen::frame::ScreenFrame;
 
-/// Rendered screen response.
+/// Rendered body of a screen response, and its ETag.
 #[derive(Debug, Clone)]
 pub(super) struct RenderedScreen {
     pub tag: HeaderValue,
@@ -21,13 +21,13 @@ pub(super) struct RenderCache(Mutex<Option<CachedRender>>);
 
 #[derive(Debug)]
 struct CachedRender {
-    /// Weak, so that the cache does not keep an old frame alive.
+    /// Weak reference to the rendered frame, so that the cache does not keep an old frame alive.
     frame: Weak<ScreenFrame>,
     counters: Counters,
     drawing: RenderedScreen,
 }
 
-/// Values of a body besides the frame.
+/// Values in a screen body that can change while the frame stays the same.
 type Counters = (u64, SystemTime, usize, bool);
 
 fn counters(shown: &ScreenSnapshot) -> Counters {
@@ -35,7 +35,7 @@ fn counters(shown: &ScreenSnapshot) -> Counters {
 }
 
 impl RenderCache {
-    /// Returns the cached response if it is for exactly this screen.
+    /// Returns the cached response if it was rendered from exactly this screen.
     pub fn find(&self, shown: &ScreenSnapshot) -> Option<RenderedScreen> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let same = |kept: &&CachedRender| {

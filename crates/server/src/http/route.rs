@@ -32,7 +32,7 @@ pub(super) struct Route<S> {
     pub operation: Operation,
 }
 
-/// OpenAPI description of a row.
+/// OpenAPI description of a row: summary, parameters, body and responses.
 #[derive(Clone, Copy)]
 pub(super) struct Operation {
     pub id: &'static str,
@@ -50,7 +50,7 @@ pub(super) enum Method {
 }
 
 impl Method {
-    /// Returns the OpenAPI name.
+    /// Returns the method's name in an OpenAPI document.
     pub fn name(self) -> &'static str {
         match self {
             Self::Get => "get",
@@ -113,7 +113,7 @@ pub(super) fn of_daemon() -> Vec<Route<DaemonApiState>> {
     [health::daemon_routes(), sessions::routes(), openapi::daemon_routes()].into_iter().flatten().collect()
 }
 
-/// Returns the router of a session, without [`super::access`].
+/// Returns the router of a session, without the checks of [`super::access`].
 pub(super) fn session_router(api: &ApiState) -> Router<ApiState> {
     let admitted = |route: Route<ApiState>| match route.act {
         None => (route.path, route.handler),
@@ -128,7 +128,7 @@ pub(super) fn session_router(api: &ApiState) -> Router<ApiState> {
     router(of_session().into_iter().map(admitted))
 }
 
-/// Returns the router of a daemon, without [`super::access`].
+/// Returns the router of a daemon, without the checks of [`super::access`].
 pub(super) fn daemon_router() -> Router<DaemonApiState> {
     router(of_daemon().into_iter().map(|route| (route.path, route.handler)))
 }

@@ -91,7 +91,7 @@ async fn screen(
     Ok((headers, drawing.body).into_response())
 }
 
-/// Returns a weak ETag: the counters in the body may differ for the same screen.
+/// Returns the ETag of a screen. The ETag is weak, because the counters in the body may differ for the same screen.
 fn tag(hash: &str, frame: &ScreenFrame, cells: bool) -> Result<HeaderValue, Fault> {
     let beside = render::fingerprint_of(&(&frame.title, &frame.modes));
     let tag = format!("W/\"{hash}-{beside:016x}{}\"", if cells { "-cells" } else { "" });

@@ -70,7 +70,7 @@ async fn png(State(api): State<ApiState>, Params(query): Params<PngQuery>) -> Re
     Ok(([(header::CONTENT_TYPE, "image/png")], drawn).into_response())
 }
 
-/// Renders on a blocking thread when a permit is free.
+/// Runs a renderer on a blocking thread once a permit is free.
 async fn draw<T: Send + 'static>(
     api: &ApiState,
     draw: impl FnOnce(&ScreenFrame) -> Result<T, PictureError> + Send + 'static,

@@ -24,11 +24,12 @@ use super::stall_timeout::StallTimeout;
 use crate::closing::{Closing, closed};
 use crate::slots::Evicted;
 
-/// Time for the headers of a request, and idle time of a trusted connection. For other connections see [`Connections`].
+/// Timeout for the headers of a request, and idle timeout of a trusted connection. For other connections see
+/// [`Connections`].
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
-/// A connection is closed if its client accepts no data for this time.
+/// Timeout after which a connection is closed if its client accepts no data.
 const HTTP_STALL_TIMEOUT: Duration = Duration::from_secs(30);
-/// Time for responses in progress to finish at shutdown.
+/// Timeout for responses in progress to finish at shutdown.
 const RESPONSE_DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 /// Delay after a failed accept, for example when file descriptors are exhausted.
 const HTTP_ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
@@ -45,7 +46,7 @@ pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(LISTEN_BACKLOG)
 }
 
-/// Serves until `closing`, then stops accepting and lets responses in progress finish.
+/// Serves connections until `closing` is true, then stops accepting and lets responses in progress finish.
 pub async fn serve(listener: TcpListener, router: Router, closing: Closing) {
     let connections = Connections::default();
     let (open, mut all_closed) = mpsc::channel::<()>(1);

@@ -34,7 +34,7 @@ use crate::{new_session, receipts};
 /// Path of one session. The session's API is below it.
 pub(super) const SESSION_PATH: &str = "/sessions/{session}";
 
-/// State of the daemon's handlers.
+/// State of the handlers for a daemon's own routes.
 #[derive(Clone)]
 pub(super) struct DaemonApiState {
     daemon: Arc<dyn Daemon>,
@@ -42,7 +42,7 @@ pub(super) struct DaemonApiState {
     access: Arc<Access>,
     pub(super) started: Instant,
     closing: Closing,
-    /// Routers of sessions by id, created on first use.
+    /// Routers of the sessions by session id, created on first use.
     inner: Arc<Mutex<HashMap<String, Router>>>,
 }
 
@@ -240,8 +240,8 @@ async fn forward(
     }
 }
 
-/// Changes the address of a request. Drops this router's path parameters, and keeps the WebSocket upgrade and the
-/// caller.
+/// Returns the request with another URI. Removes the path parameters of the daemon's router, and keeps the WebSocket
+/// upgrade and the caller.
 fn with_uri(request: Request, target: Uri) -> Request {
     let (mut parts, body) = request.into_parts();
     let upgrade = parts.extensions.remove::<hyper::upgrade::OnUpgrade>();

@@ -13,7 +13,7 @@ use tracing::info;
 pub(super) struct StallTimeout<S> {
     stream: S,
     limit: Duration,
-    /// Timer that runs while the peer accepts no data.
+    /// Timer that runs while the peer accepts no data; `None` while data flows.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 

@@ -25,7 +25,7 @@ use crate::bodies::{self, client_state};
 /// Default number of messages in a response.
 const DEFAULT_MESSAGE_LIMIT: usize = 100;
 
-/// Distinguishes the ETags of this process from those of an earlier one on the same port.
+/// Start time of this process, part of every ETag. It differs from that of an earlier process on the same port.
 static PROCESS: LazyLock<SystemTime> = LazyLock::new(SystemTime::now);
 
 pub(super) fn routes() -> Vec<Route<ApiState>> {

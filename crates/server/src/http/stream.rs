@@ -106,7 +106,8 @@ async fn open(api: ApiState, query: StreamQuery, last: Option<&str>) -> Result<F
     Ok(Feed::open(surface, conversation, closing, Some(permit), options).await?)
 }
 
-/// Parses cursor, frame format and rate. `last` is the header that browsers send when they reconnect.
+/// Parses the cursor, frame format and frame rate. `last` is the value of the header that browsers send when they
+/// reconnect.
 fn options(query: &StreamQuery, last: Option<&str>) -> Result<(Option<Cursor>, FrameFormat, u32), Fault> {
     let after = query.after.as_deref().or(last).map(str::parse::<Cursor>).transpose();
     let after = after.map_err(|error| Fault::Invalid(error.to_string()))?;

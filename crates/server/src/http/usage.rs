@@ -31,7 +31,7 @@ impl ApiUsage {
         self.0.end_read.send_replace(true);
     }
 
-    /// True if a request was answered within this time.
+    /// True if the last request was answered less than `time` ago.
     pub fn within(&self, time: Duration) -> bool {
         let answered = *self.0.answered.lock().unwrap_or_else(PoisonError::into_inner);
         answered.is_some_and(|answered| answered.elapsed() <= time)

@@ -1,4 +1,4 @@
-//! `POST /control/wait`: waits for a condition.
+//! `POST /control/wait`: waits until a condition on the screen, the program or the conversation holds.
 
 use std::time::Duration;
 

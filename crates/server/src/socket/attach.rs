@@ -39,10 +39,10 @@ pub(super) fn authorize(
     }
 }
 
-/// Entry in a session's audience. Removed when dropped.
+/// Entry of a terminal or UI in a session's audience. Dropping it removes the entry.
 pub(super) struct Seat<'a> {
     pub session: &'a SessionHandle,
-    /// Screen that is resized for the remaining terminals; `None` for a UI with its own screen.
+    /// Surface to resize for the remaining terminals on removal; `None` for a UI with its own screen.
     pub surface: Option<&'a Surface>,
     pub number: u64,
 }
@@ -56,8 +56,8 @@ impl Drop for Seat<'_> {
     }
 }
 
-/// Returns the size of a terminal if it is plausible. A size beyond [`MAX_TERMINAL_SIZE`] is ignored, to bound the
-/// memory for the screen.
+/// Returns the size of a terminal, or `None` if the size exceeds [`MAX_TERMINAL_SIZE`]. The limit bounds the memory
+/// for the screen.
 fn plausible_size(columns: u16, rows: u16) -> Option<Size> {
     (columns <= MAX_TERMINAL_SIZE.columns && rows <= MAX_TERMINAL_SIZE.rows).then(|| Size::nearest(columns, rows))
 }

@@ -26,10 +26,10 @@ use crate::closing::closed;
 use crate::slots::Slot;
 use crate::{new_session, receipts};
 
-/// A connection is closed if its client accepts no data for this time.
+/// Timeout after which a connection is closed if its client accepts no data.
 const SOCKET_STALL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Time to wait for a request of another user before the refusal is sent.
+/// Timeout for receiving a request of another user before the refusal is sent.
 const FOREIGN_USER_READ_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(super) type SocketReader = BufReader<SocketReadHalf>;
@@ -51,7 +51,7 @@ pub(super) async fn send(writer: &mut OwnedWriteHalf, bytes: &[u8]) -> io::Resul
     }
 }
 
-/// Caller of a connection. It is traced while its first request arrives.
+/// Caller of a connection, traced while the first request is being received.
 struct CallerTrace {
     tracing: Option<JoinHandle<Opener>>,
     opener: Opener,

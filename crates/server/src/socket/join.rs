@@ -16,7 +16,7 @@ use super::connection::{SocketReader, send};
 use crate::bodies::summary;
 use crate::closing::closed;
 
-/// Returns the conversation to join if the caller may.
+/// Returns the conversation to join if the caller may join it.
 pub(super) fn authorize(
     server: &SocketState,
     session: &Arc<SessionHandle>,

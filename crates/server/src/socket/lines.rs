@@ -10,7 +10,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 use tokio::time::Instant;
 use wh_wire::socket::MAX_SOCKET_LINE_BYTES;
 
-/// Time for one line from its first to its last byte.
+/// Timeout from the first to the last byte of a line.
 pub(super) const LINE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Bytes of a line that every connection may buffer outside of the shared budget.
 const LINE_FREE_BYTES: usize = 64 << 10;
@@ -30,7 +30,7 @@ impl LineBudget {
     }
 }
 
-/// Bytes of a line. Returns its share of the budget when dropped.
+/// Received bytes of a line. Returns the bytes taken from the budget when dropped.
 #[derive(Debug)]
 pub(super) struct LineBytes {
     bytes: Vec<u8>,
@@ -79,7 +79,7 @@ impl Drop for LineBytes {
     }
 }
 
-/// Result of reading a line.
+/// Result of reading a line: the line, or the reason for which it is not available.
 #[derive(Debug)]
 pub(super) enum ReceivedLine {
     /// A complete line, without the line feed.

@@ -38,7 +38,7 @@ const MAX_FOREIGN_CONNECTIONS: usize = 16;
 /// Delay after a failed accept, for example when file descriptors are exhausted.
 const SOCKET_ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// State shared by all connections.
+/// State of the socket server, shared by all connections.
 #[derive(Clone)]
 pub(crate) struct SocketState {
     daemon: Arc<dyn Daemon>,
@@ -51,7 +51,7 @@ pub(crate) struct SocketState {
 /// State of a connection, used to choose the one to evict.
 #[derive(Debug)]
 struct SocketConnectionState {
-    /// True if it has sent a request.
+    /// True if the client has sent a request.
     asked: bool,
     /// Start of the idle time; `None` during a request, and for subscriptions and attached terminals.
     idle_since: Option<Instant>,
@@ -107,7 +107,7 @@ pub fn bind(path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// Serves until `closing`.
+/// Serves connections until `closing` is true.
 pub async fn serve(
     listener: UnixListener,
     daemon: Arc<dyn Daemon>,

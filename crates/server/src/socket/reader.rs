@@ -1,4 +1,4 @@
-//! Receiving half of a connection.
+//! Receiving half of a socket connection.
 
 use std::io;
 use std::pin::Pin;
@@ -7,9 +7,9 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::unix::OwnedReadHalf;
 
-/// Reads until the kernel has no more data. tokio's half waits for a new readiness event after a read that did not fill
-/// the buffer. But if a peer passes descriptors, a read ends at that message although more bytes are available, and no
-/// event follows. Passed descriptors are closed by the kernel because none are requested.
+/// Reads until the kernel has no more data. The read half of tokio waits for a new readiness event after a read that
+/// did not fill the buffer. But if a peer passes descriptors, a read ends at that message although more bytes are
+/// available, and no event follows. The kernel closes passed descriptors, since this reader requests none.
 #[derive(Debug)]
 pub(super) struct SocketReadHalf(pub OwnedReadHalf);
 

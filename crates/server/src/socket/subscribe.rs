@@ -14,7 +14,7 @@ use super::connection::{SocketReader, send};
 use crate::bodies::FrameFormat;
 use crate::feed::Feed;
 
-/// Frame rate for the feed, which needs one. Subscriptions get no frames.
+/// Frame rate for the feed, which requires a value. Not used, since subscriptions receive no frames.
 const UNUSED_FRAME_RATE: u32 = 1;
 
 pub(super) async fn stream(

@@ -19,7 +19,7 @@ use crate::CONDITION_TIMEOUT;
 /// Read and write timeout of a socket. Longer than any wait that a test requests from the server.
 const SOCKET_TIMEOUT: Duration = CONDITION_TIMEOUT.saturating_mul(2);
 
-/// Time for which a body may still be written after its response was received.
+/// Grace period for writing the rest of a body after the response was received.
 const BODY_WRITE_GRACE: Duration = Duration::from_millis(500);
 
 /// Raw connection to a port on loopback, for one request, or for several with [`TestRequest::keep_alive`].
@@ -38,8 +38,8 @@ impl RawConnection {
         Ok(Self { port, reader: BufReader::new(stream) })
     }
 
-    /// Sends a request and reads its response, even if it arrives before the request is completely written or is
-    /// followed by a reset.
+    /// Sends a request and reads its response, even if the response arrives before the request is completely written,
+    /// or is followed by a reset.
     pub fn send(&mut self, request: &TestRequest) -> io::Result<Response> {
         let [response] = self.pipeline([request])?;
         Ok(response)

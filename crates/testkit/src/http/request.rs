@@ -52,7 +52,7 @@ impl TestRequest {
         self
     }
 
-    /// Adds a header. Adding the same name twice sends it twice.
+    /// Adds a header. A name that is added twice is sent twice.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
@@ -92,7 +92,7 @@ impl TestRequest {
         TestClient::new(port, None)?.send(self)
     }
 
-    /// Converts the request for `wh-api`. `None` if it is invalid HTTP or sets its own framing.
+    /// Converts the request to one of `wh-api`. `None` if the request is invalid HTTP or sets its own framing.
     pub(super) fn well_formed(&self) -> Option<wh_api::HttpRequest> {
         if !self.host || self.chunked || self.keep_alive || self.names("content-length") || self.names("connection") {
             return None;

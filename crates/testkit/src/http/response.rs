@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Read};
 
 use serde_json::Value;
 
-/// Response of the server.
+/// Response of the server, with the transfer encoding removed.
 #[derive(Debug, Clone)]
 pub struct Response {
     /// HTTP status code.
@@ -21,7 +21,7 @@ impl Response {
         self.headers.iter().find(|(header, _)| header.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
-    /// Returns the body as text.
+    /// Returns the body as UTF-8 text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }

@@ -20,13 +20,13 @@ const MAX_INTERRUPT_DELAY: Duration = Duration::from_millis(200);
 /// itself, so that an ignored interrupt is detected.
 const LONG_ANSWER: &str = "slow: 60";
 
-/// Prompt with an answer of a tenth of a second. It ends at about the time of the interrupt.
+/// Prompt with an answer of a tenth of a second, which ends at about the time of the interrupt.
 const SHORT_ANSWER: &str = "slow: 1";
 
-/// Interval of rounds with a short answer: one in this number.
+/// Average number of rounds for each round with a short answer.
 const SHORT_ANSWER_SHARE: usize = 5;
 
-/// Interval of rounds that send the interrupt without delay: one in this number.
+/// Average number of rounds for each round that sends the interrupt without delay.
 const NO_DELAY_SHARE: usize = 3;
 
 /// Maximum time until the receipts are final for a round that counts as cancelled immediately.
@@ -68,7 +68,7 @@ pub(super) enum CommandState {
 }
 
 impl CommandState {
-    /// Returns the times of acceptance and of the final stage.
+    /// Returns the times of acceptance and of the final stage; `None` if the command was rejected or is not final.
     pub fn times(&self) -> Option<(SystemTime, SystemTime)> {
         match *self {
             Self::Finished { accepted, at } | Self::Failed { accepted, at, .. } => Some((accepted, at)),

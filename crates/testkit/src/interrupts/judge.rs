@@ -10,8 +10,9 @@ use crate::model::StreamEnd;
 /// Failure reason in the receipt of an interrupted turn.
 const CANCELLED_REASON: &str = "cancelled";
 
-/// Answers that were complete within this time before or after the interrupt count as concurrent with it: both a
-/// cancelled and a finished turn are correct. Shorter than a long answer, longer than a short one.
+/// Tolerance between the end of an answer and the interrupt. If an answer was complete within this time before or
+/// after the interrupt, both a cancelled and a finished turn are correct. Shorter than a long answer and longer than
+/// a short one.
 const CONCURRENT_END_WINDOW: Duration = Duration::from_secs(2);
 
 /// End of an interrupted turn according to the log of the model.

@@ -21,7 +21,8 @@ use crate::Lab;
 /// Rounds in one conversation. Each model request contains the whole conversation, so long conversations are slow.
 const ROUNDS_PER_CONVERSATION: usize = 50;
 
-/// Number of rounds without final receipts after which the trial is aborted. Each takes up to two minutes.
+/// Number of rounds without final receipts after which the trial is aborted. Each of these rounds takes up to two
+/// minutes.
 const MAX_STUCK_ROUNDS: usize = 3;
 
 /// Coding agent whose real CLI is installed in the lab.
@@ -58,7 +59,7 @@ impl LabAgent {
     }
 }
 
-/// Interrupt trial with one agent.
+/// Parameters of an interrupt trial with one agent.
 #[derive(Debug, Clone)]
 pub struct InterruptTrial {
     /// Path of the wh binary.

@@ -15,7 +15,7 @@ pub struct InterruptReport {
     pub agent: LabAgent,
     /// Number of rounds.
     pub rounds: usize,
-    /// Number of rounds by the end of their turn.
+    /// Number of rounds for each end of the interrupted turn.
     pub turn_ends: BTreeMap<InterruptedTurnEnd, usize>,
     /// Contradictions, each with a description of its round.
     pub contradictions: Vec<(Contradiction, String)>,

@@ -12,7 +12,7 @@ use crate::CONDITION_TIMEOUT;
 /// Timeout for one event. The deadline is checked after each.
 const EVENT_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Event stream of `GET /control/events`.
+/// Event stream of `GET /control/events`, and the receipts received from it.
 pub(super) struct ReceiptWatch {
     events: EventIterator,
     /// Latest receipt of each command.

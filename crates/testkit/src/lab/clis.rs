@@ -8,7 +8,7 @@ use serde_json::Value;
 /// Package names and versions, one per line. `install-clis` reads the same file.
 const CLI_PINS: &str = include_str!("../../clis.txt");
 
-/// Environment variable that overrides the default directory.
+/// Environment variable that overrides the default directory of the pinned CLIs.
 pub(super) const CLIS_VARIABLE: &str = "WHEELHOUSE_CLIS";
 
 /// Maximum size in bytes of the placeholder that the claude package contains before the last step of its installation.

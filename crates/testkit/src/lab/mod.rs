@@ -63,7 +63,7 @@ impl Lab {
         namespace::run(arguments, limit, on_line)
     }
 
-    /// Returns the lab in which [`Lab::reenter`] started this program.
+    /// Returns the lab in which [`Lab::reenter`] started this program; `None` outside of a lab.
     pub fn here() -> Option<Self> {
         let root = namespace::root()?;
         let clis = Self::clis().unwrap_or_else(|reason| panic!("{reason}"));

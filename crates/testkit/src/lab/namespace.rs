@@ -34,7 +34,7 @@ const PASSED_VARIABLES: [&str; 11] = [
     "INSTA_FORCE_PASS",
 ];
 
-/// Init process of the PID namespace. It inherits orphans; a shell reaps them while it waits, a test binary would not.
+/// Command of the init process of the PID namespace: a shell, which reaps orphans while it waits for the test binary.
 const REAPER: &str = r#""$@"; exit $?"#;
 
 /// Returns the directory of the lab; `None` if this process is not in the namespace.

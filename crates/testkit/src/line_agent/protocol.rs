@@ -25,7 +25,7 @@ const SKIPPING_MODE: &str = "wild";
 /// Timeout of each handshake request.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Message to the agent.
+/// Message to the agent, encoded as one line.
 pub enum LineFrame {
     /// Request; numbered by the codec.
     Request(Value),
@@ -35,7 +35,7 @@ pub enum LineFrame {
     Answer(String, Vec<String>),
 }
 
-/// Message of the agent other than a reply.
+/// Message of the agent other than a reply, decoded from one line.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub enum LineMessage {
@@ -101,7 +101,7 @@ pub enum LineMessage {
     Unreadable(String),
 }
 
-/// Part of a question.
+/// One question of an `Ask` message, with the options to choose from.
 #[derive(Debug, Deserialize)]
 pub struct LineQuestionPart {
     title: String,
@@ -114,7 +114,7 @@ struct LineQuestionOption {
     means: Meaning,
 }
 
-/// Codec of the line protocol.
+/// Codec of the line protocol: one JSON object in each line.
 pub struct LineCodec;
 
 impl Codec for LineCodec {
@@ -170,7 +170,7 @@ fn key(message: &LineMessage) -> String {
 #[derive(Default)]
 struct LineItems {
     keys: u64,
-    /// Key of the text being streamed; true if it is reasoning.
+    /// Key of the text being streamed, and true if that text is reasoning.
     growing: Option<(String, bool)>,
     calls: BTreeMap<String, (String, ToolCall)>,
 }
@@ -213,7 +213,8 @@ impl LineItems {
         reports
     }
 
-    /// Sets the status of a call. A denied call stays denied.
+    /// Sets the status of a call and returns the report of it; `None` if the call is unknown or denied. A denied call
+    /// stays denied.
     fn decided(&mut self, id: &str, status: ToolStatus) -> Option<Report> {
         let (key, call) = self.calls.get_mut(id).filter(|(_, call)| call.status != ToolStatus::Denied)?;
         call.status = status;
@@ -232,7 +233,7 @@ impl LineItems {
     }
 }
 
-/// Open question of the agent.
+/// Open question of the agent, as stored until it is answered.
 pub struct LineAsk {
     id: String,
     /// Tool call that needs permission, if any.

@@ -15,7 +15,7 @@ use super::turn::{ModelReply, ModelToolCall, ModelTurn, ScriptedFailure, TextRep
 const THOUGHT_WORD_DELAY: Duration = Duration::from_millis(20);
 
 /// Extracts the turn from a request. The user's text is the last text block of the last user message, except for
-/// reminders added by Claude Code. Messages with role `system` may follow it.
+/// reminders added by Claude Code. Messages with role `system` may follow that message.
 pub(super) fn read(body: &Value) -> ModelTurn {
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let last = messages.iter().rfind(|message| message["role"] == "user");

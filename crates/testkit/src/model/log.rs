@@ -9,7 +9,7 @@ use axum::body::{Body, Bytes, HttpBody};
 use hyper::body::Frame;
 use serde_json::Value;
 
-/// Logged request to the model.
+/// Request to the model, as recorded in its log.
 #[derive(Debug, Clone)]
 pub struct LoggedRequest {
     /// HTTP method in capitals.
@@ -18,7 +18,7 @@ pub struct LoggedRequest {
     pub path: String,
     /// Headers with lower-case names.
     pub headers: Vec<(String, String)>,
-    /// Body; null if it was not JSON.
+    /// Decoded JSON body; null if the body was not JSON.
     pub body: Value,
     /// User text, if the request started a turn.
     pub prompt: Option<String>,
@@ -38,11 +38,11 @@ pub struct PromptStream {
     pub prompt: String,
     /// Time of the request.
     pub requested: SystemTime,
-    /// End of the stream; `None` while it is running.
+    /// End of the stream; `None` while the stream is open.
     pub end: Option<StreamEnd>,
 }
 
-/// End of a streamed answer.
+/// End of a streamed answer: complete, or cut off by the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamEnd {
     /// The complete answer was written to the connection.

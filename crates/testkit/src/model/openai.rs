@@ -11,8 +11,8 @@ use super::turn::{ModelReply, ModelToolCall, ModelTurn, ScriptedFailure, fresh_i
 /// Shell tools that Codex offers, depending on its settings, in order of preference.
 const SHELLS: [&str; 3] = ["exec_command", "shell_command", "shell"];
 
-/// Extracts the turn from a request. The user's text is the last user message. A tool result after it means that it was
-/// already answered.
+/// Extracts the turn from a request. The user's text is the last user message. A tool result after that message means
+/// that the message was already answered.
 pub(super) fn read(body: &Value) -> ModelTurn {
     let mut turn = ModelTurn::default();
     for item in body["input"].as_array().into_iter().flatten() {

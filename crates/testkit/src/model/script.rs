@@ -10,7 +10,7 @@ const FAILURE_STATUSES: RangeInclusive<u16> = 400..=599;
 /// Maximum number of characters that are echoed.
 const MAX_ECHO_CHARACTERS: usize = 200;
 
-/// Behaviour requested by a text.
+/// Behaviour of the model that the user's text requests.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Behaviour {
     /// Calls the shell tool with this command.

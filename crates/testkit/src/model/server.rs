@@ -77,7 +77,7 @@ async fn answer(State(app): State<ModelServer>, request: Request) -> Response {
     }
 }
 
-/// Endpoint that runs turns.
+/// API of a vendor, selected by the path of the request.
 #[derive(Clone, Copy)]
 enum Api {
     Anthropic,

@@ -1,4 +1,4 @@
-//! Server-sent events with delays.
+//! Composes server-sent events with delays between them.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -18,7 +18,7 @@ const EVENT_QUEUE_CAPACITY: usize = 16;
 
 const EVENT_STREAM: &str = "text/event-stream";
 
-/// True if the response is a [`EventScript`].
+/// True if the response is an [`EventScript`].
 pub(super) fn is_stream(response: &Response) -> bool {
     response.headers().get(CONTENT_TYPE).is_some_and(|value| value == EVENT_STREAM)
 }

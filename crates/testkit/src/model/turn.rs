@@ -10,14 +10,14 @@ use super::script::{Behaviour, echo};
 /// Delay after each word of `slow:`.
 const SLOW_WORD_DELAY: Duration = Duration::from_millis(100);
 
-/// Decoded request of an agent.
+/// Request of an agent, decoded from the format of its vendor.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct ModelTurn {
     /// Last text of the user.
     pub(super) text: String,
     /// Names of the tools that the agent offers.
     pub(super) tools: Vec<String>,
-    /// True if the request contains a tool result. The text was then already answered.
+    /// True if the request contains a tool result, so that the user's text was already answered.
     pub(super) tool_done: bool,
 }
 
@@ -28,10 +28,10 @@ pub(super) struct ModelToolCall {
     pub(super) arguments: Value,
 }
 
-/// Text reply of the model.
+/// Text reply of the model, streamed in chunks.
 #[derive(Debug, PartialEq)]
 pub(super) struct TextReply {
-    /// Reasoning before the answer, for vendors that show it.
+    /// Reasoning before the answer, streamed by the vendors whose agents show it.
     pub(super) thought: Option<String>,
     /// Answer in the chunks in which it is streamed.
     pub(super) chunks: Vec<String>,
@@ -99,7 +99,7 @@ pub(super) fn fresh_id(prefix: &str) -> String {
     format!("{prefix}_{}{count:04}", now.as_nanos())
 }
 
-/// Returns the strings under `key` in a list of objects. Objects without it are skipped.
+/// Returns the strings under `key` in a list of objects. Objects without that key are skipped.
 pub(super) fn strings<'a>(list: &'a Value, key: &'a str) -> impl Iterator<Item = &'a str> {
     list.as_array().into_iter().flatten().filter_map(move |object| object[key].as_str())
 }

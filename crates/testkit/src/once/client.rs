@@ -16,7 +16,7 @@ const INITIAL_RETRY_DELAY: Duration = Duration::from_millis(5);
 /// Maximum delay before a retry. The delay doubles up to this value.
 const MAX_RETRY_DELAY: Duration = Duration::from_millis(160);
 
-/// Message to send; equal in every attempt.
+/// Message to send. Every attempt sends the same message.
 #[derive(Debug, Clone)]
 pub struct TrialMessage {
     /// Session that receives the message.
@@ -32,7 +32,7 @@ pub struct TrialMessage {
 }
 
 impl TrialMessage {
-    /// Creates a message with the current time.
+    /// Creates a message to the target, with the current time as `sent_at`.
     pub fn new(target: &Target, request_id: impl Into<String>) -> Self {
         let sent_at = jiff::Timestamp::now().to_string();
         Self { target: target.clone(), request_id: request_id.into(), prefix: "note".to_owned(), sent_at, typed: false }
@@ -43,7 +43,7 @@ impl TrialMessage {
         format!("{} {}", self.prefix, self.request_id)
     }
 
-    /// Builds the payload of a control message.
+    /// Builds the payload of a control message for the attempt with this number.
     pub fn payload(&self, tries: u64) -> Value {
         json!({
             "type": "control.stdin.request", "v": 1,
@@ -73,7 +73,7 @@ pub enum Claim {
 /// Counts of attempts and temporary errors.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RetryCounts {
-    /// Number of messages sent.
+    /// Number of messages sent, including retries.
     pub sent: u64,
     /// Number of connections that broke or could not be opened.
     pub broken: u64,
@@ -102,7 +102,7 @@ pub struct TrialClient<'a> {
     token: &'a str,
     line: Option<SocketClient>,
     http: Option<HttpClient>,
-    /// Counts so far.
+    /// Counts of attempts and temporary errors so far.
     pub tries: RetryCounts,
 }
 

@@ -42,7 +42,7 @@ impl HttpClient {
         self.ask(&TestRequest::get(&format!("/sessions/{session}/{path}")))
     }
 
-    /// Sends a message to an agent or types it to a program.
+    /// Sends a message to an agent, or types it into a terminal program.
     pub(super) fn send(&mut self, message: &TrialMessage) -> io::Result<AttemptResult> {
         let (session, id) = (&message.target.session_id, &message.request_id);
         let (path, body) = match message.typed {

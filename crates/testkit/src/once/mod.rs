@@ -24,13 +24,13 @@ pub use trial_daemon::{Target, TrialDaemon};
 use crate::deadline;
 use crate::random::SeededRandom;
 
-/// Time for which a client retries a request before it is reported as unfinished.
+/// Timeout after which a client stops retrying a request and reports the request as unfinished.
 const REQUEST_DEADLINE: Duration = Duration::from_secs(120);
 
 /// Time without any progress after which the trial fails.
 const PROGRESS_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// Parameters of a trial.
+/// Parameters of an exactly-once trial.
 #[derive(Debug, Clone)]
 pub struct OnceTrial {
     /// Path of the wh binary.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::client::{Claim, RetryCounts, TrialMessage};
 
-/// Result of a trial.
+/// Result of an exactly-once trial: counts of requests and outcomes, and violations.
 #[derive(Debug, Clone, Default)]
 pub struct DeliveryReport {
     /// Duration of the trial.

@@ -20,13 +20,13 @@ use crate::{CONDITION_TIMEOUT, deadline, eventually, process};
 /// Timeout for a response of the daemon.
 pub const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time for the daemon to end its sessions.
+/// Timeout for the daemon to end its sessions.
 const DAEMON_EXIT_GRACE: Duration = Duration::from_secs(30);
 
 const AGENT: &str = include_str!("agent.py");
 const PROGRAM: &str = include_str!("book.py");
 
-/// Session as addressed by clients.
+/// Session to send messages to: the ids in a control message.
 #[derive(Debug, Clone)]
 pub struct Target {
     /// Id of the session.
@@ -66,7 +66,7 @@ impl TrialDaemon {
         let agent = daemon.path("bin/once-agent");
         for (path, text) in [(&agent, AGENT), (&daemon.path("bin/once-program"), PROGRAM)] {
             fs::write(path, text).expect("a program");
-            fs::set_permissions(path, Permissions::from_mode(0o755)).expect("a program that can be run");
+            fs::set_permissions(path, Permissions::from_mode(0o755)).expect("the script can be made executable");
         }
         let text = format!(
             "[agents.once]\ncommand = {:?}\nversion_arguments = []\nenvironment = {{ ONCE_PLACE = {:?} }}\n",
@@ -77,7 +77,7 @@ impl TrialDaemon {
         daemon
     }
 
-    /// Returns a path in the home directory.
+    /// Returns the absolute path of `path` in the home directory.
     pub fn path(&self, path: &str) -> PathBuf {
         self.home.path().join(path)
     }
@@ -124,7 +124,7 @@ impl TrialDaemon {
         }
     }
 
-    /// Returns the process id of the daemon.
+    /// Returns the process id of the daemon; `None` if the daemon is not running.
     pub fn pid(&self) -> Option<nix::unistd::Pid> {
         self.running.as_ref().map(|(child, _)| process::pid(child))
     }

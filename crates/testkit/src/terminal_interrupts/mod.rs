@@ -38,7 +38,7 @@ impl ProgramState {
     /// Both program states.
     pub const ALL: [Self; 2] = [Self::Idle, Self::Busy];
 
-    /// Returns the name for tables.
+    /// Returns the name of the state in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Idle => "idle",
@@ -47,7 +47,7 @@ impl ProgramState {
     }
 }
 
-/// Messages of one round.
+/// Messages of one round, in order: a text, and in some cases type-ahead and an interrupt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InterruptCase {
     /// Text that interrupts the program first.
@@ -62,7 +62,7 @@ impl InterruptCase {
     /// All message cases.
     pub const ALL: [Self; 3] = [Self::Text, Self::TextAfterInput, Self::InterruptAfterInput];
 
-    /// Returns the name for tables.
+    /// Returns the name of the case in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Text => "stdin with interrupt",
@@ -72,7 +72,7 @@ impl InterruptCase {
     }
 }
 
-/// Interrupt trial with terminal programs.
+/// Parameters of an interrupt trial with terminal programs.
 #[derive(Debug, Clone)]
 pub struct TerminalTrial {
     /// Path of the wh binary.
@@ -141,7 +141,7 @@ impl TerminalTrial {
     }
 }
 
-/// Program in a session.
+/// Trial of one program, which runs in a session.
 struct ProgramTrial<'a> {
     daemon: &'a TrialDaemon,
     token: String,
@@ -149,7 +149,7 @@ struct ProgramTrial<'a> {
     target: Target,
     session: String,
     file: PathBuf,
-    /// Number of the last name.
+    /// Number in the name that was generated last.
     number: usize,
 }
 
@@ -222,7 +222,7 @@ impl<'a> ProgramTrial<'a> {
         answer.unwrap_or_else(|error| json!({ "result": error.to_string() }))
     }
 
-    /// Waits for the name in the file and returns its number of occurrences.
+    /// Waits until the name is in the file, and returns the number of times that it occurs; 0 after a timeout.
     fn seen(&self, name: &str) -> usize {
         let count = || self.lines().iter().filter(|line| *line == name).count();
         deadline::wait_until(TYPED_TEXT_TIMEOUT, || Some(count()).filter(|count| *count > 0)).unwrap_or(0)

@@ -55,7 +55,7 @@ impl TerminalRow {
     }
 }
 
-/// Outcome of a trial.
+/// Outcome of a trial: counts for each program, state and case.
 #[derive(Debug, Clone, Default)]
 pub struct TerminalReport {
     /// Rows, one for each program, state and case.

@@ -20,7 +20,7 @@ use self::drawn::drawn;
 use crate::deadline::{CONDITION_TIMEOUT, wait_until};
 use crate::process;
 
-/// Options of a pane.
+/// Options for starting a pane: its size, scrollback, environment and directory.
 #[must_use]
 pub struct TmuxOptions {
     cols: u16,
@@ -141,8 +141,8 @@ impl Tmux {
         captured.lines().map(|row| self.padded(row)).collect()
     }
 
-    /// Returns column and row of the cursor, from zero. After a full row it is in the last column, where the user sees
-    /// it; tmux itself reports the column after that.
+    /// Returns column and row of the cursor, from zero. After a full row the cursor is in the last column, where the
+    /// user sees it, although tmux reports the column after that.
     #[track_caller]
     pub fn cursor(&self) -> (u16, u16) {
         self.cursor_and_visibility().0
@@ -170,7 +170,7 @@ impl Tmux {
         self.expect(&args);
     }
 
-    /// Types text unchanged.
+    /// Types text unchanged, without interpreting the names of keys.
     #[track_caller]
     pub fn send_text(&self, text: &str) {
         self.expect(&["send-keys", "-l", "--", &literal(text)]);

@@ -35,7 +35,7 @@ impl Replay {
         eventually("tmux shows the stream to its end", || (self.tmux.format("#{pane_title}") == shown).then_some(()));
     }
 
-    /// Returns the pane.
+    /// Returns the pane that displays the stream.
     pub fn tmux(&self) -> &Tmux {
         &self.tmux
     }

@@ -1,5 +1,5 @@
-//! Lists to choose from: agents, models, modes and saved conversations. Models and modes come from the mirrored state.
-//! Agents and conversations are queried from the space when their list is opened.
+//! Lists from which the user chooses agents, models, modes and saved conversations. Models and modes come from the
+//! mirrored state. Agents and conversations are queried from the space when the list opens.
 
 use std::time::SystemTime;
 
@@ -19,13 +19,13 @@ use crate::picker::{Picker, PickerOutcome, PickerRow};
 /// Kind of list that the user chooses from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PickerKind {
-    /// The agent that chat goes to.
+    /// List of agents. The chosen agent receives the chat.
     Agent,
-    /// The model of that agent.
+    /// List of the models of the addressed agent.
     Model,
-    /// The mode of that agent.
+    /// List of the modes of the addressed agent.
     Mode,
-    /// A saved conversation of that agent, to resume.
+    /// List of the saved conversations of the addressed agent. The chosen conversation is resumed.
     Conversation,
 }
 
@@ -46,7 +46,7 @@ impl PickerKind {
     }
 }
 
-/// The open list.
+/// List that is open, with its rows and the agent that it belongs to.
 #[derive(Debug)]
 pub(crate) struct OpenPicker {
     of: PickerKind,
@@ -54,24 +54,25 @@ pub(crate) struct OpenPicker {
     owner: Option<ParticipantId>,
     pub(crate) picker: Picker,
     conversations: Vec<ConversationCard>,
-    /// Agent that was chosen despite a warning. Choosing it again starts it.
+    /// Agent that the user chose although it may not work. Choosing the agent a second time starts it.
     warned: Option<String>,
 }
 
-/// Query to the space that may take seconds, so frames do not wait for it.
+/// Query to the space. The answer may take seconds, and frames do not wait for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BackgroundQuery {
     /// Lists the available agents.
     Agents,
-    /// Lists the saved conversations of this agent.
+    /// Lists the saved conversations of the agent with this name.
     Conversations(String),
-    /// Starts this agent and adds it to the space, resuming a conversation if one is named.
+    /// Starts the agent with this name and adds it to the space. The second value is the conversation to resume, if
+    /// there is one.
     Invite(String, Option<String>),
-    /// Reads an item, beginning at this byte.
+    /// Reads the text of an item from this offset in bytes.
     ItemPart(ItemId, u64),
 }
 
-/// Result of a [`BackgroundQuery`].
+/// Answer to a [`BackgroundQuery`].
 #[derive(Debug)]
 pub(crate) enum BackgroundAnswer {
     Agents(Vec<AgentCard>),
@@ -80,20 +81,21 @@ pub(crate) enum BackgroundAnswer {
     ItemPart(ItemId, u64, Result<TextPiece, String>),
 }
 
-/// State of the lists to choose from, including data that outlives a single list.
+/// State of the open list, and data that is kept while no list is open.
 #[derive(Debug, Default)]
 pub(crate) struct PickerState {
     open: Option<OpenPicker>,
-    /// The agents, as last listed.
+    /// Available agents, as last listed.
     cards: Vec<AgentCard>,
     /// Agents that are being started.
     inviting: Vec<String>,
-    /// Last mode requested by key: the agent, its mode at that time, and the requested mode.
+    /// Last mode requested by the key for the next mode: the agent, its mode before the request, and the requested
+    /// mode.
     cycled: Option<(ParticipantId, Option<String>, String)>,
 }
 
 impl PickerState {
-    /// Agents that are being started.
+    /// Returns the names of the agents that are being started.
     pub(crate) fn inviting(&self) -> &[String] {
         &self.inviting
     }
@@ -108,7 +110,7 @@ impl PickerState {
 }
 
 impl App {
-    /// The open list and its title.
+    /// Returns the open list with its title.
     pub(crate) fn picker(&self) -> Option<(String, &Picker)> {
         let open = self.choices.open.as_ref()?;
         let owner = open.owner.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -121,7 +123,7 @@ impl App {
         Some((title, &open.picker))
     }
 
-    /// Opens a list, or closes it if it is open.
+    /// Opens a list of this kind, or closes it if it is already open.
     pub(crate) fn toggle_picker(&mut self, of: PickerKind, state: &State, now: SystemTime) -> Vec<AppEffect> {
         self.keys = None;
         if self.choices.open.take().is_some_and(|open| open.of == of) {
@@ -157,8 +159,8 @@ impl App {
         effects
     }
 
-    /// True if a single agent is addressed and has models or modes to choose from. If not, the command is sent to the
-    /// space, which reports the reason.
+    /// Returns true if exactly one agent is addressed and it has something to choose from. If not, the caller sends the
+    /// command to the space, which reports the reason.
     pub(super) fn has_choices(&self, of: PickerKind, state: &State) -> bool {
         addressed(state).is_ok_and(|(_, one)| match of {
             PickerKind::Model => !one.capabilities.models.is_empty(),
@@ -167,7 +169,7 @@ impl App {
         })
     }
 
-    /// Refreshes the rows of the open list.
+    /// Updates the rows of the open list from the state.
     pub(crate) fn refresh_picker(&mut self, state: &State, now: SystemTime) {
         let Some(open) = &mut self.choices.open else { return };
         let of_whose = open.owner.as_ref().and_then(|id| state.participants.get(id));
@@ -187,7 +189,7 @@ impl App {
         self.picked(picked, state)
     }
 
-    /// Handles a click on a row.
+    /// Handles a click on the row at this index.
     pub(crate) fn click_row(&mut self, place: usize, state: &State) -> Vec<AppEffect> {
         let Some(open) = &mut self.choices.open else { return Vec::new() };
         let picked = open.picker.choose(place);
@@ -244,7 +246,7 @@ impl App {
         }
     }
 
-    /// Directs chat to this agent, and starts it first if it has not joined.
+    /// Directs chat to this agent. If the agent has not joined, starts it first.
     pub(super) fn select_agent(&mut self, agent: String, state: &State) -> Vec<AppEffect> {
         match joined_agent(state, &agent) {
             Some(id) => vec![ask(ConversationCommand::Target(TargetCommand::Only(vec![id.clone()])))],
@@ -257,7 +259,7 @@ impl App {
         vec![AppEffect::Query(BackgroundQuery::Invite(agent, conversation))]
     }
 
-    /// Handles the result of a query.
+    /// Handles the answer to a query about agents or conversations.
     pub(crate) fn on_agent_answer(
         &mut self,
         answer: BackgroundAnswer,
@@ -304,8 +306,8 @@ impl App {
         effects
     }
 
-    /// Reports why an agent could not be started. The reason may be longer than a line, so it is shown in the list of
-    /// agents.
+    /// Reports the reason why an agent could not be started. The list of agents is opened to show the reason, because
+    /// the status bar has only one line.
     fn invite_failed(&mut self, agent: &str, refusal: &SpaceRefusal, state: &State, now: SystemTime) -> Vec<AppEffect> {
         self.warn(format!("{agent}: {refusal}"), now);
         if self.dialog.is_open() || !self.composer.is_empty() || self.choices.is_open() {
@@ -319,7 +321,7 @@ impl App {
         effects
     }
 
-    /// Switches the agent to the next of its modes.
+    /// Switches the addressed agent to its next mode.
     pub(super) fn cycle_mode(&mut self, state: &State, now: SystemTime) -> Vec<AppEffect> {
         let (id, one) = match addressed(state) {
             Ok(addressed) => addressed,
@@ -350,7 +352,7 @@ fn ask(command: ConversationCommand) -> AppEffect {
     AppEffect::Ask(SentCommand { command, written: None })
 }
 
-/// The single agent that chat goes to, or the reason why there is none.
+/// Returns the single agent that chat goes to. The error is the reason why there is no such agent.
 pub(crate) fn addressed(state: &State) -> Result<(&ParticipantId, &Participant), String> {
     let targets = state.targets.effective();
     let there = |one: &Participant| !one.session.as_ref().is_some_and(|at| matches!(at.activity, Activity::Gone(_)));
@@ -376,7 +378,7 @@ fn joined_agent<'a>(state: &'a State, agent: &str) -> Option<&'a ParticipantId> 
         .map(|(id, _)| id)
 }
 
-/// Reason why an agent cannot be used, with a hint on what to do; `None` if it can.
+/// Returns the reason why an agent cannot be used, with a hint; `None` if the agent can be used.
 fn missing_requirement(card: &AgentCard) -> Option<String> {
     let title = &card.title;
     let hint = card.hint.as_deref().map(|hint| format!(": {hint}")).unwrap_or_default();
@@ -398,7 +400,7 @@ fn named(list: &[Named], current: Option<&str>) -> Vec<PickerRow> {
     list.iter().map(row).collect()
 }
 
-/// Rows of the list of agents: first the joined ones, then the available ones, then the unusable ones.
+/// Returns the rows of the list of agents: joined agents, then available agents, then agents that cannot be used.
 fn agents(cards: &[AgentCard], state: &State) -> Vec<PickerRow> {
     let targets = state.targets.effective();
     let mut rows: Vec<(u8, PickerRow)> = Vec::new();
@@ -474,7 +476,7 @@ fn conversations(cards: &[ConversationCard], directory: &std::path::Path, now: S
     cards.iter().map(row).collect()
 }
 
-/// Formats a rough age, such as `3 days ago`.
+/// Formats the time since `at` in its largest unit, such as `3 days ago`.
 fn age(at: SystemTime, now: SystemTime) -> String {
     let seconds = now.duration_since(at).unwrap_or_default().as_secs();
     let (count, unit) = match seconds {

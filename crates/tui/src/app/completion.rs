@@ -1,4 +1,4 @@
-//! Completion candidates of the composer: commands, their arguments, and files.
+//! Completion candidates for the composer: commands, arguments of commands, and files.
 
 use wh_core::slash::{self, Listing, Source};
 use wh_core::space::event::ParticipantRole;
@@ -8,11 +8,11 @@ use wh_core::space::state::State;
 use super::{App, AppEffect};
 use crate::composer::{Candidate, TokenKind};
 
-/// Data for completion that does not come from the state.
+/// Completion data that is not part of the mirrored state.
 #[derive(Debug, Default)]
 pub(super) struct Completions {
     files: Vec<Candidate>,
-    /// A file name was being completed at the last change of the text.
+    /// True if the token at the caret was a file name after the last edit.
     naming: bool,
 }
 
@@ -23,7 +23,8 @@ impl Completions {
 }
 
 impl App {
-    /// Offers the candidates for the token at the cursor. The files are listed again whenever a file name begins.
+    /// Offers candidates for the token at the caret. Returns the effect that lists the files if a file name has just
+    /// begun.
     pub(super) fn complete(&mut self, state: &State) -> Option<AppEffect> {
         let token = self.composer.token();
         let kind = token.as_ref().map(|token| token.kind);
@@ -52,14 +53,14 @@ fn commands(state: &State) -> Vec<Candidate> {
     all
 }
 
-/// Splits a command line into its name without the slash and its arguments.
+/// Splits a command line into the name of the command, without the slash, and the arguments.
 fn words(line: &str) -> Option<(&str, Vec<&str>)> {
     let mut words = line.split_whitespace();
     let name = words.next()?.strip_prefix('/')?;
     Some((name, words.collect()))
 }
 
-/// Candidates for the last argument of a command line.
+/// Returns candidates for the last argument of a command line.
 fn arguments(line: &str, state: &State) -> Vec<Candidate> {
     let Some((row, mut words)) = words(line).and_then(|(name, words)| Some((slash::find(name)?, words))) else {
         return Vec::new();
@@ -94,7 +95,7 @@ fn candidates(source: Source, before: Option<&str>, state: &State) -> Vec<Candid
     }
 }
 
-/// Usage of the arguments that may still follow in a command line, shown dim behind the cursor.
+/// Returns the usage of the arguments that may follow in a command line. The composer shows it dim after the text.
 fn ghost(line: &str) -> String {
     let Some((name, words)) = words(line).filter(|_| !line.contains('\n')) else { return String::new() };
     let Some(row) = slash::find(name) else { return String::new() };

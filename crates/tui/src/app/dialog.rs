@@ -1,5 +1,5 @@
-//! Dialog of the open question and the progress of its answer. It shows the oldest question of the space that is open
-//! and has not been answered here.
+//! Dialog of the open question, and the progress of answering it. If several questions are open, the dialog shows the
+//! oldest one that has not been answered in this UI.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,74 +17,76 @@ use super::time_left;
 use crate::composer::{Composer, ComposerOutcome};
 use crate::panes::QuestionText;
 
-/// Pause in typing after which input goes to a new question instead of the draft. Prevents accidental answers.
+/// Grace period for typing. A question that opens while the user types receives input only after a pause of this
+/// length. Prevents accidental answers.
 pub(super) const TYPING_GRACE: Duration = Duration::from_millis(500);
 
 const CHOOSE_HINT: &str = "Choose by number, or with ↑ ↓ and Enter; Esc interrupts";
 
-/// Hint for a gesture without a meaning in the second confirmation.
+/// Hint shown for a gesture that the second confirmation does not handle.
 const CONFIRM_HINT: &str = "Choose by number, or with ↑ ↓ and Enter; Esc goes back";
 
-/// Hint for a granting answer given before the end was shown.
+/// Hint shown for an answer that grants a permission before the end of the question was shown.
 const UNREAD_HINT: &str = "Scroll to the end first: End jumps there, Ctrl+O opens the full text";
 
-/// Entries of the second confirmation. The last one grants, and none is preselected.
+/// Entries of the second confirmation. Only the last entry grants the permission, and no entry is preselected.
 pub(crate) const CONFIRMATIONS: [&str; 3] = ["Back", "Open the full text", "Allow without seeing the rest"];
 
-/// Outcome of a gesture.
+/// Effect of a gesture on the dialog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum DialogOutcome {
-    /// The gesture is not for the dialog.
+    /// The dialog does not handle the gesture.
     Nothing,
-    /// The selection or the text changed.
+    /// The selection or the text in the field changed.
     Changed,
-    /// The question is answered.
+    /// The user answered this question.
     Answer(ItemId, Answer),
-    /// A second confirmation is required.
+    /// The answer requires a second confirmation.
     Confirm,
-    /// The full text of this question must be opened.
+    /// The user asked for the full text of this question.
     Open(ItemId),
-    /// The gesture has no meaning here; this hint lists the ones that have.
+    /// The gesture has no effect in the dialog. The hint lists gestures that do.
     Hint(&'static str),
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Dialog {
     shown: Option<ItemId>,
-    /// Index of the highlighted option. The number of options stands for the text field.
+    /// Index of the highlighted entry. The text field has the index after the last option.
     pub(crate) selected: Option<usize>,
     /// Text field for a free-text answer.
     pub(crate) field: Composer,
-    /// First visible line of the question's text.
+    /// Index of the first visible line of the question's text.
     pub(crate) scroll: usize,
-    /// Maximum of `scroll`, as last drawn.
+    /// Maximum value of `scroll`, as last drawn.
     pub(crate) max_scroll: usize,
     /// Text of the question, as last drawn.
     pub(crate) text: Option<Arc<QuestionText>>,
-    /// There was no room for the options in the last frame, so they cannot be chosen.
+    /// True if the last frame had no room for the options. They cannot be chosen until they are visible.
     pub(crate) hidden: bool,
-    /// Read progress of the question.
+    /// Progress of showing the question, for answers that grant a permission.
     pub(crate) read_progress: ReadProgress,
-    /// Entry to highlight in the first frame of the question, and in the first after a resize, if it can be selected
-    /// then.
+    /// Entry to highlight in the next frame, if it can be selected then. Set when the question opens and after a
+    /// resize.
     preselected: Option<usize>,
-    /// Granting answer that waits for a second confirmation.
+    /// Answer that waits for a second confirmation, because it grants a permission.
     pub(crate) confirming: Option<PendingConfirmation>,
-    /// Questions that were answered here, but are still open in the mirrored state.
+    /// Questions that were answered in this UI but are still open in the mirrored state.
     answered: BTreeSet<ItemId>,
-    /// Time of the first frame that showed the question.
+    /// Time of the first frame that showed the question; `None` if no frame has shown it yet.
     drawn: Option<SystemTime>,
-    /// The user has selected the question by Tab or a click.
+    /// True if the user has selected the question with Tab or a click.
     question_focused: bool,
-    /// Typing goes to the composer until a frame is drawn after this time.
+    /// Time until which typing goes to the composer. Cleared by the first frame after that time.
     draft_until: Option<SystemTime>,
-    /// Answers are ignored until a frame is drawn after this time, because they may be meant for the previous question.
+    /// Time until which answers are ignored, because they may be meant for the previous question. Cleared by the first
+    /// frame after that time.
     ignore_until: Option<SystemTime>,
-    /// Time when the last question closed without another one following.
+    /// Time at which the last question closed; `None` if another question followed it.
     closed: Option<SystemTime>,
 }
 
-/// Granting answer to a question that was not shown completely, until it is confirmed.
+/// Answer that grants a permission although the question was not shown completely. The user must confirm it.
 #[derive(Debug)]
 pub(crate) struct PendingConfirmation {
     answer: Answer,
@@ -93,25 +95,25 @@ pub(crate) struct PendingConfirmation {
 }
 
 impl Dialog {
-    /// The question that is shown, and the number of open questions.
+    /// Returns the question to show, and the number of open questions that have not been answered in this UI.
     pub(crate) fn current<'a>(&self, state: &'a State) -> Option<(&'a Arc<Item>, &'a Question, usize)> {
         let mut waiting = state.questions().filter(|item| !self.answered.contains(&item.id));
         let item = waiting.next()?;
         Some((item, item.open_question()?, 1 + waiting.count()))
     }
 
-    /// True while a question is shown.
+    /// Returns true if the dialog shows a question.
     pub(crate) fn is_open(&self) -> bool {
         self.shown.is_some()
     }
 
-    /// True if the dialog shows this question.
+    /// Returns true if the dialog shows this question.
     pub(crate) fn shows(&self, question: &ItemId) -> bool {
         self.shown.as_ref() == Some(question)
     }
 
-    /// True if the entry at `place` can be selected. Granting options require that the end of the question has been
-    /// shown.
+    /// Returns true if the entry at index `place` can be selected. Options that grant a permission can be selected only
+    /// after the end of the question has been shown.
     pub(crate) fn selectable(&self, question: &Question, place: usize) -> bool {
         match question.options.get(place) {
             Some(option) => self.read_progress.is_complete() || !option.meaning.grants(),
@@ -119,7 +121,7 @@ impl Dialog {
         }
     }
 
-    /// Records that a frame shows the question. `end` is true if the last line of its text is visible.
+    /// Records that a frame shows the question. `end` is true if the last line of the question's text is visible.
     pub(crate) fn displayed(&mut self, question: &Question, end: bool) {
         if end {
             self.read_progress.show_end();
@@ -128,8 +130,8 @@ impl Dialog {
         self.selected = self.selected.or(preselected);
     }
 
-    /// Follows the size of the terminal. After a resize, granting answers are rejected until a frame has shown the end
-    /// again.
+    /// Sets the size of the terminal. After a resize, answers that grant a permission are rejected until a frame has
+    /// shown the end of the question again.
     pub(crate) fn resize(&mut self, size: Size, state: &State, now: SystemTime) {
         if !self.read_progress.resize(size) {
             return;
@@ -144,7 +146,7 @@ impl Dialog {
         }
     }
 
-    /// True while a free-text answer is being written.
+    /// Returns true if the text field for a free-text answer has the focus.
     pub(crate) fn in_field(&self, question: &Question) -> bool {
         self.is_open()
             && self.confirming.is_none()
@@ -152,19 +154,19 @@ impl Dialog {
             && self.selected == Some(question.options.len())
     }
 
-    /// True while typing goes to the composer, because the user was typing when the question opened.
+    /// Returns true if typing goes to the composer, because the user was typing when the question opened.
     pub(crate) fn typing_to_draft(&self) -> bool {
         self.draft_until.is_some()
     }
 
-    /// True while answers are ignored, because the question has just replaced another one.
+    /// Returns true if answers are ignored, because the question has just replaced another question.
     pub(crate) fn ignores_answers(&self) -> bool {
         self.ignore_until.is_some()
     }
 
-    /// Records that a frame is drawn, and returns the time until the next guard period ends. Only a frame ends a guard
-    /// period: input that queued up while the UI was busy was typed before the user could see that the period had
-    /// ended.
+    /// Records that a frame is drawn, and returns the time until the next guard period (`draft_until`, `ignore_until`)
+    /// ends. Only a frame ends a guard period, because input that was queued while the UI was busy was typed before the
+    /// user could see the change.
     pub(crate) fn frame(&mut self, now: SystemTime) -> Option<Duration> {
         if self.drawn.is_some() || self.shown.is_none() {
             self.draft_until = self.draft_until.filter(|until| *until > now);
@@ -176,10 +178,10 @@ impl Dialog {
         [self.draft_until, self.ignore_until].into_iter().filter_map(|until| time_left(until, now)).min()
     }
 
-    /// True if a gesture is for the composer although a question is open: the user was typing when the question opened,
-    /// or cannot have read it yet. `drafting` is true if the composer is not empty. With an empty composer, digits and
-    /// Enter always go to the question, and so do several characters at once after the first frame (only programs send
-    /// those).
+    /// Returns true if a gesture is for the composer although a question is open: the user was typing when the question
+    /// opened, or cannot have read the question yet. `drafting` is true if the composer contains text. If the composer
+    /// is empty, digits and Enter always go to the question. After the first frame so do several characters at once,
+    /// because only programs send them.
     pub(crate) fn goes_to_draft(&self, gesture: &Gesture, drafting: bool, now: SystemTime) -> bool {
         if self.draft_until.is_some() || self.question_focused || self.ignore_until.is_some() {
             return self.draft_until.is_some();
@@ -193,12 +195,12 @@ impl Dialog {
         self.drawn.is_none_or(|drawn| drawn + TYPING_GRACE > now) && (drafting || begins)
     }
 
-    /// True for a gesture that could answer a question that no frame has shown yet.
+    /// Returns true for a gesture that could answer the question before a frame has shown it.
     pub(crate) fn answers_unseen(&self, gesture: &Gesture) -> bool {
         self.drawn.is_none() && is_answer(gesture)
     }
 
-    /// Moves to the next question if the shown one is closed. `writing` is the time of the last edit of the draft.
+    /// Shows the next question if the current one is closed. `writing` is the time of the last edit in the composer.
     pub(crate) fn follow_state(&mut self, state: &State, writing: Option<SystemTime>, now: SystemTime) {
         self.answered.retain(|id| state.items.get(id).is_some_and(|item| item.open_question().is_some()));
         let follows = self.shown.is_some();
@@ -233,8 +235,8 @@ impl Dialog {
         (self.scroll, self.field, self.confirming) = (0, Composer::new(), None);
     }
 
-    /// True if a gesture comes too soon after another question to answer this one. Each further key press extends the
-    /// period.
+    /// Returns true if a gesture would answer the question too soon after another question. Each further key press
+    /// extends the period in which answers are ignored.
     pub(crate) fn rejects_early_answer(&mut self, gesture: &Gesture, now: SystemTime) -> bool {
         if self.ignore_until.is_none() {
             return false;
@@ -243,7 +245,7 @@ impl Dialog {
         is_answer(gesture)
     }
 
-    /// Ignores answers for a moment, so that the key that led to a second confirmation does not confirm it.
+    /// Ignores answers for [`TYPING_GRACE`], so that the key that opens a second confirmation cannot also confirm it.
     pub(crate) fn ignore_answers(&mut self, now: SystemTime) {
         self.ignore_until = Some(now + TYPING_GRACE);
     }
@@ -252,12 +254,12 @@ impl Dialog {
         self.answered.insert(question);
     }
 
-    /// Shows the question again, because the answer was refused.
+    /// Shows a question again after the space has refused the answer.
     pub(crate) fn unmark_answered(&mut self, question: &ItemId) {
         self.answered.remove(question);
     }
 
-    /// Extends the time in which typing goes to the composer.
+    /// Extends the period in which typing goes to the composer.
     pub(crate) fn extend_draft_time(&mut self, now: SystemTime) {
         self.draft_until = Some(now + TYPING_GRACE);
     }
@@ -266,7 +268,8 @@ impl Dialog {
         (self.draft_until, self.question_focused) = (None, true);
     }
 
-    /// Returns from the second confirmation or the text field to the options. False if neither was active.
+    /// Returns from the second confirmation or the text field to the options. Returns false if the options already have
+    /// the focus.
     pub(crate) fn leave_field(&mut self, state: &State) -> bool {
         if self.confirming.take().is_some() {
             return true;
@@ -285,7 +288,7 @@ impl Dialog {
         self.scroll != before
     }
 
-    /// Chooses an option by its index, as a click does.
+    /// Chooses the option at this index, as a click does.
     pub(crate) fn choose(&mut self, place: usize, state: &State) -> DialogOutcome {
         let Some((item, question, _)) = self.current(state) else { return DialogOutcome::Nothing };
         if self.confirming.is_some() {
@@ -308,7 +311,7 @@ impl Dialog {
         if self.confirming.is_some() { CONFIRM_HINT } else { CHOOSE_HINT }
     }
 
-    /// Gives an answer, if the question has been read as far as the answer requires.
+    /// Gives an answer, if enough of the question has been shown for that answer.
     fn answer(&mut self, item: &Item, question: &Question, answer: Answer) -> DialogOutcome {
         if !question.grants(&answer) {
             return DialogOutcome::Answer(item.id.clone(), answer);
@@ -323,7 +326,7 @@ impl Dialog {
         DialogOutcome::Answer(item.id.clone(), answer)
     }
 
-    /// Chooses an entry of [`CONFIRMATIONS`].
+    /// Chooses the entry of [`CONFIRMATIONS`] at this index.
     fn confirm(&mut self, place: usize, item: &Item) -> DialogOutcome {
         let Some(confirming) = self.confirming.take_if(|_| place < CONFIRMATIONS.len()) else {
             return DialogOutcome::Hint(CONFIRM_HINT);
@@ -388,7 +391,7 @@ impl Dialog {
         DialogOutcome::Changed
     }
 
-    /// Highlights the next or previous entry that can be selected.
+    /// Highlights the next or the previous entry that can be selected.
     fn step(&mut self, question: &Question, forward: bool) {
         if let Some(confirming) = &mut self.confirming {
             let count = CONFIRMATIONS.len();
@@ -403,7 +406,7 @@ impl Dialog {
         self.selected = places.find(|place| self.selectable(question, *place)).or(self.selected);
     }
 
-    /// Begins a free-text answer with this gesture, if the question accepts text.
+    /// Begins a free-text answer with the text of this gesture, if the question accepts text.
     fn begin_writing(&mut self, gesture: &Gesture, question: &Question) -> DialogOutcome {
         if !takes_text(question) || self.confirming.is_some() {
             return DialogOutcome::Hint(self.gesture_hint());
@@ -413,7 +416,7 @@ impl Dialog {
         DialogOutcome::Changed
     }
 
-    /// Edits the text field. Returns the text when it is submitted.
+    /// Applies a gesture to the text field. Returns the text when the user submits it.
     fn write(&mut self, gesture: &Gesture, question: &Question) -> Option<String> {
         if let Gesture::Key(press) = gesture {
             let name = press.to_string();
@@ -449,7 +452,7 @@ impl Dialog {
     }
 }
 
-/// True for a gesture that can give an answer.
+/// Returns true for a gesture that can give an answer.
 fn is_answer(gesture: &Gesture) -> bool {
     match gesture {
         Gesture::Text(_) | Gesture::Paste(_) | Gesture::Mouse(_) => true,
@@ -457,27 +460,27 @@ fn is_answer(gesture: &Gesture) -> bool {
     }
 }
 
-/// True for text that chooses an option.
+/// Returns true for text that chooses an option by its number.
 fn is_number(typed: &str) -> bool {
     typed.parse::<usize>().is_ok()
 }
 
-/// True if this is the input of a single key. Programs send more at once.
+/// Returns true for the input of a single key. Programs send several characters at once.
 pub(crate) fn is_one_key(typed: &str) -> bool {
     typed.chars().nth(1).is_none()
 }
 
-/// True for Ctrl+O, which opens the pager.
+/// Returns true for Ctrl+O, which opens the pager.
 fn is_open_key(gesture: &Gesture) -> bool {
     matches!(gesture, Gesture::Key(press) if press.to_string() == "ctrl+o")
 }
 
-/// True if a free-text answer is accepted.
+/// Returns true if the question accepts a free-text answer.
 pub(crate) fn takes_text(question: &Question) -> bool {
     question.accepts_text || question.options.is_empty()
 }
 
-/// Entry that is highlighted at first. An answer that holds permanently is never preselected.
+/// Returns the entry to highlight first. An option that allows permanently is never highlighted first.
 fn first(question: &Question) -> Option<usize> {
     match question.options.first() {
         None => Some(0),

@@ -1,4 +1,4 @@
-//! Dispatches gestures through the layers of the screen, from top to bottom: panes, completions, composer,
+//! Dispatches each gesture to the layers of the screen, from top to bottom: panes, completion list, composer,
 //! conversation.
 
 use std::time::{Duration, SystemTime};
@@ -15,14 +15,14 @@ use crate::composer::ComposerOutcome;
 use crate::keymap::ScreenAction;
 use crate::panes::{self, PANES};
 
-/// Time within which a second Ctrl+C quits.
+/// Time window in which a second Ctrl+C quits.
 const QUIT_CONFIRM_WINDOW: Duration = Duration::from_secs(3);
 
-/// Lines that one step of the wheel scrolls.
+/// Number of lines that one step of the mouse wheel scrolls.
 const WHEEL_LINES: isize = 3;
 
 impl App {
-    /// Handles a gesture and returns its effects.
+    /// Handles a gesture and returns the effects that the event loop must perform.
     pub(crate) fn gesture(&mut self, gesture: &Gesture, state: &State, now: SystemTime) -> Vec<AppEffect> {
         let leaving = self.quit_until.take().is_some_and(|until| until > now);
         if self.too_small {
@@ -39,7 +39,8 @@ impl App {
         }
     }
 
-    /// Handles gestures while only the too-small notice is shown: Ctrl+C twice quits, everything else is dropped.
+    /// Handles gestures while the terminal is too small for the UI: Ctrl+C twice quits, and all other gestures are
+    /// dropped.
     fn too_small_gesture(&mut self, gesture: &Gesture, leaving: bool, now: SystemTime) -> Vec<AppEffect> {
         match gesture {
             Gesture::Key(press) if press.to_string() == "ctrl+c" => {}
@@ -52,7 +53,8 @@ impl App {
         Vec::new()
     }
 
-    /// True if each character of the typed text can have its own meaning in a pane.
+    /// Returns true if the text has several characters, no pane covers the conversation, and a pane handles characters
+    /// one by one, such as the digits that answer a question.
     fn types_into_pane(&self, typed: &str, state: &State) -> bool {
         !is_one_key(typed)
             && !panes::covered(self, state)
@@ -92,7 +94,8 @@ impl App {
         self.write(gesture, state, now)
     }
 
-    /// Handles Esc: closes the topmost open layer, else interrupts the busy agents, else clears the composer.
+    /// Handles Esc with the first of these that applies: closes the topmost layer, interrupts the busy agents, clears
+    /// the composer, returns to the end of the conversation.
     fn escape(&mut self, gesture: &Gesture, state: &State) -> Vec<AppEffect> {
         if PANES.iter().any(|pane| pane.escape(self, state)) {
             return Vec::new();
@@ -114,8 +117,8 @@ impl App {
         Vec::new()
     }
 
-    /// Handles Ctrl+C: closes a list, else interrupts the busy agents, else clears the composer. Pressed twice, it
-    /// quits.
+    /// Handles Ctrl+C with the first of these that applies: quits on a second press, closes a list, interrupts the busy
+    /// agents, clears the composer.
     fn stop(&mut self, leaving: bool, state: &State, now: SystemTime) -> Vec<AppEffect> {
         if leaving {
             return vec![AppEffect::Leave];
@@ -143,13 +146,14 @@ impl App {
         }
     }
 
-    /// Handles input other than screen actions.
+    /// Handles input that is not bound to a screen action.
     fn write(&mut self, gesture: &Gesture, state: &State, now: SystemTime) -> Vec<AppEffect> {
         let composes = !panes::covered(self, state) && self.defers_to_composer(gesture, now);
         self.write_to(gesture, composes, state, now)
     }
 
-    /// Like [`write`](Self::write). If `composes` is true, the input goes to the composer even if a pane is open.
+    /// Same as [`write`](Self::write), except that the caller decides: if `composes` is true, the panes do not receive
+    /// the input.
     fn write_to(&mut self, gesture: &Gesture, composes: bool, state: &State, now: SystemTime) -> Vec<AppEffect> {
         for pane in PANES.iter().filter(|_| !composes) {
             if pane.is_open(self, state)
@@ -189,7 +193,7 @@ impl App {
         }
     }
 
-    /// True if the open panes leave a gesture to the composer.
+    /// Returns true if an open pane leaves the gesture to the composer.
     fn defers_to_composer(&mut self, gesture: &Gesture, now: SystemTime) -> bool {
         PANES.iter().any(|pane| pane.defers_to_composer(self, gesture, now))
     }
@@ -240,7 +244,7 @@ fn interrupt() -> AppEffect {
     AppEffect::Ask(SentCommand { command: ConversationCommand::Interrupt(None), written: None })
 }
 
-/// True for keys that move the conversation even while text is being written.
+/// Returns true for keys that scroll or expand the conversation even while the user writes a message.
 fn moves_conversation(gesture: &Gesture) -> bool {
     match gesture {
         Gesture::Key(press) => {

@@ -1,5 +1,5 @@
-//! State of the UI that is not part of the space, and its reactions to input. Pure: gestures and events go in,
-//! [`AppEffect`]s come out, and the caller supplies the time.
+//! State of the UI that is not part of the space, and the reactions to input. The code has no side effects: it takes
+//! gestures, events and the current time, and returns [`AppEffect`]s.
 
 mod choosing;
 mod completion;
@@ -38,33 +38,32 @@ use crate::theme::Theme;
 use crate::transcript::Transcript;
 use completion::Completions;
 
-/// Duration for which the status bar shows an informational notice. Warnings stay twice as long.
+/// Duration for which the status bar shows an informational notice. A warning is shown twice as long.
 const NOTICE_DURATION: Duration = Duration::from_secs(6);
 
-/// Effect that the event loop performs for the app.
+/// Effect that [`App`] returns and the event loop performs.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum AppEffect {
-    /// Send this request to the space.
+    /// Send a request to the space.
     Ask(SentCommand),
-    /// Perform this query in the background.
+    /// Send a query to the space without delaying frames.
     Query(BackgroundQuery),
     /// List the files that an `@` can complete.
     ListFiles,
-    /// Redraw the whole screen.
     Redraw,
-    /// End the UI.
+    /// Quit the UI.
     Leave,
 }
 
-/// Command to the space, with the text that it was written as.
+/// Command for the space, with the line that the user submitted.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SentCommand {
     pub(crate) command: ConversationCommand,
-    /// The text as written, which returns to the composer if the command is refused.
+    /// Submitted line. If the space refuses a message, its line returns to the composer.
     pub(crate) written: Option<String>,
 }
 
-/// Message in the status bar.
+/// Message that the status bar shows for a limited time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StatusNotice {
     pub(crate) text: String,
@@ -72,25 +71,25 @@ pub(crate) struct StatusNotice {
     pub(crate) until: SystemTime,
 }
 
-/// Area of the screen that reacts to the mouse.
+/// Area of the screen that handles mouse events.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ClickTarget {
-    /// Part of a pane.
+    /// Pane, with the part that is in the area.
     Pane(&'static dyn Pane, PanePart),
     Transcript,
 }
 
-/// Distinguishes a user who types key by key from a program that sends whole lines. A user may continue to type after
+/// Detects whether a user is typing single keys or a program is sending whole lines. A user may still be typing after
 /// Enter.
 #[derive(Debug, Default)]
 struct TypingDetector {
     last: Option<SystemTime>,
-    /// Time of the last key that quickly followed another one.
+    /// Time of the last key that came soon after another key, as when a user types.
     by_hand: Option<SystemTime>,
 }
 
 impl TypingDetector {
-    /// Records that a key typed one character.
+    /// Records the time of a key that typed one character.
     fn key(&mut self, now: SystemTime) {
         let follows = |last: SystemTime| last < now && now < last + dialog::TYPING_GRACE;
         if self.last.replace(now).is_some_and(follows) {
@@ -99,7 +98,7 @@ impl TypingDetector {
     }
 }
 
-/// State of the UI.
+/// State of the UI, including the state of all panes.
 #[derive(Debug)]
 pub(crate) struct App {
     options: TuiOptions,
@@ -109,22 +108,22 @@ pub(crate) struct App {
     pub(crate) signals: BoardVisibility,
     pub(crate) tools: SidebarState,
     pub(crate) choices: PickerState,
-    /// Pager of the question's full text, while it is open.
+    /// Pager for the full text of the open question; `None` if the pager is closed.
     pub(crate) pager: Option<Pager>,
     completions: Completions,
-    /// First visible line of the list of keys, while it is open.
+    /// First visible line of the list of keys; `None` if the list is closed.
     pub(crate) keys: Option<usize>,
     pub(crate) verbose: bool,
     pub(crate) show_streams: bool,
-    /// The terminal is too small for the UI, so only a notice is shown.
+    /// True if the terminal is too small for the UI. Only a notice is then shown.
     pub(crate) too_small: bool,
     notice: Option<StatusNotice>,
-    /// Time until which another Ctrl+C quits.
+    /// End of the time window in which another Ctrl+C quits.
     quit_until: Option<SystemTime>,
     /// Time of the last edit in the composer.
     last_edit: Option<SystemTime>,
     typing: TypingDetector,
-    /// Areas drawn by the last frame, the topmost last.
+    /// Areas of the last frame that handle mouse events, topmost last.
     pub(crate) click_targets: Vec<(Rect, ClickTarget)>,
 }
 
@@ -168,13 +167,13 @@ impl App {
         &self.options
     }
 
-    /// Updates the UI after a change of the space.
+    /// Updates the UI after the mirrored state has changed.
     pub(crate) fn sync(&mut self, state: &State, change: &MirrorChange, now: SystemTime) {
         self.transcript.sync(state, change);
         PANES.iter().for_each(|pane| pane.sync(self, state, change, now));
     }
 
-    /// Executes a UI command.
+    /// Executes a command that concerns only the UI.
     pub(crate) fn ui(&mut self, command: UiCommand, state: &State, now: SystemTime) -> Vec<AppEffect> {
         match command {
             UiCommand::Verbose => {
@@ -199,7 +198,7 @@ impl App {
         Vec::new()
     }
 
-    /// Handles the space's answer to a request.
+    /// Handles the answer of the space to a request.
     pub(crate) fn on_answer(
         &mut self,
         request: SentCommand,
@@ -240,13 +239,13 @@ impl App {
         Vec::new()
     }
 
-    /// Receives the files that an `@` can complete.
+    /// Sets the files that can complete an `@`.
     pub(crate) fn files(&mut self, files: Vec<String>, state: &State) {
         self.completions.files(files);
         let _ = self.complete(state);
     }
 
-    /// The current notice for the status bar, unless it has expired.
+    /// Returns the current notice for the status bar, unless it has expired.
     pub(crate) fn notice(&self, now: SystemTime) -> Option<&StatusNotice> {
         self.notice.as_ref().filter(|notice| notice.until > now)
     }
@@ -266,7 +265,7 @@ impl App {
         self.close_stale_pager();
     }
 
-    /// Time left in which a second Ctrl+C quits.
+    /// Returns the time left in which a second Ctrl+C quits.
     pub(crate) fn quit_time_left(&self, now: SystemTime) -> Option<Duration> {
         time_left(self.quit_until, now)
     }
@@ -280,18 +279,18 @@ impl App {
         })]
     }
 
-    /// The topmost area drawn at this position.
+    /// Returns the target of the topmost area at this position.
     pub(crate) fn click_target_at(&self, at: Position) -> Option<ClickTarget> {
         self.click_targets.iter().rev().find(|(area, _)| area.contains(at)).map(|(_, spot)| *spot)
     }
 }
 
-/// Time left until `until`; `None` once it has passed.
+/// Returns the time left until `until`; `None` if that time has passed.
 fn time_left(until: Option<SystemTime>, now: SystemTime) -> Option<Duration> {
     until.and_then(|until| until.duration_since(now).ok()).filter(|left| !left.is_zero())
 }
 
-/// True if an agent is working, or waits for an answer in the middle of a turn.
+/// Returns true if an agent is working, or waits for an answer during a turn.
 pub(crate) fn busy(state: &State) -> bool {
     let unfinished = || state.turns.values().any(|turn| turn.end.is_none());
     state.participants.values().any(|one| match one.session.as_ref().map(|status| &status.activity) {
@@ -301,7 +300,7 @@ pub(crate) fn busy(state: &State) -> bool {
     })
 }
 
-/// The first agent that chat goes to. The status bar shows its model and costs.
+/// Returns the first agent that chat goes to. The status bar shows the model and costs of this agent.
 pub(crate) fn primary_agent(state: &State) -> Option<(&ParticipantId, &Participant)> {
     let targets = state.targets.effective();
     let mut agents = state.present().filter(|(_, one)| one.role == ParticipantRole::Agent);

@@ -1,5 +1,5 @@
-//! Pager for the full text of a question, which the dialog may show only in part. The text is loaded from the space in
-//! parts.
+//! Pager for the full text of a question, because the dialog may show the text only in part. The pager loads one part
+//! of the text at a time from the space.
 
 use ratatui::text::Line;
 use wh_core::input::Gesture;
@@ -11,29 +11,29 @@ use super::{App, AppEffect, BackgroundQuery};
 use crate::theme::Theme;
 use crate::wrap;
 
-/// Size of the last part when the user jumps to the end.
+/// Size of the part that is loaded when the user jumps to the end.
 const TAIL_BYTES: u64 = 64 * 1024;
 
-/// State of the pager, which holds one part of the text at a time.
+/// State of the pager: the loaded part of the text and the scroll position.
 #[derive(Debug)]
 pub(crate) struct Pager {
     item: ItemId,
     part: Option<TextPiece>,
-    /// Offsets of the preceding parts.
+    /// Offsets of the parts that precede the loaded part.
     before: Vec<u64>,
     loading: Option<PendingPart>,
     problem: Option<String>,
     /// Index of the first visible row.
     top: usize,
-    /// Number of visible rows, as last drawn.
+    /// Number of rows of the pager when last drawn.
     height: usize,
     rows: Vec<PagedRow>,
-    /// Width that `rows` were wrapped for; 0 if they must be wrapped again.
+    /// Width for which `rows` were wrapped; 0 if the rows must be wrapped again.
     width: usize,
 }
 
-/// A part that was requested but has not arrived, and the position to take when it arrives. The old position is kept
-/// until then, so that rows of the old part do not count as shown at the new position.
+/// Part that was requested but has not arrived, and the scroll position to set when the part arrives. Until then the
+/// old position stays, so that rows of the old part do not count as shown at the new position.
 #[derive(Debug, Default)]
 struct PendingPart {
     offset: u64,
@@ -41,7 +41,7 @@ struct PendingPart {
     before: Vec<u64>,
 }
 
-/// A row, and the offset in the full text at its end.
+/// Row of the loaded part, with the offset in the full text at which the row ends.
 #[derive(Debug)]
 struct PagedRow {
     line: Line<'static>,
@@ -70,7 +70,7 @@ impl Pager {
         }
     }
 
-    /// Length of the full text in bytes, once a part of it has arrived.
+    /// Returns the length of the full text in bytes, once a part of the text has arrived.
     pub(crate) fn full_length(&self) -> Option<u64> {
         self.part.as_ref().map(|part| part.extent.whole)
     }
@@ -83,7 +83,7 @@ impl Pager {
         self.loading.is_some()
     }
 
-    /// The visible rows, and the offset in the full text at their end.
+    /// Returns the visible rows, and the offset in the full text at which the last of them ends.
     pub(crate) fn visible_rows(&mut self, width: usize, height: usize, theme: &Theme) -> (Vec<&Line<'static>>, u64) {
         self.height = height.max(1);
         if let Some(part) = self.part.as_ref().filter(|_| self.width != width) {
@@ -96,7 +96,7 @@ impl Pager {
         (shown.iter().map(|row| &row.line).collect(), end)
     }
 
-    /// Moves within the loaded part, or requests another part and returns its offset.
+    /// Moves within the loaded part. If the target is outside that part, requests another part and returns its offset.
     fn go(&mut self, to: &PagerMove) -> Option<u64> {
         if self.loading.is_some() {
             return None;
@@ -135,13 +135,13 @@ impl Pager {
 }
 
 impl App {
-    /// Opens the full text of a question.
+    /// Opens the pager with the full text of a question.
     pub(super) fn open_pager(&mut self, item: ItemId) -> Vec<AppEffect> {
         self.pager = Some(Pager::new(item.clone()));
         vec![AppEffect::Query(BackgroundQuery::ItemPart(item, 0))]
     }
 
-    /// Handles a part that was loaded or could not be loaded.
+    /// Handles the result of loading a part.
     pub(super) fn part_loaded(&mut self, item: &ItemId, offset: u64, result: Result<TextPiece, String>) {
         let Some(pager) = self.pager.as_mut().filter(|pager| pager.item == *item) else { return };
         let Some(loading) = pager.loading.take_if(|loading| loading.offset == offset) else { return };
@@ -154,14 +154,14 @@ impl App {
         }
     }
 
-    /// Closes the pager if its question is no longer shown.
+    /// Closes the pager if the dialog no longer shows the question.
     pub(super) fn close_stale_pager(&mut self) {
         if self.pager.as_ref().is_some_and(|pager| !self.dialog.shows(&pager.item)) {
             self.pager = None;
         }
     }
 
-    /// Handles a gesture while the pager is open: moves or closes it. Other gestures are dropped.
+    /// Handles a gesture while the pager is open. Some keys scroll or close the pager; all other gestures are dropped.
     pub(crate) fn pager_gesture(&mut self, gesture: &Gesture) -> Vec<AppEffect> {
         let Some(pager) = &mut self.pager else { return Vec::new() };
         let page = pager.height.saturating_sub(1).max(1);
@@ -198,7 +198,7 @@ impl App {
     }
 }
 
-/// Wraps a part to rows of this width.
+/// Wraps a part of the text to rows of this width.
 fn rows(part: &TextPiece, width: usize, theme: &Theme) -> Vec<PagedRow> {
     let mut all = Vec::new();
     let mut at = part.offset;

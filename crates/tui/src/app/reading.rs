@@ -1,25 +1,25 @@
-//! Read progress of a question. Granting answers are rejected until a frame has shown its end.
+//! Tracks how much of a question has been shown. The dialog rejects answers that grant a permission until a frame has
+//! shown the end of the question.
 
 use std::sync::Arc;
 
 use wh_core::space::item::Item;
 use wh_core::terminal::Size;
 
-/// Read progress of one question.
+/// Progress of showing one question to the user.
 #[derive(Debug, Default)]
 pub(crate) struct ReadProgress {
     item: Option<Arc<Item>>,
-    /// Size of the terminal.
+    /// Size of the terminal in the last frame or resize.
     size: Option<Size>,
-    /// The last line of the dialog's text has been visible at this size.
+    /// True if the last line of the dialog's text has been visible since the last resize.
     end_shown: bool,
-    /// Offset up to which the pager has shown the full text.
+    /// Offset in the full text up to which the pager has shown the question.
     paged_to: u64,
 }
 
 impl ReadProgress {
-    /// Follows this question, and returns true if its content has changed. A changed question
-    /// must be read again.
+    /// Sets the question to track. Returns true if the content has changed, in which case the progress is reset.
     pub(super) fn follow(&mut self, item: &Arc<Item>) -> bool {
         let same = self.item.as_ref().is_some_and(|known| {
             Arc::ptr_eq(known, item) || (known.id == item.id && known.body == item.body && known.extent == item.extent)
@@ -31,8 +31,8 @@ impl ReadProgress {
         !same
     }
 
-    /// Follows the size of the terminal, and returns true if it changed. After a resize the end must be shown again.
-    /// The progress in the pager is kept, because the user scrolled there.
+    /// Sets the size of the terminal and returns true if it changed. After a change, the end of the question must be
+    /// shown again. Progress in the pager stays, because the user scrolled there.
     pub(super) fn resize(&mut self, size: Size) -> bool {
         let other = self.size.replace(size) != Some(size);
         if other {
@@ -46,17 +46,17 @@ impl ReadProgress {
         self.end_shown = true;
     }
 
-    /// Records that the pager has shown the text up to this byte.
+    /// Records that the pager has shown the full text up to this offset in bytes.
     pub(crate) fn page_to(&mut self, byte: u64) {
         self.paged_to = self.paged_to.max(byte);
     }
 
-    /// True once the last line of the dialog's text was shown at the current size.
+    /// Returns true if the last line of the dialog's text has been visible at the current size.
     pub(crate) fn is_complete(&self) -> bool {
         self.end_shown
     }
 
-    /// Number of bytes at the end of the full text that were never visible; 0 if the dialog shows all of it.
+    /// Returns the number of bytes of the full text that neither the dialog nor the pager has shown.
     pub(crate) fn unread_bytes(&self) -> u64 {
         let extent = self.item.as_ref().and_then(|item| item.extent);
         extent.map_or(0, |extent| extent.whole.saturating_sub(self.paged_to.max(extent.shown)))

@@ -1,5 +1,5 @@
-//! Visibility of the signal board. The user can set it. Otherwise the board opens for content that stays long enough to
-//! be read, so that it does not flicker with every message.
+//! Visibility of the signal board. If the user has not set it, the board opens only for content that stays for a while.
+//! Otherwise the board would flicker with every message.
 
 use std::time::{Duration, SystemTime};
 
@@ -9,17 +9,17 @@ use wh_core::space::state::State;
 /// Minimum screen width at which the board is docked beside the conversation.
 pub(crate) const MIN_DOCKED_WIDTH: u16 = 110;
 
-/// Age from which an awaited acknowledgement opens the board.
+/// Delay after which an unanswered request for acknowledgement opens the board.
 const ACK_BOARD_DELAY: Duration = Duration::from_secs(1);
 
-/// Duration for which the board stays open after its content has become empty.
+/// Duration for which an automatically opened board stays open after it has become empty.
 const BOARD_LINGER_DURATION: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Default)]
 pub(crate) struct BoardVisibility {
     requested: Option<Visibility>,
     open: bool,
-    /// Last time at which the board had content to show.
+    /// Last time at which the board had content that keeps it open.
     last_needed: Option<SystemTime>,
 }
 
@@ -33,18 +33,18 @@ impl BoardVisibility {
         }
     }
 
-    /// Visibility that the user has set.
+    /// Returns the visibility that the user has set, if any.
     pub(crate) fn requested_visibility(&self) -> Option<Visibility> {
         self.requested
     }
 
-    /// True if the board was open in the last frame.
+    /// Returns true if the board was open in the last frame.
     pub(crate) fn is_open(&self) -> bool {
         self.open
     }
 
-    /// Decides the visibility for a frame of this width. Returns the time after which the decision can change by
-    /// itself.
+    /// Updates the visibility for a frame of this width. Returns the time after which the visibility may change without
+    /// an event.
     pub(crate) fn decide(&mut self, state: &State, width: u16, now: SystemTime) -> Option<Duration> {
         let (open, wake) = match self.requested {
             Some(Visibility::Open) => (true, None),

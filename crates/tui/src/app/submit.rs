@@ -1,4 +1,4 @@
-//! Executes a line submitted in the composer, in the UI or as a command to the space.
+//! Executes a line submitted in the composer: as a command of the UI, or as a command to the space.
 
 use std::time::SystemTime;
 
@@ -43,12 +43,13 @@ impl App {
     }
 }
 
-/// True for a line that is sent as a message. If it is refused, it returns to the composer.
+/// Returns true for a line that is sent as a message. If the space refuses a message, the line returns to the composer.
 pub(super) fn is_message(text: &str) -> bool {
     matches!(ComposerLine::read(text), Ok(ComposerLine::Message { .. }))
 }
 
-/// Records a refused slash command in the conversation. The composer stays empty, and Up recalls the line.
+/// Returns the effect that records a refused slash command in the conversation. The composer stays empty, and Up
+/// recalls the line.
 pub(super) fn refused(line: String, reason: String) -> AppEffect {
     AppEffect::Ask(SentCommand { command: ConversationCommand::Refused { line, reason }, written: None })
 }

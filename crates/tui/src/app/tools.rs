@@ -1,5 +1,5 @@
-//! State of the tool sidebar: the recent calls of each agent, and its visibility. The user can set the visibility.
-//! Otherwise the sidebar opens with the first call on a screen that is wide enough.
+//! State of the tool sidebar: the recent calls of each agent, and the visibility of the sidebar. If the user has not
+//! set the visibility, the sidebar opens with the first call, provided that the screen is wide enough.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use wh_core::space::item::{Body, Item, Progress, ToolCall};
 use wh_core::space::state::State;
 use wh_core::space::{ItemId, ParticipantId};
 
-/// Minimum screen width at which the sidebar opens by itself. It leaves 80 columns for the conversation.
+/// Minimum screen width at which the sidebar opens automatically. Leaves 80 columns for the conversation.
 pub(crate) const AUTO_OPEN_WIDTH: u16 = 120;
 
-/// Maximum number of calls stored for an agent.
+/// Maximum number of calls kept for each agent.
 const MAX_CALLS_PER_AGENT: usize = 100;
 
 #[derive(Debug, Default)]
@@ -24,17 +24,17 @@ pub(crate) struct SidebarState {
     calls: BTreeMap<ParticipantId, VecDeque<SidebarCall>>,
 }
 
-/// A recorded call.
+/// Tool call in the sidebar, with its times.
 #[derive(Debug)]
 struct SidebarCall {
     id: ItemId,
     at: SystemTime,
-    /// Duration of the call; `None` while it runs, or if its end was not observed.
+    /// Duration of the call; `None` if the call is running or its end was not observed.
     took: Option<Duration>,
     over: bool,
 }
 
-/// A recorded call with its content, for drawing.
+/// Tool call in the sidebar, with the item to draw.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SidebarCallView<'a> {
     pub(crate) item: &'a Item,
@@ -52,12 +52,12 @@ impl SidebarState {
         }
     }
 
-    /// True if the sidebar was open in the last frame.
+    /// Returns true if the sidebar was open in the last frame.
     pub(crate) fn is_open(&self) -> bool {
         self.open
     }
 
-    /// Decides the visibility for a frame of this width.
+    /// Updates the visibility for a frame of this width.
     pub(crate) fn decide(&mut self, width: u16) {
         self.open = match self.requested {
             Some(Visibility::Open) => true,
@@ -66,12 +66,12 @@ impl SidebarState {
         };
     }
 
-    /// Removes all recorded calls.
+    /// Removes all calls from the sidebar.
     pub(crate) fn clear(&mut self) {
         self.calls.clear();
     }
 
-    /// Records the changed calls of the space.
+    /// Records the tool calls that changed in the space.
     pub(crate) fn sync(&mut self, state: &State, change: &MirrorChange, now: SystemTime) {
         if change.reset {
             self.calls.clear();
@@ -100,7 +100,7 @@ impl SidebarState {
         }
     }
 
-    /// The calls of each agent, oldest first.
+    /// Returns the calls of each agent, oldest first.
     pub(crate) fn of_agents<'a>(
         &'a self,
         state: &'a State,

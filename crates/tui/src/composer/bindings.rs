@@ -1,4 +1,4 @@
-//! Maps gestures to edits of the composer.
+//! Maps gestures to edits of the text in the composer.
 
 use wh_core::input::{Gesture, KeyPress};
 
@@ -6,7 +6,7 @@ use super::{Composer, ComposerOutcome, TokenKind};
 use crate::keymap::EditAction;
 
 impl Composer {
-    /// Handles a gesture and returns its outcome.
+    /// Applies a gesture to the composer and returns the outcome.
     pub fn handle(&mut self, gesture: &Gesture) -> ComposerOutcome {
         match gesture {
             Gesture::Text(typed) => self.changed_by(|composer| composer.insert(typed)),
@@ -25,7 +25,7 @@ impl Composer {
         if self.text.content().len() == before { ComposerOutcome::Ignored } else { ComposerOutcome::Changed }
     }
 
-    /// Handles the keys of the completion list while it is open.
+    /// Applies a key to the open completion list.
     fn choose(&mut self, press: &KeyPress) -> ComposerOutcome {
         let Some(completion) = &mut self.completion else { return ComposerOutcome::Ignored };
         match press.to_string().as_str() {

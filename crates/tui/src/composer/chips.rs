@@ -1,22 +1,22 @@
-//! Large pastes folded into chips. A chip is represented by one character of a private-use plane, which is removed from
-//! all incoming text.
+//! Chips that replace large pastes in the composer. Each chip is represented by one private-use character. Such
+//! characters in typed or pasted text are replaced with U+FFFD.
 
 use std::ops::RangeInclusive;
 
-/// Maximum number of lines of a paste that is not folded.
+/// Maximum number of lines of a paste that stays unfolded.
 const MAX_UNFOLDED_LINES: usize = 10;
 
-/// Maximum number of characters of a paste that is not folded.
+/// Maximum number of characters of a paste that stays unfolded.
 const MAX_UNFOLDED_CHARS: usize = 1000;
 
 const CHIP_CHARS: RangeInclusive<char> = '\u{f0000}'..='\u{ffffd}';
 
-/// Folded pastes. They are never removed, because undo and history may restore a chip.
+/// Texts of the folded pastes. A text is never removed, because undo or the history may restore its chip.
 #[derive(Debug, Default)]
 pub(super) struct Chips(Vec<String>);
 
 impl Chips {
-    /// Returns the chip for a large paste, or a small paste unchanged.
+    /// Folds a large paste and returns its chip. Returns a small paste unchanged.
     pub(super) fn fold(&mut self, pasted: String) -> String {
         let lines = pasted.lines().count();
         let large = lines > MAX_UNFOLDED_LINES || pasted.chars().nth(MAX_UNFOLDED_CHARS).is_some();
@@ -31,7 +31,7 @@ impl Chips {
         }
     }
 
-    /// Label that is drawn for a chip.
+    /// Returns the label of a chip; `None` for any other character.
     pub(super) fn label(&self, chip: char) -> Option<String> {
         let (number, text) = self.get(chip)?;
         let lines = text.lines().count();
@@ -61,8 +61,8 @@ pub(super) fn is_chip(character: char) -> bool {
     CHIP_CHARS.contains(&character)
 }
 
-/// Sanitizes text for the composer: line breaks become LF, control characters except tabs are removed, and characters
-/// reserved for chips are replaced.
+/// Sanitizes text for the composer: line breaks become LF, control characters except tabs are removed, and the
+/// characters that represent chips are replaced with U+FFFD.
 pub(super) fn sanitized(text: &str) -> String {
     let unified = text.replace("\r\n", "\n").replace('\r', "\n");
     let kept = unified.chars().filter(|character| !character.is_control() || matches!(character, '\n' | '\t'));

@@ -1,37 +1,36 @@
-//! Completion of the word at the caret: a slash command, its argument, or a file after an `@`.
+//! Completion of the word at the caret: a slash command, an argument of the command, or a file name after `@`.
 
 use wh_core::line::{Prefix, is_slash};
 
 use super::fuzzy;
 
-/// The word at the caret, if it can be completed.
+/// Word at the caret that can be completed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompletionToken {
-    /// Kind of candidates that complete it.
+    /// Kind of candidates that can complete the word.
     pub kind: TokenKind,
-    /// Start offset in the text, including the mark.
+    /// Offset in the text at which the word begins, including the mark.
     pub start: usize,
-    /// End offset in the text.
+    /// Offset in the text at which the word ends.
     pub end: usize,
-    /// The part between the mark and the caret.
+    /// Part of the word between the mark and the caret.
     pub query: String,
-    /// The whole word without its mark.
+    /// Word without the mark.
     pub word: String,
 }
 
-/// Kind of a [`CompletionToken`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenKind {
-    /// A command: a `/` at the beginning of the text.
+    /// Name of a command: a word at the beginning of the text that begins with `/`.
     Command,
-    /// A file: an `@` at the beginning of a word.
+    /// Name of a file: a word that begins with `@`.
     File,
-    /// An argument: any later word of a text that begins with `/`.
+    /// Argument of a command: any later word of a text that begins with `/`.
     Argument,
 }
 
 impl TokenKind {
-    /// The mark that begins a token of this kind.
+    /// Returns the mark with which a token of this kind begins.
     #[must_use]
     pub fn mark(self) -> &'static str {
         match self {
@@ -42,7 +41,7 @@ impl TokenKind {
     }
 }
 
-/// Returns the token that contains the caret.
+/// Returns the token at the caret; `None` if there is nothing to complete.
 pub(super) fn token(content: &str, caret: usize) -> Option<CompletionToken> {
     let (before, after) = (content.get(..caret)?, content.get(caret..)?);
     let start = before.rfind(char::is_whitespace).map_or(0, |blank| {
@@ -63,13 +62,13 @@ pub(super) fn token(content: &str, caret: usize) -> Option<CompletionToken> {
     Some(CompletionToken { kind, start, end, query, word: content[word..end].to_owned() })
 }
 
-/// Candidate for completing a token.
+/// Text that can complete a token.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Candidate {
-    /// The text to insert, without the mark: `help`, `src/main.rs`. A value that ends with `/` can be completed
-    /// further.
+    /// Text to insert, without the mark, such as `help` or `src/main.rs`. If the value ends with `/`, completion
+    /// continues after inserting it.
     pub value: String,
-    /// Text shown after the value: a command's arguments or purpose.
+    /// Text shown after the value, such as the arguments of a command.
     pub hint: String,
 }
 
@@ -80,7 +79,7 @@ impl Candidate {
     }
 }
 
-/// The list of matching candidates, best first, and the selection in it.
+/// Candidates that match the token, best first, and the selected candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completion {
     token: CompletionToken,
@@ -90,10 +89,10 @@ pub struct Completion {
 }
 
 impl Completion {
-    /// Maximum number of candidates that are stored.
+    /// Maximum number of candidates that are kept after ranking.
     const MAX_CANDIDATES: usize = 50;
 
-    /// Filters and ranks the candidates; `None` if none matches the token.
+    /// Filters and ranks the candidates. Returns `None` if no candidate matches the token.
     #[must_use]
     pub fn new(token: CompletionToken, candidates: &[Candidate]) -> Option<Self> {
         let fitting = fuzzy::rank_by(&token.query, candidates, Self::MAX_CANDIDATES, |candidate| &candidate.value);
@@ -101,42 +100,42 @@ impl Completion {
         (!candidates.is_empty()).then_some(Self { token, candidates, selected: 0, chosen: false })
     }
 
-    /// The token that is completed.
+    /// Returns the token that is being completed.
     #[must_use]
     pub fn token(&self) -> &CompletionToken {
         &self.token
     }
 
-    /// The matching candidates, best first.
+    /// Returns the matching candidates, best first.
     #[must_use]
     pub fn candidates(&self) -> &[Candidate] {
         &self.candidates
     }
 
-    /// Index of the selected candidate.
+    /// Returns the index of the selected candidate.
     #[must_use]
     pub fn selected(&self) -> usize {
         self.selected
     }
 
-    /// Selects the next candidate, wrapping around.
+    /// Selects the next candidate. After the last candidate, the first follows.
     pub fn next(&mut self) {
         self.selected = (self.selected + 1) % self.candidates.len();
         self.chosen = true;
     }
 
-    /// Selects the previous candidate, wrapping around.
+    /// Selects the previous candidate. Before the first candidate comes the last.
     pub fn previous(&mut self) {
         self.selected = self.selected.checked_sub(1).unwrap_or(self.candidates.len() - 1);
         self.chosen = true;
     }
 
-    /// True if the user has moved the selection.
+    /// Returns true if the user has changed the selection.
     pub(super) fn is_chosen(&self) -> bool {
         self.chosen
     }
 
-    /// True if the token already equals one of the candidates.
+    /// Returns true if the word equals one of the candidates.
     pub(super) fn is_complete(&self) -> bool {
         self.candidates.iter().any(|candidate| candidate.value == self.token.word)
     }
@@ -146,7 +145,7 @@ impl Completion {
         self.candidates.into_iter().nth(selected).filter(|_| self.chosen)
     }
 
-    /// Selects this candidate again, if it still matches.
+    /// Selects this candidate, if the list still contains it.
     pub(super) fn choose(&mut self, candidate: &Candidate) {
         if let Some(index) = self.candidates.iter().position(|other| other == candidate) {
             self.selected = index;
@@ -154,7 +153,7 @@ impl Completion {
         }
     }
 
-    /// Returns the token and its replacement.
+    /// Accepts the selected candidate: returns the token and the text that replaces it.
     pub(super) fn accept(self) -> Option<(CompletionToken, String)> {
         let candidate = self.candidates.into_iter().nth(self.selected)?;
         let space = if candidate.value.ends_with('/') { "" } else { " " };

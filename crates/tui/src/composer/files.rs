@@ -1,15 +1,15 @@
-//! Lists the files that an `@` can complete.
+//! Lists the files that can complete an `@` in the composer.
 
 use std::path::Path;
 
 use ignore::WalkBuilder;
 
-/// Limits of a file listing, so that a home directory does not take long.
+/// Limits of a file listing, so that listing a large directory such as a home directory does not take long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileListLimits {
-    /// Maximum number of files and directories that are visited.
+    /// Maximum number of files and directories that the listing visits.
     pub most: usize,
-    /// Maximum depth of directories.
+    /// Maximum depth of directories that the listing visits.
     pub depth: usize,
 }
 
@@ -19,9 +19,9 @@ impl Default for FileListLimits {
     }
 }
 
-/// Lists files and directories below `root`: relative, sorted, directories with a trailing `/`. Ignored files, `.git`
-/// and names with whitespace or control characters are left out. Blocks on disk access, so it must not run in the event
-/// loop.
+/// Lists the files and directories below `root` as sorted relative paths; directories end with `/`. Ignored files,
+/// `.git`, and names that contain whitespace or control characters are omitted. Blocks on disk access and must not be
+/// called in the event loop.
 #[must_use]
 pub fn list(root: &Path, files: FileListLimits) -> Vec<String> {
     let walk = WalkBuilder::new(root)

@@ -1,7 +1,8 @@
-//! Fuzzy matching: a name matches a query if it contains the query's characters in order.
+//! Fuzzy matching. A name matches a query if it contains all characters of the query in the same order, possibly with
+//! other characters in between.
 
-/// Returns the matching names, best first, at most `most`. Ignores case. An empty query matches all names in their
-/// order.
+/// Returns at most `most` names that match the query, best first. Ignores case. An empty query matches all names, and
+/// keeps their order.
 #[must_use]
 pub fn rank<'a>(query: &str, names: &'a [String], most: usize) -> Vec<&'a String> {
     rank_by(query, names, most, String::as_str)
@@ -20,8 +21,8 @@ pub(super) fn rank_by<'a, T>(query: &str, all: &'a [T], most: usize, name: impl 
     scored.into_iter().map(|(_, one)| one).collect()
 }
 
-/// Score of a match; `None` if the name does not match. A match within the last path component scores higher than one
-/// spread over directories.
+/// Returns the score of a name; `None` if the name does not match. A match within the last path component scores higher
+/// than a match that is spread over several components.
 fn score(query: &[char], name: &str) -> Option<i64> {
     let trimmed = name.strip_suffix('/').unwrap_or(name);
     let last = trimmed.rfind('/').map_or(0, |slash| slash + 1);
@@ -31,7 +32,8 @@ fn score(query: &[char], name: &str) -> Option<i64> {
     Some(best * 10 - length)
 }
 
-/// Scores a subsequence: consecutive characters and characters that begin a word count more.
+/// Returns the score of a subsequence; `None` if the name does not contain it. Consecutive characters and characters at
+/// the beginning of a word score higher.
 fn subsequence(query: &[char], name: &str) -> Option<i64> {
     let mut wanted = query.iter();
     let mut next = *wanted.next()?;

@@ -1,6 +1,6 @@
-//! Kill ring: text that was cut and can be yanked. Consecutive cuts are joined to one entry.
+//! Kill ring: stores cut text for yanking. Consecutive cuts form one entry.
 
-/// Maximum number of stored cuts; the oldest is removed first.
+/// Maximum number of stored cuts. If there are more, the oldest is removed.
 const MAX_CUTS: usize = 32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,12 +12,13 @@ pub(super) enum Direction {
 #[derive(Debug, Default)]
 pub(super) struct KillRing {
     cuts: Vec<String>,
-    /// Distance of the last yanked entry from the newest.
+    /// Number of entries that are newer than the one yanked last.
     yank_offset: usize,
 }
 
 impl KillRing {
-    /// Stores a cut. `continues` is true if the previous edit was a cut, too.
+    /// Stores a cut. If `continues` is true, the cut is joined to the newest entry, because the previous edit was also
+    /// a cut.
     pub(super) fn push(&mut self, cut: String, direction: Direction, continues: bool) {
         self.yank_offset = 0;
         match self.cuts.last_mut().filter(|_| continues) {
@@ -37,7 +38,7 @@ impl KillRing {
         self.cuts.last().cloned()
     }
 
-    /// The entry before the one that was yanked last, wrapping around.
+    /// Returns the entry that is one older than the last yanked one. After the oldest entry, the newest follows.
     pub(super) fn older(&mut self) -> Option<String> {
         self.yank_offset = (self.yank_offset + 1).checked_rem(self.cuts.len())?;
         self.cuts.iter().rev().nth(self.yank_offset).cloned()

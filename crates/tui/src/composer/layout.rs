@@ -1,4 +1,4 @@
-//! Layout of the composer: wraps its text into rows of a width, in terminal columns.
+//! Layout of the composer: wraps the text into rows of a given width in terminal columns.
 
 use ratatui::text::Span;
 use unicode_segmentation::UnicodeSegmentation;
@@ -7,16 +7,16 @@ use wh_screen::visible::visible_line;
 
 use super::chips::Chips;
 
-/// Prompt of the first row. Other rows are indented by the same width.
+/// Prompt at the beginning of the first row. Other rows are indented by the width of the prompt.
 pub(super) const PROMPT: &str = "❯ ";
 pub(super) const PROMPT_WIDTH: usize = 2;
 
 const TAB_SPACES: &str = "    ";
 
-/// A grapheme as it is drawn.
+/// Grapheme of the text with its position in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Glyph {
-    /// Byte offset in the text.
+    /// Byte offset of the grapheme in the text.
     pub(super) offset: usize,
     pub(super) shown: String,
     pub(super) width: usize,
@@ -28,7 +28,7 @@ pub(super) struct LayoutRow {
     pub(super) start: usize,
     pub(super) glyphs: Vec<Glyph>,
     width: usize,
-    /// True if the line continues in the next row.
+    /// True if the row ends because it is full, and the line continues in the next row.
     wrapped: bool,
     end: usize,
 }
@@ -39,7 +39,8 @@ pub(super) struct ComposerLayout {
 }
 
 impl ComposerLayout {
-    /// Wraps the text for a composer of this width. The last column stays free for the caret behind a full row.
+    /// Wraps the text for a composer of this width. The last column stays empty, because the caret can be after a full
+    /// row.
     pub(super) fn new(content: &str, chips: &Chips, width: u16) -> Self {
         let room = usize::from(width).saturating_sub(PROMPT_WIDTH + 1).max(1);
         let mut rows = Vec::new();
@@ -72,14 +73,14 @@ impl ComposerLayout {
         self.rows.get(row)
     }
 
-    /// Row and column of an offset in the text.
+    /// Returns the row and column of an offset in the text.
     pub(super) fn position(&self, offset: usize) -> (usize, usize) {
         let row = self.rows.partition_point(|row| row.start <= offset).saturating_sub(1);
         let before = self.rows[row].glyphs.iter().take_while(|glyph| glyph.offset < offset);
         (row, before.map(|glyph| glyph.width).sum())
     }
 
-    /// Offset in the text at a column of a row, or of the nearest character to its left.
+    /// Returns the offset in the text of the character at a column of a row, or of the nearest character to the left.
     pub(super) fn offset(&self, row: usize, column: usize) -> Option<usize> {
         let row = self.rows.get(row)?;
         let mut at = 0;

@@ -1,5 +1,5 @@
-//! The composer: a small multi-line editor for messages. The model is pure; [`Composer::handle`] takes a gesture and
-//! returns its outcome, and [`ComposerView`] draws it.
+//! Composer: a small multi-line editor for messages. [`Composer::handle`] takes a gesture and returns its outcome
+//! without any I/O, and [`ComposerView`] draws the composer.
 
 mod bindings;
 mod chips;
@@ -33,27 +33,27 @@ use ratatui::layout::Position;
 
 use crate::keymap::KeyMap;
 
-/// Outcome of a gesture.
+/// Effect of a gesture on the composer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ComposerOutcome {
-    /// The gesture had no effect. The caller may handle it otherwise.
+    /// The gesture had no effect on the composer. The caller may handle it.
     Ignored,
     /// The text, the caret or the completion list changed.
     Changed,
-    /// This text is submitted, with folded pastes expanded. The composer is empty again.
+    /// Text that the user submitted, with folded pastes expanded. The composer is now empty.
     Submit(String),
 }
 
-/// Kind of the last edit, if the next edit depends on it.
+/// Kind of the last edit, as far as the effect of the next edit depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LastEdit {
     Other,
     Cut,
-    /// Text was yanked at this offset.
+    /// Text was yanked and inserted at this offset.
     Yanked(usize),
 }
 
-/// State of the editor.
+/// Editor for one message: the text with caret, undo history, kill ring and input history.
 #[derive(Debug)]
 pub struct Composer {
     keys: Arc<KeyMap>,
@@ -63,13 +63,13 @@ pub struct Composer {
     recall: InputHistory,
     kills: KillRing,
     last: LastEdit,
-    /// Column that repeated use of Up and Down aims for.
+    /// Column that Up and Down try to reach in each row when pressed repeatedly.
     goal_column: Option<usize>,
     completion: Option<Completion>,
-    /// Start of the token whose completion list the user has closed.
+    /// Start of the token for which the user has closed the completion list.
     dismissed: Option<usize>,
     ghost: String,
-    /// Width as last drawn. Up and Down move by visible rows.
+    /// Width of the composer when last drawn. Up and Down move by the rows of this width.
     width: u16,
     /// Index of the first visible row.
     scroll: usize,
@@ -101,13 +101,13 @@ impl Composer {
         Self::default()
     }
 
-    /// An empty composer with these key bindings.
+    /// Creates an empty composer with these key bindings.
     #[must_use]
     pub fn with_keys(keys: Arc<KeyMap>) -> Self {
         Self { keys, ..Self::default() }
     }
 
-    /// The whole text, with folded pastes expanded.
+    /// Returns the whole text, with folded pastes expanded.
     #[must_use]
     pub fn text(&self) -> String {
         self.chips.expand(self.text.content())
@@ -118,14 +118,14 @@ impl Composer {
         self.text.content().is_empty()
     }
 
-    /// Replaces the text. Can be undone.
+    /// Replaces the text. The user can undo this.
     pub fn set_text(&mut self, text: &str) {
         self.undo.record(EditKind::Single, &self.text);
         self.text = EditableText::new(sanitized(text));
         self.after_edit();
     }
 
-    /// Empties the composer and returns false if it was empty already. Can be undone.
+    /// Clears the composer. Returns false if it was already empty. The user can undo this.
     pub fn clear(&mut self) -> bool {
         if self.is_empty() {
             return false;
@@ -148,7 +148,7 @@ impl Composer {
         self.after_edit();
     }
 
-    /// Inserts pasted text at the caret, as one undo step. A large paste becomes a chip.
+    /// Inserts pasted text at the caret, as one undo step. A large paste is folded into a chip.
     pub fn paste(&mut self, pasted: &str) {
         let pasted = self.chips.fold(sanitized(pasted));
         if pasted.is_empty() {
@@ -159,14 +159,14 @@ impl Composer {
         self.after_edit();
     }
 
-    /// The token at the caret; `None` also while the user has closed its completion list.
+    /// Returns the token at the caret; `None` also if the user has closed the completion list for that token.
     #[must_use]
     pub fn token(&self) -> Option<CompletionToken> {
         self.token_at_caret().filter(|token| self.dismissed != Some(token.start))
     }
 
-    /// Offers completions for the token at the caret. Call it after each change with the candidates for
-    /// [`token`](Self::token). Candidates that do not match are left out. If none matches, the list closes.
+    /// Shows the candidates that match the token at the caret. Call this after each change with the candidates for
+    /// [`token`](Self::token). If no candidate matches, the completion list closes.
     pub fn offer(&mut self, candidates: &[Candidate]) {
         let chosen = self.completion.take().and_then(Completion::into_chosen);
         self.completion = self.token().and_then(|token| Completion::new(token, candidates));
@@ -175,13 +175,13 @@ impl Composer {
         }
     }
 
-    /// The completion list, if it is open.
+    /// Returns the completion list, if it is open.
     #[must_use]
     pub fn completion(&self) -> Option<&Completion> {
         self.completion.as_ref()
     }
 
-    /// Replaces the token with the selected candidate. Returns false if there is none.
+    /// Replaces the token with the selected candidate. Returns false if no candidate is selected.
     pub fn accept(&mut self) -> bool {
         let Some((token, replacement)) = self.completion.take().and_then(Completion::accept) else {
             return false;
@@ -193,13 +193,13 @@ impl Composer {
         true
     }
 
-    /// Sets the hint drawn behind the text, such as a command's arguments; empty for none.
+    /// Sets the dim hint after the text, such as the arguments of a command. An empty string removes the hint.
     pub fn set_ghost(&mut self, ghost: &str) {
         ghost.clone_into(&mut self.ghost);
     }
 
-    /// Position of the caret when all rows are drawn at this width, relative to the upper left corner, including the
-    /// prompt.
+    /// Returns the position of the caret relative to the upper left corner of the composer, if all rows are drawn at
+    /// this width. The prompt counts as part of the first row.
     #[must_use]
     pub fn cursor_in(&self, width: u16) -> Position {
         let (row, column) = self.layout(width).position(self.text.caret());
@@ -207,8 +207,8 @@ impl Composer {
         Position::new(u16::try_from(x).unwrap_or(u16::MAX), u16::try_from(row).unwrap_or(u16::MAX))
     }
 
-    /// Fits the composer into this width and at most this height. Scrolls to the caret and returns the height to draw.
-    /// Call it before drawing.
+    /// Sets the width of the composer, scrolls to the caret, and returns the height that the composer needs, at most
+    /// `most`. Call this before drawing.
     pub fn fit(&mut self, width: u16, most: u16) -> u16 {
         self.width = width;
         let layout = self.layout(width);
@@ -222,7 +222,7 @@ impl Composer {
         ComposerLayout::new(self.text.content(), &self.chips, width)
     }
 
-    /// Resets the state that does not survive an edit.
+    /// Resets the state that an edit invalidates.
     fn after_edit(&mut self) {
         self.last = LastEdit::Other;
         self.goal_column = None;
@@ -256,7 +256,7 @@ impl Composer {
         ComposerOutcome::Changed
     }
 
-    /// Deletes a range and stores it in the kill ring.
+    /// Deletes the text in a range and stores it in the kill ring.
     fn cut(&mut self, from: usize, to: usize) -> ComposerOutcome {
         if from == to {
             return ComposerOutcome::Ignored;
@@ -276,7 +276,7 @@ impl Composer {
         self.insert_yanked(&cut)
     }
 
-    /// Replaces the yanked text with an earlier cut.
+    /// Replaces the text that was just yanked with the cut before it.
     fn yank_older(&mut self) -> ComposerOutcome {
         let LastEdit::Yanked(start) = self.last else { return ComposerOutcome::Ignored };
         let Some(cut) = self.kills.older() else { return ComposerOutcome::Ignored };
@@ -320,7 +320,8 @@ impl Composer {
         }
     }
 
-    /// Offset in the text after a vertical move by this many rows, in the column where vertical movement began.
+    /// Returns the offset in the text that is this many rows above or below the caret, as near as possible to the
+    /// column where the vertical movement began.
     fn row_beside(&mut self, rows: isize) -> Option<usize> {
         let layout = self.layout(self.width);
         let (row, column) = layout.position(self.text.caret());
@@ -343,7 +344,8 @@ impl Composer {
         ComposerOutcome::Changed
     }
 
-    /// Handles Enter. A backslash before the caret is replaced by a line break, and blank text is not submitted.
+    /// Handles Enter: submits the text, unless it is blank. If a backslash precedes the caret, replaces the backslash
+    /// with a line break instead.
     fn submit(&mut self) -> ComposerOutcome {
         if self.text.before().ends_with('\\') {
             let caret = self.text.caret();

@@ -1,23 +1,23 @@
-//! Input history. Edits made to entries while browsing, and the unsent draft, are stored until something is submitted.
+//! Input history. The unsent draft, and edits of entries made while browsing, are kept until a text is submitted.
 
 use std::collections::BTreeMap;
 
 use super::text::EditableText;
 
-/// Maximum number of entries; the oldest is removed first.
+/// Maximum number of entries. If there are more, the oldest is removed.
 const MAX_HISTORY_ENTRIES: usize = 1000;
 
 #[derive(Debug, Default)]
 pub(super) struct InputHistory {
     entries: Vec<String>,
-    /// Index of the entry that is shown; `None` for the draft.
+    /// Index of the entry that the composer shows; `None` if it shows the draft.
     at: Option<usize>,
-    /// Edited entries by index; the draft's index is the number of entries.
+    /// Edited entries by index. The draft has the index after the last entry.
     edited: BTreeMap<usize, EditableText>,
 }
 
 impl InputHistory {
-    /// Appends a submitted text and returns to the draft.
+    /// Appends a submitted text to the history and returns to the draft.
     pub(super) fn push(&mut self, content: String) {
         self.leave();
         if content.is_empty() || self.entries.last() == Some(&content) {
@@ -29,19 +29,19 @@ impl InputHistory {
         self.entries.push(content);
     }
 
-    /// Returns to the draft and discards edits of entries.
+    /// Returns to the draft and discards all edits of entries.
     pub(super) fn leave(&mut self) {
         self.at = None;
         self.edited.clear();
     }
 
-    /// The entry before the shown one.
+    /// Returns the entry before the one that the composer shows.
     pub(super) fn previous(&mut self, shown: &EditableText) -> Option<EditableText> {
         let here = self.at.unwrap_or(self.entries.len());
         self.turn(here, here.checked_sub(1)?, shown)
     }
 
-    /// The entry after the shown one; the last is the draft.
+    /// Returns the entry after the one that the composer shows. The draft follows the last entry.
     pub(super) fn next(&mut self, shown: &EditableText) -> Option<EditableText> {
         let here = self.at?;
         self.turn(here, here + 1, shown)

@@ -1,4 +1,4 @@
-//! Editable text with a caret. Movement is by graphemes, so that a visible character is one step.
+//! Editable text with a caret. The caret moves by graphemes, so that each visible character is one step.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
 use super::chips;
 
-/// The composer's text and caret. A folded paste is one character.
+/// Text and caret of the composer. Each folded paste is represented by one character.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct EditableText {
     content: String,
@@ -35,7 +35,7 @@ impl EditableText {
         &self.content[self.caret..]
     }
 
-    /// Moves the caret to an offset, rounded down to a character boundary.
+    /// Moves the caret to an offset, which is rounded down to a character boundary.
     pub(super) fn place(&mut self, caret: usize) {
         self.caret = caret.min(self.content.len());
         while !self.content.is_char_boundary(self.caret) {
@@ -50,7 +50,7 @@ impl EditableText {
         self.caret = self.boundary_at(self.caret);
     }
 
-    /// Removes and returns a range. The caret moves to its start.
+    /// Removes the text in a range and returns it. The caret moves to the start of the range.
     pub(super) fn remove(&mut self, range: Range<usize>) -> String {
         let start = range.start;
         let removed = self.content.drain(range).collect();
@@ -68,12 +68,12 @@ impl EditableText {
         cursor.next_boundary(&self.content, 0).ok().flatten().unwrap_or(self.content.len())
     }
 
-    /// Start of the word before the caret.
+    /// Returns the start of the word before the caret.
     pub(super) fn word_left(&self) -> usize {
         back_over(self.before(), is_word)
     }
 
-    /// End of the word after the caret.
+    /// Returns the end of the word after the caret.
     pub(super) fn word_right(&self) -> usize {
         let between = self.after().find(is_word).unwrap_or(self.after().len());
         let word = &self.after()[between..];
@@ -81,7 +81,7 @@ impl EditableText {
         self.boundary_at(self.caret + between + end)
     }
 
-    /// Start of the whitespace-separated word before the caret.
+    /// Returns the start of the whitespace-separated word before the caret.
     pub(super) fn blank_left(&self) -> usize {
         back_over(self.before(), |character| !character.is_whitespace())
     }
@@ -94,7 +94,7 @@ impl EditableText {
         self.caret + self.after().find('\n').unwrap_or(self.after().len())
     }
 
-    /// The next grapheme boundary at or after a character boundary.
+    /// Returns the first grapheme boundary at or after an offset, which must be a character boundary.
     fn boundary_at(&self, offset: usize) -> usize {
         let mut cursor = GraphemeCursor::new(offset, self.content.len(), true);
         if cursor.is_boundary(&self.content, 0).unwrap_or(true) {
@@ -104,7 +104,7 @@ impl EditableText {
     }
 }
 
-/// True for letters, digits, `_`, and chips. A chip is a word of its own.
+/// Returns true for a letter, a digit, `_`, or a chip. A chip is a word of its own.
 fn is_word(character: char) -> bool {
     character.is_alphanumeric() || character == '_' || chips::is_chip(character)
 }

@@ -1,16 +1,16 @@
-//! Undo history in steps as a user expects them: a typed word, a run of deletions, a paste.
+//! Undo history. One step undoes a typed word, a series of deletions, or a paste.
 
 use super::text::EditableText;
 
-/// Maximum number of undo steps; the oldest is removed first.
+/// Maximum number of undo steps. If there are more, the oldest is removed.
 const MAX_UNDO_STEPS: usize = 256;
 
-/// Kind of an edit. Consecutive edits of the same kind form one step, except for `Single`.
+/// Kind of an edit. Consecutive edits of the same kind form one undo step, except for `Single`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EditKind {
     Typing,
     Deleting,
-    /// Always its own step.
+    /// Edit that always forms a step of its own.
     Single,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct UndoHistory {
 }
 
 impl UndoHistory {
-    /// Records an edit. Call it before the edit, with the text before it.
+    /// Records an edit before it is made. `text` is the text before the edit.
     pub(super) fn record(&mut self, edit: EditKind, text: &EditableText) {
         self.future.clear();
         let continues = self.last == Some(edit) && edit != EditKind::Single;
@@ -36,7 +36,7 @@ impl UndoHistory {
         self.past.push(text.clone());
     }
 
-    /// Makes the next edit a separate step, even if it is of the same kind.
+    /// Makes the next edit a separate step, even if it has the same kind as the last edit.
     pub(super) fn pause(&mut self) {
         self.last = None;
     }

@@ -1,4 +1,4 @@
-//! Widgets of the composer and its completion list.
+//! Widgets that draw the composer and the completion list.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -9,19 +9,19 @@ use super::layout::{ComposerLayout, PROMPT, PROMPT_WIDTH};
 use super::{Candidate, Completion, Composer};
 use crate::theme::Theme;
 
-/// Widget of the composer. Call [`Composer::fit`] first.
+/// Widget that draws the composer. Call [`Composer::fit`] before drawing.
 #[derive(Debug)]
 pub struct ComposerView<'a> {
     pub composer: &'a Composer,
     pub theme: &'a Theme,
     /// Text shown while the composer is empty.
     pub placeholder: &'a str,
-    /// True if the caret is shown.
+    /// True if the composer has the focus. The caret is then shown.
     pub focused: bool,
 }
 
 impl ComposerView<'_> {
-    /// Cell of the caret, for the terminal's cursor; `None` if it is not visible.
+    /// Returns the cell of the caret, where the terminal's cursor is placed; `None` if the caret is not visible.
     #[must_use]
     pub fn cursor(&self, area: Rect) -> Option<Position> {
         let Position { x, y } = self.composer.cursor_in(area.width);
@@ -30,7 +30,7 @@ impl ComposerView<'_> {
         area.contains(position).then_some(position)
     }
 
-    /// Index of the top row: the scroll position, adjusted so that the caret is visible.
+    /// Returns the index of the first visible row: the scroll position, adjusted if the caret would not be visible.
     fn first_row(&self, layout: &ComposerLayout, area: Rect) -> usize {
         let (caret, _) = layout.position(self.composer.text.caret());
         let height = usize::from(area.height).max(1);
@@ -49,7 +49,7 @@ impl ComposerView<'_> {
         }
     }
 
-    /// Draws a dim hint at a position.
+    /// Draws a dim hint that begins at this position.
     fn draw_hint(&self, hint: &str, from: Position, area: Rect, buffer: &mut Buffer) {
         let room = usize::from(area.right().saturating_sub(from.x));
         buffer.set_stringn(from.x, from.y, hint, room, self.theme.dim);
@@ -79,7 +79,7 @@ impl Widget for ComposerView<'_> {
     }
 }
 
-/// Widget of the completion list, drawn above the composer.
+/// Widget that draws the completion list above the composer.
 #[derive(Debug)]
 pub struct CompletionView<'a> {
     pub completion: &'a Completion,
@@ -87,11 +87,11 @@ pub struct CompletionView<'a> {
 }
 
 impl CompletionView<'_> {
-    /// Maximum number of candidates that are visible.
+    /// Maximum number of candidates that are visible at the same time.
     const MAX_VISIBLE_ROWS: usize = 8;
 
-    /// Area of the list: above the composer at its left, as large as its content within `bounds`. Empty if there is no
-    /// room for a single candidate.
+    /// Returns the area of the list within `bounds`: above the composer, at its left edge, and as large as the content.
+    /// The area is empty if there is no room for a candidate.
     #[must_use]
     pub fn area(&self, composer: Rect, bounds: Rect) -> Rect {
         let candidates = self.completion.candidates();
@@ -108,7 +108,7 @@ impl CompletionView<'_> {
     }
 }
 
-/// Widths of the values with their mark, and of the hints.
+/// Returns the width of the column for marks and values, and of the column for hints.
 fn columns(candidates: &[Candidate], mark: &str) -> (usize, usize) {
     let widest = |text: fn(&Candidate) -> &str| candidates.iter().map(|one| text(one).width()).max().unwrap_or(0);
     let mark = usize::from(mark == "/");
@@ -151,7 +151,7 @@ impl Widget for CompletionView<'_> {
     }
 }
 
-/// Shortens a path at its beginning, because its end matters most.
+/// Truncates a path at its beginning, because the file name is at the end.
 fn tail(path: &str, room: usize) -> String {
     let mut width = path.width();
     if width <= room {

@@ -1,9 +1,10 @@
-//! Syntax highlighting: a single pass that distinguishes words, strings, numbers and comments. It does not parse the
-//! grammar, so it works on partial text and takes linear time.
+//! Syntax highlighting in a single pass that distinguishes words, strings, numbers and comments. The pass does not
+//! parse the grammar of a language, so it works on incomplete code and takes linear time.
 //!
-//! It replaces `syntect`, whose default syntaxes lack TypeScript, TOML, Kotlin and Dockerfile. For 1,000 lines of Rust,
-//! `syntect` with `fancy-regex` took about 600 ms in a release build and this takes 75 ms in a debug build. Streamed
-//! text is highlighted on every redraw. `syntect` would also add about 2.5 MB to the binary.
+//! The crate `syntect` is not used, because its default syntaxes lack TypeScript, TOML, Kotlin and Dockerfile, and
+//! because it is slow: for 1,000 lines of Rust, `syntect` with `fancy-regex` took about 600 ms in a release build, and
+//! this module takes 75 ms in a debug build. Streamed text is highlighted again on every redraw. `syntect` would also
+//! add about 2.5 MB to the binary.
 
 use ratatui::style::Style;
 
@@ -11,7 +12,7 @@ use super::languages::{Language, LexicalFamily};
 use crate::theme::{SyntaxStyles, Theme};
 use crate::wrap::StyledText;
 
-/// Splits code into coloured pieces; plain if the language is unknown.
+/// Splits code into pieces with a style for each token. Code in an unknown language is a single plain piece.
 pub(super) fn highlight(code: &str, label: &str, theme: &Theme) -> Vec<StyledText> {
     let Some(language) = Language::named(label) else {
         return vec![StyledText::new(code, theme.syntax.plain)];
@@ -51,12 +52,12 @@ struct CodeReader<'a> {
     language: &'static Language,
     syntax: &'a SyntaxStyles,
     rest: &'a str,
-    /// The character before `rest`.
+    /// Character before `rest`, for tokens that depend on it.
     before: char,
     pieces: Vec<StyledText>,
-    /// True within a markup tag.
+    /// True inside a tag of a markup language.
     tag: bool,
-    /// True if the next word of a shell script is a command.
+    /// True if the next word in a shell script is the name of a command.
     command: bool,
 }
 
@@ -206,7 +207,7 @@ impl<'a> CodeReader<'a> {
         Some(self.rest.find('\n').unwrap_or(self.rest.len()))
     }
 
-    /// Length of the string literal at the front, and the text that follows it.
+    /// Returns the length of the string literal at the beginning of `rest`, and the text that follows the literal.
     fn string(&self, first: char) -> Option<(usize, &'a str)> {
         let long = self.language.long_quotes.iter().find(|quote| self.rest.starts_with(**quote));
         let quote = match long {
@@ -247,7 +248,8 @@ impl<'a> CodeReader<'a> {
     }
 }
 
-/// Length of a key at the beginning of a line (with a list's dash before it) or of a section in brackets.
+/// Returns the length of a key (with the indentation and the dash of a list item before it) or of a section header in
+/// brackets at the beginning of a line.
 fn setting(line: &str) -> Option<usize> {
     let end = line.find('\n').unwrap_or(line.len());
     let line = &line[..end];
@@ -266,7 +268,7 @@ fn is_word(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
-/// Length of the word at the front.
+/// Returns the length of the word at the beginning of the text.
 fn word(text: &str) -> usize {
     text.find(|next| !is_word(next)).unwrap_or(text.len())
 }

@@ -1,17 +1,17 @@
-//! Table of languages for syntax highlighting.
+//! Table of the languages that syntax highlighting supports.
 
-/// Lexical family of a language.
+/// Group of languages that are highlighted by the same rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LexicalFamily {
-    /// Programming languages: words, strings, calls.
+    /// Programming languages, with keywords, strings and calls.
     Code,
-    /// Shells: commands, flags and variables.
+    /// Shells, with commands, flags and variables.
     Shell,
-    /// Configuration files: a key in front of a value on each line.
+    /// Configuration files, with key-value pairs on separate lines.
     Settings,
     /// Markup languages such as HTML.
     Markup,
-    /// Diffs, coloured by line.
+    /// Diffs, which are coloured by line.
     Changes,
 }
 
@@ -19,15 +19,15 @@ pub(super) enum LexicalFamily {
 pub(super) struct Language {
     names: &'static [&'static str],
     pub(super) shape: LexicalFamily,
-    /// Keywords, separated by spaces.
+    /// Keywords of the language, separated by spaces.
     keywords: &'static str,
     pub(super) line_comments: &'static [&'static str],
     pub(super) block_comment: Option<(&'static str, &'static str)>,
-    /// Quotes of strings that may span lines, longest first.
+    /// Quotes of strings that may span several lines, longest first.
     pub(super) long_quotes: &'static [&'static str],
-    /// Quotes of strings that end with the line.
+    /// Quotes of strings that end at the end of the line.
     pub(super) quotes: &'static str,
-    /// True if a name in front of a colon is a key.
+    /// True if a name before a colon is a key.
     pub(super) keys: bool,
 }
 
@@ -47,7 +47,7 @@ const SETTINGS_LANGUAGE: Language =
 
 const CONSTANT_WORDS: &str = "true false null nil none None True False undefined NaN this self super NULL nullptr";
 
-/// Types with lower-case names.
+/// Names of types that begin with a lower-case letter.
 const TYPE_WORDS: &str = "i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64 bool char str int float string bytes \
                      list dict tuple set number boolean any unknown never error byte rune uint int32 int64 uint8 uint32 \
                      uint64 float32 float64 size_t";
@@ -160,7 +160,7 @@ const LANGUAGES: &[Language] = &[
 ];
 
 impl Language {
-    /// Finds the language by the label of a fence, such as `rust`, `rust,ignore` or `{.rust}`.
+    /// Finds a language by the label of a fence, such as `rust`, `rust,ignore` or `{.rust}`.
     pub(super) fn named(label: &str) -> Option<&'static Self> {
         let name = label.trim_start_matches(['{', '.']).split([' ', ',', '{', '}', ':']).next()?.to_ascii_lowercase();
         LANGUAGES.iter().find(|language| language.names.contains(&name.as_str()))

@@ -1,7 +1,7 @@
-//! Renders Markdown to styled lines of a width. Text is rendered again while it streams in, so partial text must look
-//! like its final form. Control characters never reach the terminal.
+//! Renders Markdown to styled lines of a given width. A growing text is rendered again after each addition, and the
+//! result must look like the final form. Control characters never reach the terminal.
 //!
-//! Line breaks within a paragraph are kept, since agents use them on purpose.
+//! Line breaks within a paragraph are kept, because agents use them on purpose.
 
 mod highlight;
 mod languages;
@@ -17,7 +17,7 @@ use ratatui::text::Line;
 use crate::theme::Theme;
 use wh_screen::visible::visible;
 
-/// Renders a complete text. No line is wider than `width`.
+/// Renders a complete Markdown text. No line is wider than `width`.
 #[must_use]
 pub fn render(source: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     let source = visible(source);
@@ -29,14 +29,14 @@ pub fn render(source: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     writer.finish()
 }
 
-/// Renders a text that is still growing. Marks that are open at its end are treated as closed, so that little changes
-/// when the rest arrives.
+/// Renders a Markdown text that is still growing. Marks that are open at the end of the text count as closed, so that
+/// the lines change little when the rest arrives.
 #[must_use]
 pub fn render_partial(source: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     render(&partial::completed(source), width, theme)
 }
 
-/// Renders code with the colours of its language, given by the label of a fence. Long lines are wrapped.
+/// Renders code with syntax highlighting for the language that the label of a fence gives. Long lines are wrapped.
 #[must_use]
 pub fn code(source: &str, language: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     let source = visible(source);

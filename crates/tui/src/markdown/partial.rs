@@ -1,8 +1,9 @@
-//! Completes the end of Markdown text that is still growing. Only its last block can be incomplete.
+//! Completes the last block of Markdown text that is still growing, so that the text can be parsed. All earlier blocks
+//! are complete.
 
 use std::borrow::Cow;
 
-/// Closes the marks that are open at the end, and removes the ones without content.
+/// Closes the marks that are open at the end of the text, and removes marks that have no content yet.
 pub(super) fn completed(source: &str) -> Cow<'_, str> {
     let last = last_block(source);
     let Some(last) = last else { return Cow::Borrowed(source) };
@@ -19,7 +20,7 @@ pub(super) fn completed(source: &str) -> Cow<'_, str> {
     Cow::Owned(whole)
 }
 
-/// Start of the last block; `None` if the text ends within a fence, where nothing is a mark.
+/// Returns the offset of the last block; `None` if the text ends within a fence, where marks have no meaning.
 fn last_block(source: &str) -> Option<usize> {
     let mut fence: Option<&str> = None;
     let mut start = 0;
@@ -43,8 +44,8 @@ fn last_block(source: &str) -> Option<usize> {
     fence.is_none().then_some(start)
 }
 
-/// Strips a last line that is only a mark. For example, a dash below a paragraph would turn it into a heading until the
-/// first word of the list item arrives.
+/// Strips the last line if it consists of a mark only. Otherwise, for example, a dash below a paragraph would turn the
+/// paragraph into a heading until the first word of the list item arrives.
 fn without_bare_mark(block: &str) -> &str {
     let start = block.rfind('\n').map_or(0, |newline| newline + 1);
     let line = block[start..].trim();
@@ -55,13 +56,13 @@ fn without_bare_mark(block: &str) -> &str {
 }
 
 struct ClosingMarks {
-    /// Offset after which the block is cut off.
+    /// Offset at which the block is cut.
     cut: usize,
     /// Marks to append after the cut.
     marks: String,
 }
 
-/// Finds the marks of emphasis and code that are open at the end of a paragraph, and an incomplete link.
+/// Finds the marks that must be closed at the end of a block: emphasis, code, and an incomplete link.
 fn open_marks(block: &str) -> ClosingMarks {
     let mut open: Vec<(&str, usize)> = Vec::new();
     let mut link: Option<usize> = None;
@@ -133,7 +134,7 @@ fn open_marks(block: &str) -> ClosingMarks {
     closing
 }
 
-/// Offset of the next run of exactly these backticks.
+/// Returns the offset of the next run of backticks that is exactly as long as `ticks`.
 fn closing_ticks(text: &str, ticks: &str) -> Option<usize> {
     let mut at = 0;
     while let Some(found) = text[at..].find('`') {

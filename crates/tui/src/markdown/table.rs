@@ -1,4 +1,5 @@
-//! Renders tables with frames. Columns shrink and cells wrap to fit; if even that is too wide, each row becomes a list.
+//! Renders tables with frames. To fit the width, columns shrink and cells wrap. If the columns become too narrow, each
+//! row is rendered as a list.
 
 use pulldown_cmark::Alignment;
 use ratatui::style::Style;
@@ -7,17 +8,17 @@ use ratatui::text::{Line, Span};
 use crate::theme::Theme;
 use crate::wrap::{self, StyledText};
 
-/// A table while it is parsed. The first row has the names of the columns.
+/// Table that is being parsed. The first row contains the column names.
 #[derive(Debug, Default)]
 pub(super) struct TableBlock {
     pub(super) alignments: Vec<Alignment>,
     pub(super) rows: Vec<Vec<Vec<StyledText>>>,
 }
 
-/// Minimum width of a column's text; below it the table becomes a list.
+/// Minimum width of the text in a column. If a column would be narrower, the table is rendered as lists.
 const MIN_COLUMN_WIDTH: usize = 4;
 
-/// Width of a column in addition to its text: a space on either side and a border.
+/// Width that a column takes in addition to its text: a space on each side and a border.
 const COLUMN_OVERHEAD: usize = 3;
 
 impl TableBlock {
@@ -88,7 +89,7 @@ impl TableBlock {
         lines
     }
 
-    /// Renders each row as a list of `column: cell`.
+    /// Renders each row as a list of lines such as `column: cell`.
     fn list(&self, width: usize, theme: &Theme) -> Vec<Line<'static>> {
         let mut lines = Vec::new();
         let Some((names, rows)) = self.rows.split_first() else { return lines };
@@ -114,7 +115,7 @@ fn blanks(count: usize) -> Span<'static> {
     Span::styled(" ".repeat(count), Style::new())
 }
 
-/// Distributes the width: narrow columns keep their natural width and the others share the rest.
+/// Distributes the width among columns: narrow columns keep their natural width, and the others share the rest.
 fn fitted(natural: &[usize], room: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..natural.len()).collect();
     order.sort_by_key(|column| natural[*column]);

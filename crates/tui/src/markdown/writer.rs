@@ -1,4 +1,4 @@
-//! Converts parser events to lines. Blocks are nested, and each adds a margin to its lines.
+//! Converts events of the Markdown parser to lines. Blocks are nested, and each block adds a margin to its lines.
 
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Tag, TagEnd};
 use ratatui::style::{Modifier, Style};
@@ -11,13 +11,14 @@ use crate::theme::Theme;
 use crate::wrap::{self, StyledText};
 use wh_screen::visible::visible;
 
-/// Margin of a block: a quote's bar, or a list item's mark, with spaces instead of it in further lines.
+/// Margin of a block: the bar of a quote, or the mark of a list item. Further lines of a list item have spaces instead
+/// of the mark.
 struct Margin {
     first: Option<Span<'static>>,
     rest: Span<'static>,
 }
 
-/// Minimum width of text, regardless of its nesting. Deeper margins are dropped.
+/// Minimum width of text. A margin that would leave less room for text is omitted.
 const MIN_TEXT_WIDTH: usize = 5;
 
 pub(super) struct MarkdownWriter<'a> {
@@ -27,13 +28,13 @@ pub(super) struct MarkdownWriter<'a> {
     margins: Vec<Margin>,
     /// Stack of inline styles, innermost last.
     styles: Vec<Style>,
-    /// Inline text of the current block.
+    /// Inline text of the current block, not yet wrapped.
     words: Vec<StyledText>,
-    /// Open lists, each with its next number if it is ordered.
+    /// Open lists: the next number for an ordered list, `None` for an unordered list.
     lists: Vec<Option<u64>>,
-    /// True if nothing precedes the next block at its level, so no blank line is needed.
+    /// True if the next block needs no blank line before it, such as the first block inside a quote.
     fresh: bool,
-    /// Open links: the address, and the piece and offset in `words` where the text begins.
+    /// Open links: the address, and the position (piece and offset in `words`) at which the text of the link begins.
     links: Vec<(String, (usize, usize))>,
     code: Option<(String, String)>,
     table: Option<TableBlock>,
@@ -219,7 +220,7 @@ impl<'a> MarkdownWriter<'a> {
         }
     }
 
-    /// Begins a block: finishes the one before and adds a blank line in between.
+    /// Begins a block: finishes the previous block and adds a blank line between the two.
     fn block(&mut self) {
         self.flush();
         if !self.fresh {
@@ -244,7 +245,7 @@ impl<'a> MarkdownWriter<'a> {
         self.fresh = true;
     }
 
-    /// Adds a margin, unless that would leave too little room for the text.
+    /// Adds a margin to the following lines, unless the margin would leave less than [`MIN_TEXT_WIDTH`] for the text.
     fn indent(&mut self, first: Option<Span<'static>>, rest: Span<'static>) {
         let wanted = rest.width();
         if self.room() < wanted + MIN_TEXT_WIDTH {
@@ -316,7 +317,7 @@ impl<'a> MarkdownWriter<'a> {
         self.styles.push(self.style().patch(self.theme.link));
     }
 
-    /// Appends the address of a link, unless the text is the address.
+    /// Appends the address of the link that ends, unless the text of the link is the address.
     fn end_link(&mut self) {
         self.styles.pop();
         let Some((address, (piece, offset))) = self.links.pop() else { return };

@@ -1,5 +1,5 @@
-//! The signal board: participants, acknowledgements, pauses and streams of the space. While it is closed, chips
-//! summarize it.
+//! Signal board: participants, acknowledgements, pauses and streams of the space. While the board is closed, chips in
+//! the rule below the composer summarize it.
 
 use std::time::{Duration, SystemTime};
 
@@ -23,24 +23,24 @@ use crate::theme::Theme;
 use crate::view::FrameClock;
 use crate::view::lines::{fit, one_line, put_cut};
 
-/// Maximum number of entries in the section of acknowledgements; the following constants limit the other sections.
+/// Maximum number of entries in the section of acknowledgements. The three constants below limit the other sections.
 const MAX_ACKNOWLEDGEMENTS: usize = 5;
 const MAX_PARTICIPANTS: usize = 8;
 const MAX_STREAMS: usize = 4;
 const MAX_FRAMES: usize = 3;
 
-/// Age from which an awaited acknowledgement gets a chip.
+/// Delay after which an unanswered request for acknowledgement gets a chip.
 const ACK_CHIP_DELAY: Duration = Duration::from_millis(300);
 
 const BOARD_TITLE: &str = "Signal Board";
 
-/// Columns for section titles in the compact form.
+/// Number of columns for section titles in the compact form.
 const LABEL_COLUMNS: usize = 17;
 
-/// Lines of the hint at the end of the docked board, including the blank line above it.
+/// Number of lines of the hint at the end of the docked board, including the blank line above the hint.
 const HINT_LINES: usize = 2;
 
-/// Lines of the docked board for this width.
+/// Returns the lines of the docked board for this width.
 fn lines(app: &App, state: &State, width: usize, moment: &FrameClock) -> Vec<Line<'static>> {
     let theme = app.theme();
     let mut page = BoardPage { theme, width, compact: false, sections: Vec::new() };
@@ -62,8 +62,8 @@ fn lines(app: &App, state: &State, width: usize, moment: &FrameClock) -> Vec<Lin
     all
 }
 
-/// Lines of the compact board below the conversation. Sections that need attention come first, each section gets at
-/// least one row if there is room, and empty sections are left out. Also returns the number of rows that do not fit.
+/// Returns the lines of the compact board below the conversation, and the number of rows that do not fit. Sections that
+/// need attention come first, empty sections are omitted, and each section gets at least one row if there is room.
 fn compact(
     app: &App,
     state: &State,
@@ -116,14 +116,14 @@ impl BoardPage<'_> {
         }
     }
 
-    /// Marks the current section as empty. The compact form leaves empty sections out instead.
+    /// Marks the current section as empty, except in the compact form, which omits empty sections.
     fn none(&mut self) {
         if !self.compact {
             self.push(Line::styled("None", self.theme.dim));
         }
     }
 
-    /// Adds an entry with its time at the right end.
+    /// Adds an entry to the current section, with its time aligned to the right.
     fn entry(&mut self, mut spans: Vec<Span<'static>>, when: &str) {
         let room = self.width.saturating_sub(when.width() + usize::from(!when.is_empty()));
         let mut used = 0;
@@ -212,7 +212,7 @@ fn participant(page: &mut BoardPage<'_>, id: &ParticipantId, one: &Participant, 
     }
 }
 
-/// Symbol of a session's status.
+/// Returns the symbol for the status of a session.
 pub(super) fn mark(activity: &Activity) -> &'static str {
     match activity {
         Activity::Starting | Activity::Unknown => "◌",
@@ -223,7 +223,7 @@ pub(super) fn mark(activity: &Activity) -> &'static str {
     }
 }
 
-/// Colour of a session's status.
+/// Returns the style for the status of a session.
 pub(super) fn colour(activity: &Activity, theme: &Theme) -> Style {
     match activity {
         Activity::Starting | Activity::Unknown => theme.dim,
@@ -281,7 +281,7 @@ fn frames(page: &mut BoardPage<'_>, state: &State) {
     }
 }
 
-/// Summary of the board while it is closed.
+/// Returns chips that summarize the board while it is closed.
 fn chips(state: &State, theme: &Theme, moment: &FrameClock) -> Vec<Span<'static>> {
     let mut chips = Vec::new();
     // Most acknowledgements arrive before a user could read that they are awaited.
@@ -309,7 +309,7 @@ fn chips(state: &State, theme: &Theme, moment: &FrameClock) -> Vec<Span<'static>
 
 const BOARD_PANE: PaneName = PaneName("board");
 
-/// Width of the docked board without its divider.
+/// Width of the docked board, without the divider.
 const BOARD_COLUMNS: u16 = 42;
 
 #[derive(Debug)]

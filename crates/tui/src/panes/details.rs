@@ -9,16 +9,16 @@ use crate::theme::Theme;
 use crate::wrap::{StyledText, verbatim};
 use wh_screen::visible::visible;
 
-/// Rendered details of a question.
+/// Details of a question as lines.
 #[derive(Debug, Default)]
 pub(super) struct QuestionDetails {
     pub(super) lines: Vec<Line<'static>>,
-    /// Index of the first line that is added or removed by a change.
+    /// Index of the first line that a diff adds or removes; `None` if there is no diff.
     pub(super) change: Option<usize>,
 }
 
 impl QuestionDetails {
-    /// `context` is the number of unchanged lines around each change.
+    /// Renders the details of a question. `context` is the number of unchanged lines around each change.
     pub(super) fn new(question: &Question, width: usize, context: usize, theme: &Theme) -> Self {
         let mut all = Self::default();
         for detail in &question.details {

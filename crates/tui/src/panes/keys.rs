@@ -1,4 +1,4 @@
-//! List of key bindings, drawn over everything else.
+//! Pane with the list of key bindings, drawn over all other panes.
 
 use std::time::SystemTime;
 
@@ -21,11 +21,11 @@ use crate::view::lines::{put, put_all};
 use crate::view::{FrameClock, frame};
 use crate::wrap::{StyledText, words};
 
-/// Actions of an entry whose keys are fixed.
+/// Empty list, for entries whose keys are fixed.
 const UNBOUND: &[Action] = &[];
 
-/// Entries of the list: keys, effect, and the bindable actions behind them. An entry without keys is a heading, or a
-/// remark if it ends with a full stop.
+/// Entries of the list: the keys, their effect, and the bindable actions for which the settings can change the keys. An
+/// entry without keys is a heading, or a note if it ends with a full stop.
 const KEY_HELP: &[(&str, &str, &[Action])] = &[
     ("", "Everywhere", UNBOUND),
     ("Esc", "close a dialog, interrupt, or clear the input", UNBOUND),
@@ -79,10 +79,11 @@ const KEY_HELP: &[(&str, &str, &[Action])] = &[
     ),
 ];
 
-/// Width of the list, if there is room.
+/// Maximum width of the list.
 const KEY_HELP_WIDTH: u16 = 84;
 
-/// Keys of an entry: as written in the table, or the ones from the settings.
+/// Returns the keys of an entry: the text from the table if the actions have their default keys, and else the keys from
+/// the settings.
 fn shown(written: &'static str, actions: &[Action], keys: &KeyMap) -> String {
     if actions.iter().all(|action| keys.is_default(*action)) {
         return written.to_owned();
@@ -92,7 +93,7 @@ fn shown(written: &'static str, actions: &[Action], keys: &KeyMap) -> String {
     if names.is_empty() { "(no key)".to_owned() } else { names.join(", ") }
 }
 
-/// Lines of the list for this width.
+/// Returns the lines of the list for this width.
 fn lines(width: usize, theme: &Theme, keys: &KeyMap) -> Vec<Line<'static>> {
     let entries: Vec<(String, &str)> =
         KEY_HELP.iter().map(|(key, what, actions)| (shown(key, actions, keys), *what)).collect();
@@ -142,7 +143,7 @@ fn draw(app: &mut App, buffer: &mut Buffer, bounds: Rect) {
 
 const KEYS_PANE: PaneName = PaneName("keys");
 
-/// The list of keys. Typing closes it, and the input continues to the layers below.
+/// Pane with the list of key bindings. Typed text closes the list and is then handled by the layers below.
 #[derive(Debug)]
 pub(super) struct KeyHelp;
 

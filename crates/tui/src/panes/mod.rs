@@ -1,5 +1,6 @@
-//! The panes of the screen: everything except the conversation, the composer and the status bar. Gestures, drawing and
-//! commands go through [`PANES`]. A new pane is a file with a [`Pane`] implementation and an entry in that list.
+//! Panes of the screen: all parts except the conversation, the composer and the status bar. Gestures, drawing and
+//! commands are dispatched through [`PANES`]. To add a pane, create a file with a [`Pane`] implementation and add the
+//! pane to that list.
 
 mod board;
 mod details;
@@ -26,7 +27,7 @@ use crate::keymap::ScreenAction;
 use crate::view::FrameClock;
 pub(crate) use question::QuestionText;
 
-/// All panes, topmost first. Gestures are offered in this order, and drawing is in reverse order.
+/// All panes, topmost first. Gestures are offered to the panes in this order, and panes are drawn in the reverse order.
 pub(crate) static PANES: &[&dyn Pane] = &[
     &keys::KeyHelp,
     &picker::PickerPane,
@@ -37,25 +38,25 @@ pub(crate) static PANES: &[&dyn Pane] = &[
     &board::SignalBoard,
 ];
 
-/// Part of a pane that was clicked: the index of an entry, or [`WHOLE_PANE`].
+/// Part of a pane that can be clicked: the index of an entry, or [`WHOLE_PANE`].
 pub(crate) type PanePart = usize;
 
-/// The pane itself, outside of its entries.
+/// Area of a pane that does not belong to an entry.
 pub(crate) const WHOLE_PANE: PanePart = usize::MAX;
 
-/// Position of a pane on the screen.
+/// Position of a pane on the screen. The name of each position is followed by the methods that size such a pane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layer {
-    /// Over the conversation: [`Pane::bounds`].
+    /// Over the conversation, within [`Pane::bounds`].
     Over,
-    /// In rows of its own above the composer: [`Pane::rows`].
+    /// Above the composer, in [`Pane::rows`] rows.
     Above,
-    /// Next to the conversation, or stacked below it on a narrow screen: [`Pane::columns`], [`Pane::lines`],
-    /// [`Pane::compact`].
+    /// Beside the conversation, with [`Pane::columns`] and [`Pane::lines`]; on a narrow screen below the conversation,
+    /// with [`Pane::compact`].
     Beside,
 }
 
-/// Areas of the screen, for placing panes over the conversation.
+/// Areas of the screen, passed to panes that are drawn over the conversation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScreenLayout {
     pub(crate) screen: Rect,
@@ -67,39 +68,39 @@ pub(crate) struct ScreenLayout {
 }
 
 impl ScreenLayout {
-    /// The area above a row.
+    /// Returns the area of the screen above a row.
     pub(crate) fn until(&self, row: Rect) -> Rect {
         Rect { height: row.y.saturating_sub(self.screen.y), ..self.screen }
     }
 }
 
-/// Content of a pane that is stacked below the conversation.
+/// Content of a pane that is drawn below the conversation on a narrow screen.
 #[derive(Debug, Default)]
 pub(crate) struct CompactContent {
-    /// Title on the frame; may be empty.
+    /// Title on the frame; empty if there is none.
     pub(crate) title: &'static str,
     pub(crate) lines: Vec<Line<'static>>,
-    /// Number of rows that do not fit.
+    /// Number of rows that were omitted because they do not fit.
     pub(crate) cut: usize,
 }
 
-/// A pane of the screen. Panes are stateless; their state is in [`App`].
+/// Pane of the screen. Implementations have no fields; the state of a pane is stored in [`App`].
 pub(crate) trait Pane: Debug + Sync {
     fn layer(&self) -> Layer;
 
     fn is_open(&self, app: &App, state: &State) -> bool;
 
-    /// Names that commands use for the pane.
+    /// Returns the names that commands use for the pane.
     fn names(&self) -> &'static [PaneName] {
         &[]
     }
 
-    /// Bindable actions that toggle the pane.
+    /// Returns the bindable actions that open or close the pane, each with the pane name to use.
     fn actions(&self) -> &'static [(ScreenAction, PaneName)] {
         &[]
     }
 
-    /// Sets the visibility of the pane; `None` toggles it.
+    /// Sets the visibility of the pane; `None` opens a closed pane and closes an open one.
     fn show(
         &self,
         _app: &mut App,
@@ -111,47 +112,48 @@ pub(crate) trait Pane: Debug + Sync {
         Vec::new()
     }
 
-    /// True if the pane consumes all input while it is open.
+    /// Returns true if the pane, while it is open, receives all input.
     fn is_modal(&self) -> bool {
         false
     }
 
-    /// True if typed input goes to the pane instead of the composer.
+    /// Returns true if the pane, instead of the composer, receives typed input.
     fn is_focused(&self, app: &App, state: &State) -> bool {
         self.is_modal() && self.is_open(app, state)
     }
 
-    /// True if the pane handles text character by character.
+    /// Returns true if the pane handles typed text character by character.
     fn takes_characters(&self, _app: &App, _state: &State) -> bool {
         false
     }
 
-    /// True if a gesture is for the composer although the pane is open. May change the meaning of later gestures.
+    /// Returns true if a gesture is for the composer although the pane is open. The call may change the handling of
+    /// later gestures.
     fn defers_to_composer(&self, _app: &mut App, _gesture: &Gesture, _now: SystemTime) -> bool {
         false
     }
 
-    /// Handles input while the pane is open; `None` passes it to the layers below.
+    /// Handles input while the pane is open. Returns `None` if the layers below must handle the input.
     fn typed(&self, _app: &mut App, _gesture: &Gesture, _state: &State, _now: SystemTime) -> Option<Vec<AppEffect>> {
         None
     }
 
-    /// Handles Esc: closes the pane or goes back one step in it. True if that consumed the key.
+    /// Handles Esc by closing the pane or going back one step in it. Returns true if the pane used the key.
     fn escape(&self, _app: &mut App, _state: &State) -> bool {
         false
     }
 
-    /// Handles Ctrl+C. True if that consumed the key.
+    /// Handles Ctrl+C and returns true if the pane used the key.
     fn stop(&self, _app: &mut App) -> bool {
         false
     }
 
-    /// Handles the mouse wheel over the pane.
+    /// Handles the mouse wheel while the pointer is over the pane.
     fn wheel(&self, _app: &mut App, _lines: isize) -> Vec<AppEffect> {
         Vec::new()
     }
 
-    /// Handles a click on a part of the pane.
+    /// Handles a click on this part of the pane.
     fn click(
         &self,
         _app: &mut App,
@@ -163,49 +165,49 @@ pub(crate) trait Pane: Debug + Sync {
         Vec::new()
     }
 
-    /// Updates the pane's state after a change of the space.
+    /// Updates the state of the pane after the mirrored state has changed.
     fn sync(&self, _app: &mut App, _state: &State, _change: &MirrorChange, _now: SystemTime) {}
 
-    /// Clears the pane's content for `/ui-clear`; the conversation is kept.
+    /// Clears the content of the pane for `/ui-clear`. The conversation itself does not change.
     fn clear(&self, _app: &mut App) {}
 
-    /// Called before each frame of this size, including frames that only show the too-small notice.
+    /// Updates the state of the pane before a frame is drawn, even if the frame only shows the too-small notice.
     fn frame(&self, _app: &mut App, _state: &State, _screen: Rect, _moment: &FrameClock) {}
 
-    /// Adds the pane's state to the facts about the UI that other programs can query.
+    /// Adds the state of the pane to the facts about the UI that other programs can query.
     fn report(&self, _app: &App, _facts: &mut UiFacts) {}
 
-    /// Hints for the rule below the composer.
+    /// Returns the chips of the pane for the rule below the composer.
     fn chips(&self, _app: &App, _state: &State, _moment: &FrameClock) -> Vec<Span<'static>> {
         Vec::new()
     }
 
-    /// Number of rows that the pane takes above the composer, at most `room`.
+    /// Returns the number of rows that the pane takes above the composer, at most `room`.
     fn rows(&self, _app: &mut App, _state: &State, _screen: Rect, _room: u16) -> u16 {
         0
     }
 
-    /// Area over the conversation in which the pane may be drawn.
+    /// Returns the area over the conversation in which the pane may be drawn.
     fn bounds(&self, layout: &ScreenLayout) -> Rect {
         layout.screen
     }
 
-    /// Width of the pane beside the conversation.
+    /// Returns the width of the pane when it is beside the conversation.
     fn columns(&self) -> u16 {
         0
     }
 
-    /// Content beside the conversation, for this width and height.
+    /// Returns the content of the pane when it is beside the conversation, for this width and height.
     fn lines(&self, _app: &App, _state: &State, _size: (usize, usize), _moment: &FrameClock) -> Vec<Line<'static>> {
         Vec::new()
     }
 
-    /// Content below the conversation, for this width and height.
+    /// Returns the content of the pane when it is below the conversation, for this width and height.
     fn compact(&self, _app: &App, _state: &State, _size: (usize, usize), _moment: &FrameClock) -> CompactContent {
         CompactContent::default()
     }
 
-    /// Draws the pane into its area. Returns the position of the terminal's cursor, if it is in the pane.
+    /// Draws the pane into this area. Returns the position of the terminal's cursor if the cursor is in the pane.
     fn draw(
         &self,
         app: &mut App,
@@ -216,7 +218,7 @@ pub(crate) trait Pane: Debug + Sync {
     ) -> Option<Position>;
 }
 
-/// Resolves a requested visibility; `None` toggles the current one.
+/// Returns the requested visibility; for `None`, the opposite of the current one.
 fn asked_visibility(visibility: Option<Visibility>, is_open: bool) -> Visibility {
     visibility.unwrap_or(if is_open { Visibility::Close } else { Visibility::Open })
 }
@@ -226,7 +228,7 @@ pub(crate) fn named(name: PaneName) -> Option<&'static dyn Pane> {
     PANES.iter().copied().find(|pane| pane.names().contains(&name))
 }
 
-/// The pane that an action toggles, and the name to show it by.
+/// Returns the pane that an action opens or closes, and the pane name to use.
 pub(crate) fn of_action(action: ScreenAction) -> Option<(&'static dyn Pane, PaneName)> {
     PANES.iter().find_map(|pane| {
         let (_, name) = pane.actions().iter().find(|(known, _)| *known == action)?;
@@ -234,17 +236,17 @@ pub(crate) fn of_action(action: ScreenAction) -> Option<(&'static dyn Pane, Pane
     })
 }
 
-/// The open panes of a layer, topmost first.
+/// Returns the open panes of a layer, topmost first.
 pub(crate) fn open(layer: Layer, app: &App, state: &State) -> Vec<&'static dyn Pane> {
     PANES.iter().copied().filter(|pane| pane.layer() == layer && pane.is_open(app, state)).collect()
 }
 
-/// True if a pane is open over the conversation.
+/// Returns true if a pane is open over the conversation.
 pub(crate) fn covered(app: &App, state: &State) -> bool {
     !open(Layer::Over, app, state).is_empty()
 }
 
-/// True if a modal pane is open.
+/// Returns true if a modal pane is open.
 pub(crate) fn modal(app: &App, state: &State) -> bool {
     PANES.iter().any(|pane| pane.is_modal() && pane.is_open(app, state))
 }

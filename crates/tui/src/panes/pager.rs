@@ -14,7 +14,7 @@ use crate::app::{App, AppEffect, ClickTarget};
 use crate::view::lines::{fit, put, thousands};
 use crate::view::{FrameClock, frame};
 
-/// Draws the pager if it is open. Records the read progress, unless another pane covers it.
+/// Draws the pager if it is open. Records the text shown as read, unless another pane covers the pager.
 fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, covered: bool, moment: &FrameClock) {
     let theme = *app.theme();
     let Some(pager) = &mut app.pager else { return };
@@ -46,7 +46,7 @@ fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, covered: bool, moment: &
     }
 }
 
-/// The pager pane, opened from a question.
+/// Pane with the full text of a question.
 #[derive(Debug)]
 pub(super) struct PagerPane;
 

@@ -1,4 +1,4 @@
-//! Draws the list to choose from: the filter, the rows, and the details of the highlighted row.
+//! Draws a list to choose from: the filter, the rows, and the details of the highlighted row.
 
 use std::time::SystemTime;
 
@@ -22,16 +22,16 @@ use crate::view::{FrameClock, frame, take_bottom};
 use crate::wrap::{StyledText, words};
 use wh_screen::visible::visible;
 
-/// Width of the list, if there is room.
+/// Maximum width of the list.
 const PICKER_WIDTH: u16 = 92;
 
-/// Height of the list without its frame, if there is room.
+/// Maximum height of the list, without the frame.
 const PICKER_HEIGHT: u16 = 22;
 
-/// Maximum number of lines of the highlighted row's details.
+/// Maximum number of lines for the details of the highlighted row.
 const MAX_DETAIL_LINES: usize = 4;
 
-/// Draws the open list and returns the position of the cursor in its filter.
+/// Draws the open list. Returns the position of the cursor in the filter.
 fn draw(app: &mut App, buffer: &mut Buffer, bounds: Rect, moment: &FrameClock) -> Option<Position> {
     let theme = *app.theme();
     let (title, picker) = app.picker()?;
@@ -105,7 +105,7 @@ fn draw_filter(picker: &Picker, buffer: &mut Buffer, area: Rect, theme: &Theme) 
     Some(caret)
 }
 
-/// Details of the highlighted row, or the current error.
+/// Returns the details of the highlighted row, or the current error.
 fn details(picker: &Picker, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let (text, style) = match (&picker.problem, picker.highlighted()) {
         (Some(problem), _) => (problem.as_str(), theme.danger),
@@ -121,7 +121,7 @@ fn details(picker: &Picker, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     lines
 }
 
-/// Draws the rows around the highlighted one and returns their click targets.
+/// Draws the rows around the highlighted one. Returns the areas that can be clicked.
 fn draw_rows(picker: &Picker, buffer: &mut Buffer, area: Rect, theme: &Theme) -> Vec<(Rect, ClickTarget)> {
     let height = usize::from(area.height);
     let count = picker.shown().len();
@@ -163,7 +163,7 @@ fn draw_rows(picker: &Picker, buffer: &mut Buffer, area: Rect, theme: &Theme) ->
     spots
 }
 
-/// The pane of all lists. Each list has its own pane name, and only one is open at a time.
+/// Pane for all kinds of lists. Each kind has its own pane name, and at most one list is open.
 #[derive(Debug)]
 pub(super) struct PickerPane;
 

@@ -1,5 +1,5 @@
-//! Dialog of the open question, above the composer. Its options are always visible, and its details scroll if they are
-//! too long.
+//! Dialog of the open question, above the composer. The options are always visible; the details scroll if there is too
+//! little room.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -27,26 +27,26 @@ use crate::wrap::{StyledText, words};
 use unicode_width::UnicodeWidthStr;
 use wh_screen::visible::{visible, visible_line};
 
-/// Maximum number of lines of the title.
+/// Maximum number of lines of the title that stay visible while the details scroll.
 const MAX_TITLE_LINES: usize = 3;
 
-/// Text of a question, wrapped for a width. Cached between frames, because comparing texts can be slow.
+/// Text of a question, laid out for a width and a height. Cached between frames, because computing a diff can be slow.
 #[derive(Debug)]
 pub(crate) struct QuestionText {
     of: Arc<Item>,
     width: usize,
-    /// Height of the dialog that the text was laid out for.
+    /// Maximum height of the dialog for which the text was laid out.
     room: u16,
-    /// The title, or its first lines.
+    /// Title of the question. A long title is truncated here and scrolls as part of `content`.
     heading: Vec<Line<'static>>,
-    /// The whole title, followed by the details.
+    /// Whole title, followed by the details and by option labels that do not fit into one line.
     content: Vec<Line<'static>>,
-    /// Number of rows of `content` that the heading already shows.
+    /// Number of rows of `content` that the heading already contains.
     headed: usize,
 }
 
 impl QuestionText {
-    /// `room` is the maximum number of rows of the dialog.
+    /// Lays out the text of a question. `room` is the maximum number of rows of the dialog.
     fn new(item: &Arc<Item>, question: &Question, (width, room): (usize, u16), theme: &Theme) -> Self {
         let mut heading = words(&[StyledText::new(visible(&question.title).trim(), theme.strong)], width);
         let around =
@@ -71,12 +71,13 @@ impl QuestionText {
         Self { of: Arc::clone(item), width, room, heading, content, headed }
     }
 
-    /// The part that scrolls below the heading.
+    /// Returns the part of the content that scrolls below the heading.
     fn details(&self) -> &[Line<'static>] {
         self.content.get(self.headed..).unwrap_or_default()
     }
 
-    /// True if this many rows hold the heading and one line of details. Otherwise the title scrolls, too.
+    /// Returns true if this many rows are enough for the heading and one line of details. If not, the title scrolls
+    /// with the details.
     fn fits(&self, rows: u16) -> bool {
         usize::from(rows) >= self.heading.len() + usize::from(!self.details().is_empty())
     }
@@ -86,8 +87,8 @@ impl QuestionText {
     }
 }
 
-/// Renders the details with as much diff context as fits into this many rows. If nothing fits, the context is reduced
-/// until the first changed line is visible.
+/// Renders the details with as many unchanged lines around each change as fit into this many rows. If even the changes
+/// do not fit, reduces the unchanged lines until the first changed line is visible.
 fn fitting(question: &Question, width: usize, rows: usize, theme: &Theme) -> QuestionDetails {
     let with = |context: usize| QuestionDetails::new(question, width, context, theme);
     let whole = with(CONTEXT_LINES);
@@ -102,7 +103,8 @@ fn fitting(question: &Question, width: usize, rows: usize, theme: &Theme) -> Que
     }
 }
 
-/// The text of the current question for a dialog of this width and at most this many rows. Cached in the app.
+/// Returns the text of the current question, for a dialog of this width and at most `room` rows. The text is cached in
+/// the app.
 fn text(app: &mut App, state: &State, width: u16, room: u16) -> Option<Arc<QuestionText>> {
     let (item, question, _) = app.dialog.current(state)?;
     let width = columns(width);
@@ -112,17 +114,17 @@ fn text(app: &mut App, state: &State, width: u16, room: u16) -> Option<Arc<Quest
     Some(text)
 }
 
-/// Columns for text in a dialog of this width.
+/// Returns the number of columns for text in a dialog of this width.
 fn columns(width: u16) -> usize {
     usize::from(width.saturating_sub(4))
 }
 
-/// Columns for the label of an option, given the columns for text.
+/// Returns the number of columns for the label of an option, given the columns for text.
 fn label_columns(width: usize) -> usize {
     width.saturating_sub(5)
 }
 
-/// Preferred height of the dialog, at most `room`. Must be called before [`draw`].
+/// Returns the preferred height of the dialog, at most `room`. Must be called before [`draw`].
 fn height(app: &mut App, state: &State, width: u16, room: u16) -> u16 {
     let Some(text) = text(app, state, width, room) else {
         app.dialog.text = None;
@@ -135,7 +137,7 @@ fn height(app: &mut App, state: &State, width: u16, room: u16) -> u16 {
     u16::try_from(rows).unwrap_or(u16::MAX).min(room)
 }
 
-/// Draws the dialog. Returns the position of the cursor if the text field is focused.
+/// Draws the dialog. Returns the position of the cursor if the text field has the focus.
 fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State) -> Option<Position> {
     let covered = covered(app, state);
     let text = app.dialog.text.clone()?;
@@ -202,14 +204,14 @@ fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State) -> Option
     cursor
 }
 
-/// Heading of the second confirmation, with the number of bytes that were never visible.
+/// Returns the heading of the second confirmation, with the number of bytes that have not been shown.
 fn unseen(bytes: u64, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let warning = format!("{} bytes of the question have not been shown. Allow anyway?", thousands(bytes));
     words(&[StyledText::new(warning, theme.warning)], width)
 }
 
-/// Draws the details from their scroll position. Returns the number of hidden lines below (`None` if everything fits),
-/// and whether the last line is visible.
+/// Draws the details at the current scroll position. Returns the number of hidden lines below (`None` if all lines fit
+/// into the area), and true if the last line is visible.
 fn draw_details(app: &mut App, buffer: &mut Buffer, area: Rect, all: &[Line<'static>]) -> (Option<usize>, bool) {
     // Blank lines above and below, if there is room.
     let spare = usize::from(area.height).saturating_sub(all.len());
@@ -226,7 +228,8 @@ fn draw_details(app: &mut App, buffer: &mut Buffer, area: Rect, all: &[Line<'sta
     ((most > 0).then_some(most - first), end)
 }
 
-/// Draws the options, scrolled to the selected one if they do not fit, and returns their click targets.
+/// Draws the options and returns the areas that can be clicked. If the options do not fit, they scroll to the
+/// highlighted one.
 fn draw_options(
     app: &App,
     buffer: &mut Buffer,
@@ -257,8 +260,8 @@ fn draw_options(
     spots
 }
 
-/// Labels and styles of the options or of the second confirmation, and the index of the highlighted one. An option that
-/// cannot be selected yet is dim and gives the reason.
+/// Returns the labels and styles of the options or of the second confirmation, and the index of the highlighted entry.
+/// An option that cannot be selected yet is dim, and its label includes the reason.
 fn entries(app: &App, question: &Question, theme: &Theme) -> (Vec<(String, Style)>, Option<usize>) {
     if let Some(confirming) = &app.dialog.confirming {
         let style = |place: usize| if place + 1 == CONFIRMATIONS.len() { theme.warning } else { theme.text };
@@ -334,7 +337,7 @@ fn hint(app: &App, question: &Question, more: Option<usize>, in_field: bool) -> 
     parts.join(" · ")
 }
 
-/// The text field, as a part of the pane.
+/// Part of the pane that contains the text field.
 const ANSWER_FIELD: PanePart = WHOLE_PANE - 1;
 
 #[derive(Debug)]
@@ -361,7 +364,7 @@ impl Pane for QuestionPane {
         app.dialog.current(state).is_some_and(|(_, question, _)| !app.dialog.in_field(question))
     }
 
-    /// The user was typing when the question opened, and still is.
+    /// Returns true if the gesture is for the composer, because the user was typing when the question opened.
     fn defers_to_composer(&self, app: &mut App, gesture: &Gesture, now: SystemTime) -> bool {
         let drafting = !app.composer.is_empty();
         if !app.dialog.is_open() || !app.dialog.goes_to_draft(gesture, drafting, now) {

@@ -1,4 +1,4 @@
-//! The reasoning bar: which agent is reasoning, for how long, about what, and how to interrupt it.
+//! Reasoning bar: the agent that is reasoning, the elapsed time, the subject, and the key that interrupts the agent.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -14,20 +14,21 @@ use crate::view::{FrameClock, frame};
 use crate::wrap::{StyledText, words};
 use wh_screen::visible::visible;
 
-/// Height of the full bar, including its frame.
+/// Height of the full bar, including the frame.
 const BAR_HEIGHT: u16 = 8;
-/// Height of the bar on a small screen.
+/// Height of the small bar, including the frame. Used if there is too little room for the full bar.
 const SMALL_BAR_HEIGHT: u16 = 4;
 /// Minimum screen height for the full bar.
 const FULL_BAR_MIN_SCREEN: u16 = 24;
-/// Number of lines shown from the end of the reasoning.
+/// Number of lines of the preview, which shows the end of the reasoning.
 const PREVIEW_LINES: usize = 3;
-/// Maximum number of bytes wrapped from the end of the reasoning. It may be long and is drawn often.
+/// Maximum number of bytes of reasoning that are wrapped for the preview. Limits the cost of a frame when the reasoning
+/// is long.
 const REASONING_TAIL_BYTES: usize = 2048;
 
 const INTERRUPT_HINT: &str = "Esc to interrupt, or /cancel";
 
-/// Height of the bar on a screen of this height, at most `room`.
+/// Returns the height of the bar on a screen of this height, at most `room`; 0 if the bar is not shown.
 fn height(state: &State, screen: u16, room: u16) -> u16 {
     match state.reasoning() {
         Some(_) if screen >= FULL_BAR_MIN_SCREEN && room >= BAR_HEIGHT => BAR_HEIGHT,
@@ -78,10 +79,11 @@ fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: &Theme, moment: &
     put(buffer, row(5), &Line::styled(INTERRUPT_HINT, theme.dim));
 }
 
-/// Rows of the conversation that the bar leaves visible, in addition to those left by all bars.
+/// Number of rows that the bar leaves to the conversation, in addition to the rows that all panes above the composer
+/// leave.
 const CONVERSATION_ROWS_LEFT: u16 = 2;
 
-/// The reasoning bar, shown while an agent is reasoning.
+/// Pane that shows the reasoning bar while an agent is reasoning.
 #[derive(Debug)]
 pub(super) struct ReasoningBar;
 

@@ -1,5 +1,5 @@
-//! The tool sidebar: live tool activity of each agent. Running calls show their elapsed time, and calls of earlier
-//! turns are dim.
+//! Tool sidebar: the current tool calls of each agent. Running calls show the elapsed time, and calls of earlier turns
+//! are dim.
 
 use std::time::SystemTime;
 
@@ -23,13 +23,13 @@ use crate::view::FrameClock;
 use crate::view::lines::{fit, fit_end, one_line, put_all};
 use crate::view::moment::precise;
 
-/// Maximum width of a tool's name.
+/// Maximum width of the name of a tool.
 const MAX_TOOL_NAME_COLUMNS: usize = 16;
 
-/// An agent and its calls.
+/// Agent with its calls.
 type AgentCalls<'a> = (&'a ParticipantId, Vec<SidebarCallView<'a>>);
 
-/// Content of the sidebar for this size. The dense form has no blank lines.
+/// Returns the content of the sidebar for this size. The dense form contains no blank lines.
 fn lines(
     app: &App,
     state: &State,
@@ -61,7 +61,8 @@ fn lines(
     all
 }
 
-/// Distributes rows fairly: no entry gets more rows than it wants, and the remaining rows are shared equally.
+/// Distributes rows among entries: no entry gets more rows than it wants, and entries that want more share the rest
+/// equally.
 pub(super) fn shares(wanted: &[usize], room: usize) -> Vec<usize> {
     let mut given = vec![0; wanted.len()];
     let mut left = room;
@@ -80,7 +81,8 @@ pub(super) fn shares(wanted: &[usize], room: usize) -> Vec<usize> {
     given
 }
 
-/// Header of an agent: status, name, and the number of its open questions or calls.
+/// Returns the header of an agent: the status, the name, and the number of open questions (or of calls if there are
+/// none).
 fn header(
     state: &State,
     id: &ParticipantId,
@@ -106,7 +108,8 @@ fn current_turn(calls: &[SidebarCallView<'_>]) -> Option<wh_core::space::TurnId>
     calls.last().and_then(|seen| seen.item.turn.clone())
 }
 
-/// Rows for the calls of one agent: all running calls and the latest of the others.
+/// Returns at most `rows` rows for the calls of one agent. If there are more calls, unfinished calls take precedence
+/// over finished ones, and later calls over earlier ones.
 fn entries(
     app: &App,
     state: &State,
@@ -176,7 +179,7 @@ fn entry(
     spread(spans, Span::styled(time, time_style), width)
 }
 
-/// A line with one span aligned to the right end.
+/// Returns a line in which the span `right` is aligned to the right end.
 fn spread(mut spans: Vec<Span<'static>>, right: Span<'static>, width: usize) -> Line<'static> {
     let room = width.saturating_sub(right.width() + usize::from(right.width() > 0));
     let mut used = 0;
@@ -197,7 +200,7 @@ fn counted(count: usize, what: &str) -> String {
 
 const TOOLS_PANE: PaneName = PaneName("tools");
 
-/// Width of the docked sidebar, unless the board is docked below it.
+/// Width of the sidebar when it is docked alone. Panes that are docked together have the width of the widest one.
 const SIDEBAR_COLUMNS: u16 = 38;
 
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! Draws messages: a user's as typed, an agent's as Markdown.
+//! Draws messages: text from a user as it was typed, text from an agent as Markdown.
 
 use ratatui::text::{Line, Span};
 use wh_core::space::extent::size;
@@ -8,13 +8,13 @@ use super::entry::{EntryBody, EntryContext, INDENT};
 use super::text;
 use crate::markdown;
 
-/// Minimum width at which times are shown.
+/// Minimum width of the conversation at which times are shown.
 const MIN_WIDTH_FOR_TIME: usize = 44;
 
-/// Free columns at the right of a time.
+/// Number of empty columns to the right of a time.
 const RIGHT_MARGIN: usize = 1;
 
-/// A user's message. The text begins on the row of the name, so that a short message takes one row.
+/// Draws a message from a user. The text begins in the same row as the name, so that a short message takes one row.
 pub(super) fn human(sheet: &EntryContext<'_>, said: &str, attachments: &[Attachment]) -> EntryBody {
     let theme = sheet.theme();
     let mut head = header(sheet, theme.human);
@@ -33,7 +33,8 @@ pub(super) fn human(sheet: &EntryContext<'_>, said: &str, attachments: &[Attachm
     EntryBody { lines, folds: false }
 }
 
-/// Wraps text that begins on the row of a header. That row gets no text if there is too little room.
+/// Wraps text that begins in the row of a header, which has `first` columns left. If that is too little room, the first
+/// row returned is empty.
 pub(super) fn beneath(said: &str, first: usize, rest: usize) -> Vec<String> {
     const MIN_FIRST_ROW: usize = 6;
     let mut rows: Vec<String> = Vec::new();
@@ -47,7 +48,7 @@ pub(super) fn beneath(said: &str, first: usize, rest: usize) -> Vec<String> {
     rows
 }
 
-/// An agent's message, below its name.
+/// Draws a message from an agent. The text begins in the row below the name.
 pub(super) fn agent(sheet: &EntryContext<'_>, said: &str, attachments: &[Attachment]) -> EntryBody {
     let theme = sheet.theme();
     let mut lines = vec![with_time(sheet, header(sheet, theme.agent), time(sheet))];
@@ -61,13 +62,13 @@ pub(super) fn agent(sheet: &EntryContext<'_>, said: &str, attachments: &[Attachm
     EntryBody { lines, folds: false }
 }
 
-/// Indents a line below a header.
+/// Indents a line that is below a header.
 pub(super) fn indented(mut line: Line<'static>) -> Line<'static> {
     line.spans.insert(0, Span::raw(INDENT));
     line
 }
 
-/// The sender, and the recipients unless the message is to everyone.
+/// Returns the name of the sender, followed by the recipients unless the message is for everyone.
 fn header(sheet: &EntryContext<'_>, style: ratatui::style::Style) -> Vec<Span<'static>> {
     let (item, theme) = (sheet.item, sheet.theme());
     let limit = (sheet.width() / 3).max(8);
@@ -86,7 +87,7 @@ fn time(sheet: &EntryContext<'_>) -> Option<Span<'static>> {
     (sheet.width() >= MIN_WIDTH_FOR_TIME && !time.is_empty()).then(|| Span::styled(time, sheet.theme().dim))
 }
 
-/// Appends the time at the right end.
+/// Appends the time to a header, aligned to the right.
 fn with_time(sheet: &EntryContext<'_>, mut head: Vec<Span<'static>>, time: Option<Span<'static>>) -> Line<'static> {
     if let Some(time) = time {
         let taken: usize = head.iter().map(Span::width).sum();
@@ -97,7 +98,7 @@ fn with_time(sheet: &EntryContext<'_>, mut head: Vec<Span<'static>>, time: Optio
     text::clip(Line::from(head), sheet.width())
 }
 
-/// Labels of the attachments, in as many rows as they need.
+/// Returns the labels of the attachments, in as many rows as necessary.
 fn chips(sheet: &EntryContext<'_>, attachments: &[Attachment]) -> Vec<Line<'static>> {
     let mut rows: Vec<Line<'static>> = Vec::new();
     for file in attachments {

@@ -1,4 +1,4 @@
-//! Cache of drawn items, so that a frame only draws changed items.
+//! Cache of drawn items: a frame only draws the items that have changed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use wh_core::space::item::Item;
 
 use super::entry::{self, EntrySettings, ItemLines, ViewerSettings};
 
-/// Maximum number of cached items. Beyond it, the least recently shown half is removed.
+/// Maximum number of cached items. If there are more, the least recently shown half is removed.
 const MAX_CACHED_ITEMS: usize = 2_000;
 
-/// Maximum number of cached lines of all items, because an expanded card may have very many.
+/// Maximum total number of cached lines. Limits the memory used by expanded cards, which can be very long.
 const MAX_CACHED_LINES: usize = 200_000;
 
 #[derive(Debug)]
@@ -22,7 +22,7 @@ struct CachedEntry {
     seen: u64,
 }
 
-/// Drawn items by number.
+/// Cached lines of items, by the number of the item.
 #[derive(Debug, Default)]
 pub(super) struct EntryCache {
     entries: HashMap<u64, CachedEntry>,
@@ -33,7 +33,8 @@ pub(super) struct EntryCache {
 }
 
 impl EntryCache {
-    /// Begins a frame and removes entries if the cache is too large. Entries of the previous frame stay.
+    /// Begins a frame. If the cache is too large, removes the least recently shown half, except items of the previous
+    /// frame.
     pub(super) fn begin(&mut self) {
         self.frame += 1;
         if self.entries.len() <= MAX_CACHED_ITEMS && self.lines <= MAX_CACHED_LINES {
@@ -52,7 +53,7 @@ impl EntryCache {
         self.lines = 0;
     }
 
-    /// Returns the lines of an item, and draws them only if the item or the settings have changed.
+    /// Returns the lines of an item. Draws the item only if the item or its settings have changed.
     pub(super) fn lines(
         &mut self,
         number: u64,
@@ -84,18 +85,18 @@ impl EntryCache {
         }
     }
 
-    /// Number of non-blank characters before a line of an item, as last drawn.
+    /// Returns the number of non-blank characters before a line of an item, as last drawn.
     pub(super) fn ink_before(&self, number: u64, line: usize) -> Option<usize> {
         self.entries.get(&number).map(|kept| kept.lines.lines.iter().take(line).map(ink).sum())
     }
 
-    /// Average number of lines of a cached item.
+    /// Returns the average number of lines of the cached items.
     pub(super) fn mean_height(&self) -> f64 {
         if self.entries.is_empty() { 1.0 } else { self.lines as f64 / self.entries.len() as f64 }
     }
 }
 
-/// Number of non-blank characters in a line.
+/// Returns the number of non-blank characters in a line.
 pub(super) fn ink(line: &Line<'_>) -> usize {
     let characters = line.spans.iter().flat_map(|span| span.content.chars());
     characters.filter(|character| !character.is_whitespace()).count()

@@ -1,4 +1,4 @@
-//! Draws tool calls with their output, and questions with their answers.
+//! Draws cards: tool calls with their output, and questions with their answers.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -11,16 +11,16 @@ use super::text;
 use crate::call;
 use crate::diff::Diff;
 
-/// Lines of output in a collapsed card.
+/// Number of output lines in a collapsed card.
 const COLLAPSED_TEXT_LINES: usize = 3;
 
-/// Lines of a change in a collapsed card.
+/// Number of diff lines in a collapsed card.
 const COLLAPSED_DIFF_LINES: usize = 12;
 
 /// Prefix of the first line below a header.
 const FIRST_PREFIX: &str = "└ ";
 
-/// Card of a tool call.
+/// Draws a tool call with its output.
 pub(super) fn tool(sheet: &EntryContext<'_>, call: &ToolCall) -> EntryBody {
     let theme = sheet.theme();
     let (icon, style) = match call.status {
@@ -63,7 +63,7 @@ pub(super) fn tool(sheet: &EntryContext<'_>, call: &ToolCall) -> EntryBody {
     EntryBody { lines, folds }
 }
 
-/// A header line. Its last span is never truncated.
+/// Returns a header line, truncated to the width. The span `last` is kept in full if possible.
 fn header_line(spans: Vec<Span<'static>>, last: Option<Span<'static>>, width: usize) -> Line<'static> {
     let room = width.saturating_sub(last.as_ref().map_or(0, Span::width));
     let mut line = text::clip(Line::from(spans), room);
@@ -71,7 +71,7 @@ fn header_line(spans: Vec<Span<'static>>, last: Option<Span<'static>>, width: us
     text::clip(line, width)
 }
 
-/// Columns for the lines below a header, behind their prefix.
+/// Returns the number of columns for the lines below a header, without their prefix.
 fn body_width(sheet: &EntryContext<'_>) -> usize {
     sheet.inner().saturating_sub(2)
 }
@@ -84,8 +84,8 @@ fn hanging_lines(body: Vec<Line<'static>>) -> impl Iterator<Item = Line<'static>
     })
 }
 
-/// Appends the output of a tool. Returns true if it can be expanded. Running and failed calls show the end of their
-/// output, others its beginning.
+/// Appends the output of a tool call. A collapsed card shows the end of the output if the call is running or has
+/// failed, and else the beginning. Returns true if the card can be expanded.
 fn output(sheet: &EntryContext<'_>, written: &str, status: ToolStatus, body: &mut Vec<Line<'static>>) -> bool {
     let style = sheet.theme().dim;
     let written = written.trim_end();
@@ -109,7 +109,7 @@ fn output(sheet: &EntryContext<'_>, written: &str, status: ToolStatus, body: &mu
     folds || written.split('\n').any(|line| text::width(line) > body_width(sheet))
 }
 
-/// A line of output without colours and without text that a carriage return has overwritten.
+/// Removes colours from a line of output, and the text that a carriage return overwrites.
 fn shown(line: &str) -> String {
     let line = line.trim_end_matches('\r');
     text::without_colours(line.rsplit('\r').next().unwrap_or(line)).into_owned()
@@ -119,7 +119,7 @@ fn lines_more(count: usize) -> String {
     if count == 1 { "1 more line".to_owned() } else { format!("{count} more lines") }
 }
 
-/// File name (unless the header has it) and size of a change.
+/// Returns a line with the file name (unless the header contains it) and the numbers of added and removed lines.
 fn file(sheet: &EntryContext<'_>, path: Option<&String>, diff: &Diff) -> Line<'static> {
     let theme = sheet.theme();
     let mut spans: Vec<Span<'static>> = Vec::new();
@@ -129,7 +129,7 @@ fn file(sheet: &EntryContext<'_>, path: Option<&String>, diff: &Diff) -> Line<'s
     text::clip(Line::from(spans), body_width(sheet))
 }
 
-/// Appends a change to a file. Returns true if it can be expanded.
+/// Appends the diff of a file. Returns true if the card can be expanded.
 fn change(sheet: &EntryContext<'_>, diff: &Diff, body: &mut Vec<Line<'static>>) -> bool {
     let columns = sheet.columns().saturating_sub(2);
     let lines = |most| diff.lines(columns, most, sheet.theme());
@@ -146,7 +146,7 @@ fn change(sheet: &EntryContext<'_>, diff: &Diff, body: &mut Vec<Line<'static>>) 
     folds
 }
 
-/// Card of a question and its answer.
+/// Draws a question with its answer.
 pub(super) fn question(sheet: &EntryContext<'_>, question: &Question, closing: Option<&Closing>) -> EntryBody {
     let theme = sheet.theme();
     let name = sheet.reader.name(&sheet.item.from);
@@ -188,7 +188,7 @@ fn detail(sheet: &EntryContext<'_>, detail: &Detail, body: &mut Vec<Line<'static
     body.extend(rows.map(|row| Line::from(Span::styled(row, style))));
 }
 
-/// Text and style of a question's outcome.
+/// Returns the text and style for the outcome of a question: the answer, or the reason why there is none.
 fn answer(sheet: &EntryContext<'_>, question: &Question, closing: Option<&Closing>) -> (String, Style) {
     let theme = sheet.theme();
     match closing {

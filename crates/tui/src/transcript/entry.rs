@@ -1,5 +1,5 @@
-//! Draws an item of the conversation as lines: visibility, gutter, and the details of the verbose form. [`bubble`],
-//! [`card`] and [`remark`] draw the kinds of items.
+//! Draws an item of the conversation as lines with the gutter, and with the details in verbose mode. [`bubble`],
+//! [`card`] and [`remark`] draw the content of each kind of item.
 
 use std::time::{Duration, SystemTime};
 
@@ -14,28 +14,28 @@ use wh_core::space::state::State;
 use super::{bubble, card, remark, text};
 use crate::theme::Theme;
 
-/// Columns before every line, for the bar of a user's messages and the mark of the selection.
+/// Number of columns before each line, for the bar beside a user's message and for the mark of the selected item.
 const GUTTER: u16 = 1;
 
 /// Indentation of the lines below a header.
 pub(super) const INDENT: &str = "  ";
 
-/// Parameters that determine the lines of an item. The same item with equal parameters has equal lines.
+/// Inputs, besides the item, that determine how an item is drawn. The same item with equal settings has equal lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EntrySettings {
-    /// Columns, including the gutter.
+    /// Number of columns, including the gutter.
     pub width: u16,
-    /// True if details are shown.
+    /// True if the details of the item are shown.
     pub verbose: bool,
     /// True if the item is expanded.
     pub expanded: bool,
-    /// True if a blank line separates it from the item above.
+    /// True if a blank line separates the item from the item above.
     pub gap: bool,
-    /// True if a user wrote it.
+    /// True if the item is a message from a user.
     pub human: bool,
-    /// True if its date is today.
+    /// True if the date of the item is not shown, because the item is from today.
     pub today: bool,
-    /// Duration of the item, if known.
+    /// Duration of the thought, if known.
     pub took: Option<Duration>,
 }
 
@@ -50,19 +50,19 @@ pub(super) struct ViewerSettings {
 }
 
 impl ViewerSettings {
-    /// Display name of a participant.
+    /// Returns the display name of a participant.
     pub(super) fn name(&self, id: &ParticipantId) -> String {
         if *id == self.me { "you".to_owned() } else { text::visible(id.as_str()).into_owned() }
     }
 
-    /// Time of day, or date and time if it is not today.
+    /// Returns the time of day if `today` is true, and else the date and time.
     pub(super) fn time(&self, at: SystemTime, today: bool) -> String {
         let Ok(stamp) = Timestamp::try_from(at) else { return String::new() };
         let local = stamp.to_zoned(self.zone.clone());
         local.strftime(if today { "%H:%M:%S" } else { "%b %-d %H:%M" }).to_string()
     }
 
-    /// Number of the day in this time zone.
+    /// Returns the number of the day that contains this time, in the time zone of the viewer.
     pub(super) fn day(&self, at: SystemTime) -> Option<i64> {
         let stamp = Timestamp::try_from(at).ok()?;
         let seconds = stamp.as_second() + i64::from(self.zone.to_offset(stamp).seconds());
@@ -70,10 +70,10 @@ impl ViewerSettings {
     }
 }
 
-/// A drawn item.
+/// Lines of an item as drawn in the conversation, including the gutter.
 #[derive(Debug, Default)]
 pub(super) struct ItemLines {
-    /// The lines, including the blank one above.
+    /// Lines of the item, including the blank line above it.
     pub lines: Vec<Line<'static>>,
     /// Index of the header line.
     pub header: usize,
@@ -81,14 +81,14 @@ pub(super) struct ItemLines {
     pub folds: bool,
 }
 
-/// Lines of an item without its gutter.
+/// Lines of an item, without the gutter.
 pub(super) struct EntryBody {
     pub lines: Vec<Line<'static>>,
     /// True if the item can be expanded or collapsed.
     pub folds: bool,
 }
 
-/// Input of drawing one item.
+/// Item to draw, with its settings and those of the viewer.
 pub(super) struct EntryContext<'a> {
     pub item: &'a Item,
     pub setting: &'a EntrySettings,
@@ -96,17 +96,17 @@ pub(super) struct EntryContext<'a> {
 }
 
 impl EntryContext<'_> {
-    /// Columns without the gutter.
+    /// Returns the number of columns without the gutter.
     pub(super) fn width(&self) -> usize {
         usize::from(self.setting.width.saturating_sub(GUTTER))
     }
 
-    /// Columns for the lines below a header.
+    /// Returns the number of columns for the lines below a header.
     pub(super) fn inner(&self) -> usize {
         self.width().saturating_sub(INDENT.len())
     }
 
-    /// Same as [`inner`](Self::inner), in the type that renderers take.
+    /// Returns the same number as [`inner`](Self::inner), in the type that renderers expect.
     pub(super) fn columns(&self) -> u16 {
         self.setting.width.saturating_sub(GUTTER + 2)
     }
@@ -116,7 +116,7 @@ impl EntryContext<'_> {
     }
 }
 
-/// Draws an item with its gutter.
+/// Draws an item including its gutter.
 pub(super) fn draw(item: &Item, setting: &EntrySettings, reader: &ViewerSettings) -> ItemLines {
     let sheet = EntryContext { item, setting, reader };
     let EntryBody { lines: mut drawn, folds } = match &item.body {
@@ -142,7 +142,7 @@ pub(super) fn draw(item: &Item, setting: &EntrySettings, reader: &ViewerSettings
     ItemLines { lines, header: usize::from(setting.gap), folds }
 }
 
-/// Hint for an item that is not shown completely: its sizes, and the command that prints the full text.
+/// Returns a hint for an item that is shown only in part: the sizes, and the command that prints the full text.
 fn truncation_hint(sheet: &EntryContext<'_>) -> Vec<Line<'static>> {
     let Some(extent) = sheet.item.extent else { return Vec::new() };
     let said = format!("… {extent}; full text: wh output {}", sheet.item.id);
@@ -151,7 +151,7 @@ fn truncation_hint(sheet: &EntryContext<'_>) -> Vec<Line<'static>> {
     rows.into_iter().map(line).collect()
 }
 
-/// Details for the verbose form: the item's id, kind, turn and payload.
+/// Returns the details that verbose mode shows: the id, kind, turn and payload of the item.
 fn details(sheet: &EntryContext<'_>) -> Vec<Line<'static>> {
     let item = sheet.item;
     let mut facts = format!("{} · {}", item.id, kind(item));
@@ -180,7 +180,7 @@ fn kind(item: &Item) -> String {
     }
 }
 
-/// True if an item of this kind is shown.
+/// Returns true if an item of this kind is shown with these settings.
 pub(super) fn is_shown(item: &Item, verbose: bool, streams: bool) -> bool {
     match &item.body {
         Body::Act { kind, .. } => verbose || remark::act_is_shown(kind, streams),
@@ -188,7 +188,7 @@ pub(super) fn is_shown(item: &Item, verbose: bool, streams: bool) -> bool {
     }
 }
 
-/// True if the item is a single line that needs no blank line around it.
+/// Returns true if the item takes a single line. No blank line separates two such items.
 pub(super) fn is_single_line(item: &Item, verbose: bool) -> bool {
     !verbose
         && match &item.body {
@@ -198,15 +198,15 @@ pub(super) fn is_single_line(item: &Item, verbose: bool) -> bool {
         }
 }
 
-/// True if the item can be selected.
+/// Returns true if the user can select the item.
 pub(super) fn is_message(item: &Item) -> bool {
     item.progress != Progress::Retracted && !matches!(item.body, Body::Act { .. })
 }
 
-/// Duration of a thought: from its start to the next item of its turn by the same participant, or to the end of its
-/// turn, whichever is first. A thought that was interrupted ended with its turn.
+/// Returns the duration of a thought: until the participant's next item in the same turn, or until the end of the turn,
+/// whichever is first. An interrupted thought lasts until the end of its turn.
 pub(super) fn took(state: &State, place: usize, item: &Item) -> Option<Duration> {
-    /// Number of following items that are searched. Later ones are not related.
+    /// Maximum number of following items that are searched for the end of the thought.
     const MAX_LOOKAHEAD: usize = 8;
     if !matches!(item.body, Body::Thought { .. }) || item.progress == Progress::Growing {
         return None;

@@ -1,10 +1,10 @@
-//! Tracks which items are expanded.
+//! Tracks which items of the conversation are expanded.
 
 use std::collections::HashSet;
 
 use wh_core::space::ItemId;
 
-/// Expanded items, stored as a default and the exceptions from it.
+/// Expanded items: a default for all items, and the items that differ from it.
 #[derive(Debug, Default)]
 pub(super) struct Folds {
     all_open: bool,

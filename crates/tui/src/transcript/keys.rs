@@ -1,42 +1,42 @@
-//! Scrolling, selection and expansion in the conversation.
+//! Handles scrolling, selection and expansion in the conversation.
 
 use wh_core::input::{Gesture, KeyCode, KeyPress, Modifiers, Mouse, MouseAction, MouseButton};
 
 use super::pages::{LinePosition, Pages};
 use super::{ItemRef, Transcript, entry, found};
 
-/// Lines that one step of the wheel scrolls.
+/// Number of lines that one step of the mouse wheel scrolls.
 const WHEEL_STEP_LINES: isize = 3;
 
 /// Maximum number of motions queued for the next frame.
 const MAX_QUEUED_MOTIONS: usize = 1_000;
 
-/// Motion in the conversation.
+/// Change of the scroll position, the selection or the expanded items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Motion {
-    /// Scroll by lines; negative is up.
+    /// Scroll by this number of lines; a negative number scrolls up.
     Lines(isize),
-    /// Scroll by pages; negative is up.
+    /// Scroll by this number of pages; a negative number scrolls up.
     Pages(isize),
-    /// Scroll to the beginning.
+    /// Scroll to the beginning of the conversation.
     Home,
-    /// Scroll to the end.
+    /// Scroll to the end of the conversation.
     End,
-    /// Select the previous message, or the newest visible one.
+    /// Select the previous message; the newest visible message if none is selected.
     Previous,
-    /// Select the next message.
+    /// Select the next message; the newest visible message if none is selected.
     Next,
     /// Select the first message.
     First,
     /// Select the last message.
     Last,
-    /// Expand or collapse the selected message.
+    /// Expand or collapse the selected item.
     Toggle,
 }
 
 impl Transcript {
-    /// Handles a gesture if it is for the conversation. Mouse positions refer to the buffer of the last frame. The
-    /// effect is visible in the next frame.
+    /// Handles a gesture and returns true, or returns false if the gesture is not for the conversation. Mouse positions
+    /// refer to the last frame. The next frame shows the effect.
     pub fn handle(&mut self, gesture: &Gesture) -> bool {
         match gesture {
             Gesture::Key(press) => self.press(*press),
@@ -97,7 +97,7 @@ impl Transcript {
         true
     }
 
-    /// Ends the navigation. Returns false, because the input is for the composer.
+    /// Ends the selection of messages. Returns false, because the composer must handle the gesture.
     fn leave(&mut self) -> bool {
         if self.navigating {
             self.navigating = false;
@@ -122,11 +122,11 @@ impl Transcript {
     }
 }
 
-/// The visible window of the conversation while motions are applied.
+/// Part of the conversation that is visible, changed by each [`Motion`].
 pub(super) struct Window {
-    /// First visible line; `None` follows the end.
+    /// First visible line; `None` if the window stays at the end.
     pub top: Option<LinePosition>,
-    /// Number of the last item if it is a notice that is shown from its beginning.
+    /// Number of the last item, if that item is a notice that is shown from its beginning.
     pub opened: Option<u64>,
     pub selected: Option<ItemRef>,
     pub navigating: bool,
@@ -134,7 +134,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// The first visible line.
+    /// Returns the position of the first visible line.
     pub(super) fn start(&self, pages: &mut Pages<'_>) -> LinePosition {
         self.top.unwrap_or_else(|| {
             let end = pages.last_page(self.rows);
@@ -142,7 +142,8 @@ impl Window {
         })
     }
 
-    /// Clamps the window to the end. A window at the end follows it, unless a message is selected.
+    /// Limits the scroll position to the end of the conversation. At the end, the window follows new items unless a
+    /// message is selected.
     pub(super) fn settle(&mut self, pages: &mut Pages<'_>) {
         match self.top {
             Some(top) if pages.shows_end(top, self.rows) => {
@@ -190,7 +191,8 @@ impl Window {
         self.top = Some(if lines < 0 { pages.up(from, by) } else { pages.down(from, by) });
     }
 
-    /// Selects the next message in a direction; the newest visible one if none is selected.
+    /// Selects the message that `step` reaches from the selected one. If no message is selected, selects the newest
+    /// visible one.
     fn select(&mut self, pages: &mut Pages<'_>, step: impl Fn(usize) -> Option<usize>) {
         match &self.selected {
             Some(selected) => {
@@ -206,7 +208,7 @@ impl Window {
         }
     }
 
-    /// Selects the first message from an index on, in a direction.
+    /// Selects the first message found at `from` or at the following indexes that `step` gives.
     fn select_from(&mut self, pages: &mut Pages<'_>, from: Option<usize>, step: impl Fn(usize) -> Option<usize>) {
         let mut next = from;
         while let Some(index) = next
@@ -223,7 +225,7 @@ impl Window {
         self.navigating = self.selected.is_some();
     }
 
-    /// Scrolls as little as necessary to show an item, at least its beginning.
+    /// Scrolls by the minimum that shows an item, or its beginning if the item is higher than the window.
     fn reveal(&mut self, pages: &mut Pages<'_>, index: usize) {
         let top = self.top.unwrap_or_else(|| pages.last_page(self.rows));
         let start = LinePosition { index, line: 0 };

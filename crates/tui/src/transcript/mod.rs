@@ -1,5 +1,6 @@
-//! The conversation pane. It follows the end until the user scrolls; then the visible lines stay in place when items
-//! are added. The cost of a frame depends on the visible items only, not on the length of the conversation.
+//! Conversation pane. The pane stays at the end of the conversation until the user scrolls; after that, the visible
+//! lines keep their place when items are added. The cost of drawing a frame depends on the visible items, not on the
+//! length of the conversation.
 
 mod bubble;
 mod cache;
@@ -31,46 +32,46 @@ use keys::Motion;
 use pages::{LinePosition, Pages};
 use shown::VisibleItems;
 
-/// Parameters of drawing the conversation.
+/// Settings for drawing the conversation.
 #[derive(Debug, Clone, Copy)]
 pub struct TranscriptView<'a> {
     pub theme: &'a Theme,
-    /// True if details are shown: ids, kinds, turns, payloads, thoughts and all events.
+    /// True if details are shown: ids, kinds, turns, payloads, thoughts, and all kinds of events.
     pub verbose: bool,
     /// True if stream data is shown.
     pub show_streams: bool,
-    /// Time of the frame.
+    /// Time at which the frame is drawn.
     pub now: SystemTime,
     /// Participant that is shown as "you".
     pub me: &'a ParticipantId,
 }
 
-/// Reference to an item that survives a reset of the state.
+/// Reference to an item that stays valid when a reset of the state changes the numbers of items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ItemRef {
     number: u64,
     id: ItemId,
 }
 
-/// A line that keeps its position on the screen.
+/// Position of a line, stored so that the line stays in place on the screen when items are added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Anchor {
-    /// The line's item; `None` for the lines after the last item.
+    /// Item that contains the line; `None` for the lines after the last item.
     item: Option<ItemRef>,
     line: usize,
-    /// Number of lines and width of the item when the anchor was set. At another width, the line is found by the number
-    /// of characters before it.
+    /// Number of lines of the item when the anchor was set. If the width of the item has changed since then, the line
+    /// is found by the number of characters before it.
     height: usize,
     width: u16,
 }
 
-/// A visible row.
+/// Row of the last frame, for mouse clicks.
 #[derive(Debug, Clone)]
 struct TranscriptRow {
     item: Option<ItemRef>,
     place: LinePosition,
     header: bool,
-    /// True for a row of the item itself; false for the blank line above it.
+    /// True if the row belongs to the item itself; false if it is the blank line above the item.
     inked: bool,
     folds: bool,
 }
@@ -81,19 +82,19 @@ pub struct Transcript {
     shown: VisibleItems,
     folds: Folds,
     cache: EntryCache,
-    /// First line of the window; `None` follows the end.
+    /// First visible line; `None` if the window stays at the end.
     anchored: Option<Anchor>,
-    /// Number of the last item when the window was last arranged.
+    /// Number of the last item when the layout was last computed.
     newest: Option<u64>,
-    /// Number of the last item if it is a notice that is shown from its beginning, not its end. Any motion or further
-    /// item ends that.
+    /// Number of the last item, if that item is a notice that is shown from its beginning. Reset by the next motion or
+    /// item.
     opened: Option<u64>,
-    /// The selected message. `None` while navigation has only just begun.
+    /// Selected message; `None` also if navigation has begun and no message is selected yet.
     selected: Option<ItemRef>,
     navigating: bool,
-    /// Motions since the last frame. They are applied by the next one.
+    /// Motions since the last frame, applied by the next frame.
     motions: Vec<Motion>,
-    /// The state was reset, so items may have other numbers.
+    /// True if the state was reset since the last frame. The numbers of items may have changed.
     moved: bool,
     area: Rect,
     rows: Vec<TranscriptRow>,
@@ -108,12 +109,12 @@ impl Default for Transcript {
 }
 
 impl Transcript {
-    /// An empty transcript with the system's time zone.
+    /// Creates an empty transcript that shows times in the time zone of the system.
     pub fn new() -> Self {
         Self::in_zone(TimeZone::system())
     }
 
-    /// An empty transcript with this time zone.
+    /// Creates an empty transcript that shows times in this time zone.
     pub fn in_zone(zone: TimeZone) -> Self {
         Self {
             reader: ViewerSettings { theme: Theme::dark(), me: ParticipantId::from(""), zone },
@@ -134,7 +135,7 @@ impl Transcript {
         }
     }
 
-    /// Adds new items, or all items after a reset of the state. Changed items are detected by the cache when they are
+    /// Adds new items to the transcript, or all items after a reset of the state. A changed item is detected when it is
     /// drawn.
     pub fn sync(&mut self, state: &State, change: &MirrorChange) {
         if change.reset {
@@ -145,7 +146,7 @@ impl Transcript {
         self.shown.add_new(state);
     }
 
-    /// Returns to the end and clears the selection.
+    /// Scrolls to the end and clears the selection.
     pub fn follow(&mut self) {
         self.motions.clear();
         self.anchored = None;
@@ -154,23 +155,25 @@ impl Transcript {
         self.navigating = false;
     }
 
-    /// Hides all items so far.
+    /// Hides all items that the conversation contains now. Later items are shown.
     pub fn clear_view(&mut self, state: &State) {
         self.shown.hide_all(state);
         self.follow();
     }
 
-    /// True while messages are being selected.
+    /// Returns true while the user selects messages.
     pub fn navigating(&self) -> bool {
         self.navigating
     }
 
-    /// True if the window follows the end, as last drawn or arranged.
+    /// Returns true if the window stays at the end, according to the last [`render`](Self::render) or
+    /// [`arrange`](Self::arrange).
     pub fn following(&self) -> bool {
         self.anchored.is_none() && self.below == 0
     }
 
-    /// Number of lines below the window, as last drawn or arranged. A large number is an estimate.
+    /// Returns the number of lines below the window, according to the last [`render`](Self::render) or
+    /// [`arrange`](Self::arrange). A large number is an estimate.
     pub fn below(&self) -> usize {
         self.below
     }
@@ -202,8 +205,8 @@ impl Transcript {
         }
     }
 
-    /// Computes the layout of a frame without drawing it, so that [`Transcript::following`] and [`Transcript::below`]
-    /// can be queried. [`Transcript::render`] does this, too.
+    /// Computes the layout of a frame without drawing it. [`Transcript::following`] and [`Transcript::below`] then
+    /// refer to this layout. [`Transcript::render`] computes the layout itself.
     pub fn arrange(&mut self, area: Rect, state: &State, look: &TranscriptView<'_>) {
         self.area = area;
         if area.is_empty() {
@@ -246,7 +249,7 @@ impl Transcript {
         self.anchored = window.top.and_then(|_| self.top.clone());
     }
 
-    /// Finds the anchored and the selected item in a state that was reset.
+    /// Finds the anchored item and the selected item again after a reset of the state.
     fn relocate(&mut self, state: &State) {
         let first = state.items.dropped();
         let find = |found: &mut ItemRef| {
@@ -293,7 +296,7 @@ fn anchor(pages: &mut Pages<'_>, place: LinePosition) -> Anchor {
     Anchor { item: found(pages, place.index), line: place.line, height, width: pages.width }
 }
 
-/// Current position of an anchored line.
+/// Returns the current position of an anchored line.
 fn resolve_anchor(pages: &mut Pages<'_>, anchor: &Anchor) -> LinePosition {
     let Some(found) = &anchor.item else {
         let index = pages.shown.len();

@@ -1,5 +1,6 @@
-//! The conversation as a virtual list of lines, of which only the visible part is drawn. A position is an item and a
-//! line in it. The cost of a move is proportional to the number of lines in between.
+//! Virtual list of the lines of the conversation: only the visible lines are drawn. A position consists of an item and
+//! a line of that item. The cost of moving from one position to another is proportional to the number of lines between
+//! them.
 
 use std::sync::Arc;
 
@@ -15,20 +16,20 @@ use super::fold::Folds;
 use super::shown::VisibleItems;
 use super::text;
 
-/// Number of stream frames shown at the end, for all streams together.
+/// Maximum number of stream frames shown at the end, over all streams.
 const MAX_TAIL_FRAMES: usize = 3;
 
-/// Number of preceding items searched for one that is not retracted.
+/// Maximum number of preceding items searched for one that is not retracted.
 const MAX_LOOKBACK: usize = 16;
 
-/// Position of a line: index of the item among the visible ones, and index of the line in it.
+/// Position of a line: the index of the item among the visible items, and the index of the line within the item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LinePosition {
     pub index: usize,
     pub line: usize,
 }
 
-/// View of the conversation with everything that drawing needs.
+/// Visible items of the conversation with the settings and caches for drawing them.
 pub(super) struct Pages<'a> {
     pub state: &'a State,
     pub reader: &'a ViewerSettings,
@@ -37,26 +38,26 @@ pub(super) struct Pages<'a> {
     pub cache: &'a mut EntryCache,
     pub width: u16,
     pub verbose: bool,
-    /// Number of the current day.
+    /// Number of the current day in the viewer's time zone.
     pub today: Option<i64>,
-    /// Lines after the last item.
+    /// Lines of stream frames, shown after the last item.
     pub tail: Vec<Line<'static>>,
 }
 
 impl Pages<'_> {
-    /// Number of parts: each visible item is one, and so is the tail if it is not empty.
+    /// Returns the number of parts: the visible items, and the tail if it is not empty.
     pub(super) fn count(&self) -> usize {
         self.shown.len() + usize::from(!self.tail.is_empty())
     }
 
-    /// The item at this index, and its number.
+    /// Returns the item at this index with its number.
     pub(super) fn item(&self, index: usize) -> Option<(u64, &Arc<Item>)> {
         let number = self.shown.at(index)?;
         let place = usize::try_from(number.checked_sub(self.state.items.dropped())?).ok()?;
         Some((number, self.state.items.at(place)?))
     }
 
-    /// Number of lines of the part at this index.
+    /// Returns the number of lines of the part at this index.
     pub(super) fn height(&mut self, index: usize) -> usize {
         if index == self.shown.len() {
             return self.tail.len();
@@ -64,7 +65,7 @@ impl Pages<'_> {
         self.lines(index).map_or(0, |lines| lines.lines.len())
     }
 
-    /// The drawn item at this index; `None` if it was retracted.
+    /// Returns the drawn item at this index; `None` if the item was retracted.
     pub(super) fn lines(&mut self, index: usize) -> Option<&ItemLines> {
         let number = self.shown.at(index)?;
         let place = usize::try_from(number.checked_sub(self.state.items.dropped())?).ok()?;
@@ -90,7 +91,7 @@ impl Pages<'_> {
         *id == self.reader.me || self.state.participants.get(id).is_some_and(|one| one.role == ParticipantRole::Human)
     }
 
-    /// True if a blank line separates an item from the one above.
+    /// Returns true if a blank line separates an item from the item above.
     fn gap(&self, index: usize, item: &Item) -> bool {
         let above = (index.saturating_sub(MAX_LOOKBACK)..index).rev().filter_map(|above| self.item(above));
         let above = above.map(|(_, above)| above).find(|above| above.progress != Progress::Retracted);
@@ -100,7 +101,7 @@ impl Pages<'_> {
         }
     }
 
-    /// The line of an item that contains the character after `read` non-blank characters.
+    /// Returns the index of the line that follows the first `read` non-blank characters of the item.
     pub(super) fn line_after(&mut self, index: usize, read: usize) -> usize {
         let Some(lines) = self.lines(index) else { return 0 };
         let mut left = read;
@@ -114,7 +115,7 @@ impl Pages<'_> {
         lines.lines.len().saturating_sub(1)
     }
 
-    /// The position this many lines above.
+    /// Returns the position that is `lines` lines above `from`, at most the beginning.
     pub(super) fn up(&mut self, mut from: LinePosition, mut lines: usize) -> LinePosition {
         while lines > from.line {
             lines -= from.line;
@@ -124,7 +125,7 @@ impl Pages<'_> {
         LinePosition { line: from.line - lines, ..from }
     }
 
-    /// The position this many lines below, at most the end.
+    /// Returns the position that is `lines` lines below `from`, at most the end.
     pub(super) fn down(&mut self, mut from: LinePosition, mut lines: usize) -> LinePosition {
         while from.index < self.count() {
             let left = self.height(from.index).saturating_sub(from.line);
@@ -137,13 +138,14 @@ impl Pages<'_> {
         from
     }
 
-    /// First position of a window of this many rows at the end.
+    /// Returns the first position of a window with this many rows that ends at the end of the conversation.
     pub(super) fn last_page(&mut self, rows: usize) -> LinePosition {
         let end = LinePosition { index: self.count(), line: 0 };
         self.up(end, rows)
     }
 
-    /// First line of the last item, if it has this number and is a notice of several lines.
+    /// Returns the position of the header of the last item, if that item has this number and is a notice with several
+    /// lines.
     pub(super) fn notice_at_end(&mut self, number: u64) -> Option<LinePosition> {
         let index = self.shown.len().checked_sub(1)?;
         let (last, item) = self.item(index)?;
@@ -152,12 +154,12 @@ impl Pages<'_> {
         Some(LinePosition { index, line: header })
     }
 
-    /// True if a window of this many rows from this position shows the end.
+    /// Returns true if a window with this many rows that begins at `from` contains the end of the conversation.
     pub(super) fn shows_end(&mut self, from: LinePosition, rows: usize) -> bool {
         self.down(from, rows).index >= self.count()
     }
 
-    /// The positions of the lines in a window of this many rows.
+    /// Returns the positions of the lines in a window with this many rows that begins at `from`.
     pub(super) fn window(&mut self, from: LinePosition, rows: usize) -> Vec<LinePosition> {
         let mut window = Vec::with_capacity(rows);
         let (mut index, mut line) = (from.index, from.line);
@@ -170,7 +172,7 @@ impl Pages<'_> {
         window
     }
 
-    /// Number of lines after this one. Nearby items are counted, the rest is estimated.
+    /// Returns the number of lines below the line `last`. The lines of nearby items are counted, all others estimated.
     pub(super) fn below(&mut self, last: LinePosition) -> usize {
         const MAX_COUNTED_ITEMS: usize = 64;
         let mut lines = self.height(last.index).saturating_sub(last.line + 1);
@@ -183,7 +185,7 @@ impl Pages<'_> {
     }
 }
 
-/// Lines for the most recent stream frames.
+/// Returns the lines for the most recent stream frames.
 pub(super) fn tail(state: &State, reader: &ViewerSettings, width: u16) -> Vec<Line<'static>> {
     let skipped = state.frames.len().saturating_sub(MAX_TAIL_FRAMES);
     let mut lines = Vec::new();

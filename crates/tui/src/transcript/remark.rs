@@ -1,4 +1,4 @@
-//! Draws notices of wh, participants' events, and reasoning.
+//! Draws notices from wh, events of participants, and reasoning.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use super::entry::{EntryBody, EntryContext, INDENT};
 use super::text;
 use crate::view::lines::thousands;
 
-/// Minimum width for two columns. Below it, the second column is placed under the first.
+/// Minimum width for text in two columns. On a narrower screen, the second column is placed below the first.
 const MIN_TWO_COLUMN_WIDTH: usize = 56;
 
-/// Indentation of a second column under the first.
+/// Indentation of a second column that is placed below the first.
 const STACKED_INDENT: usize = 6;
 
-/// True if an event of this kind is shown even while details are hidden.
+/// Returns true if an event of this kind is shown even if details are hidden.
 pub(super) fn act_is_shown(kind: &str, streams: bool) -> bool {
     match kind {
         "participant/status" | "participant/request-status" => false,
@@ -27,7 +27,7 @@ pub(super) fn act_is_shown(kind: &str, streams: bool) -> bool {
     }
 }
 
-/// A participant's event in one line.
+/// Draws an event of a participant in one line.
 pub(super) fn act(sheet: &EntryContext<'_>, kind: &str, payload: &Value) -> EntryBody {
     let word = |key: &str| payload.get(key).and_then(Value::as_str).filter(|word| !word.is_empty());
     let from = sheet.reader.name(&sheet.item.from);
@@ -49,7 +49,7 @@ pub(super) fn act(sheet: &EntryContext<'_>, kind: &str, payload: &Value) -> Entr
     EntryBody { lines: vec![text::clip(line, sheet.width())], folds: false }
 }
 
-/// Reasoning: its duration and tokens, and its text if expanded.
+/// Draws reasoning: the duration and the number of tokens, and the text if the item is expanded.
 pub(super) fn thought(sheet: &EntryContext<'_>, thought: &str, action: Option<&str>, tokens: Option<u64>) -> EntryBody {
     let theme = sheet.theme();
     let style = theme.dim.add_modifier(theme.quote.add_modifier);
@@ -75,7 +75,7 @@ pub(super) fn thought(sheet: &EntryContext<'_>, thought: &str, action: Option<&s
     EntryBody { lines, folds: !thought.trim().is_empty() }
 }
 
-/// Notice of wh. Multiple lines keep their layout as far as the width allows.
+/// Draws a notice from wh. The layout of several lines is kept as far as the width allows.
 pub(super) fn notice(sheet: &EntryContext<'_>, level: Level, topic: &str, said: &[String]) -> EntryBody {
     let theme = sheet.theme();
     let style = match level {
@@ -106,7 +106,7 @@ pub(super) fn notice(sheet: &EntryContext<'_>, level: Level, topic: &str, said: 
     EntryBody { lines, folds: false }
 }
 
-/// Wraps lines into rows. If not everything fits, the second of two columns is wrapped within its column.
+/// Wraps lines into rows. In a line with two columns, the text of the second column is wrapped within that column.
 fn laid_out(said: &[&str], width: usize, help: bool) -> Vec<String> {
     // In the help, a usage may be longer than its column. Even lines that fit must then be aligned.
     if !help && said.iter().all(|line| text::width(&text::visible(line)) <= width) {
@@ -141,8 +141,8 @@ fn laid_out(said: &[&str], width: usize, help: bool) -> Vec<String> {
     rows
 }
 
-/// Splits a line into two columns, if it has two. In the help, a single space may separate them if the usage fills its
-/// column.
+/// Splits a line into its two columns; `None` if it has only one. In the help, a single space separates the columns if
+/// the usage fills the first column.
 fn columns(line: &str, help: bool) -> Option<(&str, &str)> {
     let indent = line.len() - line.trim_start().len();
     let body = &line[indent..];
@@ -157,7 +157,7 @@ fn columns(line: &str, help: bool) -> Option<(&str, &str)> {
     (!right.is_empty()).then(|| (&line[..end], right))
 }
 
-/// Formats a duration: `3s`, `2m 05s`, `1h 02m`.
+/// Formats a duration, such as `3s`, `2m 05s` or `1h 02m`.
 fn span(time: Duration) -> String {
     let seconds = time.as_secs();
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {

@@ -1,4 +1,4 @@
-//! Index of the visible items in order, so that a frame need not step over the hidden ones.
+//! Index of the visible items in display order, so that drawing a frame need not skip hidden items one by one.
 
 use std::collections::VecDeque;
 
@@ -6,20 +6,21 @@ use wh_core::space::state::State;
 
 use super::entry;
 
-/// Numbers of the visible items. An item's number is its index if no item had ever been dropped.
+/// Numbers of the visible items. Items are numbered consecutively from the beginning of the conversation, including
+/// items that the state has dropped.
 #[derive(Debug, Default)]
 pub(super) struct VisibleItems {
     numbers: VecDeque<u64>,
-    /// First number that has not been examined.
+    /// Number of the first item that has not been added or skipped yet.
     next: u64,
-    /// Lowest number that may be visible.
+    /// Lowest number of an item that is shown; all earlier items are hidden.
     floor: u64,
     verbose: bool,
     streams: bool,
 }
 
 impl VisibleItems {
-    /// Updates the index: with new items, or with all items if the filter has changed.
+    /// Adds new items to the index, or rebuilds the index if the filter has changed.
     pub(super) fn catch_up(&mut self, state: &State, verbose: bool, streams: bool) {
         if (verbose, streams) != (self.verbose, self.streams) {
             (self.verbose, self.streams) = (verbose, streams);
@@ -28,7 +29,7 @@ impl VisibleItems {
         self.add_new(state);
     }
 
-    /// Adds new items.
+    /// Adds new items to the index.
     pub(super) fn add_new(&mut self, state: &State) {
         let first = state.items.dropped();
         let end = first + state.items.len() as u64;
@@ -47,18 +48,18 @@ impl VisibleItems {
         self.next = end;
     }
 
-    /// Clears the index, so that all items are examined again.
+    /// Clears the index. The next update examines all items again.
     pub(super) fn reset(&mut self) {
         self.numbers.clear();
         self.next = 0;
     }
 
-    /// Hides all items so far.
+    /// Hides all items that the conversation contains now.
     pub(super) fn hide_all(&mut self, state: &State) {
         self.show_from(state.items.dropped() + state.items.len() as u64);
     }
 
-    /// Hides all items before this number.
+    /// Hides all items with a number lower than this one.
     pub(super) fn show_from(&mut self, number: u64) {
         self.floor = number;
         self.reset();
@@ -68,12 +69,12 @@ impl VisibleItems {
         self.numbers.len()
     }
 
-    /// Number of the item at this index.
+    /// Returns the number of the visible item at this index.
     pub(super) fn at(&self, index: usize) -> Option<u64> {
         self.numbers.get(index).copied()
     }
 
-    /// Index of this number, or of the next visible one.
+    /// Returns the index of the item with this number, or of the next visible item.
     pub(super) fn index_of(&self, number: u64) -> usize {
         self.numbers.partition_point(|known| *known < number)
     }

@@ -1,4 +1,4 @@
-//! Text for cells: without control characters, and with a known width.
+//! Helpers for text in terminal cells: remove control characters, measure, wrap and truncate.
 
 use std::borrow::Cow;
 
@@ -6,15 +6,15 @@ use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// Columns between two tab stops.
+/// Distance between tab stops, in columns.
 const TAB: usize = 4;
 
-/// Width of `text` in columns.
+/// Returns the width of the text in columns.
 pub(super) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// Makes the control characters of a line visible and expands its tabs.
+/// Replaces control characters with visible symbols, and tabs with spaces.
 pub(super) fn visible(line: &str) -> Cow<'_, str> {
     if !line.contains(['\t', '\r', '\n']) {
         return wh_screen::visible::visible(line);
@@ -31,7 +31,7 @@ pub(super) fn visible(line: &str) -> Cow<'_, str> {
     Cow::Owned(seen)
 }
 
-/// Removes colour sequences from the output of a program.
+/// Removes escape sequences for colours from the output of a program.
 pub(super) fn without_colours(text: &str) -> Cow<'_, str> {
     const START: &str = "\u{1b}[";
     if !text.contains(START) {
@@ -52,8 +52,8 @@ pub(super) fn without_colours(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// Wraps a line into rows, at spaces and next to wide characters if possible. The first row has `first` columns and the
-/// others `rest`. Leading spaces are kept. There is always at least one row.
+/// Wraps a line into rows, if possible at spaces and next to wide characters. The first row has `first` columns and
+/// each other row has `rest`. Leading spaces are kept. Returns at least one row.
 pub(super) fn wrap(line: &str, first: usize, rest: usize) -> Vec<String> {
     let line = visible(line);
     if width(&line) <= first {
@@ -80,7 +80,8 @@ pub(super) fn wrap(line: &str, first: usize, rest: usize) -> Vec<String> {
     rows
 }
 
-/// End of a row (at least one grapheme), and the last break opportunity before it if a word continues.
+/// Returns the index after the last grapheme that fits into a row (at least one does), and the last index at which the
+/// row can be broken between words, if there is one.
 fn reach(graphemes: &[(&str, usize)], start: usize, limit: usize) -> (usize, Option<usize>) {
     let (mut used, mut end, mut chance, mut inked) = (0, start, None, false);
     while let Some((grapheme, columns)) = graphemes.get(end) {
@@ -101,7 +102,7 @@ fn reach(graphemes: &[(&str, usize)], start: usize, limit: usize) -> (usize, Opt
     (end, chance)
 }
 
-/// Truncates text to `limit` columns, with an ellipsis.
+/// Truncates text to `limit` columns. A truncated text ends with an ellipsis.
 pub(super) fn clip_text(text: &str, limit: usize) -> String {
     let text = visible(text);
     if width(&text) <= limit {
@@ -123,7 +124,7 @@ pub(super) fn clip_text(text: &str, limit: usize) -> String {
     clipped
 }
 
-/// Truncates a line to `limit` columns, with an ellipsis.
+/// Truncates a line to `limit` columns. A truncated line ends with an ellipsis.
 pub(super) fn clip(line: Line<'static>, limit: usize) -> Line<'static> {
     if line.width() <= limit {
         return line;

@@ -1,4 +1,5 @@
-//! Draws the composer between its rules. The rule above shows the addressed agents, the rule below hints of the panes.
+//! Draws the composer between two rules. The upper rule shows the addressed agents, the lower rule the chips of the
+//! panes.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -14,7 +15,7 @@ use crate::panes::{PANES, covered};
 
 const PLACEHOLDER: &str = "Type a message, / for commands, ? for keys";
 
-/// Draws the composer and the rules above and below it. Returns the position of the caret.
+/// Draws the composer with the rules above and below it. Returns the position of the caret.
 pub(super) fn draw(
     app: &App,
     state: &State,
@@ -41,7 +42,7 @@ pub(super) fn draw(
     cursor
 }
 
-/// Hint with the number of lines hidden below the window.
+/// Returns a hint with the number of lines below the visible part of the conversation.
 fn below_the_window(app: &App) -> Line<'static> {
     let lines = app.transcript.below();
     if app.transcript.following() || lines == 0 {
@@ -51,7 +52,7 @@ fn below_the_window(app: &App) -> Line<'static> {
     Line::styled(format!(" ↓ {lines} {more} below · Ctrl+End "), app.theme().accent)
 }
 
-/// The agents that chat goes to, unless it goes to everyone.
+/// Returns the agents that chat goes to; empty if chat goes to all agents.
 fn targets(app: &App, state: &State) -> Line<'static> {
     let theme = app.theme();
     let Some(targets) = state.targets.effective() else { return Line::default() };

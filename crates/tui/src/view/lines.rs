@@ -1,4 +1,4 @@
-//! Helpers to draw lines: clipped to their area, and without control characters.
+//! Helpers that draw lines, clipped to an area and without control characters.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use wh_screen::visible::visible;
 
-/// Makes external text a single line: control characters become visible, and whitespace collapses.
+/// Converts external text to a single line: control characters become visible symbols, and whitespace collapses.
 pub(crate) fn one_line(text: &str) -> String {
     let text = visible(text);
     let mut line = String::with_capacity(text.len().min(512));
@@ -26,7 +26,7 @@ pub(crate) fn one_line(text: &str) -> String {
     line
 }
 
-/// Truncates text at its end, with an ellipsis.
+/// Truncates text to `width` columns. A truncated text ends with an ellipsis.
 pub(crate) fn fit(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -46,7 +46,8 @@ pub(crate) fn fit(text: &str, width: usize) -> String {
     fitting
 }
 
-/// Truncates text at its beginning, with an ellipsis. Suits paths, whose end matters most.
+/// Truncates text to `width` columns at its beginning, and puts an ellipsis there. For paths, where the file name is at
+/// the end.
 pub(crate) fn fit_end(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -63,7 +64,7 @@ pub(crate) fn fit_end(text: &str, width: usize) -> String {
     if width == 0 { String::new() } else { format!("…{}", &text[start..]) }
 }
 
-/// Draws a line in the first row of an area, clipped to it.
+/// Draws a line in the first row of an area, truncated to the width of the area.
 pub(crate) fn put(buffer: &mut Buffer, area: Rect, line: &Line<'_>) {
     if area.is_empty() {
         return;
@@ -76,14 +77,15 @@ pub(crate) fn put(buffer: &mut Buffer, area: Rect, line: &Line<'_>) {
     }
 }
 
-/// Draws lines below one another.
+/// Draws lines into an area, one in each row.
 pub(crate) fn put_all(buffer: &mut Buffer, area: Rect, lines: &[Line<'_>]) {
     for (row, line) in (0..area.height).zip(lines) {
         put(buffer, Rect { y: area.y + row, height: 1, ..area }, line);
     }
 }
 
-/// Draws lines below one another. If they do not fit, the last row gives the number of missing lines.
+/// Draws lines into an area, one in each row. If there are too many, the last row gives the number of omitted lines
+/// that are not blank.
 pub(crate) fn put_cut(buffer: &mut Buffer, area: Rect, lines: &[Line<'_>], style: Style) {
     let rows = usize::from(area.height);
     if rows == 0 || lines.len() <= rows {
@@ -95,7 +97,7 @@ pub(crate) fn put_cut(buffer: &mut Buffer, area: Rect, lines: &[Line<'_>], style
     put(buffer, last, &Line::styled(format!("… {missing} more"), style));
 }
 
-/// Draws a horizontal rule, with text at the left and right if there is room.
+/// Draws a horizontal rule, with text on the left and right if there is room.
 pub(crate) fn rule(buffer: &mut Buffer, area: Rect, style: Style, left: &Line<'_>, right: &Line<'_>) {
     if area.is_empty() {
         return;
@@ -113,7 +115,7 @@ pub(crate) fn rule(buffer: &mut Buffer, area: Rect, style: Style, left: &Line<'_
     }
 }
 
-/// Adds a space before and after the spans.
+/// Joins the spans to a line, with a space before and after them.
 pub(crate) fn padded(spans: Vec<Span<'static>>) -> Line<'static> {
     if spans.is_empty() {
         return Line::default();
@@ -124,7 +126,7 @@ pub(crate) fn padded(spans: Vec<Span<'static>>) -> Line<'static> {
     Line::from(all)
 }
 
-/// Joins spans with a separator.
+/// Joins spans into one list, with a separator between them.
 pub(crate) fn joined(parts: Vec<Span<'static>>, separator: &'static str, style: Style) -> Vec<Span<'static>> {
     let mut all = Vec::with_capacity(parts.len() * 2);
     for part in parts {
@@ -136,7 +138,7 @@ pub(crate) fn joined(parts: Vec<Span<'static>>, separator: &'static str, style: 
     all
 }
 
-/// Formats a number with thousands separators: `12,345`.
+/// Formats a number with separators between thousands: `12,345`.
 pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut apart = String::with_capacity(digits.len() * 4 / 3);

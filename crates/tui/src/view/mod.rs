@@ -1,6 +1,6 @@
-//! Layout and drawing of the screen. From the top: the conversation with the tool sidebar and the signal board at its
-//! right (or below it on a narrow screen), the reasoning bar or the open question, the composer between two rules, and
-//! the status bar.
+//! Layout and drawing of the screen. From top to bottom: the conversation, the reasoning bar or the open question, the
+//! composer between two rules, and the status bar. The tool sidebar and the signal board are to the right of the
+//! conversation, or below it on a narrow screen.
 
 mod input;
 pub(crate) mod lines;
@@ -26,18 +26,18 @@ use crate::transcript::TranscriptView;
 pub(crate) use moment::FrameClock;
 pub(crate) use too_small::fits;
 
-/// Results of drawing a frame, in addition to its cells.
+/// Results of drawing a frame, besides the cells.
 #[derive(Debug)]
 pub(crate) struct RenderedFrame {
-    /// Position of the terminal's cursor.
+    /// Position of the terminal's cursor; `None` if the cursor is hidden.
     pub(crate) cursor: Option<Position>,
-    /// Time after which the frame changes by itself.
+    /// Time after which the next frame must be drawn even without an event.
     pub(crate) wake: Option<Duration>,
     /// State of the UI that other programs can query.
     pub(crate) facts: UiFacts,
 }
 
-/// Draws a complete frame.
+/// Draws a complete frame into the buffer.
 pub(crate) fn draw(app: &mut App, state: &State, buffer: &mut Buffer, now: SystemTime) -> RenderedFrame {
     let moment = FrameClock::new(now);
     let area = buffer.area;
@@ -60,7 +60,7 @@ pub(crate) fn draw(app: &mut App, state: &State, buffer: &mut Buffer, now: Syste
     RenderedFrame { cursor, wake: moment.wake(), facts }
 }
 
-/// Takes up to this many rows from the bottom of an area.
+/// Removes up to `height` rows from the bottom of an area and returns them.
 pub(crate) fn take_bottom(rest: &mut Rect, height: u16) -> Rect {
     let height = height.min(rest.height);
     rest.height -= height;
@@ -116,7 +116,7 @@ fn draw_all(app: &mut App, state: &State, buffer: &mut Buffer, moment: &FrameClo
     cursor
 }
 
-/// Draws the panes beside the conversation, or below it on a narrow screen. Returns the rest of the area.
+/// Draws the panes beside the conversation, or below it on a narrow screen. Returns the area that remains.
 fn draw_beside(app: &mut App, state: &State, buffer: &mut Buffer, mut rest: Rect, moment: &FrameClock) -> Rect {
     let open = panes::open(Layer::Beside, app, state);
     if buffer.area.width < MIN_DOCKED_WIDTH {
@@ -157,7 +157,7 @@ fn draw_beside(app: &mut App, state: &State, buffer: &mut Buffer, mut rest: Rect
     rest
 }
 
-/// Draws a framed pane below the conversation, on at most a third of the screen. Returns the rest of the area.
+/// Draws a framed pane below the conversation, on at most a third of the screen. Returns the area that remains.
 fn stack(
     app: &App,
     buffer: &mut Buffer,
@@ -185,7 +185,7 @@ fn stack(
     rest
 }
 
-/// Draws a rounded frame and returns the area inside, with a free column at each side.
+/// Draws a rounded frame with an empty column inside at each side. Returns the remaining area inside.
 pub(crate) fn frame(buffer: &mut Buffer, area: Rect, style: ratatui::style::Style) -> Rect {
     use ratatui::widgets::{Block, BorderType, Padding, Widget};
     let block = Block::bordered().border_type(BorderType::Rounded).border_style(style).padding(Padding::horizontal(1));

@@ -1,5 +1,5 @@
-//! Clock of a frame. Content that changes with time registers when it will change, so that the next frame is drawn
-//! exactly then.
+//! Clock of a frame. Content that depends on the time registers the time of its next change, and the next frame is
+//! drawn at the earliest of these times.
 
 use std::cell::Cell;
 use std::time::{Duration, SystemTime};
@@ -9,7 +9,7 @@ const SPINNER_INTERVAL: Duration = Duration::from_millis(120);
 
 const SPINNER_FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/// Time of a frame, and the time until the next one is needed.
+/// Time of a frame, and the time until the next frame must be drawn.
 #[derive(Debug)]
 pub(crate) struct FrameClock {
     now: SystemTime,
@@ -25,7 +25,7 @@ impl FrameClock {
         self.now
     }
 
-    /// Time after which the frame changes by itself; `None` if it does not.
+    /// Returns the time until the next change of registered content; `None` if no content depends on the time.
     pub(crate) fn wake(&self) -> Option<Duration> {
         self.wake.get()
     }
@@ -41,14 +41,14 @@ impl FrameClock {
         SPINNER_FRAMES[(millis / SPINNER_INTERVAL.as_millis()) as usize % SPINNER_FRAMES.len()]
     }
 
-    /// Elapsed time in seconds: `3s`, `1m 05s`, `2h 03m`.
+    /// Formats the time since `since` to the second: `3s`, `1m 05s` or `2h 03m`.
     pub(crate) fn elapsed(&self, since: SystemTime) -> String {
         let elapsed = self.since(since);
         self.wake_at_next(elapsed, 1);
         precise(elapsed.as_secs())
     }
 
-    /// Elapsed time in its largest unit: `3s`, `5m`, `2h`.
+    /// Formats the time since `since` in its largest unit: `3s`, `5m` or `2h`.
     pub(crate) fn ago(&self, since: SystemTime) -> String {
         let elapsed = self.since(since);
         let (unit, name) = match elapsed.as_secs() {
@@ -60,7 +60,7 @@ impl FrameClock {
         format!("{}{name}", elapsed.as_secs() / unit)
     }
 
-    /// Remaining time in seconds.
+    /// Formats the time until `until`, rounded up to a second.
     pub(crate) fn left(&self, until: SystemTime) -> String {
         let left = until.duration_since(self.now).unwrap_or_default();
         if !left.is_zero() {
@@ -70,7 +70,7 @@ impl FrameClock {
         precise(left.as_secs() + u64::from(left.subsec_nanos() > 0))
     }
 
-    /// True if this much time has passed since `since`. Otherwise a frame is scheduled for when it will have passed.
+    /// Returns true if at least `time` has passed since `since`. If not, registers the moment when it will have passed.
     pub(crate) fn lasts(&self, since: SystemTime, time: Duration) -> bool {
         match time.checked_sub(self.since(since)).filter(|left| !left.is_zero()) {
             Some(left) => {
@@ -91,7 +91,7 @@ impl FrameClock {
     }
 }
 
-/// Formats a duration: `3s`, `1m 05s`, `2h 03m`.
+/// Formats a duration: `3s`, `1m 05s` or `2h 03m`.
 pub(crate) fn precise(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds}s"),

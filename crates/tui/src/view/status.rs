@@ -1,5 +1,5 @@
-//! The status bar: activity, questions, model and costs. The least important parts are left out if there is not enough
-//! room.
+//! Status bar: activity of the agents, number of questions, model and costs. If there is too little room, the least
+//! important parts are omitted.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -19,7 +19,7 @@ use crate::theme::Theme;
 const HINTS: &str = "? keys · Ctrl+C quit";
 const SEPARATOR: &str = " · ";
 
-/// A part of the bar. Parts with a higher rank are left out later.
+/// Part of the status bar. The parts with the lowest rank are omitted first.
 struct StatusPart {
     text: String,
     style: Style,
@@ -53,7 +53,7 @@ pub(super) fn draw(app: &App, state: &State, buffer: &mut Buffer, area: Rect, mo
     put(buffer, right, &Line::styled(HINTS, theme.dim));
 }
 
-/// Leaves out the least important parts until the rest fits.
+/// Omits the least important parts until the others fit.
 fn fitting(mut parts: Vec<StatusPart>, room: usize) -> Vec<StatusPart> {
     loop {
         let between = SEPARATOR.width() * parts.len().saturating_sub(1);
@@ -109,7 +109,8 @@ fn parts(app: &App, state: &State, moment: &FrameClock) -> Vec<StatusPart> {
     parts
 }
 
-/// Adds the agent with its model, context usage and costs.
+/// Adds parts for the agents that chat goes to: the name and model of each, and the context usage and costs of the
+/// first.
 fn of_agent(app: &App, state: &State, theme: &Theme, add: &mut impl FnMut(u8, Style, String)) {
     let Some((first, agent)) = primary_agent(state) else {
         if let Some(targets) = state.targets.effective() {
@@ -144,7 +145,7 @@ fn of_agent(app: &App, state: &State, theme: &Theme, add: &mut impl FnMut(u8, St
     }
 }
 
-/// An agent with its model and mode, such as `claude opus (plan)`. Default values are left out.
+/// Formats an agent with its model and mode, such as `claude opus (plan)`. Default values are omitted.
 fn runs_as(id: &ParticipantId, agent: &Participant) -> String {
     let chosen = |choice: &Option<String>| choice.clone().filter(|choice| choice != "default");
     let mut runs = vec![id.to_string()];
@@ -153,7 +154,8 @@ fn runs_as(id: &ParticipantId, agent: &Participant) -> String {
     one_line(&runs.join(" "))
 }
 
-/// Activity of the agents, unless the reasoning bar shows it.
+/// Returns the activity of the first agent that works, starts or is gone. Returns `None` if there is no such agent, or
+/// while the reasoning bar is shown.
 fn activity(state: &State, theme: &Theme, moment: &FrameClock) -> Option<(String, Style)> {
     if state.reasoning().is_some() {
         return None;

@@ -1,4 +1,4 @@
-//! Notice that the terminal is too small, drawn instead of the UI.
+//! Notice that the terminal is too small, drawn instead of the whole UI.
 
 use ratatui::buffer::Buffer;
 use wh_core::terminal::Size;
@@ -11,12 +11,12 @@ use crate::wrap::{StyledText, words};
 /// Minimum terminal size at which the UI is drawn.
 const MIN_UI_SIZE: Size = Size { columns: 30, rows: 8 };
 
-/// True if the UI fits a terminal of this size.
+/// Returns true if a terminal of this size is large enough for the UI.
 pub(crate) fn fits(size: Size) -> bool {
     size.columns >= MIN_UI_SIZE.columns && size.rows >= MIN_UI_SIZE.rows
 }
 
-/// Draws the longest form of the notice that fits. Every form states the minimum size.
+/// Draws the longest version of the notice that fits. Each version contains the minimum size.
 pub(super) fn draw(app: &App, buffer: &mut Buffer, moment: &FrameClock) {
     let area = buffer.area;
     let Size { columns, rows } = MIN_UI_SIZE;

@@ -1,4 +1,4 @@
-//! Welcome text in an empty conversation.
+//! Welcome text, shown while the conversation is new.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -10,7 +10,7 @@ use super::lines::{one_line, put_all};
 use crate::app::{App, primary_agent};
 use crate::panes::covered;
 
-/// Number of items up to which a conversation can count as new.
+/// Maximum number of items in a conversation that counts as new.
 const MAX_ITEMS_WHEN_NEW: usize = 8;
 
 pub(super) fn draw(app: &App, state: &State, buffer: &mut Buffer, area: Rect) {

@@ -1,4 +1,4 @@
-//! The `wh agents` command.
+//! Implements `wh agents`, which lists and manages agents.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -88,7 +88,7 @@ enum AgentsSubcommand {
     Models(AgentSubject),
     /// List the MCP servers of an agent, or enable or disable one
     Mcp(McpSubject),
-    /// List an agent's saved sessions of this directory
+    /// List an agent's saved conversations of this directory
     Sessions(AgentSubject),
 }
 

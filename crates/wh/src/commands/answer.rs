@@ -1,4 +1,4 @@
-//! The `wh answer` command.
+//! Implements `wh answer`, which lists and answers the open questions of an agent.
 
 use std::process::ExitCode;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The `wh audit` command.
+//! Implements `wh audit`, which shows the audit log of control messages.
 
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};

@@ -1,4 +1,4 @@
-//! The `wh completions` command.
+//! Implements `wh completions`, which prints a shell completion script.
 
 use std::process::ExitCode;
 

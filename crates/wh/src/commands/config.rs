@@ -1,4 +1,4 @@
-//! The `wh config` command.
+//! Implements `wh config`, which shows and changes settings.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `wh control`: sends control messages to the daemon.
+//! Implements `wh control`, which sends control messages to the daemon.
 
 use std::io::Read;
 use std::process::ExitCode;

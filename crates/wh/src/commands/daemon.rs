@@ -1,4 +1,4 @@
-//! The `wh daemon` command.
+//! Implements `wh daemon`, which starts, stops, restarts and inspects the daemon.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
@@ -21,7 +21,7 @@ use crate::settings::arguments::with_files;
 use crate::target::{AnswerTimeout, TargetArguments};
 use crate::{async_runtime, log};
 
-/// Time for the daemon and all of its processes to end in `wh daemon restart`.
+/// Timeout for the daemon and all of its processes to end in `wh daemon restart`.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Manage the daemon, which keeps sessions running in the background
@@ -267,7 +267,7 @@ impl DaemonStatus {
     }
 }
 
-/// Notice about a damaged store of an earlier start. Shown until the file is removed.
+/// Returns a notice about a store that was found damaged at an earlier start. Shown until the file is removed.
 fn damaged_store_notice(path: &Path) -> String {
     format!(
         "a damaged store from an earlier start is saved as {}; delete it when you no longer need it",

@@ -1,4 +1,4 @@
-//! The `wh demo` command.
+//! Implements `wh demo`, which runs the built-in demo program.
 
 use std::process::ExitCode;
 

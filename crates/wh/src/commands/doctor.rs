@@ -1,4 +1,4 @@
-//! The `wh doctor` command.
+//! Implements `wh doctor`, which checks the installed agents and the settings files.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

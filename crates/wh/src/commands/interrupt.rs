@@ -1,4 +1,4 @@
-//! The `wh interrupt` command.
+//! Implements `wh interrupt`, which interrupts an agent or a terminal program.
 
 use std::process::ExitCode;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The `wh key` command.
+//! Implements `wh key`, which presses keys in a run.
 
 use std::process::ExitCode;
 

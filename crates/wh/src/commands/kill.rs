@@ -1,4 +1,4 @@
-//! The `wh kill` command.
+//! Implements `wh kill`, which ends a session and all of its processes.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! The `wh logs` command.
+//! Implements `wh logs`, which prints the conversation or the last output of a session.
 
 use std::process::ExitCode;
 

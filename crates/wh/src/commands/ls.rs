@@ -1,4 +1,4 @@
-//! The `wh ls` command.
+//! Implements `wh ls`, which lists sessions and runs.
 
 use std::process::ExitCode;
 

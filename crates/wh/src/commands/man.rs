@@ -1,4 +1,4 @@
-//! The `wh man` command.
+//! Implements `wh man`, which prints or writes the man pages.
 
 use std::fs;
 use std::io;

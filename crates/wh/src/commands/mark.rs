@@ -1,4 +1,4 @@
-//! The `wh mark` command.
+//! Implements `wh mark`, which adds a marker to the events and the recording of a run.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! The `wh messages` command.
+//! Implements `wh messages`, which prints the messages of a conversation.
 
 use std::process::ExitCode;
 

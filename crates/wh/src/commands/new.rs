@@ -1,4 +1,4 @@
-//! The `wh new` command.
+//! Implements `wh new`, which creates a session in the daemon.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -26,7 +26,8 @@ use crate::target::{AnswerTimeout, TargetArguments};
     "  wh new --agent demo --name a\n  wh new --agent claude --model sonnet --attach\n  wh new --name build -- make -j2 watch\n  wh new --person --attach -- bash\n  wh send a 'hello'\n  wh attach a", API_CODES
 ))]
 pub struct NewCommand {
-    /// Agent to start: `demo` is built in; `wh doctor` lists the others [default: `agent` in config.toml]
+    /// Agent to start: `demo` is built in; `wh doctor` lists the others [default: `agent`, if set in config.toml or
+    /// WH_AGENT]
     #[arg(long, value_name = "AGENT", env = "WH_AGENT")]
     agent: Option<String>,
 

@@ -1,4 +1,4 @@
-//! The `wh output` command.
+//! Implements `wh output`, which prints the full output of a tool call, message or question.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! The `wh play` command.
+//! Implements `wh play`, which plays a recording in this terminal.
 
 use std::io::{self, BufReader, Write};
 use std::os::fd::AsFd;
@@ -91,7 +91,8 @@ struct PlaybackClock {
 }
 
 impl PlaybackClock {
-    /// Blocks the signals in this thread so that they are read from a descriptor instead of ending the process.
+    /// Starts the clock. Blocks the signals in this thread so that they are read from a descriptor instead of ending
+    /// the process.
     fn start() -> Result<Self, Errno> {
         let mut set = SigSet::empty();
         for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
@@ -101,8 +102,8 @@ impl PlaybackClock {
         Ok(Self { start: Instant::now(), signals: SignalFd::new(&set)? })
     }
 
-    /// Waits until this time since the start, so that delays do not add up. Returns the signal number if a signal
-    /// arrives first.
+    /// Waits until this time since the start, so that delays of earlier waits do not add up. Returns the signal number
+    /// if a signal arrives first.
     fn wait_until(&mut self, at: Duration) -> Result<Option<u8>, Errno> {
         loop {
             let left = at.saturating_sub(self.start.elapsed());

@@ -1,4 +1,4 @@
-//! The `wh receipt` command.
+//! Implements `wh receipt`, which shows the delivery status of a message or command.
 
 use std::process::ExitCode;
 

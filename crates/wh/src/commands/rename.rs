@@ -1,4 +1,4 @@
-//! The `wh rename` command.
+//! Implements `wh rename`, which renames a session.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! The `wh resize` command.
+//! Implements `wh resize`, which resizes the terminal of a run.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! The `wh run` command.
+//! Implements `wh run`, which runs a program with an HTTP API to its terminal.
 
 use std::ffi::OsString;
 use std::io;
@@ -22,7 +22,7 @@ use crate::record::RecordArguments;
 use crate::running_api::{Linger, RunningApi};
 use crate::signals::Signals;
 
-/// Time for the last output and the recording to finish after the program's end.
+/// Timeout for the last output and the recording to finish after the program's end.
 const EXIT_FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Environment variables that describe the user's terminal. Removed in a virtual terminal, where they would be wrong.
@@ -257,6 +257,6 @@ async fn wait_for_end(session: TerminalSession, tty: Option<LocalTerminal>, sign
 /// Result of a run.
 struct RunEnd {
     exit: Exit,
-    /// True if a signal ended it.
+    /// True if a signal to wh ended the run.
     signalled: bool,
 }

@@ -1,4 +1,4 @@
-//! The `wh screen` command.
+//! Implements `wh screen`, which prints the screen of a run or of a recording.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,8 +14,8 @@ use crate::failure::{API_CODES, CliFailure, code, with_exit_codes};
 use crate::print::{print, without_controls, without_sequences};
 use crate::target::TargetArguments;
 
-/// Scrollback lines for a recording, the same as the default of `wh run`. A screen that grows takes lines back from
-/// them.
+/// Scrollback lines for a recording, as by default in `wh run`. A screen that grows shows lines from the scrollback
+/// again.
 const RECORDING_SCROLLBACK_LINES: usize = 2000;
 
 /// Print the screen of a run

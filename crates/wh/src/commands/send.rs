@@ -1,4 +1,4 @@
-//! The `wh send` command.
+//! Implements `wh send`, which types text into a run or sends a message to an agent.
 
 use std::io::Read;
 use std::process::ExitCode;

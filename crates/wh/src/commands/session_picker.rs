@@ -58,8 +58,8 @@ pub fn run(space: SpaceArguments, loaded: LoadedSettings) -> Result<ExitCode, Cl
     }
 }
 
-/// Returns the live sessions of the daemon except the one that this process runs in. Reports a daemon that does not
-/// answer.
+/// Returns the live sessions of the daemon except the session that this process runs in. If the daemon does not answer,
+/// prints the failure and returns no sessions.
 fn sessions() -> Vec<SessionSummary> {
     if !DaemonPaths::here().is_ok_and(|paths| paths.running_daemon().is_some()) {
         return Vec::new();

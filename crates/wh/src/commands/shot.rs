@@ -1,4 +1,4 @@
-//! The `wh shot` command.
+//! Implements `wh shot`, which takes and compares screenshots.
 
 use std::fs;
 use std::io::Read;

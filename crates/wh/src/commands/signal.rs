@@ -1,4 +1,4 @@
-//! The `wh signal` command.
+//! Implements `wh signal`, which sends a signal to a run's program.
 
 use std::process::ExitCode;
 

@@ -38,7 +38,7 @@ use crate::terminal_ui::TerminalUi;
 /// Environment variables with the port of the Gemini CLI remote control. Used if there is no --control-port.
 const REMOTE_PORTS: [&str; 2] = ["GEMINI_CLI_REMOTE_PORT", "GEMINI_CLI_TUI_REMOTE_PORT"];
 
-/// Time for the recording to finish after the UI's end.
+/// Timeout for the recording to finish after the UI's end.
 const RECORDING_CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Scrollback lines of the UI's screen: none, because it draws on the alternate screen.
@@ -177,7 +177,7 @@ impl SpaceArguments {
         async_runtime::block_on(with_child_cleanup(self.run_space(loaded)))
     }
 
-    /// Returns the colours of the command line.
+    /// Returns the colours selected on the command line.
     pub fn theme(&self) -> ThemeChoice {
         self.theme
     }
@@ -236,7 +236,7 @@ impl SpaceArguments {
         Ok(ExitCode::from(code))
     }
 
-    /// Looks up the agents of the command line. An agent may be given once.
+    /// Looks up the agents of the command line. Fails if an agent is given twice.
     fn known_agents(&self, catalog: &Catalog) -> Result<Vec<Arc<dyn Agent>>, CliFailure> {
         let mut ids: Vec<&str> = Vec::new();
         for id in self.agents.iter().map(String::as_str) {
@@ -363,7 +363,7 @@ impl ThemeChoice {
         name.and_then(|name| Self::from_str(&name, false).ok()).unwrap_or(Self::Auto)
     }
 
-    /// Returns the theme. `attended` is true on a user's terminal, false on a virtual one.
+    /// Converts the choice to a theme. `attended` is true on a user's terminal, false on a virtual one.
     pub fn theme(self, attended: bool) -> Theme {
         match self {
             Self::Dark => Theme::dark(),

@@ -1,4 +1,4 @@
-//! The `wh state` command.
+//! Implements `wh state`, which shows the process and the terminal of a run.
 
 use std::process::ExitCode;
 

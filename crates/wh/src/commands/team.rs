@@ -1,4 +1,4 @@
-//! The `wh team` command.
+//! Implements `wh team`, which manages the teams that may control sessions.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! The `wh trust` command.
+//! Implements `wh trust`, which lists, adds and revokes trusted project files.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -116,7 +116,7 @@ impl TrustCommand {
     }
 }
 
-/// Reads the project's files.
+/// Reads the agents file and the settings file of a project.
 fn read_files(directory: &Path) -> Result<Vec<(ProjectFileName, ProjectFile)>, CliFailure> {
     let entered = directory.canonicalize().ok().filter(|path| path.is_dir());
     let wanted =
@@ -135,7 +135,7 @@ fn read_files(directory: &Path) -> Result<Vec<(ProjectFileName, ProjectFile)>, C
         let config = config.file_name().unwrap_or_default().to_string_lossy().into_owned();
         return Err(CliFailure::new(
             code::USAGE,
-            format!("found neither {} nor {config}, nor either file in a parent directory", agents.display()),
+            format!("{} and {config} exist neither here nor in a parent directory", agents.display()),
         )
         .hint("your own agents.toml and config.toml apply to all projects and need no trust"));
     }

@@ -1,4 +1,4 @@
-//! The `wh wait` command.
+//! Implements `wh wait`, which waits for a condition.
 
 use std::process::ExitCode;
 use std::time::Duration;

@@ -15,7 +15,7 @@ use crate::settings::table::by_key;
 use crate::settings::value::{SettingValue, ValueKind};
 
 /// File descriptor limit of the daemon: a few per session and one per connection. Not higher, because programs inherit
-/// it and some of them close every possible descriptor.
+/// the limit and some programs close every possible descriptor.
 const WANTED_DESCRIPTORS: u64 = 16_384;
 
 /// Limits of control messages. A flag overrides its environment variable. A value of config.toml arrives as a flag if

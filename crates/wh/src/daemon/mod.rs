@@ -1,5 +1,4 @@
-//! The daemon as other processes see it: its files, its status, and starting and stopping it. [`serve()`] runs the
-//! daemon itself.
+//! Files, status, start and stop of the daemon, for other processes. [`serve()`] runs the daemon itself.
 
 mod limits;
 mod serve;
@@ -99,22 +98,22 @@ impl DaemonPaths {
         Ok(Self { runtime, state, config })
     }
 
-    /// Path of the control socket.
+    /// Returns the path of the control socket.
     pub fn socket(&self) -> PathBuf {
         self.runtime.join("daemon.sock")
     }
 
-    /// Path of the HTTP API token.
+    /// Returns the path of the HTTP API token.
     pub fn token(&self) -> PathBuf {
         self.runtime.join("daemon.token")
     }
 
-    /// Path of the [`DaemonFile`].
+    /// Returns the path of the [`DaemonFile`].
     pub fn file(&self) -> PathBuf {
         self.runtime.join("daemon.json")
     }
 
-    /// Path of the list of processes that a daemon could not end.
+    /// Returns the path of the list of processes that a daemon could not end.
     fn unended(&self) -> PathBuf {
         self.runtime.join("daemon.left")
     }
@@ -138,17 +137,17 @@ impl DaemonPaths {
         Survivors(pids.unwrap_or_default())
     }
 
-    /// Path of the daemon's log.
+    /// Returns the path of the daemon's log.
     pub fn log(&self) -> PathBuf {
         self.state.join("daemon.log")
     }
 
-    /// Directory of the store.
+    /// Returns the directory of the store.
     pub fn store(&self) -> PathBuf {
         self.state.join("store")
     }
 
-    /// Directory of the teams and their members.
+    /// Returns the directory of the teams and their members.
     pub fn teams(&self) -> PathBuf {
         self.config.join("teams")
     }
@@ -159,17 +158,17 @@ impl DaemonPaths {
         tokens.into_iter().take(MAX_CREDENTIALS).map(|token| Credential(token.as_str().to_owned())).collect()
     }
 
-    /// Path of the daemon's audit log.
+    /// Returns the path of the daemon's audit log.
     pub fn audit(&self) -> PathBuf {
         self.state.join("audit").join("daemon.jsonl")
     }
 
-    /// Path of the senders' audit log.
+    /// Returns the path of the senders' audit log.
     pub fn sent(&self) -> PathBuf {
         self.state.join("audit").join("sender.jsonl")
     }
 
-    /// Directory of texts that are too long to be sent inline.
+    /// Returns the directory of texts that are too long to be sent inline.
     pub fn contents(&self) -> PathBuf {
         self.state.join("contents")
     }
@@ -179,7 +178,7 @@ impl DaemonPaths {
         OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
     }
 
-    /// Takes the lock that ensures a single daemon. `None` if another process has it.
+    /// Takes the lock that ensures a single daemon. `None` if another process holds the lock.
     pub fn claim(&self) -> io::Result<Option<Flock<File>>> {
         match Flock::lock(self.lock_file()?, FlockArg::LockExclusiveNonblock) {
             Ok(lock) => Ok(Some(lock)),
@@ -213,7 +212,7 @@ impl DaemonPaths {
     }
 }
 
-/// Receives with a timeout. Prints a notice after [`NOTICE_DELAY`].
+/// Receives a value with a timeout. Prints `notice` after [`NOTICE_DELAY`].
 fn receive_with_notice<T>(from: &Receiver<T>, timeout: Duration, notice: &str) -> Result<T, RecvTimeoutError> {
     let rest = timeout.saturating_sub(NOTICE_DELAY);
     match from.recv_timeout(timeout.min(NOTICE_DELAY)) {

@@ -41,10 +41,10 @@ use crate::{agents, log, protect};
 /// Scrollback lines of a terminal session.
 const SESSION_SCROLLBACK_LINES: usize = 2000;
 
-/// The UI of an agent session ends after its screen was unused for this time.
+/// Time after which the UI of an agent session ends if its screen is not used.
 const UNUSED_UI_TTL: Duration = Duration::from_secs(10 * 60);
 
-/// Time for the servers to close, and for the store to close, at the end.
+/// Timeout for closing the servers, and for closing the store, when the daemon ends.
 const DAEMON_CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Interval for deleting expired text files.
@@ -201,7 +201,7 @@ pub async fn serve(
     if left.is_empty() { Ok(()) } else { Err(not_ended(&left)) }
 }
 
-/// Returns a check that a team exists. It reads the files each time.
+/// Returns a function that checks if a team exists. The function reads the team files on each call.
 fn is_team(paths: &DaemonPaths) -> Box<dyn Fn(&str) -> bool + Send + Sync> {
     let folder = paths.teams();
     Box::new(move |team| match Teams::open(&folder) {
@@ -248,7 +248,7 @@ fn controller(
     Ok(Arc::new(Controller::new(parts)))
 }
 
-/// Deletes expired texts of senders, now and once per [`CONTENT_SWEEP_INTERVAL`].
+/// Deletes expired text files of senders, at startup and then once per [`CONTENT_SWEEP_INTERVAL`].
 async fn sweep(references: References) {
     let mut hours = tokio::time::interval(CONTENT_SWEEP_INTERVAL);
     loop {

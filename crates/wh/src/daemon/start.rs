@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::{DaemonFile, DaemonPaths, receive_with_notice};
 use crate::failure::{CliFailure, code};
 
-/// Time for a daemon to become ready. The daemon first checks its store, which may be large.
+/// Timeout for a daemon to become ready. The daemon first checks its store, which may be large.
 const DAEMON_START_TIMEOUT: Duration = Duration::from_secs(122);
 
 fn failed(error: impl std::fmt::Display) -> CliFailure {
@@ -69,7 +69,7 @@ impl DaemonPaths {
     }
 }
 
-/// Describes a daemon that exited without a report: the last line of its log and its exit status.
+/// Describes a daemon that exited without a report, by the last line of the daemon's log and the exit status.
 fn early_exit(log: &Path, from: u64, status: ExitStatus) -> String {
     let mut text = Vec::new();
     let read = File::open(log).and_then(|mut file| {

@@ -16,7 +16,7 @@ use crate::runtime::process_start;
 /// Signal that ends the sessions permanently. SIGTERM ends only their processes.
 pub const END_SESSIONS: Signal = Signal::SIGUSR1;
 
-/// Time for processes that outlive the daemon to exit. Their supervisors end them.
+/// Timeout for processes that outlive the daemon to exit. Their supervisors end them.
 const LEFTOVER_EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 fn process_names(processes: &[ProcessId]) -> String {
@@ -27,14 +27,14 @@ fn process_names(processes: &[ProcessId]) -> String {
     processes.iter().map(named).collect::<Vec<_>>().join(", ")
 }
 
-/// True while this exact process runs. False for a zombie.
+/// True while the process with this pid and start time runs. False for a zombie.
 fn is_running(process: &ProcessId) -> bool {
     process_start(process.pid.cast_unsigned()) == Some(process.started)
 }
 
 impl DaemonPaths {
-    /// Stops the daemon and returns when it and all of its processes have ended. With `end_sessions` its sessions end
-    /// permanently. Returns false if the daemon is not running.
+    /// Stops the daemon and returns when it and all of its processes have ended. If `end_sessions` is true, the
+    /// sessions end permanently. Returns false if the daemon is not running.
     pub fn stop(&self, end_sessions: bool, timeout: Duration) -> Result<bool, CliFailure> {
         let Some(daemon) = self.running_daemon() else { return Ok(false) };
         let failed =

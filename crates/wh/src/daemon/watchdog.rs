@@ -1,5 +1,6 @@
-//! Watches the async runtime from a separate thread. If a task blocks in a poll, no session, server or signal handler
-//! runs. Then the process exits: supervisors end its programs, and the next daemon restores the sessions.
+//! Watches the async runtime from a separate thread. If a task blocks the runtime, no session, server or signal handler
+//! can run, and the watchdog exits the process: supervisors end the programs, and the next daemon restores the
+//! sessions.
 
 use std::fmt::{self, Write as _};
 use std::io;
@@ -25,16 +26,17 @@ const TICK_INTERVAL: Duration = Duration::from_millis(500);
 /// Number of ticks without an answer after which the runtime counts as stalled (5 s).
 const STALLED_TICKS: u32 = 10;
 
-/// Number of ticks after which it counts as stalled even if it got almost no CPU time (60 s).
+/// Number of ticks without an answer (60 s) after which the runtime counts as stalled even if it was starved of CPU
+/// time.
 const STARVED_TICKS: u32 = 120;
 
-/// Half a tick of CPU time, in the units of [`Stat::cpu`].
+/// CPU time of half a tick, in the units of [`Stat::cpu`]. A ready worker that got less in a tick was starved.
 const HALF_TICK_CPU: u64 = TICK_INTERVAL.as_millis() as u64 / 10 / 2;
 
-/// Time for writing the last log line.
+/// Timeout for writing the last log line.
 const LAST_LINE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Records the task that was polled last. Tracing spans name the tasks.
+/// Records the task that was polled last, named by its tracing span.
 #[derive(Debug, Clone, Default)]
 pub struct LastPolled(Arc<Mutex<PolledSpans>>);
 
@@ -102,7 +104,7 @@ impl Visit for SpanFields {
     }
 }
 
-/// Starts the watchdog thread. It exits the process when the runtime stalls.
+/// Starts the watchdog thread, which exits the process when the runtime stalls.
 pub fn start(runtime: Handle, last_polled: LastPolled) -> io::Result<()> {
     let exit = move |stall: Stall| {
         let line = format!(
@@ -125,7 +127,8 @@ pub fn start(runtime: Handle, last_polled: LastPolled) -> io::Result<()> {
     thread::Builder::new().name("wh-watchdog".to_owned()).spawn(watch).map(drop)
 }
 
-/// Writes to standard error without its lock, which the stalled thread may hold. Waits at most [`LAST_LINE_TIMEOUT`].
+/// Writes the last log line to standard error, without the lock that the stalled thread may hold. Waits at most
+/// [`LAST_LINE_TIMEOUT`].
 fn last_line(line: String) {
     let (done, written) = mpsc::channel();
     let write = move || {
@@ -155,9 +158,9 @@ struct Watchdog {
     runtime: Handle,
     answers: Arc<TickAnswers>,
     asked: u64,
-    /// Number of ticks without an answer in which the worker was blocked or running.
+    /// Number of ticks without an answer in which the worker was not starved of CPU time.
     counted: u32,
-    /// Number of all ticks without an answer.
+    /// Number of all ticks without an answer, including the ticks in which the worker was starved.
     silent: u32,
     cpu: u64,
 }

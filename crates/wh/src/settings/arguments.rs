@@ -69,7 +69,7 @@ fn read<T: FromArgMatches>(matches: &ArgMatches) -> T {
     T::from_arg_matches(matches).unwrap_or_else(|error| error.exit())
 }
 
-/// Returns the names of the given command and its own arguments.
+/// Returns the names of the given subcommands, outermost first, and the arguments of the last subcommand.
 fn leaf(matches: &ArgMatches) -> (Vec<&str>, &ArgMatches) {
     let (mut path, mut leaf) = (Vec::new(), matches);
     while let Some((name, inner)) = leaf.subcommand() {

@@ -1,5 +1,5 @@
-//! Parses a settings file strictly against the table, with the position of every value. Edits it without losing
-//! comments. Does no I/O.
+//! Parses a settings file, rejects keys and values that the table of settings does not allow, and records the position
+//! of every value. Edits a file without losing comments. Does no I/O.
 
 use std::fmt;
 use std::ops::Range;
@@ -57,7 +57,7 @@ pub struct ConfigFile {
     pub entries: Vec<SettingEntry>,
 }
 
-/// Owner of a settings file.
+/// Owner of a settings file: the user, or the project that contains it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettingsFileOwner {
     User,
@@ -65,7 +65,7 @@ pub enum SettingsFileOwner {
 }
 
 impl ConfigFile {
-    /// Parses a file. Returns the first error in it.
+    /// Parses a settings file. Fails with the first error in the file.
     pub fn read(path: &Path, text: &str, owner: SettingsFileOwner) -> Result<Self, SettingsFileError> {
         let document = Document::parse(text).map_err(|error| SettingsFileError::syntax(path, text, &error))?;
         let mut reader = SettingsReader { owner, entries: Vec::new(), mistakes: Vec::new() };
@@ -81,7 +81,6 @@ impl ConfigFile {
         Ok(Self { path: path.to_owned(), entries: entries.collect() })
     }
 
-    /// Returns the value of a setting.
     pub fn get(&self, setting: &SettingRow) -> Option<&SettingEntry> {
         self.entries.iter().find(|entry| std::ptr::eq(entry.setting, setting))
     }

@@ -22,7 +22,8 @@ pub struct FoundSettings {
     pub files: SettingsFiles,
     /// Reason why a project's file is not used.
     pub unused: Option<String>,
-    /// Reason why some settings of the project's file are not used, with a hint. Printed after their keys.
+    /// Reason why some settings of the project's file are not used, with a hint. Printed after the keys of the
+    /// settings.
     pub untrusted: String,
 }
 
@@ -78,8 +79,8 @@ pub fn user_file() -> Result<Option<ConfigFile>, CliFailure> {
     }
 }
 
-/// Finds the files for a directory; without one, only the user's. An error in a project's file fails only if the user
-/// trusts the file, because an unknown file must not stop wh.
+/// Finds the settings files for a directory, or only the user's file if there is no directory. An error in a project's
+/// file is a failure only if the user trusts the file, because an unknown file must not stop wh.
 pub fn find(directory: Option<&Path>) -> Result<FoundSettings, CliFailure> {
     let user = user_file()?;
     let mut found = FoundSettings {

@@ -14,7 +14,7 @@ use super::value::{SettingValue, ValueKind};
 /// Environment variable that disables colours in all programs (<https://no-color.org>). No file overrides it.
 const NO_COLOR: &str = "NO_COLOR";
 
-/// Source of a value.
+/// Source of a setting's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettingSource {
     Default,
@@ -24,7 +24,7 @@ pub enum SettingSource {
 }
 
 impl SettingSource {
-    /// Returns the name in JSON output.
+    /// Returns the name of the source in JSON output.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Default => "default",
@@ -34,7 +34,7 @@ impl SettingSource {
         }
     }
 
-    /// True for a value from a file.
+    /// True if the source is a file.
     pub fn is_file(&self) -> bool {
         matches!(self, Self::User { .. } | Self::Project { .. })
     }
@@ -43,7 +43,7 @@ impl SettingSource {
 /// Value of a setting and its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedSetting {
-    /// `None` if no source has a value and there is no default.
+    /// Effective value; `None` if no source has a value and there is no default.
     pub value: Option<SettingValue>,
     pub source: SettingSource,
 }
@@ -95,7 +95,6 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Returns the default settings.
     pub fn defaults() -> Self {
         let resolved = table().iter().map(default).collect();
         Self { resolved, keys: KeyMap::default(), wrong_variables: Vec::new() }
@@ -111,7 +110,6 @@ impl Settings {
         table().iter().zip(&self.resolved)
     }
 
-    /// Returns the value of a setting.
     pub fn get(&self, setting: &SettingRow) -> Option<&ResolvedSetting> {
         self.all().find(|(one, _)| std::ptr::eq(*one, setting)).map(|(_, resolved)| resolved)
     }
@@ -156,7 +154,6 @@ impl Settings {
         }
     }
 
-    /// Returns the key bindings.
     pub fn keys(&self) -> &KeyMap {
         &self.keys
     }
@@ -177,7 +174,7 @@ impl Settings {
         }
     }
 
-    /// Removes keys that a file binds from the actions that have them by default.
+    /// Removes each key that a file binds to one action from the default keys of the other actions.
     fn derive_keys(&mut self) {
         for (setting, resolved) in table().iter().zip(&mut self.resolved) {
             let row = ACTIONS.iter().find(|row| setting.section == "keys" && setting.name == row.name);

@@ -1,6 +1,6 @@
 //! Settings from `config.toml` of the user and of a project, overridden by flags and environment variables. [`table`]
-//! defines them all. [`value`], [`document`] and [`merge`] do no I/O; [`files`] reads and writes; [`arguments`] makes
-//! values of files the defaults of flags.
+//! defines all settings. [`value`], [`document`] and [`merge`] do no I/O; [`files`] reads and writes the files;
+//! [`arguments`] makes values of files the defaults of flags.
 
 pub mod arguments;
 pub mod document;

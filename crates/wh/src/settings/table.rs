@@ -31,7 +31,7 @@ pub struct SettingRow {
     pub default: Cow<'static, str>,
     /// Flag that overrides the setting.
     pub flag: Option<&'static str>,
-    /// Clap ids of that flag.
+    /// Clap ids of the flag that overrides the setting.
     pub arguments: &'static [&'static str],
     /// Environment variable that overrides the setting.
     pub variable: Option<&'static str>,

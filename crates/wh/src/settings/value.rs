@@ -11,7 +11,7 @@ use wh_tui::keymap;
 
 use crate::commands::duration;
 
-/// Type of a setting.
+/// Type of a setting's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueKind {
     /// Word from this list.
@@ -26,7 +26,7 @@ pub enum ValueKind {
     Keys,
 }
 
-/// Value of a setting.
+/// Parsed value of a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettingValue {
     Choice(String),

@@ -26,7 +26,7 @@ pub enum ServerProcess {
 }
 
 impl ServerProcess {
-    /// Finds the process at an address.
+    /// Finds the process that serves an address.
     pub fn at(address: &Address) -> Self {
         let (url, port) = (address.url(), address.port());
         if !address.is_local() {

@@ -1,4 +1,4 @@
-//! Replies about the agent and its sessions.
+//! Replies of the agent: capabilities, login methods, and settings of sessions.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -45,7 +45,7 @@ pub struct AgentCapabilities {
     /// True if the agent supports `session/load`, which resumes a session and replays its messages.
     #[serde(deserialize_with = "lenient::field")]
     pub load_session: bool,
-    /// Other session methods by name: `resume`, `list`, ….
+    /// Other supported session methods, by name: `resume`, `list`, ….
     #[serde(deserialize_with = "lenient::field")]
     pub session_capabilities: Map<String, Value>,
 }
@@ -168,7 +168,7 @@ pub struct ConfigOption {
 /// Possible value of a config option.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Choice {
-    /// Value that is sent to select it.
+    /// Value to send to select this choice.
     pub value: String,
     /// Display name of the value.
     #[serde(default, deserialize_with = "lenient::field")]

@@ -115,7 +115,7 @@ pub enum ToolContent {
         /// New content of the file.
         new: String,
     },
-    /// Id of a terminal of the client.
+    /// Id of a terminal that the client created for the agent.
     Terminal(String),
     /// Content of an unknown kind, as received.
     Unknown(Value),
@@ -151,7 +151,7 @@ pub struct PermissionRequest {
     /// Id of the session.
     #[serde(deserialize_with = "lenient::field")]
     pub session_id: Option<String>,
-    /// Call that needs permission. It may not have been announced before.
+    /// Tool call that needs permission. The agent may not have reported this call before.
     #[serde(deserialize_with = "lenient::field")]
     pub tool_call: ToolCall,
     /// Answers to choose from.

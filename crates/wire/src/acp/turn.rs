@@ -1,4 +1,4 @@
-//! End of a turn.
+//! Reply at the end of a turn, with the stop reason and the token usage.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -28,7 +28,7 @@ pub struct PromptReply {
     /// Reason for the end of the turn.
     #[serde(deserialize_with = "lenient::field")]
     pub stop_reason: StopReason,
-    /// Token usage, if the agent reports it in this field.
+    /// Token usage. Some agents report the usage in `meta` instead.
     pub usage: Value,
     /// Metadata specific to the agent.
     #[serde(rename = "_meta")]

@@ -37,7 +37,7 @@ pub enum Update {
     Plan(Vec<PlanEntry>),
     /// Complete list of available commands.
     AvailableCommands(Vec<AcpCommand>),
-    /// Id of the new mode.
+    /// Change of the current mode. Contains the id of the new mode.
     CurrentMode(String),
     /// Complete list of config options.
     ConfigOptions(SessionReply),
@@ -167,7 +167,7 @@ pub struct Cost {
     /// Amount in units of the currency.
     #[serde(deserialize_with = "lenient::field")]
     pub amount: f64,
-    /// Currency code as of ISO 4217.
+    /// Currency code according to ISO 4217.
     #[serde(deserialize_with = "lenient::field")]
     pub currency: String,
 }

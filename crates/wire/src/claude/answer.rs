@@ -29,8 +29,8 @@ pub enum Answer {
 pub enum PermissionResult {
     /// The tool may run.
     Allow {
-        /// Input to call the tool with. For a question of the agent: its input with `answers` added. Older agents
-        /// require it.
+        /// Input to call the tool with; required by older versions of Claude Code. For a question to the user: the
+        /// input of the question with the field `answers` added.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         updated_input: Option<Value>,
         /// Changes to the permission rules, as chosen by "always".

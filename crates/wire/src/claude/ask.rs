@@ -1,5 +1,5 @@
-//! Control requests of the agent. Each expects a response with its id, unless it is withdrawn by
-//! [`Incoming::Cancel`](super::Incoming::Cancel).
+//! Control requests of the agent. The agent waits for a response with the id of the request, unless it withdraws the
+//! request with [`Incoming::Cancel`](super::Incoming::Cancel).
 
 use serde::{
     Deserialize, Deserializer,
@@ -27,7 +27,7 @@ pub struct Ask {
 /// Content of a control request of the agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AskKind {
-    /// Asks for permission to run a tool. Also used by the agent to put questions to the user. Response:
+    /// Asks for permission to run a tool. The agent also uses this request for questions to the user. Response:
     /// [`PermissionResult`](super::PermissionResult).
     CanUseTool(Box<CanUseTool>),
     /// Calls a hook registered by the client. Response: [`HookOutput`](super::HookOutput).
@@ -39,7 +39,7 @@ pub enum AskKind {
     /// Shows a dialog to the user. Response: [`UserDialogResult`](super::UserDialogResult). A dialog of an undeclared
     /// kind must be left unanswered.
     UserDialog(UserDialog),
-    /// Unknown request. Answer it with the error `unsupported_request`.
+    /// Request of an unknown kind. Respond with the error `unsupported_request`.
     Unknown {
         /// Value of `subtype`, if present.
         subtype: Option<String>,
@@ -66,7 +66,7 @@ pub struct CanUseTool {
     pub display_name: Option<String>,
     /// One-line description of the call.
     pub description: Option<String>,
-    /// Rule changes to offer as "always". The chosen ones are returned in the response.
+    /// Rule changes to offer as "always". The response contains the changes that the user chose.
     #[serde(default, deserialize_with = "or_default")]
     pub permission_suggestions: Vec<PermissionUpdate>,
     /// Path that requires permission.
@@ -155,8 +155,8 @@ fn nothing() -> AskKind {
     AskKind::Unknown { subtype: None, raw: Json::from(Value::Null) }
 }
 
-/// Decodes the request. A malformed one becomes `Unknown` instead of an error, because the agent waits for a response
-/// with its id.
+/// Decodes the request. A malformed request becomes `Unknown` instead of an error, because the agent waits for a
+/// response to every request.
 fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<AskKind, D::Error> {
     let raw = Json::deserialize(deserializer)?;
     Ok(read(raw.text()).unwrap_or_else(|_| {

@@ -18,7 +18,7 @@ use super::{
 pub enum ContentBlock {
     /// Text for the user.
     Text(String),
-    /// Reasoning of the model. Empty if it is withheld.
+    /// Reasoning of the model. Empty if the reasoning is withheld.
     Thinking(String),
     /// Encrypted reasoning that only the model can read.
     RedactedThinking,
@@ -44,7 +44,8 @@ pub struct ToolUse {
     pub id: String,
     /// Name of the tool.
     pub name: String,
-    /// Input of the call. Empty in a block start event, where it follows in deltas.
+    /// Input of the call. Empty in [`StreamEvent::BlockStart`](super::StreamEvent::BlockStart); deltas with the input
+    /// follow.
     #[serde(default)]
     pub input: Value,
 }

@@ -1,4 +1,4 @@
-//! Decodes one line from the agent and classifies it by the required handling.
+//! Decodes one line from the agent and classifies it as a message, request, reply or cancellation.
 
 use std::{borrow::Cow, error, fmt};
 
@@ -19,14 +19,14 @@ use super::{
 /// Decoded line from the agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Incoming {
-    /// Not a frame: an empty line, or output of another program on the same pipe. Skip it.
+    /// Empty line, or output of another program on the same pipe. Skip the line.
     Noise,
     /// Request of the agent that waits for a [`ClientResponse`](super::ClientResponse).
     Ask(Ask),
     /// Reply to a control request of the client. With replayed messages the client's own responses appear here too;
     /// ignore unknown ids.
     Reply(Reply),
-    /// The agent withdraws a request. Dismiss it without a response.
+    /// The agent withdraws a request. Dismiss the request without a response.
     Cancel {
         /// Id of the withdrawn request.
         request_id: String,
@@ -48,8 +48,8 @@ pub struct Unknown {
     pub raw: Json,
 }
 
-/// Error for a line that starts like a frame but is not valid JSON. The line was truncated or another program wrote
-/// into it.
+/// Error for a line that starts like a frame but is not valid JSON. Causes: the line was truncated, or another program
+/// wrote to the same pipe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodeError {
     /// Position of the error in bytes, from 1.
@@ -95,8 +95,8 @@ pub fn decode(line: &[u8]) -> Result<Incoming, DecodeError> {
     Ok(Incoming::Message(ClaudeMessage::Unknown(Box::new(Unknown { kind, subtype, raw }))))
 }
 
-/// Decodes a frame by its type. Most frames begin with the type and are decoded in one pass. Otherwise the type is found
-/// in a separate pass, which is faster than buffering the fields before it.
+/// Decodes a frame by its type. Most frames begin with the type and are decoded in one pass. Otherwise a separate pass
+/// finds the type, which is faster than buffering the fields before it.
 fn classify(text: &str) -> Result<Incoming, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let incoming = if text.starts_with("{\"type\"") {

@@ -41,7 +41,7 @@ pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Err
     })
 }
 
-/// Deserializes a field that may be null as its default.
+/// Deserializes a field. Null becomes the default value.
 pub(super) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -50,7 +50,7 @@ where
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// Deserializes an unimportant field. A value of an unexpected shape becomes the default instead of failing the whole
+/// Deserializes an optional field. A value of an unexpected shape becomes the default instead of failing the whole
 /// frame.
 pub(super) fn lax<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where

@@ -38,7 +38,7 @@ pub enum ClaudeMessage {
     CommandLifecycle(CommandLifecycle),
     /// Suggestion for the user's next message.
     PromptSuggestion(PromptSuggestion),
-    /// Complete frame of an unknown kind or with an unexpected shape.
+    /// Frame of an unknown kind or with an unexpected shape.
     Unknown(Box<Unknown>),
 }
 
@@ -53,7 +53,7 @@ pub struct AssistantMessage {
     pub session_id: Option<String>,
     /// Tool call that started the subagent that wrote the message; `None` for the main conversation.
     pub parent_tool_use_id: Option<String>,
-    /// Ids of frames that this one replaces.
+    /// Ids of the frames that this frame replaces.
     #[serde(default, deserialize_with = "or_default")]
     pub supersedes: Vec<String>,
     /// True if an interrupt cut off the message, possibly in the middle of a word.
@@ -61,7 +61,7 @@ pub struct AssistantMessage {
     pub aborted: bool,
     /// Error code if the agent wrote the message because the model request failed: `rate_limit`, `overloaded`, …
     pub error: Option<String>,
-    /// Time by the agent's clock.
+    /// Time at which the frame was created, by the agent's clock.
     pub timestamp: Option<String>,
 }
 
@@ -115,12 +115,12 @@ pub struct UserMessage {
     /// True if this is a replay of a message of the client.
     #[serde(default, rename = "isReplay", deserialize_with = "or_default")]
     pub is_replay: bool,
-    /// True if the agent wrote the message and it need not be displayed.
+    /// True if the agent generated the message. Such a message need not be displayed.
     #[serde(default, rename = "isSynthetic", deserialize_with = "or_default")]
     pub is_synthetic: bool,
     /// Structured result of the tool; its shape depends on the tool.
     pub tool_use_result: Option<Json>,
-    /// Time by the agent's clock.
+    /// Time at which the frame was created, by the agent's clock.
     pub timestamp: Option<String>,
 }
 

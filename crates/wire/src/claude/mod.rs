@@ -1,9 +1,9 @@
 //! Claude Code's stream-json protocol with its control protocol. Both sides exchange JSON objects, one per line, over
 //! stdin and stdout. Control requests and replies in both directions share the stream with conversation messages.
 //!
-//! [`decode`] parses a line from the agent, [`Outgoing::encode`] writes a line to it. Only fields that a client needs
-//! are typed. A frame of an unknown kind or with an unexpected shape is returned whole as [`Unknown`], because every
-//! agent version adds new ones.
+//! [`decode`] parses a line from the agent, [`Outgoing::encode`] encodes a line to the agent. Only fields that a client
+//! needs are typed. A frame of an unknown kind or with an unexpected shape is returned whole as [`Unknown`], because
+//! new agent versions add kinds of frames.
 //!
 //! ```
 //! use wh_wire::claude::{ClientRequest, Incoming, Outgoing, decode, request_id};

@@ -25,7 +25,7 @@ pub enum Outgoing {
         /// Result of the request.
         response: ClientResponse,
     },
-    /// Withdraws a control request of the client. It gets no reply.
+    /// Withdraws a control request of the client. The agent does not reply to the withdrawn request.
     ControlCancelRequest {
         /// Id of the withdrawn request.
         request_id: String,
@@ -58,7 +58,7 @@ pub enum ClientResponse {
     },
 }
 
-/// User message to the agent. If it arrives during a turn, it is queued or added to that turn.
+/// User message to the agent. A message that arrives during a turn is queued or added to that turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UserInput {
@@ -71,7 +71,7 @@ pub struct UserInput {
     /// Session id. May be empty, because a process has one session.
     #[serde(default)]
     pub session_id: String,
-    /// Message id assigned by the client. The agent refers to it later, and files can be rewound to it.
+    /// Message id assigned by the client. The agent uses this id in later frames, and `rewind_files` accepts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
     /// Time at which the agent handles the message.

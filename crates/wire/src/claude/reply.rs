@@ -13,7 +13,7 @@ use super::{
 pub struct Reply {
     /// Id of the request.
     pub request_id: String,
-    /// Result of the request. `Null` if the agent only confirms it.
+    /// Result of the request. `Null` if the agent only confirms the request.
     pub outcome: Result<Value, Refusal>,
 }
 
@@ -60,7 +60,7 @@ impl<'de> Deserialize<'de> for Reply {
     }
 }
 
-/// Reply to `initialize`. The session id is not included; it follows with the first turn.
+/// Reply to `initialize`. Does not contain the session id; the first turn reports the session id.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct InitializeReply {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::permission::PermissionMode;
 
-/// Returns a request id. The counter makes it unique within this process, the random part across processes.
+/// Returns a request id. The counter makes the id unique within this process, the random part across processes.
 pub fn request_id(counter: u64, random: u32) -> String {
     format!("req_{counter}_{random:08x}")
 }
@@ -70,7 +70,7 @@ pub enum ClientRequest {
         /// The JSON-RPC message.
         message: Value,
     },
-    /// Queries the content of the context.
+    /// Queries the usage of the context window.
     GetContextUsage {
         /// Level of detail: `summary` or `full`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,14 +94,14 @@ pub enum ClientRequest {
 }
 
 impl ClientRequest {
-    /// Creates a request of a kind that is not typed here.
+    /// Creates a request of a kind that has no variant in this enum.
     pub fn other(subtype: impl Into<String>, mut fields: Map<String, Value>) -> Self {
         fields.remove("subtype");
         Self::Other(OtherRequest { subtype: subtype.into(), fields })
     }
 }
 
-/// Control request of a kind that is not typed here.
+/// Control request of a kind that has no own variant in [`ClientRequest`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OtherRequest {
     subtype: String,
@@ -128,8 +128,8 @@ pub struct Initialize {
     /// Text appended to the agent's system prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub append_system_prompt: Option<String>,
-    /// If false, the system prompt is rebuilt for every request. Otherwise the first one is reused, even if the session
-    /// is resumed with a different one.
+    /// If false, the system prompt is rebuilt for every request. Otherwise the first system prompt is reused, even if
+    /// the session is resumed with a different system prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt_snapshot: Option<bool>,
     /// Replaces the agent's plan mode instructions.

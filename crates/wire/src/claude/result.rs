@@ -1,4 +1,4 @@
-//! Result of a turn.
+//! Result of a turn: outcome, token usage and cost.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,8 @@ use super::{
     message::Usage,
 };
 
-/// End of a turn. Another turn may start by itself; the session is idle only after it reports the idle state.
+/// End of a turn. The agent may then start another turn without input. The session is idle only after a
+/// [`SessionStateChanged`](super::SessionStateChanged) with the idle state.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct TurnResult {
     /// Kind of result: `success`, `error_during_execution`, `error_max_turns`, …
@@ -63,7 +64,7 @@ pub struct TurnResult {
 }
 
 impl TurnResult {
-    /// True if the turn was interrupted, and so counts as cancelled rather than failed.
+    /// Returns true if the turn was interrupted. Such a turn has the outcome cancelled, not failed.
     pub fn is_aborted(&self) -> bool {
         self.terminal_reason.as_ref().is_some_and(|reason| reason.starts_with("aborted_"))
     }

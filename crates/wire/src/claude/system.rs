@@ -139,7 +139,7 @@ pub struct Init {
     /// Source of the credential: `ANTHROPIC_API_KEY`, `none`, …
     #[serde(rename = "apiKeySource")]
     pub api_key_source: Option<String>,
-    /// Style of the answers.
+    /// Name of the selected output style.
     pub output_style: Option<String>,
 }
 
@@ -254,7 +254,7 @@ pub struct PermissionDenied {
 /// Temporary notification for the user.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Notification {
-    /// A notification replaces the previous one with the same key.
+    /// Key of the notification. A notification replaces the previous notification with the same key.
     pub key: Option<String>,
     /// Text of the notification.
     pub text: String,
@@ -292,7 +292,7 @@ pub struct RefusalFallback {
     pub fallback_model: String,
     /// Kind of fallback: `retry`, `revert` or `sticky`.
     pub direction: Option<String>,
-    /// Ids of the frames to remove: the refused answer.
+    /// Ids of the frames of the refused answer, to be removed from the display.
     #[serde(default, deserialize_with = "or_default")]
     pub retracted_message_uuids: Vec<String>,
     /// Id of the client message that was refused.

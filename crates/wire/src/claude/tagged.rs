@@ -128,7 +128,7 @@ enum Key {
     Other(String),
 }
 
-/// Compares a key without allocating.
+/// Compares a key with the name of the tag field, without allocating.
 struct TagKeySeed(&'static str);
 
 impl<'de> DeserializeSeed<'de> for TagKeySeed {

@@ -18,7 +18,7 @@ pub struct TaskStarted {
     pub task_type: Option<String>,
     /// Name of the subagent.
     pub subagent_type: Option<String>,
-    /// Task that started this one.
+    /// Id of the task that started this task.
     pub parent_task_id: Option<String>,
     /// Prompt of the task.
     pub prompt: Option<String>,
@@ -110,6 +110,6 @@ pub struct BackgroundTask {
     /// One-line description of the task.
     #[serde(default)]
     pub description: String,
-    /// Task that started this one.
+    /// Id of the task that started this task.
     pub parent_task_id: Option<String>,
 }

@@ -1,10 +1,10 @@
-//! Requests of the server that expect a response.
+//! Requests of the Codex server that expect a response, for example approvals.
 
 use serde_json::{Value, json};
 
 use super::read::JsonFields;
 
-/// Request of the server.
+/// Request of the Codex server that expects a response.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ask {
     /// Asks for approval of a command.
@@ -45,11 +45,11 @@ pub struct CommandApproval {
     pub reason: Option<String>,
     /// Host that the command wants to reach, if the request is about network access.
     pub host: Option<String>,
-    /// Decisions to offer. If the server lists none, the ones that it always accepts.
+    /// Decisions to offer to the user: those listed by the server, or the default decisions if the server lists none.
     pub decisions: Vec<Decision>,
 }
 
-/// Request to approve file changes. The changes are in the item.
+/// Request to approve file changes. The changes are part of the item with the id `item`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileApproval {
     /// Id of the conversation.
@@ -76,9 +76,9 @@ impl FileApproval {
 pub enum Decision {
     /// Approves this request only.
     Accept,
-    /// Approves for the rest of the session.
+    /// Approves this request and identical ones for the rest of the session.
     AcceptForSession,
-    /// Approves, and allows all commands with this prefix from now on.
+    /// Approves this request, and allows all commands with this prefix from now on.
     AcceptRule(Vec<String>),
     /// Allows or blocks a host from now on.
     Host {
@@ -136,7 +136,7 @@ impl Decision {
 pub struct PermissionApproval {
     /// Id of the conversation.
     pub thread: String,
-    /// Id of the item that needs them.
+    /// Id of the item that needs the permissions.
     pub item: String,
     /// Reason for the request.
     pub reason: Option<String>,
@@ -160,7 +160,7 @@ impl PermissionApproval {
     }
 }
 
-/// Questions that are answered together.
+/// Request with one or more questions, which are answered in one response.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UserInput {
     /// Id of the conversation.
@@ -219,7 +219,7 @@ impl Elicitation {
         json!({ "action": "accept", "content": content, "_meta": meta })
     }
 
-    /// Encodes a negative response.
+    /// Encodes a response that declines the request.
     pub fn decline(&self) -> Value {
         json!({ "action": "decline", "content": null, "_meta": null })
     }

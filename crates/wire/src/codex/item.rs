@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::read::JsonFields;
 
-/// Item of a turn. Its id is unique within the turn if the model provider complies with the protocol.
+/// Item of a turn. The item id is unique within the turn if the model provider complies with the protocol.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
     /// Id of the item.

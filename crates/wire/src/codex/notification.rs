@@ -1,4 +1,4 @@
-//! Notifications of the server.
+//! Notifications of the Codex server: turns, items, plans, usage and errors.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::item::{Change, Item};
 use super::read::JsonFields;
 use super::reply::StartedThread;
 
-/// Notification of the server.
+/// Notification of the Codex server.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notification {
     /// A turn started.
@@ -67,7 +67,7 @@ pub enum Notification {
         /// True for the full text, false for the summary.
         full: bool,
     },
-    /// A file change was replaced by a new version.
+    /// A file change was updated. The new changes replace the previous ones.
     PatchUpdated {
         /// Id of the conversation.
         thread: String,
@@ -100,7 +100,7 @@ pub enum Notification {
     Settings {
         /// Id of the conversation.
         thread: String,
-        /// New settings; the thread field is empty.
+        /// New settings. The field `thread` of the settings is empty.
         settings: StartedThread,
     },
     /// A request of the server was answered or withdrawn.
@@ -207,7 +207,7 @@ impl TurnError {
         }
     }
 
-    /// True if the error is caused by a missing or invalid login.
+    /// Returns true if the error is caused by a missing or invalid login.
     pub fn is_about_login(&self) -> bool {
         self.kind.as_deref() == Some("unauthorized") || self.http_status == Some(401)
     }
@@ -264,7 +264,7 @@ pub enum ThreadStatus {
     Active,
     /// No turn is running.
     Idle,
-    /// No turn is running because of an error.
+    /// An error occurred and no turn is running.
     SystemError,
     /// The status is missing or unknown.
     #[default]

@@ -8,7 +8,7 @@ pub(super) trait JsonFields {
     fn text(&self, field: &str) -> Option<String>;
     /// Returns a non-negative integer field.
     fn number(&self, field: &str) -> Option<u64>;
-    /// True if the field is `true`.
+    /// Returns true if the field is `true`.
     fn is(&self, field: &str) -> bool;
     /// Returns an array field; empty if missing.
     fn list(&self, field: &str) -> &[Value];

@@ -1,4 +1,4 @@
-//! Replies of the server.
+//! Replies of the Codex server to requests of the client.
 
 use serde_json::Value;
 
@@ -41,7 +41,7 @@ pub struct StartedThread {
     pub approval_policy: Value,
     /// Sandbox of commands, for example `workspaceWrite`.
     pub sandbox: Option<String>,
-    /// Reviewer of approvals: `user` or another model. Versions without this field ask the user.
+    /// Reviewer of approvals: `user` or another model. `None` if the Codex version always asks the user.
     pub approvals_reviewer: Option<String>,
 }
 
@@ -51,7 +51,7 @@ impl StartedThread {
         Some(Self { thread: Thread::read(&reply["thread"])?, ..Self::settings(reply, "sandbox") })
     }
 
-    /// Decodes the settings of a conversation, as in `thread/settings/updated`.
+    /// Decodes the settings of a conversation. `sandbox` is the name of the field with the sandbox.
     pub(super) fn settings(settings: &Value, sandbox: &str) -> Self {
         Self {
             thread: Thread::default(),

@@ -1,4 +1,4 @@
-//! Parameters of the server's methods.
+//! Parameters of the requests to the Codex server.
 
 use serde_json::{Map, Value, json};
 
@@ -14,8 +14,8 @@ pub struct CodexClient<'a> {
 }
 
 impl CodexClient<'_> {
-    /// Encodes the parameters of `initialize`. The experimental API is enabled because it lists the decisions that an
-    /// approval accepts.
+    /// Encodes the parameters of `initialize`. Enables the experimental API, in which an approval request lists the
+    /// accepted decisions.
     pub fn initialize(self) -> Value {
         json!({
             "clientInfo": { "name": self.name, "title": self.title, "version": self.version },
@@ -55,7 +55,7 @@ impl Sandbox {
     }
 }
 
-/// Settings of a thread or turn. The server chooses unset ones.
+/// Settings of a thread or turn. The server chooses the settings that are absent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Settings<'a> {
     /// Model to use.

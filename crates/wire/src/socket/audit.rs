@@ -13,13 +13,13 @@ pub enum AuditAction {
     Ack,
     /// A message was sent or received again.
     Retry,
-    /// A message was recognised as a retry of an executed one.
+    /// A message was recognised as a retry of an executed message.
     Duplicate,
     /// A message failed, before or after it was sent.
     Failure,
     /// No acknowledgement was received in time, or the outcome is not known yet.
     Timeout,
-    /// Records were lost before this one.
+    /// Records were lost before this record.
     Dropped,
 }
 
@@ -52,7 +52,7 @@ pub struct AuditRecord {
     pub key: ControlKey,
     /// Sender as stated in the message.
     pub sender: Option<String>,
-    /// Sender as proven by the credential.
+    /// Sender as authenticated by the credential.
     pub by: Option<String>,
     /// Outcome, once known.
     pub result: Option<ControlResult>,
@@ -60,7 +60,7 @@ pub struct AuditRecord {
     pub duplicate: Option<bool>,
     /// Number of earlier attempts.
     pub retry_count: Option<u64>,
-    /// Request id of the message that this one replaces.
+    /// Request id of the earlier message that this message replaces.
     pub retry_of: Option<String>,
     /// Length of the text in bytes.
     pub bytes: Option<u64>,
@@ -70,7 +70,7 @@ pub struct AuditRecord {
     pub error: Option<String>,
     /// Error message for display.
     pub detail: Option<String>,
-    /// Text of the message. The log stores only as much as configured.
+    /// Text of the message. The settings determine if the log stores it completely, truncated or not at all.
     pub text: Option<String>,
 }
 
@@ -111,8 +111,8 @@ impl AuditRecord {
         self
     }
 
-    /// Returns the records of an acknowledgement in order: a record of its outcome if it is not a plain success,
-    /// followed by `self`.
+    /// Returns the records of an acknowledgement in order. If the message failed, timed out or was a duplicate, a
+    /// record of that outcome precedes `self`.
     pub fn with_outcome(self) -> impl Iterator<Item = Self> {
         let outcome = match self.result {
             _ if self.duplicate == Some(true) => Some(AuditAction::Duplicate),

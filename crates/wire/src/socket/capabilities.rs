@@ -53,7 +53,7 @@ pub struct Limits {
     pub max_skew_secs: u64,
     /// Time in seconds for which retries are recognised as duplicates.
     pub dedupe_secs: u64,
-    /// Maximum number of remembered requests. New requests are rejected beyond it.
+    /// Maximum number of remembered requests. If this number is reached, new requests are rejected.
     #[serde(default)]
     pub dedupe_capacity: u64,
 }

@@ -27,8 +27,8 @@ pub const SOCKET_COMMANDS: [&str; 11] = [
 /// Decoded command of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SocketCommand {
-    /// Types to a session, interrupts it or answers its question. Response: [`ControlAck`](super::ControlAck), even for
-    /// an invalid payload.
+    /// Types text to a session, interrupts the session or answers one of its questions. Response:
+    /// [`ControlAck`](super::ControlAck), even for an invalid payload.
     Control(Result<Box<ControlRequest>, Box<ControlProblem>>),
     /// Queries the capabilities. Response: [`Capabilities`](super::Capabilities).
     Capabilities,
@@ -106,8 +106,8 @@ pub struct ReceiptResponse {
 pub struct Subscribe {
     /// Id or name of the session.
     pub session_id: String,
-    /// Cursor to resume from. If it is absent or no longer valid, the stream begins with a `reset` that contains the
-    /// state.
+    /// Cursor to resume from. If the cursor is absent or no longer valid, the stream begins with a `reset` that
+    /// contains the state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Cursor>,
 }
@@ -139,7 +139,7 @@ pub struct WindowSize {
 pub struct CreatedSession {
     /// Summary of the session.
     pub session: SessionSummary,
-    /// True if the request was received before. `session` is the session that it created.
+    /// True if the request was received before. `session` is the session that the first request created.
     pub duplicate: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Envelope of requests and responses.
+//! Envelope of requests and responses: version, request id, credentials and payload.
 
 use std::fmt;
 
@@ -36,7 +36,7 @@ pub struct Request {
     pub rest: Map<String, Value>,
 }
 
-/// Secret that authenticates the caller. `Debug` does not show it.
+/// Secret that authenticates the caller. `Debug` omits the secret.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Credential(pub String);
@@ -130,8 +130,8 @@ pub struct Response {
     pub body: ResponseBody,
 }
 
-/// Result of a request. A rejected control message is an `ok` with a `rejected` acknowledgement, because the request
-/// itself succeeded.
+/// Result of a request. The result of a rejected control message is `ok`: the payload is an acknowledgement that
+/// reports the rejection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "lowercase")]
 pub enum ResponseBody {

@@ -1,4 +1,5 @@
-//! Event lines after the response to `subscribe`. Events are numbered without gaps; a `reset` marks lost ones.
+//! Event lines after the response to `subscribe`. Events are numbered without gaps. If events are lost, the server
+//! sends a `reset` with the complete state.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,8 +33,8 @@ pub enum StreamLine {
         #[serde(flatten)]
         event: Box<EventBody>,
     },
-    /// Complete state up to this point. Sent first unless the client resumed from its cursor, and again whenever the
-    /// client falls behind the retained events.
+    /// Complete state up to this point. Sent first unless the client resumed from its cursor. Sent again if the client
+    /// has not received events that are no longer retained.
     Reset {
         /// Run that the sequence number belongs to.
         epoch: String,
@@ -43,7 +44,7 @@ pub enum StreamLine {
         session_id: String,
         /// Reason for the reset.
         reason: String,
-        /// Complete state of the client.
+        /// Complete state of the session.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         state: Option<Box<ClientState>>,
     },

@@ -1,5 +1,6 @@
 //! Parses conversation files with the semantics of Gemini CLI: one record per line, and the last record of a message
-//! wins. Records of unknown shape count as content, because a later Gemini may store messages differently.
+//! takes precedence. Records of unknown shape count as content, because a later version of Gemini may store messages
+//! differently.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -10,38 +11,37 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-/// Largest conversation file that is read.
+/// Maximum size of a conversation file that is read.
 const MAX_FILE_BYTES: u64 = 256 << 20;
 
 /// Parsed content of a conversation file.
 #[derive(Debug, Default)]
 pub(super) struct Content {
-    /// Id of the conversation.
     pub id: Option<String>,
-    /// Messages in order, each with its id.
+    /// Ids and classes of the messages, in order.
     messages: Vec<(String, MessageClass)>,
     /// Index of each id in `messages`.
     indexes: HashMap<String, usize>,
-    /// Records of unknown shape: the id, or a hash of the record.
+    /// Records of unknown shape: the id of the record, or a hash if it has no id.
     unknown: HashSet<String>,
-    /// True if the file has ever contained a message, even one that was rewound or whose line is truncated.
+    /// True if the file has ever contained a message, including rewound messages and truncated lines.
     was_used: bool,
 }
 
-/// Class of a message by Gemini's own rules for resuming.
+/// Class of a message according to Gemini's rules for resuming.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MessageClass {
-    /// Makes the conversation resumable.
+    /// Message that makes the conversation resumable.
     Resumable,
-    /// Slash command of the user, or a notice.
+    /// Slash command of the user, or notice of Gemini.
     Aside,
-    /// Gemini's own context, or an answer without content so far.
+    /// Context from Gemini itself, or an answer without content.
     Setup,
     Unknown,
 }
 
 impl Content {
-    /// Reads a file. Truncated lines are skipped, as in Gemini.
+    /// Reads a conversation file. Truncated lines are skipped, as in Gemini.
     pub fn read(file: &Path) -> io::Result<Self> {
         let mut content = Self::default();
         for line in BufReader::new(open(file)?).split(b'\n') {
@@ -111,27 +111,27 @@ impl Content {
         self.indexes.retain(|_, place| *place < length);
     }
 
-    /// Ids of the resumable messages, in order.
+    /// Returns the ids of the resumable messages, in order.
     pub fn resumable(&self) -> impl Iterator<Item = &str> {
         self.messages.iter().filter(|(_, kind)| *kind == MessageClass::Resumable).map(|(id, _)| id.as_str())
     }
 
-    /// Number of resumable messages and number of unknown records. Neither may be lost.
+    /// Returns the number of resumable messages and the number of unknown records.
     pub fn size(&self) -> (usize, usize) {
         (self.resumable().count(), self.unknown.len())
     }
 
-    /// True if all resumable messages and unknown records of `other` are present here.
+    /// Returns true if all resumable messages and unknown records of `other` are also in this file.
     pub fn contains(&self, other: &Self) -> bool {
         other.resumable().all(|id| self.indexes.contains_key(id)) && other.unknown.is_subset(&self.unknown)
     }
 
-    /// True if there is nothing to resume.
+    /// Returns true if the file has no resumable messages and no unknown records.
     pub fn is_empty(&self) -> bool {
         self.size() == (0, 0)
     }
 
-    /// True if the conversation has never contained a message of the user or the model.
+    /// Returns true if the conversation has never contained a message of the user or the model.
     pub fn is_unused(&self) -> bool {
         self.is_empty() && !self.was_used
     }
@@ -175,7 +175,7 @@ fn hash(record: &Value) -> String {
     format!("#{:x}", hasher.finish())
 }
 
-/// Opens a regular file. Symbolic links are not followed.
+/// Opens a file. Fails for symbolic links and for anything but regular files.
 fn open(file: &Path) -> io::Result<File> {
     let named = fs::symlink_metadata(file)?;
     if !named.is_file() || named.len() > MAX_FILE_BYTES {
@@ -189,7 +189,7 @@ fn open(file: &Path) -> io::Result<File> {
     Ok(open)
 }
 
-/// Reads a regular file.
+/// Reads the bytes of a regular file.
 pub(super) fn bytes(file: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(file)?.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;

@@ -1,17 +1,17 @@
-//! Records answered prompts and their answers, for comparison with the conversation that an agent has loaded. Size is
+//! Records completed prompts and their answers, to detect messages that are missing after a resume. The size is
 //! bounded; the oldest exchanges are dropped first.
 
 use std::collections::VecDeque;
 
 use super::replayed_messages::ReplayedMessages;
 
-/// Size limit of the recorded prompts and answers.
+/// Maximum size of the recorded prompts and answers.
 const MAX_BYTES: usize = 256 * 1024;
 
-/// Size limit of the text that is sent as context to a new conversation.
+/// Maximum size of the text that is sent as context to a new conversation.
 const MAX_CONTEXT_BYTES: usize = 64 * 1024;
 
-/// Marker of Gemini CLI's summary in place of earlier messages.
+/// Tag in the summary by which Gemini CLI replaces earlier messages.
 const SUMMARY: &str = "<state_snapshot>";
 
 #[derive(Debug, Default)]
@@ -23,19 +23,20 @@ pub(super) struct ExchangeLog {
 }
 
 impl ExchangeLog {
-    /// Records a prompt that is being sent.
+    /// Records the prompt of a new exchange.
     pub fn prompt(&mut self, text: &str) {
         (self.prompt, self.answer) = (Some(text.to_owned()), String::new());
     }
 
-    /// Appends to the answer.
+    /// Appends text to the answer of the current exchange.
     pub fn answer(&mut self, text: &str) {
         if self.answer.len() + text.len() <= MAX_CONTEXT_BYTES {
             self.answer.push_str(text);
         }
     }
 
-    /// Ends the turn. Failed and cancelled prompts are discarded, because agents discard them too.
+    /// Ends the current exchange. Discards the exchange if the turn failed or was cancelled, because agents also
+    /// discard it.
     pub fn ended(&mut self, completed: bool) {
         let (prompt, answer) = (self.prompt.take(), std::mem::take(&mut self.answer));
         let Some(prompt) = prompt.filter(|_| completed) else { return };
@@ -47,7 +48,7 @@ impl ExchangeLog {
         }
     }
 
-    /// Returns the number of recorded prompts, and the number of prompts that were not replayed in order.
+    /// Returns the number of recorded prompts, and the number of those that were not replayed in order.
     pub fn missing_in(&self, replayed: &ReplayedMessages) -> (usize, usize) {
         // A compacted conversation starts with a summary.
         if replayed.contains(SUMMARY) {
@@ -59,7 +60,7 @@ impl ExchangeLog {
         (self.exchanges.len(), replayed.missing(prompts))
     }
 
-    /// Formats the newest part of the conversation as context for a new one.
+    /// Formats the newest exchanges as context for a new conversation.
     pub fn context(&self) -> String {
         let mut parts = Vec::new();
         let mut room = MAX_CONTEXT_BYTES;
@@ -80,13 +81,13 @@ impl ExchangeLog {
         self.exchanges.is_empty()
     }
 
-    /// Forgets the conversation.
+    /// Forgets the recorded exchanges.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 }
 
-/// Returns the end of a text that is too long, marked as truncated.
+/// Returns the last `bytes` bytes of a longer text, with a truncation mark.
 fn end_of(text: &str, bytes: usize) -> String {
     let mut from = text.len().saturating_sub(bytes);
     while !text.is_char_boundary(from) {

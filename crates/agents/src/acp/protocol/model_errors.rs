@@ -1,14 +1,15 @@
-//! Formats errors of the model behind an agent: failed requests, and retries in progress.
+//! Formats model errors that agents report: failed requests, and retries in progress.
 
 use serde_json::Value;
 
 use super::super::table::RetryLines;
 
-/// Levels of nested JSON error bodies to unwrap. Providers nest the body of another response in their own message.
+/// Maximum number of nested JSON error bodies to unwrap. Providers nest the error body of another provider in their
+/// message.
 const MAX_NESTED_BODIES: usize = 4;
 
-/// Formats a refusal whose code is an HTTP status. The message may be the response body of the model. JSON-RPC error
-/// codes are negative and return `None`.
+/// Formats an error reply whose code is an HTTP status. The message may be the response body of the model provider.
+/// Returns `None` for JSON-RPC error codes, which are negative.
 pub(super) fn refusal(code: i64, message: &str, log_in: &str) -> Option<String> {
     let code = Some(code).filter(|code| is_http_error(*code))?;
     let (status, details) = unwrapped(code, message);
@@ -20,7 +21,8 @@ pub(super) fn refusal(code: i64, message: &str, log_in: &str) -> Option<String> 
     Some(if matches!(status, 401 | 403) { format!("{text}; {log_in}") } else { text })
 }
 
-/// Parses a log line that reports a failed attempt. `None` if no retry follows or the line is unrelated.
+/// Parses a log line that reports a failed attempt. Returns `None` if the line is unrelated or the agent does not
+/// retry.
 pub(super) fn retry(line: &str, lines: &RetryLines) -> Option<String> {
     let (_, attempt) = line.split_once(&lines.marker)?;
     let (number, failure) = attempt.split_once(" failed")?;
@@ -45,7 +47,7 @@ fn is_http_error(code: i64) -> bool {
     (400..600).contains(&code)
 }
 
-/// Unwraps a message that may be a JSON error body. A status inside the body overrides the code.
+/// Extracts status and message from a message that may be a JSON error body. A status in the body overrides `code`.
 fn unwrapped(mut code: i64, message: &str) -> (i64, String) {
     let mut details = message.to_owned();
     for _ in 0..MAX_NESTED_BODIES {

@@ -1,5 +1,5 @@
-//! Refuses requests that an agent sends before a conversation exists. Refusals are written by a separate task, so that
-//! an agent that does not read its input does not block the handshake.
+//! Refuses requests that an agent sends before a conversation is open. A separate task writes the refusals, so that the
+//! handshake continues even if the agent does not read its input.
 
 use tokio::sync::mpsc;
 use wh_pipe::link::LinkError;
@@ -7,10 +7,10 @@ use wh_pipe::link::LinkError;
 use crate::interface::BoxFuture;
 use crate::rpc::{RpcFrame, RpcLink};
 
-/// Refusals that may wait to be written. Requests beyond that stay unanswered, because the agent does not read.
+/// Maximum number of queued refusals. Further requests stay unanswered, because the agent does not read its input.
 const MAX_REFUSALS: usize = 4096;
 
-/// Writes refusals in order until the queue is closed or the agent exits.
+/// Queue of refusals. A task writes them in order until the queue is closed or the agent exits.
 pub(super) struct Refusals {
     link: RpcLink,
     // The write futures do not hold the link, so the agent can exit.

@@ -1,4 +1,4 @@
-//! Translates the conversation that an agent replays when it loads one.
+//! Translates the messages of a replay, which an agent sends when it loads a conversation.
 
 use wh_core::space::extent::boundary;
 use wh_core::space::harness::Report;
@@ -10,10 +10,10 @@ use super::super::items::{AcpItems, MessageKind};
 use super::replayed_messages::ReplayedMessages;
 use crate::rpc::{Incoming, JsonRpc};
 
-/// Size limit of one replayed user message. The newest bytes are retained.
+/// Maximum size of one replayed user message. The end of a longer message is retained.
 const MAX_REPLAYED_MESSAGE_BYTES: usize = 1 << 20;
 
-/// Appends text and truncates the beginning beyond the limit.
+/// Appends text, and truncates the beginning beyond the limit.
 fn push_bounded(all: &mut String, text: &str) {
     all.push_str(text);
     if all.len() > 2 * MAX_REPLAYED_MESSAGE_BYTES {
@@ -22,15 +22,15 @@ fn push_bounded(all: &mut String, text: &str) {
     }
 }
 
-/// Translates replayed updates into reports.
+/// Translates replayed messages into reports.
 pub(super) struct ReplayTranslator {
     session: String,
-    /// True to report the replay to clients; otherwise it is only compared.
+    /// True to report the replay to clients. False if the replay is only compared with the known conversation.
     shows: bool,
     items: AcpItems,
-    /// User message in progress.
+    /// Text of the user message in progress.
     user_message: String,
-    /// All user messages, for the comparison with the known conversation.
+    /// All user messages, to compare with the known conversation.
     user_messages: ReplayedMessages,
 }
 
@@ -45,7 +45,7 @@ impl ReplayTranslator {
         }
     }
 
-    /// Handles an event of the conversation. Returns any other event as `Err`.
+    /// Handles an event that is part of the conversation. Returns any other event as `Err`.
     pub fn take(&mut self, event: Inbound<JsonRpc>) -> Result<Vec<Report>, Inbound<JsonRpc>> {
         if !update(&event).is_some_and(|kind| CONVERSATION.contains(&kind)) {
             return Err(event);
@@ -77,12 +77,12 @@ impl ReplayTranslator {
         Ok(self.take_user_message().into_iter().chain(reports).collect())
     }
 
-    /// All user messages of the replay.
+    /// Returns all user messages of the replay.
     pub fn user_messages(&self) -> &ReplayedMessages {
         &self.user_messages
     }
 
-    /// Completes the replay.
+    /// Ends the replay and completes all items.
     pub fn finish(&mut self) -> Vec<Report> {
         let mut reports = self.take_user_message();
         reports.extend(self.items.end());

@@ -1,26 +1,26 @@
-//! Detects the end of a replay. Pure: the caller passes the time.
+//! Detects the end of a replay. Pure: the caller passes the current time.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Silence that ends a replay if nothing is missing.
+/// Period without messages after which a replay is over, if no known message is missing.
 const REPLAY_QUIET_PERIOD: Duration = Duration::from_millis(250);
 
-/// Silence that ends a replay if messages are missing.
+/// Period without messages after which a replay is over, if known messages are missing.
 const REPLAY_DOUBT_QUIET_PERIOD: Duration = Duration::from_secs(2);
 
-/// Limit for the duration of the replay if nothing is missing.
+/// Maximum duration of a replay, if no known message is missing.
 const REPLAY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Limit for the duration of the replay if messages are missing.
+/// Maximum duration of a replay, if known messages are missing.
 const REPLAY_DOUBT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Detects when an agent has finished replaying a conversation. The protocol has no end marker, so the end is detected
-/// by a period of silence, which is longer if messages are missing.
+/// Detects that an agent has finished replaying a conversation. The protocol has no end marker, so the replay is over
+/// after a period without messages. The period is longer if known messages are missing.
 pub(super) struct ReplayWait {
     begun: Instant,
-    /// Messages were missing after the shorter silence.
+    /// True if known messages were missing after the shorter period.
     doubts: bool,
     timeout: Duration,
 }
@@ -30,18 +30,18 @@ impl ReplayWait {
         Self { begun, doubts: false, timeout: REPLAY_TIMEOUT }
     }
 
-    /// Returns to the shorter silence after a replayed message.
+    /// Handles a replayed message: restores the shorter period.
     pub fn message_replayed(&mut self) {
         self.doubts = false;
     }
 
-    /// Deadline for the next message.
+    /// Returns the time at which [`is_over`](Self::is_over) must be called.
     pub fn deadline(&self, now: Instant) -> Instant {
         let quiet = if self.doubts { REPLAY_DOUBT_QUIET_PERIOD } else { REPLAY_QUIET_PERIOD };
         (now + quiet).min(self.begun + self.timeout)
     }
 
-    /// Handles an expired deadline. True if the replay is over. `complete` means that no message is missing.
+    /// Returns true if the replay is over at a deadline. `complete` is true if no known message is missing.
     pub fn is_over(&mut self, now: Instant, complete: bool) -> bool {
         let is_late = now >= self.begun + self.timeout;
         let was_last = if is_late { self.timeout == REPLAY_DOUBT_TIMEOUT } else { self.doubts };

@@ -1,25 +1,25 @@
-//! Stores the user's messages that an agent replays when it loads a conversation. The oldest are dropped beyond 1 MiB.
+//! Stores the user's messages that an agent replays when it loads a conversation. Beyond 1 MiB, the oldest are dropped.
 
 use std::collections::VecDeque;
 
 use wh_core::space::extent::boundary;
 
-/// Size limit of the stored messages.
+/// Maximum size of the stored messages.
 const MAX_REPLAYED_BYTES: usize = 1 << 20;
 
-/// Marker of text that Gemini CLI hooks append to a prompt.
+/// Tag before the text that Gemini CLI hooks append to a prompt.
 const HOOK_CONTEXT: &str = "<hook_context>";
 
-/// Replayed messages in order.
+/// Replayed user messages in order.
 #[derive(Debug, Default)]
 pub(super) struct ReplayedMessages {
     messages: VecDeque<ReplayedMessage>,
     bytes: usize,
-    /// The last message may still grow.
+    /// True if further chunks may belong to the last message.
     is_open: bool,
 }
 
-/// Message with the offsets at which its chunks end.
+/// Message text, with the offsets at which its chunks end.
 #[derive(Debug, Default)]
 struct ReplayedMessage {
     text: String,
@@ -27,7 +27,7 @@ struct ReplayedMessage {
 }
 
 impl ReplayedMessages {
-    /// Appends a chunk to the current message.
+    /// Appends a chunk to the current message, or starts a message.
     pub fn push(&mut self, text: &str) {
         if !std::mem::replace(&mut self.is_open, true) {
             self.messages.push_back(ReplayedMessage::default());
@@ -45,7 +45,7 @@ impl ReplayedMessages {
         }
     }
 
-    /// Completes the current message, because another kind of update follows.
+    /// Completes the current message. Called when another kind of update arrives.
     pub fn close(&mut self) {
         self.is_open = false;
     }
@@ -54,12 +54,12 @@ impl ReplayedMessages {
         self.messages.is_empty()
     }
 
-    /// True if a message contains this marker.
+    /// Returns true if a message contains the text `mark`.
     pub fn contains(&self, mark: &str) -> bool {
         self.messages.iter().any(|message| message.text.contains(mark))
     }
 
-    /// Counts the prompts that were not replayed in order.
+    /// Counts the `prompts` that were not replayed in order.
     pub fn missing<'a>(&self, prompts: impl Iterator<Item = &'a str>) -> usize {
         let places: Vec<(&str, Vec<usize>)> = self.messages.iter().map(ReplayedMessage::prompt_ends).collect();
         // Message and offset up to which prompts were found.
@@ -81,7 +81,7 @@ impl ReplayedMessages {
 }
 
 impl ReplayedMessage {
-    /// Appends text and truncates the beginning if the message is too long.
+    /// Appends text, and truncates the beginning if the message is too long.
     fn push(&mut self, text: &str) {
         self.text.push_str(text);
         self.ends.push(self.text.len());
@@ -100,8 +100,8 @@ impl ReplayedMessage {
         size_of::<Self>() + self.text.len() + self.ends.len() * size_of::<usize>()
     }
 
-    /// Returns the text and the offsets at which a prompt may end. Agents prepend context to a prompt, in the same
-    /// message or in one that is merged with it; hooks append text.
+    /// Returns the message text and the offsets at which a prompt may end. Agents may prepend context to a prompt, in
+    /// the same message or in a message that is merged with it. Hooks may append text.
     fn prompt_ends(&self) -> (&str, Vec<usize>) {
         let hooks = self.text.match_indices(HOOK_CONTEXT).map(|(at, _)| at);
         let mut places: Vec<usize> = self.ends.iter().copied().chain(hooks).collect();

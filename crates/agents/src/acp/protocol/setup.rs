@@ -1,4 +1,5 @@
-//! Connects an ACP agent: handshake, authentication, opening or resuming a conversation, and initial settings.
+//! Handshake with an ACP agent: initialization, authentication, opening or resuming a conversation, and initial
+//! settings.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -25,41 +26,41 @@ use crate::driver::{Connect, ConnectError, Connected};
 use crate::interface::{ALLOW_SKIPPING, QueryContext, Reports, Resume};
 use crate::rpc::{self, Incoming, JsonRpc, RpcError, RpcEvents, RpcFrame, RpcLink};
 
-/// Buffered messages handled before timeouts are checked again.
+/// Maximum number of buffered messages handled before timeouts are checked again.
 const MAX_RECEIVED_AT_ONCE: usize = 1024;
 
-/// Setup in progress.
+/// State of a setup in progress.
 struct Setup<'a> {
     entry: Arc<Entry>,
     link: RpcLink,
     events: RpcEvents,
     refusals: Refusals,
     buffer: HandshakeBuffer,
-    /// Translates the replay, during a load.
+    /// Translator of the replay while a conversation is loaded.
     replay: Option<ReplayTranslator>,
     missing: MissingMessages,
     reports: &'a Reports,
 }
 
-/// Result of the setup.
+/// Result of a successful setup.
 struct SetupResult {
     session: String,
     hello: InitializeReply,
     settings: SessionSettings,
-    /// True for a resumed conversation.
+    /// True if the conversation was resumed.
     resumed: bool,
-    /// Mode that was left because it skips permissions.
+    /// Mode that wh left because the mode skips permissions.
     left_mode: Option<String>,
     missing: MissingMessages,
 }
 
-/// Messages that the agent did not replay.
+/// Number of known messages that the agent did not replay.
 #[derive(Debug, Clone, Copy)]
 enum MissingMessages {
     Nothing,
-    /// The agent does not replay conversations. Contains the number of known messages.
+    /// Unknown, because the agent does not replay conversations. Contains the number of known messages.
     Unknown(usize),
-    /// Number of known messages, and number of messages that were not replayed.
+    /// Number of known messages, and number of known messages that were not replayed.
     Some((usize, usize)),
 }
 
@@ -142,8 +143,9 @@ impl Connect for AcpProtocol {
 }
 
 impl AcpProtocol {
-    /// Copies the file of the conversation to resume, so that loading does not lose it. If that fails, waits for the
-    /// end of the minute in which a load would lose it. Returns the files, to be cleaned up after the load.
+    /// Copies the file of the conversation to resume, because Gemini may delete it after loading. If copying fails,
+    /// waits until the end of the minute in which a load would delete the conversation. Returns the files, to be
+    /// cleaned up after the load.
     async fn prepare_files(&self, reports: &Reports) -> Result<Option<ConversationFiles>, ConnectError> {
         let resumed = self.session.as_deref().or(match &self.start.resume {
             Some(Resume::Named(name)) => Some(name.as_str()),
@@ -215,14 +217,14 @@ impl AcpProtocol {
     }
 }
 
-/// Time until the end of the minute that contains `begun`.
+/// Returns the time until the end of the minute that contains `begun`.
 fn rest_of_minute(begun: SystemTime, now: SystemTime) -> Duration {
     let since = |time: SystemTime| time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let end = Duration::from_secs((since(begun).as_secs() / 60 + 1) * 60);
     end.saturating_sub(since(now)).min(Duration::from_secs(60))
 }
 
-/// Formats an error, with a hint if one is known.
+/// Formats an error, with a suggested fix if one is known.
 pub(super) fn error_text(entry: &Entry, error: &RpcError) -> String {
     let RpcError::Refused { code, message, data } = error else { return error.to_string() };
     if let Some(text) = model_errors::refusal(*code, message, &entry.log_in) {
@@ -283,7 +285,7 @@ impl Setup<'_> {
         })
     }
 
-    /// Determines the conversation to resume; `None` starts a new one.
+    /// Determines the id of the conversation to resume. Returns `None` to start a new conversation.
     async fn conversation_to_resume(
         &mut self,
         agent: &AcpProtocol,
@@ -314,7 +316,7 @@ impl Setup<'_> {
         }
     }
 
-    /// Resumes a conversation, without a replay if the history is not reported.
+    /// Resumes a conversation, without a replay if the agent supports it and the history is not needed.
     async fn resume(
         &mut self,
         agent: &mut AcpProtocol,
@@ -348,7 +350,7 @@ impl Setup<'_> {
         }
     }
 
-    /// Messages of the conversation that have not been replayed so far.
+    /// Returns the number of known messages that have not been replayed so far.
     fn missing_of(&self, exchanges: &ExchangeLog) -> MissingMessages {
         let Some(replay) = &self.replay else { return MissingMessages::Nothing };
         match exchanges.missing_in(replay.user_messages()) {
@@ -358,7 +360,7 @@ impl Setup<'_> {
         }
     }
 
-    /// Waits for the end of the replay. Some agents continue it after their reply to the load request.
+    /// Waits for the end of the replay. Some agents continue the replay after their reply to the load request.
     async fn wait_for_replay(&mut self, exchanges: &ExchangeLog) {
         let mut wait = ReplayWait::new(Instant::now());
         loop {
@@ -379,7 +381,8 @@ impl Setup<'_> {
         }
     }
 
-    /// Handles all queued messages at once. Waiting for each separately would be slower than they arrive.
+    /// Handles all messages that have already arrived. Waiting for each message separately would be slower than the
+    /// agent sends them.
     async fn receive_buffered(&mut self) {
         for _ in 0..MAX_RECEIVED_AT_ONCE {
             let Some(event) = self.events.try_next() else { return };
@@ -429,8 +432,8 @@ impl Setup<'_> {
         self.call("authenticate", json!({ "methodId": method })).await.map(drop)
     }
 
-    /// Applies the chosen model and mode. If permissions may not be skipped, leaves a mode that skips them and returns
-    /// it.
+    /// Applies the chosen model and mode. If the agent is in a mode that skips permissions and such modes are not
+    /// allowed, switches to another mode and returns the mode that was left.
     async fn choose(
         &mut self,
         session: &str,
@@ -492,7 +495,7 @@ impl Setup<'_> {
         ConnectError::Fatal(error_text(&self.entry, error))
     }
 
-    /// Sends a request. Until the reply, messages are buffered and requests of the agent are refused.
+    /// Sends a request and waits for the reply. Meanwhile messages are buffered and requests of the agent are refused.
     async fn call(&mut self, method: &'static str, params: Value) -> Result<Value, RpcError> {
         let link = self.link.clone();
         let asking = rpc::request(&link, method, params);
@@ -516,7 +519,7 @@ impl Setup<'_> {
     }
 }
 
-/// True if the agent can resume a conversation in a later process.
+/// Returns true if the agent can resume a conversation in a later process.
 fn can_resume(hello: &InitializeReply) -> bool {
     hello.agent_capabilities.load_session || hello.agent_capabilities.session("resume")
 }

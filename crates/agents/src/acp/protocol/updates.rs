@@ -112,7 +112,7 @@ impl AcpProtocol {
         steps.reports(self.items.chunk(voice, chunk));
     }
 
-    /// Parses the mode that a message announces, for agents with the `mode_message_prefix` quirk.
+    /// Parses a mode change that a message announces, for agents with the `mode_message_prefix` quirk.
     fn mode_in(&self, chunk: &Chunk) -> Option<String> {
         let words = chunk.content.display_text();
         let mode = words.strip_prefix(self.entry.quirks.mode_message_prefix.as_deref()?)?;

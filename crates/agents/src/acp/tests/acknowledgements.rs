@@ -5,14 +5,14 @@ use wh_core::space::question::Answer;
 use super::*;
 use crate::driver::{INTERRUPT_GRACE, NOT_READING};
 
-/// Completes the handshake, writes its process id to a file, then reads nothing and ignores SIGTERM.
+/// Script that completes the handshake, writes its process id to a file, then reads nothing and ignores SIGTERM.
 const IGNORES_INPUT: &str = r#"echo $$ > pid; trap '' TERM; hello; exec 3<&0; while :; do sleep 1; done"#;
 
 fn did(report: &Report) -> bool {
     matches!(report, Report::Acked(..))
 }
 
-/// Text longer than any pipe buffer.
+/// Returns a text that is longer than any pipe buffer.
 fn long() -> String {
     "long ".repeat(100 * 1024)
 }

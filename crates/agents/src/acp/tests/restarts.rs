@@ -5,7 +5,8 @@ use serde_json::json;
 use super::*;
 use crate::interface::Resume;
 
-/// The first process dies in its turn, in the middle of a line. The second resumes and replays the conversation.
+/// Script: the first process exits during a turn, in the middle of a line; the second resumes and replays the
+/// conversation.
 const CRASH_THEN_REPLAY: &str = r#"
     if [ -e again ]; then
         next; reply "$HELLO"; next
@@ -190,7 +191,7 @@ async fn an_agent_that_asks_much_and_does_not_read_completes_the_handshake() {
     run.end().await;
 }
 
-/// Reported resume ids.
+/// Returns the reported resume ids.
 fn resume_ids(reports: &[Report]) -> Vec<Option<&str>> {
     let told = reports.iter().filter_map(|report| match report {
         Report::ResumeId(name) => Some(name.as_deref()),
@@ -247,8 +248,8 @@ async fn a_resume_waits_for_the_end_of_the_start_minute() {
     run.end().await;
 }
 
-/// The first process answers and then dies of "die". The second replays the conversation from the file `repeated`. The
-/// third starts a new conversation.
+/// Script: the first process answers one prompt and exits at the next; the second replays the conversation from the
+/// file `repeated`; the third starts a new conversation.
 const REPLAY_FROM_FILE: &str = r#"
     count=$(cat count 2>/dev/null || echo 0); count=$((count+1)); echo $count > count
     case $count in
@@ -257,7 +258,7 @@ const REPLAY_FROM_FILE: &str = r#"
         *) hello; next; say anew; reply '{"stopReason":"end_turn"}'; rest;;
     esac"#;
 
-/// Agent whose process has died after one exchange.
+/// Runs an agent until its first process has exited after one exchange.
 async fn forgetful() -> Run {
     forgetful_with_script(REPLAY_FROM_FILE).await
 }

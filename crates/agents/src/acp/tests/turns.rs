@@ -152,7 +152,7 @@ async fn a_compaction_is_reported() {
     run.end().await;
 }
 
-/// Scripted agent that reports retries on standard error if the variable is set.
+/// Runs a scripted agent that reports retries on standard error if an environment variable is set.
 async fn retrying(script: &str, change: impl FnOnce(&mut Start)) -> Run {
     let folder = tempfile::tempdir().unwrap();
     let mut start = Start::new(folder.path());

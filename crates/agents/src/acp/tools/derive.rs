@@ -1,5 +1,5 @@
-//! Derives name and arguments of a tool call from the rest of its report, for agents that send neither. Gemini CLI 0.61
-//! puts the tool name into the call's id, and the arguments into title, locations and content.
+//! Derives name and arguments of a tool call from other fields of its report, for agents that send neither. Gemini CLI
+//! 0.61 puts the tool name into the call's id, and the arguments into title, locations and content.
 
 use serde_json::{Value, json};
 use wh_wire::acp::{ToolCall, ToolContent, ToolKind};
@@ -13,7 +13,7 @@ pub(super) fn name(id: &str) -> Option<&str> {
     repeated.or_else(|| splits().next()).map(|(name, _)| name)
 }
 
-/// Derives the known arguments. `description` is the first text of the report.
+/// Derives the known arguments of a call. `description` is the first text of the call's reports.
 pub(super) fn arguments(call: &ToolCall, description: Option<&str>) -> Option<Value> {
     match call.kind {
         Some(ToolKind::Execute) => call.title.as_ref().map(|title| json!({ "command": title })),
@@ -34,7 +34,7 @@ pub(super) fn arguments(call: &ToolCall, description: Option<&str>) -> Option<Va
     }
 }
 
-/// Parses arguments written as a JSON object.
+/// Parses arguments that are formatted as a JSON object.
 pub(super) fn parsed(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok().filter(Value::is_object)
 }

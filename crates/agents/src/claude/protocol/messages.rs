@@ -171,7 +171,7 @@ impl ClaudeProtocol {
         steps.push(Step::Ask { id, ask: open, questions });
     }
 
-    /// Ends the turn that the result belongs to.
+    /// Handles the result of a turn. Ends the current turn if the result belongs to it.
     fn result(&mut self, result: TurnResult, now: Now<'_>, steps: &mut Steps<Self>) {
         self.add_usage(&result, steps);
         if now.turn.is_some() {
@@ -197,7 +197,7 @@ impl ClaudeProtocol {
         steps.report(Report::Usage(self.usage));
     }
 
-    /// Outcome of a turn. An interrupted turn counts as cancelled.
+    /// Determines the outcome of a turn. An interrupted turn counts as cancelled.
     fn outcome(&self, result: &TurnResult, interrupted: bool) -> Outcome {
         let cut = result.is_aborted() || (interrupted && result.subtype == "error_during_execution");
         let words = result.result.clone().filter(|text| !text.is_empty());
@@ -215,7 +215,7 @@ impl ClaudeProtocol {
         }
     }
 
-    /// Returns the slash command of the prompt, if Claude Code answered that it is unknown.
+    /// Returns the slash command of the prompt, if Claude Code answered that the command is unknown.
     fn unknown_command(&self, words: Option<&str>) -> Option<&str> {
         let command = self.slash_command.as_deref()?;
         let refused = ["Unknown slash command", "Unknown command", "Unknown skill"];

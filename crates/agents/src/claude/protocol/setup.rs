@@ -1,4 +1,4 @@
-//! Connects Claude Code: handshake, history and permission mode.
+//! Handshake with Claude Code, history of a resumed conversation, and initial permission mode.
 
 use wh_claude::{Connection, Error, protocol};
 use wh_core::space::harness::{Capabilities, Named, Report};
@@ -56,7 +56,7 @@ impl Connect for ClaudeProtocol {
 }
 
 impl ClaudeProtocol {
-    /// Id of the resumed conversation. A new one has no id before its first turn.
+    /// Returns the id of the conversation to resume. A new conversation has no id before its first turn.
     fn resume_id(&self) -> Option<String> {
         self.session.clone().or_else(|| match &self.start.resume {
             Some(Resume::Named(name)) => Some(name.clone()),

@@ -22,7 +22,7 @@ impl CodexProtocol {
         }
     }
 
-    /// Handles a notification. Those of other threads (subagents) are ignored.
+    /// Handles a notification. Notifications of other threads (subagents) are ignored.
     fn notified(&mut self, notification: Notification, steps: &mut Steps<Self>) {
         match notification {
             Notification::TurnStarted { thread, turn } if thread == self.thread => self.turn_started(turn, steps),
@@ -91,8 +91,8 @@ impl CodexProtocol {
         steps.begun();
     }
 
-    /// Handles the end of a turn. The end of an unknown turn is stored until the reply to the current prompt arrives,
-    /// because it may belong to the current turn. Without a current turn, the end completes a compaction.
+    /// Handles the end of a turn. The end of an unknown turn may belong to the current prompt, so it is stored until
+    /// the reply to the prompt arrives. Without a current turn, the end of a turn completes a compaction.
     pub(super) fn turn_ended(&mut self, native: wire::Turn, steps: &mut Steps<Self>) {
         match &self.turn {
             Some(turn) if turn.native.as_ref() == Some(&native.id) => {}
@@ -113,7 +113,7 @@ impl CodexProtocol {
         self.end_turn(outcome, steps);
     }
 
-    /// Ends a requested compaction.
+    /// Ends a compaction that the user requested, and completes its call.
     pub(super) fn compacted(&mut self, success: bool, steps: &mut Steps<Self>) {
         if self.busy == Some(Busy::Compacting) {
             let (level, not) = if success { (Level::Info, "") } else { (Level::Error, "not ") };
@@ -122,7 +122,7 @@ impl CodexProtocol {
         }
     }
 
-    /// Updates the settings in effect in the conversation.
+    /// Updates the settings in effect in the conversation. Reports them if they changed or skip permissions.
     pub(super) fn update_settings(&mut self, settings: &StartedThread, steps: &mut Steps<Self>) {
         let before = self.capabilities.clone();
         self.record_settings(settings);

@@ -1,4 +1,4 @@
-//! Connects Codex: handshake, and starting or resuming a conversation.
+//! Handshake with Codex, and starting or resuming a conversation.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,21 +16,21 @@ use crate::driver::{Connect, ConnectError, Connected};
 use crate::interface::{Reports, Resume};
 use crate::rpc::{self, JsonRpc, RpcError, RpcFrame, RpcLink};
 
-/// Timeout of requests whose result is optional.
+/// Timeout of startup requests that may fail without failing the start.
 const OPTIONAL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Conversation to open.
+/// Choice of the conversation to open at startup.
 enum ThreadToOpen {
     New,
     Newest,
-    /// Named by the user.
+    /// Conversation with this id, given by the user.
     Requested(String),
     Previous(String),
 }
 
 struct OpenedThread {
     started: StartedThread,
-    /// True for a resumed conversation.
+    /// True if the conversation was resumed.
     resumed: bool,
     notice: Option<String>,
 }
@@ -116,7 +116,7 @@ impl CodexProtocol {
     }
 }
 
-/// Canonical path, as Codex stores it.
+/// Returns the canonical form of a path, which Codex stores with its conversations.
 pub(in super::super) fn canonical_path(directory: &Path) -> String {
     let whole = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     whole.to_string_lossy().into_owned()

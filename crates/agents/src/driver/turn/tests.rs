@@ -36,7 +36,7 @@ fn is_notice(effect: &TurnEffect, words: &str) -> bool {
     matches!(effect, TurnEffect::Report(Report::Notice(_, text)) if text.contains(words))
 }
 
-/// Turns with one prompt in this phase.
+/// Creates turns with one prompt in a phase.
 fn in_phase(phase: Phase) -> Turns {
     let mut turns = Turns::new("Agent", true);
     assert_eq!(turns.prompt(prompt(1)), [TurnEffect::Prompt(prompt(1))]);
@@ -44,7 +44,7 @@ fn in_phase(phase: Phase) -> Turns {
     turns
 }
 
-/// Interrupts the turn and queues the frame.
+/// Interrupts the current turn and records that the frame was queued.
 fn interrupted(turns: &mut Turns, at: Instant) {
     assert_eq!(turns.interrupt(at), [interrupt(1)]);
     turns.interrupt_sent();

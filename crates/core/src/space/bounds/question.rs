@@ -1,19 +1,19 @@
-//! Size bounds of questions. The first [`MAX_SHOWN_RESULT_BYTES`] bytes of the description are shown, and the complete
-//! text is stored.
+//! Size limits of questions. The first [`MAX_SHOWN_RESULT_BYTES`] bytes of a description are shown. If the description
+//! is longer, the complete text is stored.
 
 use super::super::extent::{Extent, boundary};
 use super::super::harness::HarnessKey;
 use super::super::question::{Detail, Question};
 use super::{BoundedReport, MAX_LISTED_ENTRIES, MAX_REPORT_LINE_BYTES, MAX_SHOWN_RESULT_BYTES, ReportOverflow, line};
 
-/// Complete description of a question that is not shown completely.
+/// Complete description of a question, and the number of its bytes that are shown.
 #[derive(Debug, PartialEq)]
 pub(super) struct FullDescription {
     text: String,
     shown: usize,
 }
 
-/// Stores the complete description under the question's key. Returns the extent of the shown part.
+/// Adds the complete description to the overflow, under the key of the question. Returns the shown and total size.
 pub(super) fn store_full_description(key: &HarnessKey, whole: FullDescription, passed: &mut BoundedReport) -> Extent {
     let extent = Extent { shown: whole.shown as u64, whole: whole.text.len() as u64 };
     passed.overflow.push(ReportOverflow::Discard(key.clone()));
@@ -21,8 +21,8 @@ pub(super) fn store_full_description(key: &HarnessKey, whole: FullDescription, p
     extent
 }
 
-/// Returns the question with its shown parts, and the complete description if it is longer. The shown parts equal the
-/// beginning of the description, byte for byte as in [`Question::full_text`].
+/// Shortens a question. Returns the question, and its complete description if it was shortened. The shown parts as text
+/// equal the beginning of [`Question::full_text`], byte for byte.
 pub(super) fn bounded_question(mut question: Question) -> (Question, Option<FullDescription>) {
     // A title that is too long is also added to the parts, in full.
     if question.title.len() > MAX_REPORT_LINE_BYTES {
@@ -83,7 +83,7 @@ pub(super) fn bounded_question(mut question: Question) -> (Question, Option<Full
     (question, Some(FullDescription { text, shown }))
 }
 
-/// Returns the text as a Markdown code block that the text cannot close.
+/// Returns a Markdown code block with the text. The fence is longer than any fence in the text.
 fn fenced(language: &str, text: &str) -> String {
     let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);

@@ -1,4 +1,4 @@
-//! Acknowledging messages, and cancelling requested acknowledgements.
+//! Acknowledges messages, and cancels requested acknowledgements.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Orders that a harness must acknowledge. Their commands finish with the acknowledgement.
+//! Orders that a harness must acknowledge. The command that caused an order ends with the acknowledgement.
 
 use std::time::SystemTime;
 
@@ -15,26 +15,26 @@ struct PendingAck {
     of: ParticipantId,
     order: AckedOrder,
     request_id: RequestId,
-    /// Answer to the command once the order is acknowledged.
+    /// Answer to send when the order was acknowledged; `None` if the command was already answered.
     response: Option<AckResponse>,
     deadline: SystemTime,
 }
 
-/// Answer to a command whose order was acknowledged.
+/// Answer to the caller of a command that waits for an acknowledgement.
 #[derive(Debug)]
 pub(super) struct AckResponse {
-    /// Caller that waits for the answer.
+    /// Ticket of the caller that waits.
     pub ticket: Ticket,
     pub line: String,
-    /// True if the line is also shown in the conversation.
+    /// True if the conversation also shows the line.
     pub announce: bool,
 }
 
-/// Orders in the order in which they were sent.
+/// Orders that were not acknowledged yet, in the order of sending.
 #[derive(Debug, Default)]
 pub(super) struct PendingAcks {
     pending: Vec<PendingAck>,
-    /// Failures of commands with further open orders.
+    /// Failures of commands that wait for the acknowledgement of further orders.
     failed: Vec<(RequestId, String)>,
 }
 
@@ -50,7 +50,7 @@ impl PendingAcks {
 }
 
 impl Space {
-    /// Sends an order for a command. The command finishes when the agent's harness acknowledges the order.
+    /// Sends an order that the command `id` has caused. The command ends when the harness acknowledges the order.
     pub(super) fn send_acked(
         &mut self,
         id: &RequestId,
@@ -83,7 +83,7 @@ impl Space {
         }
     }
 
-    /// Fails all open orders of an agent that has ended.
+    /// Fails the orders that an ended agent has not acknowledged.
     pub(super) fn fail_acks(&mut self, of: &ParticipantId, why: &str) {
         while let Some(pending) = self.acks.take(|one| one.of == *of) {
             self.settle_ack(pending, Err(why.to_owned()));

@@ -1,4 +1,4 @@
-//! Recipients of a command: named, chosen with `/target`, or the only candidate.
+//! Recipients of a command: the named participants, the chat targets, or the only agent.
 
 use super::super::command::{SpaceRefusal, TargetCommand};
 use super::super::event::{Scope, SpaceEvent};
@@ -9,7 +9,8 @@ use super::commands::CommandOutcome;
 use crate::request::RequestId;
 
 impl Space {
-    /// Returns the agents among the recipients of a message. Fails if one of them cannot take it.
+    /// Returns the agents that receive a message from `by`: those in `to`, or every present agent. Fails if one of them
+    /// has left or its queue is full.
     pub(super) fn recipients(
         &self,
         to: Option<&[ParticipantId]>,
@@ -43,7 +44,7 @@ impl Space {
         if known { Ok(id.clone()) } else { Err(SpaceRefusal::NoSuchParticipant(id.to_string())) }
     }
 
-    /// Checks the participants and removes duplicates.
+    /// Checks that the participants exist, and removes duplicates.
     pub(super) fn known_participants(&self, named: &[ParticipantId]) -> Result<Vec<ParticipantId>, SpaceRefusal> {
         let mut known = Vec::new();
         for id in named {
@@ -62,7 +63,7 @@ impl Space {
         if matches!(session.lifecycle, Lifecycle::Gone(_)) { Err(SpaceRefusal::Gone(id.clone())) } else { Ok(()) }
     }
 
-    /// Returns the named agent; without a name, the only target or the only agent.
+    /// Checks the named agent and returns it. Without a name, returns the only chat target or the only agent.
     pub(super) fn resolve_agent(&self, participant: Option<ParticipantId>) -> Result<ParticipantId, SpaceRefusal> {
         let id = match participant {
             Some(id) => id,

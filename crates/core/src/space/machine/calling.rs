@@ -1,4 +1,4 @@
-//! Calls to agents outside their turns, closing of streams, shutdown, and slash commands of the agents.
+//! Calls to agents outside their turns, closing of streams, shutdown, and slash commands of agents.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Calls that are waiting for an answer.
+//! Calls to agents that wait for their answer.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -12,11 +12,11 @@ pub(super) struct PendingCall {
     pub of: ParticipantId,
     pub ticket: Ticket,
     pub request_id: RequestId,
-    /// True for a status request, whose answer is combined with the agent's card.
+    /// True if the call requests a status. The answer is combined with the status card of the agent.
     pub of_status: bool,
-    /// Participant that requested a pause, for a pause call.
+    /// Participant that requested the pause; `None` if the call is not a pause.
     pub pause_by: Option<ParticipantId>,
-    /// Lines that the agent has answered already.
+    /// Lines of an earlier answer, to which the lines of this call are appended.
     pub lines: Vec<String>,
     deadline: SystemTime,
 }
@@ -35,27 +35,26 @@ impl PendingCalls {
         self.last
     }
 
-    /// Marks the call as a status request.
     pub fn mark_status(&mut self, id: u64) {
         if let Some(pending) = self.pending.get_mut(&id) {
             pending.of_status = true;
         }
     }
 
-    /// Marks the call as a pause request of this participant.
     pub fn mark_pause(&mut self, id: u64, by: ParticipantId) {
         if let Some(pending) = self.pending.get_mut(&id) {
             pending.pause_by = Some(by);
         }
     }
 
-    /// Returns the participant that last asked this agent to pause.
+    /// Returns the participant that most recently requested a pause of this agent.
     pub fn pause_by(&self, agent: &ParticipantId) -> Option<ParticipantId> {
         let asked = self.pending.values().rev().filter(|pending| pending.of == *agent);
         asked.filter_map(|pending| pending.pause_by.clone()).next()
     }
 
-    /// Opens a follow-up call for the same caller, not bound to an agent, with the lines answered so far.
+    /// Opens a call that continues `pending` with its lines so far. The new call does not belong to an agent and does
+    /// not fail when an agent ends.
     pub fn follow_up(&mut self, pending: PendingCall, lines: Vec<String>, now: SystemTime) -> u64 {
         let id = self.open(system(), pending.ticket, pending.request_id, now);
         if let Some(pending) = self.pending.get_mut(&id) {

@@ -1,4 +1,4 @@
-//! Commands from callers: used request ids, dispatch, and answers.
+//! Commands of callers: checks the request id, executes the command, and answers the caller.
 
 use super::super::command::{CommandAccepted, ConversationCommand, SpaceRefusal};
 use super::super::event::{ParticipantRole, SpaceEvent};
@@ -12,7 +12,7 @@ use crate::receipt::{Receipt, Stage};
 use crate::request::{Request, RequestId};
 use crate::slash;
 
-/// Immediate result of a command: lines for people, or an answer that follows later.
+/// Result of executing a command: lines for the answer now, or `Deferred` if the answer follows later.
 pub(super) enum CommandCompletion {
     Immediate(Vec<String>),
     Deferred,
@@ -56,7 +56,7 @@ impl Space {
         }
     }
 
-    /// Returns the answer to a command whose id was used before or cannot be used.
+    /// Returns the answer if the request id was used before or cannot be stored. `None` for a new request.
     fn known_request(&mut self, request: &Request) -> Option<Result<CommandAccepted, SpaceRefusal>> {
         let answer = match self.ledger.find(&request.id, self.now.steady) {
             Some((fingerprint, _)) if *fingerprint != request.fingerprint => Err(SpaceRefusal::RequestIdReused),
@@ -68,7 +68,7 @@ impl Space {
         Some(answer.map(|done| CommandAccepted { duplicate: true, ..self.refresh(&request.id, done) }))
     }
 
-    /// Updates an answer with the present progress of the command.
+    /// Returns the stored answer with the current receipt and queue state of the command.
     fn refresh(&self, id: &RequestId, done: CommandAccepted) -> CommandAccepted {
         let receipt = self.state.receipts.get(id).cloned().unwrap_or(done.receipt);
         CommandAccepted { receipt, queued: self.is_queued(id), ..done }
@@ -134,7 +134,7 @@ impl Space {
         Ok(CommandCompletion::Immediate(lines))
     }
 
-    /// Shows lines in the conversation and returns them.
+    /// Adds the lines to the conversation as a notice, and finishes the command with them.
     pub(super) fn show_lines(&mut self, id: &RequestId, topic: &str, lines: Vec<String>) -> CommandOutcome {
         self.accept(id);
         self.notice(Level::Info, topic, lines.clone());

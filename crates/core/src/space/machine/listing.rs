@@ -1,6 +1,6 @@
-//! Time at which the `mcp/request` of a tool call is listed. Some agents report a call as running before they ask for
-//! permission. A call therefore counts as started only after it has run for [`REQUEST_GRACE`] without a question of its
-//! agent, or has produced output.
+//! Listing of the `mcp/request` envelope of a tool call. Some agents report a call as running before they ask for
+//! permission. The envelope is therefore listed only when the call has produced output, or has run for
+//! [`REQUEST_GRACE`] while its agent asks no question.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -9,15 +9,15 @@ use super::super::item::{Body, Item, ToolStatus};
 use super::super::name::{ItemId, ParticipantId};
 use super::Space;
 
-/// Time within which an agent that reports a call asks for permission, if it does.
+/// Time within which an agent may still ask for permission for a call that it has reported as running.
 pub(super) const REQUEST_GRACE: Duration = Duration::from_millis(500);
 
-/// Running calls whose request is not listed yet: the agent and the start time.
+/// Running calls whose `mcp/request` is not listed yet, with the agent and the start time.
 #[derive(Debug, Default)]
 pub(super) struct RunningCalls(BTreeMap<ItemId, (ParticipantId, SystemTime)>);
 
 impl Space {
-    /// Tracks whether a call runs.
+    /// Adds the item to the running calls or removes it, by the status of the call.
     pub(super) fn note_running(&mut self, item: &Item) {
         let Body::Tool(call) = &item.body else { return };
         if call.status == ToolStatus::Running && item.listed.is_empty() {
@@ -28,19 +28,19 @@ impl Space {
         }
     }
 
-    /// Publishes a call that certainly runs, with its request.
+    /// Publishes a call that has produced output, and lists its `mcp/request`.
     pub(super) fn put_running(&mut self, item: &Item) {
         self.running.0.remove(&item.id);
         self.publish_item(item.clone(), 1);
     }
 
-    /// Returns the time at which the next request is due if its agent asks nothing.
+    /// Returns the time at which the next `mcp/request` must be listed if its agent asks no question.
     pub(super) fn listing_deadline(&self) -> Option<SystemTime> {
         let waiting = self.running.0.values().filter(|(agent, _)| !self.asks(agent));
         waiting.map(|(_, since)| *since + REQUEST_GRACE).min()
     }
 
-    /// Lists the requests of calls that have run long enough.
+    /// Lists the `mcp/request` of each call that has run for [`REQUEST_GRACE`].
     pub(super) fn list_running(&mut self) {
         let now = self.now.time;
         let due = |agent: &ParticipantId, since: SystemTime| since + REQUEST_GRACE <= now && !self.asks(agent);

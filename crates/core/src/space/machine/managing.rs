@@ -1,5 +1,5 @@
-//! Requests about agents outside their conversations. They are slow and need IO, so they are effects, answered by an
-//! input.
+//! Requests about agents outside their conversations. The requests need IO and are slow: the engine executes them as an
+//! effect and sends the result as an input.
 
 use super::super::command::{CommandAccepted, SpaceRefusal};
 use super::super::event::{Scope, SpaceEvent};
@@ -13,7 +13,7 @@ use super::{Space, SpaceEffect, Ticket, system};
 use crate::receipt::{Failure, Stage};
 use crate::request::RequestId;
 
-/// Returns the request that replaces a call which an agent does not support.
+/// Returns the request that is executed instead of a call if the agent does not support the call.
 pub(super) fn fallback_request(call: &Call) -> Option<AgentRequest> {
     match call {
         Call::ReportStatus => Some(AgentRequest::Status),
@@ -32,12 +32,13 @@ pub(super) fn fallback_request(call: &Call) -> Option<AgentRequest> {
 }
 
 impl Space {
-    /// True if an agent with this id is in the space.
+    /// True if an agent with this id has joined the space and has not ended.
     pub(super) fn has_joined(&self, id: &ParticipantId) -> bool {
         self.sessions.get(id).is_some_and(|session| !matches!(session.lifecycle, Lifecycle::Gone(_)))
     }
 
-    /// Splits an agent's id from the text if its first word is one. Otherwise, the whole text is the wanted value.
+    /// Splits a text such as `codex gpt-5` into agent and value. If its first word is not an agent, returns the whole
+    /// text as the value.
     pub(super) fn split_agent(
         &self,
         participant: Option<ParticipantId>,

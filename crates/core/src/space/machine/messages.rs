@@ -1,4 +1,4 @@
-//! Messages for agents, their queue, interrupts and answers to questions.
+//! Messages to agents and their queue, interrupts, and answers to questions.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ use crate::line::first_visible;
 use crate::receipt::{Failure, Receipt, Stage};
 use crate::request::{Decision, RequestId};
 
-/// Message to agents.
+/// Message that a caller sends to agents.
 pub(super) struct OutgoingMessage {
     pub text: String,
     pub to: Option<Vec<ParticipantId>>,
@@ -25,7 +25,8 @@ pub(super) struct OutgoingMessage {
     pub literal: bool,
 }
 
-/// Message that an earlier run of the space accepted and did not deliver to any agent.
+/// Message that the space has accepted and no agent has received yet. The engine stores the message, and the space
+/// queues it again after a restart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueuedMessage {
     pub request_id: RequestId,
@@ -34,13 +35,13 @@ pub struct QueuedMessage {
     /// Recipients; `None` for the default targets.
     #[serde(default)]
     pub to: Option<Vec<ParticipantId>>,
-    /// Time at which it was accepted.
+    /// Time at which the message was accepted.
     #[serde(with = "super::super::stored_item::nanoseconds")]
     pub at: std::time::SystemTime,
-    /// Turn id that the caller received. It stays the same after a restart.
+    /// Turn id that the caller received. After a restart, the message starts a turn with the same id.
     #[serde(default)]
     pub turn: Option<TurnId>,
-    /// Item that shows the message, if it was stored.
+    /// Stored item that shows the message, if there is one.
     #[serde(skip)]
     pub item: Option<ItemId>,
 }
@@ -120,7 +121,8 @@ impl Space {
         id
     }
 
-    /// Queues an accepted message for each of these agents.
+    /// Queues an accepted message for each of these agents. `turns` has the turn that the message starts for each
+    /// agent.
     fn queue(
         &mut self,
         by: &ParticipantId,
@@ -153,7 +155,7 @@ impl Space {
         Ok(CommandCompletion::Immediate(Vec::new()))
     }
 
-    /// Queues messages for this agent that an earlier run accepted and did not deliver.
+    /// Queues the messages for this agent that an earlier run has accepted and not delivered.
     pub(super) fn requeue(&mut self, agent: &ParticipantId) {
         let is_for = |message: &QueuedMessage| message.to.as_ref().is_none_or(|to| to.contains(agent));
         let (mine, others) = std::mem::take(&mut self.requeued).into_iter().partition(is_for);
@@ -177,25 +179,25 @@ impl Space {
         }
     }
 
-    /// True if the command is a message that was not delivered to any agent yet.
+    /// True if the command is a message that no agent has received yet.
     pub fn is_queued(&self, id: &RequestId) -> bool {
         let waits = |turn: &TurnId| self.sessions.values().any(|session| session.is_waiting(turn));
         self.commands.get(id).is_some_and(|(turns, _)| !turns.is_empty() && turns.iter().all(waits))
     }
 
-    /// Returns the command that started a turn.
+    /// Returns the request id of the command that started a turn.
     pub fn command_of(&self, turn: &TurnId) -> Option<&RequestId> {
         self.commands.iter().find(|(_, (turns, _))| turns.contains(turn)).map(|(id, _)| id)
     }
 
-    /// Updates a queued message whose prompt was delivered, or will not be.
+    /// Sets the progress of the queued message that starts this turn.
     pub(super) fn update_queued(&mut self, turn: &TurnId, progress: Progress) {
         if let Some(item) = self.state.turn(turn).map(|turn| turn.prompt.clone()) {
             self.move_queued(&item, progress);
         }
     }
 
-    /// Fails the commands of prompts that will not be delivered.
+    /// Fails the commands whose prompts will not be delivered.
     pub(super) fn abandon(&mut self, waiting: Vec<Prompt>, why: &Failure) {
         for prompt in waiting {
             let elsewhere = |session: &AgentState| session.waits_for(&prompt.item);
@@ -275,7 +277,7 @@ impl Space {
         Ok(CommandCompletion::Immediate(Vec::new()))
     }
 
-    /// Returns the working agents among these. Fails if one of them cannot be interrupted.
+    /// Returns the agents of the list that are working on a turn. Fails if one of them cannot be interrupted.
     fn working(&self, agents: &[ParticipantId]) -> Result<Vec<ParticipantId>, SpaceRefusal> {
         let works = |id: &&ParticipantId| self.sessions.get(*id).is_some_and(|one| one.turn.is_some());
         let working: Vec<ParticipantId> = agents.iter().filter(works).cloned().collect();
@@ -288,7 +290,7 @@ impl Space {
     }
 }
 
-/// Returns a message as the conversation shows it.
+/// Returns the text that the conversation shows for a message: a long message is truncated.
 pub(super) fn shown_message(text: &str) -> String {
     match &text[..boundary(text, MAX_SHOWN_MESSAGE_BYTES)] {
         all if all.len() == text.len() => text.to_owned(),

@@ -1,5 +1,5 @@
-//! State machine of a space. It takes inputs and returns effects. It routes messages to agents, tracks their turns and
-//! questions, and reports the progress of every command.
+//! State machine of a space. It takes inputs and returns effects, which the engine executes. It sends messages to
+//! agents, tracks their turns and questions, and reports the progress of every command.
 
 mod acknowledging;
 mod acks;
@@ -37,20 +37,20 @@ use listing::RunningCalls;
 pub use messages::QueuedMessage;
 pub use restored::RestoredSpace;
 
-/// Maximum size of a message in the conversation. The agent receives the complete message.
+/// Maximum size of a message as the conversation shows it. The agent receives the complete message.
 pub const MAX_SHOWN_MESSAGE_BYTES: usize = 1 << 20;
 
-/// Maximum size of a message.
+/// Maximum size of a message that is accepted.
 pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
 
-/// Time within which an agent must answer a call or acknowledge an order.
+/// Maximum time for an agent to answer a call or to acknowledge an order.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Identifies the recipient of an answer. Assigned by the engine.
+/// Number by which the engine finds the caller that an answer is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ticket(pub u64);
 
-/// The current time on both clocks.
+/// Current time of the monotonic clock and of the wall clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Now {
     pub steady: Instant,
@@ -58,54 +58,53 @@ pub struct Now {
     pub time: SystemTime,
 }
 
-/// Input of the state machine.
+/// Input of the space's state machine.
 #[derive(Debug)]
 pub enum SpaceInput {
-    /// An agent joins, for the first time or again, and its harness is being started. The agent itself interprets
-    /// prompts that begin with one of these characters.
+    /// An agent joins the space and its harness is being started. The agent interprets prompts that begin with one of
+    /// these characters.
     Enrol(ParticipantId, &'static [char]),
-    /// A client sends a command.
     Command {
-        /// Recipient of the answer.
+        /// Ticket for the answer to the client.
         ticket: Ticket,
-        /// Sender of the command.
+        /// Participant that sends the command.
         by: ParticipantId,
-        /// Request id and fingerprint.
+        /// Request id and fingerprint, if the client gave a request id.
         request: Option<Request>,
         command: ConversationCommand,
     },
-    /// Report of an agent's harness.
+    /// The harness of this agent sent a report.
     Report(ParticipantId, Report),
-    /// Result of the [`SpaceEffect::Manage`] with this number.
+    /// Result of the request in [`SpaceEffect::Manage`] with this number.
     Managed(u64, Result<AgentReply, SpaceRefusal>),
-    /// Late message about agents, such as the end of a login.
+    /// Result about an agent that follows after the answer to a request, such as the end of a login.
     Announced(Level, AgentReply),
-    /// The space ends and will be restored by the next one: queued messages are retained.
+    /// The space ends and will be restored later. Queued messages are retained for the restored space.
     Suspend,
     /// The time returned by [`Space::wake_at`] was reached.
     Tick,
 }
 
-/// Effect that the engine must execute.
+/// Effect of the space's state machine, which the engine must execute.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SpaceEffect {
     /// Publish a numbered event to all subscribers.
     Publish(SpaceEvent),
-    /// Publish a signal, of which only the newest matters.
+    /// Publish a signal. A newer signal replaces one that a subscriber has not received.
     Signal(Signal),
-    /// Send an order to a harness.
+    /// Send an order to the harness of this agent.
     SendOrder(ParticipantId, Order),
-    /// Execute a request about agents outside a conversation, then send [`SpaceInput::Managed`] with the same number.
+    /// Execute a request about agents, then send [`SpaceInput::Managed`] with the same number.
     Manage {
         number: u64,
-        /// The agent; `None` for all agents.
+        /// Id of the agent; `None` for all agents.
         agent: Option<String>,
         ask: AgentRequest,
     },
     Answer(Ticket, Result<CommandAccepted, SpaceRefusal>),
 }
 
-/// Frequent change of which only the newest matters.
+/// Frequent change that is not an event. Only the newest state matters to a subscriber.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Signal {
     Item(Arc<Item>),
@@ -113,23 +112,23 @@ pub enum Signal {
     Frame(StreamFrame),
 }
 
-/// The state machine.
+/// State machine of a space.
 #[derive(Debug)]
 pub struct Space {
     state: State,
     sessions: BTreeMap<ParticipantId, AgentState>,
-    /// Answers by request id.
+    /// Stored answers by request id, with the fingerprint of the command.
     ledger: Ledger<(Fingerprint, Result<CommandAccepted, SpaceRefusal>)>,
-    /// Open turns of each command, and the first failure among its ended turns.
+    /// Running commands: the turns that have not ended, and the first failure of an ended turn.
     commands: HashMap<RequestId, (Vec<TurnId>, Option<Stage>)>,
     calls: PendingCalls,
     running: RunningCalls,
     acks: PendingAcks,
     /// Messages of an earlier run whose agents have not joined yet.
     requeued: Vec<QueuedMessage>,
-    /// True if the next space continues this one.
+    /// True if the space ends and will be restored later.
     suspended: bool,
-    /// Prefix of ids that the space assigns to commands without one.
+    /// Prefix of the request ids that the space assigns to commands without one.
     own_ids: String,
     counters: Counters,
     now: Now,
@@ -145,7 +144,7 @@ struct Counters {
 }
 
 impl Space {
-    /// Returns an empty space with this name and user, and the effects of its creation.
+    /// Creates an empty space with this name and user. Returns the space and the effects of its creation.
     pub fn new(name: &str, me: ParticipantId, now: Now) -> (Self, Vec<SpaceEffect>) {
         let mut space = Self {
             state: State::new(name, me.clone()),
@@ -168,7 +167,8 @@ impl Space {
         (space, effects)
     }
 
-    /// Sets the default chat targets of the user and of the space. Returns the effects.
+    /// Sets the default chat targets of the user and of the space; `None` leaves a default unchanged. Returns the
+    /// effects.
     pub fn default_targets(
         &mut self,
         participant: Option<Vec<ParticipantId>>,
@@ -182,29 +182,29 @@ impl Space {
         std::mem::take(&mut self.effects)
     }
 
-    /// Returns the current state.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// True if the answer to a command of this run with this id is still stored.
+    /// True if the answer to the command with this request id is stored.
     pub fn has_answer(&mut self, id: &RequestId, now: Now) -> bool {
         self.ledger.find(id, now.steady).is_some()
     }
 
-    /// Returns the key that the harness of the item's author has assigned to the item.
+    /// Returns the key of the item in the harness of its author.
     pub fn key_of(&self, item: &Item) -> Option<&HarnessKey> {
         let session = self.sessions.get(&item.from)?;
         session.items.iter().find(|(_, id)| **id == item.id).map(|(key, _)| key)
     }
 
-    /// Returns the wall-clock time at which [`SpaceInput::Tick`] must be sent if no other input comes first.
+    /// Returns the wall-clock time at which the engine must send [`SpaceInput::Tick`] if it sends no other input
+    /// before.
     pub fn wake_at(&self) -> Option<SystemTime> {
         let pauses = self.state.participants.values().filter_map(|one| one.paused.as_ref()?.until);
         pauses.chain(self.calls.deadline()).chain(self.acks.deadline()).chain(self.listing_deadline()).min()
     }
 
-    /// Handles an input and returns the effects in order.
+    /// Handles an input and returns the effects in the order of execution.
     pub fn handle(&mut self, input: SpaceInput, now: Now) -> Vec<SpaceEffect> {
         self.now = now;
         match input {
@@ -225,13 +225,13 @@ impl Space {
         self.effects.push(SpaceEffect::Publish(event));
     }
 
-    /// Stores an item and publishes it, unless nothing changes.
+    /// Stores an item and publishes it if it has changed.
     fn put(&mut self, item: Item) {
         self.note_running(&item);
         self.publish_item(item, 0);
     }
 
-    /// Stores and publishes an item with at least `least` of its envelopes listed.
+    /// Stores an item with at least `least` listed envelopes, and publishes it if it has changed.
     fn publish_item(&mut self, item: Item, least: usize) {
         let id = item.id.clone();
         let before = self.state.items.get(&id).cloned();
@@ -257,7 +257,7 @@ impl Space {
         TurnId::from(format!("turn-{}", self.counters.turns))
     }
 
-    /// Returns an id for a command without one.
+    /// Returns a new request id for a command whose caller gave none.
     pub fn request_id(&mut self) -> RequestId {
         loop {
             self.counters.requests += 1;
@@ -270,7 +270,7 @@ impl Space {
         }
     }
 
-    /// Stores an item that is complete, and returns its id.
+    /// Creates and stores a complete item, and returns its id.
     fn put_complete(
         &mut self,
         letter: char,
@@ -303,7 +303,7 @@ impl Space {
         self.publish_status(&id);
     }
 
-    /// Sends the next prompt to every agent that can take one, and publishes status changes.
+    /// Sends the next prompt to each agent that can receive one, and publishes changes of the agents' status.
     fn dispatch(&mut self) {
         let ids: Vec<ParticipantId> = self.sessions.keys().cloned().collect();
         for id in ids {
@@ -317,7 +317,7 @@ impl Space {
         }
     }
 
-    /// Publishes the status of a session if it has changed.
+    /// Publishes the status of an agent if its activity has changed.
     fn publish_status(&mut self, id: &ParticipantId) {
         let Some(session) = self.sessions.get(id) else { return };
         let paused = self.state.participants.get(id).is_some_and(|one| one.paused.is_some());
@@ -339,7 +339,7 @@ impl Space {
         }
     }
 
-    /// Moves the receipt of a command forward.
+    /// Moves the receipt of a command to this stage and publishes it.
     fn reach(&mut self, request_id: &RequestId, stage: Stage) {
         if let Some(known) = self.state.receipts.get(request_id) {
             let mut receipt = known.clone();
@@ -349,7 +349,7 @@ impl Space {
         }
     }
 
-    /// Adds a warning to the receipt of the command that started this turn.
+    /// Sets the warning in the receipt of the command that started this turn.
     fn turn_warned(&mut self, turn: &TurnId, warning: String) {
         let of = self.commands.iter().find(|(_, (turns, _))| turns.contains(turn));
         let known = of.and_then(|(request_id, _)| self.state.receipts.get(request_id));
@@ -359,7 +359,8 @@ impl Space {
         }
     }
 
-    /// Moves the receipt of the command that started this turn forward.
+    /// Moves the receipt of the command that started this turn to this stage. The command ends when its last turn has
+    /// ended.
     fn turn_reached(&mut self, turn: &TurnId, stage: Stage) {
         let of = self.commands.iter_mut().find(|(_, (turns, _))| turns.contains(turn));
         let Some((request_id, (open, failed))) = of else { return };
@@ -413,7 +414,7 @@ impl Space {
         self.effects.push(SpaceEffect::Answer(ticket, Err(SpaceRefusal::Failed(reason))));
     }
 
-    /// Replaces the answer for retries of this command, if its caller gave it an id.
+    /// Replaces the stored answer of a command, if the caller gave the command a request id.
     fn remember(&mut self, id: &RequestId, answer: Result<CommandAccepted, SpaceRefusal>) {
         if let Some((fingerprint, _)) = self.ledger.find(id, self.now.steady) {
             let fingerprint = fingerprint.clone();
@@ -422,7 +423,7 @@ impl Space {
     }
 }
 
-/// Returns the id of the `wh` program as a participant.
+/// Returns the participant id of the `wh` program.
 pub fn system() -> ParticipantId {
     ParticipantId::from("system")
 }

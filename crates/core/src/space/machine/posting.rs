@@ -1,4 +1,4 @@
-//! Envelopes that a participant posts and that have no other command; see [`crate::posted`].
+//! Envelopes that a participant posts and for which there is no other command; see [`crate::posted`].
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,8 @@ use crate::receipt::Stage;
 use crate::request::RequestId;
 
 impl Space {
-    /// Posts an envelope that states something, or that is answered from the known state of a participant.
+    /// Adds a posted envelope to the conversation. Applies a `participant/status` to the sender, and answers an
+    /// `mcp/request` for the tools of a participant.
     pub(super) fn post(
         &mut self,
         by: &ParticipantId,

@@ -1,4 +1,4 @@
-//! Handling of the reports of harnesses.
+//! Reports of harnesses: applies each report to the state of the space.
 
 use std::mem::discriminant;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::super::state;
 use super::{Signal, Space, SpaceEffect};
 use crate::receipt::{Failure, Stage};
 
-/// Number of recent items among which the request for a stream is searched.
+/// Number of newest items in which the request for an opened stream is searched.
 const RECENT_ITEMS: usize = 64;
 
 impl Space {
@@ -216,7 +216,7 @@ impl Space {
         }
     }
 
-    /// Closes a question of this agent if it is open.
+    /// Closes the question of this agent, unless it is already closed.
     pub(super) fn close(&mut self, id: &ParticipantId, question: &ItemId, how: Closing) {
         if let Some(session) = self.sessions.get_mut(id) {
             session.questions.remove(question);
@@ -230,7 +230,8 @@ impl Space {
         self.put(item);
     }
 
-    /// Starts a turn without a prompt; an act item takes the place of the prompt.
+    /// Starts a turn that the agent began without a prompt. The turn refers to a `participant/status` act in place of a
+    /// message.
     fn self_started(&mut self, id: &ParticipantId) {
         let idle = self
             .sessions
@@ -274,7 +275,7 @@ impl Space {
         session.into_iter().for_each(|session| session.questions.retain(|question, _| open(question)));
     }
 
-    /// True if the turn has an incomplete text, thought or tool call.
+    /// True if the turn contains an incomplete text, thought or tool call.
     fn has_unfinished(&self, turn: &TurnId) -> bool {
         let mut growing = self.state.items.growing().filter(|item| item.turn.as_ref() == Some(turn));
         growing.any(|item| matches!(item.body, Body::Text { .. } | Body::Thought { .. } | Body::Tool(_)))
@@ -320,7 +321,7 @@ impl Space {
         self.act(id.clone(), "stream/open", payload, about);
     }
 
-    /// Returns the newest stream request to this agent that no opened stream answers yet.
+    /// Returns the newest request for a stream of this agent, unless a stream was already opened for it.
     fn stream_request(&self, of: &ParticipantId) -> Option<ItemId> {
         let recent = || self.state.items.iter().rev().take(RECENT_ITEMS);
         let act = |item: &Item, wanted: &str| matches!(&item.body, Body::Act { kind, .. } if kind == wanted);

@@ -1,5 +1,5 @@
-//! Restoring a space from the stored items of an earlier run. Unfinished items are closed, because their agents no
-//! longer run. New ids never repeat stored ones.
+//! Restores a space from the stored items of an earlier run. Unfinished items are closed, because their agents no
+//! longer run. New ids differ from all stored ids.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -12,13 +12,13 @@ use super::super::state;
 use super::messages::QueuedMessage;
 use super::{Counters, Now, Space, SpaceEffect};
 
-/// Bound on the numbers in ids, above any number that a space can reach.
+/// Upper limit of the numbers in ids. No space can assign such a high number.
 const MAX_ID_NUMBER: u64 = 1 << 53;
 
 impl Space {
-    /// Returns a space with these items, in this order. Unfinished items are cut as at the end of a turn, and open
-    /// questions are withdrawn. `notice` is shown in the conversation. The effects are those of [`Space::new`];
-    /// restored items are part of the state and are not published.
+    /// Restores a space with these items in this order. Unfinished items are closed as at the end of a turn, and open
+    /// questions are withdrawn. The conversation shows `notice`. Returns the space and the effects of its creation.
+    /// Restored items are part of the state, without an event.
     pub fn restore(
         name: &str,
         me: ParticipantId,
@@ -71,24 +71,24 @@ impl Space {
     }
 }
 
-/// Number of ids skipped after a crash: ids assigned just before it may not have been stored.
+/// Number of ids that are skipped after a crash, because the latest assigned ids may not have been stored.
 const UNSTORED_IDS: u64 = 1000;
 
 /// Stored state of an earlier run of a space.
 #[derive(Debug, Default)]
 pub struct RestoredSpace {
-    /// Stored items, in order.
+    /// Stored items, in the order of creation.
     pub items: Vec<Item>,
-    /// Undelivered messages, in order.
+    /// Messages that no agent has received, in the order of acceptance.
     pub queued: Vec<QueuedMessage>,
-    /// True if the earlier run ended without a shutdown, so that it may have assigned ids that were not stored.
+    /// True if the earlier run ended without a shutdown. It may then have assigned ids that were not stored.
     pub was_running: bool,
-    /// Number of this run. It makes generated request ids differ from those of earlier runs.
+    /// Number of this run. It is part of generated request ids, which therefore differ from those of earlier runs.
     pub epoch: u64,
 }
 
 impl Space {
-    /// True if the item shows a queued message. Each message has one item.
+    /// True if the item shows a queued message. Assigns the item to the message, because each message has one item.
     fn has_queued_message(&mut self, item: &Item) -> bool {
         let Body::Text { text, .. } = &item.body else { return false };
         let shows = |queued: &&mut QueuedMessage| {
@@ -105,7 +105,7 @@ impl Space {
 }
 
 impl Counters {
-    /// Advances the counters past the numbers of an item and of the ids in it.
+    /// Advances the counters to the numbers in the ids of an item.
     fn advance_past(&mut self, item: &Item) {
         self.items = self.items.max(number(item.id.as_str()));
         let turns = item.turn.iter().chain(&item.starts).map(|turn| number(turn.as_str())).max();
@@ -116,13 +116,13 @@ impl Counters {
     }
 }
 
-/// Returns the number at the end of an id. A number above the bound counts as 0: it is never reached.
+/// Returns the number at the end of an id; 0 if there is none, or if the number is not below [`MAX_ID_NUMBER`].
 fn number(name: &str) -> u64 {
     let digits = name.len() - name.trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
     name[name.len() - digits..].parse().ok().filter(|number| *number < MAX_ID_NUMBER).unwrap_or(0)
 }
 
-/// Returns the finished item, and true if it was an open question.
+/// Closes an unfinished item. Returns the item, and true if it was an open question.
 fn finish_item(mut item: Item) -> (Item, bool) {
     if item.progress == Progress::Queued {
         // Not among the queued messages: it was delivered, and that was not stored in time.

@@ -1,4 +1,4 @@
-//! Listing and choosing models and modes of agents.
+//! Models and modes of agents: lists them, and orders an agent to use one.
 
 use super::super::command::{Setting, SpaceRefusal};
 use super::super::harness::{Named, Order};
@@ -9,7 +9,7 @@ use super::commands::{CommandCompletion, CommandOutcome};
 use super::{Space, Ticket};
 use crate::request::RequestId;
 
-/// Kind of a setting that can be listed and chosen.
+/// Kind of a setting: model or mode.
 #[derive(Clone, Copy)]
 pub(super) enum SettingKind {
     Model,
@@ -66,7 +66,7 @@ impl Space {
         self.order(id, participant, setting, (ticket, false))
     }
 
-    /// Orders an agent to use another model or mode. Finishes when the agent has acknowledged it.
+    /// Orders an agent to use another model or mode. The command ends when the harness has acknowledged the order.
     fn order(
         &mut self,
         id: &RequestId,

@@ -1,18 +1,18 @@
-//! Roster answers as text lines for people.
+//! Replies about agents as text lines for people.
 
 use super::{
     AgentCard, AgentReply, ConversationCard, LoginMethod, LoginProgress, LoginState, LogoutResult, McpServer,
     ModelCard, RunningCard, StatusCard,
 };
 
-/// Maximum number of listed models; the rest is counted.
+/// Maximum number of models in a list. If there are more, a further line states the total number.
 const MAX_LISTED_MODELS: usize = 40;
 
-/// Maximum number of listed conversations; the rest is counted.
+/// Maximum number of conversations in a list. If there are more, a further line states the total number.
 const MAX_LISTED_CONVERSATIONS: usize = 20;
 
 impl AgentReply {
-    /// Returns the answer as lines for people.
+    /// Returns the reply as text lines for people.
     pub fn lines(&self) -> Vec<String> {
         match self {
             Self::Agents(cards) => agents(cards),
@@ -36,7 +36,7 @@ impl AgentReply {
 }
 
 impl LoginState {
-    /// Returns a short description.
+    /// Returns the login state as a short text for people.
     pub fn description(&self) -> String {
         match self {
             Self::NotNeeded => "no login needed".to_owned(),

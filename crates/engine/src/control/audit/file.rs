@@ -1,4 +1,4 @@
-//! File of the audit log: appended to, rotated, and shared with other writing processes.
+//! File of the audit log: appending, rotation, and locking between writing processes.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -31,7 +31,7 @@ impl LogFile {
         Ok(log)
     }
 
-    /// Appends these records.
+    /// Appends records to the log, and rotates it when needed.
     pub(super) fn append<'a>(&mut self, records: impl Iterator<Item = &'a AuditRecord>) -> io::Result<()> {
         let _lock = self.lock()?;
         let (mut written, mut buffer) = (self.current()?, Vec::new());
@@ -56,8 +56,8 @@ impl LogFile {
         }
     }
 
-    /// Ensures that the open file is the one at the path, starts with a header and ends with a complete line. Returns
-    /// its length.
+    /// Ensures that the open file is the current log, starts with a header, and ends with a complete line. Returns the
+    /// length of the file.
     fn current(&mut self) -> io::Result<u64> {
         let named = fs::symlink_metadata(&self.path).ok().map(|named| (named.dev(), named.ino()));
         let same = match &self.file {
@@ -103,19 +103,19 @@ impl LogFile {
         fs::rename(&self.path, rotated_path(&self.path, 1))
     }
 
-    /// Excludes other processes from writing and rotating.
+    /// Locks the log against writing and rotation by other processes.
     fn lock(&self) -> io::Result<Flock<File>> {
         let file = options().create(true).open(lock_path(&self.path))?;
         Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, error)| error.into())
     }
 }
 
-/// Path of the rotated file with this number.
+/// Returns the path of the rotated file with this number.
 pub(super) fn rotated_path(path: &Path, number: usize) -> PathBuf {
     with_suffix(path, &number.to_string())
 }
 
-/// Path of the lock file that writers hold.
+/// Returns the path of the lock file that writing processes hold.
 pub(super) fn lock_path(path: &Path) -> PathBuf {
     with_suffix(path, "lock")
 }

@@ -8,7 +8,7 @@ use wh_wire::socket::{AuditAction, AuditRecord, ControlKey, ControlResult};
 
 use super::LoggedText;
 
-/// Short keys in the file, with their meaning.
+/// Short keys of a log entry, with their full names.
 pub(super) const SHORT_KEYS: [(&str, &str); 22] = [
     ("v", "schema_version"),
     ("k", "record_kind"),
@@ -34,10 +34,10 @@ pub(super) const SHORT_KEYS: [(&str, &str); 22] = [
     ("msg", "message_text"),
 ];
 
-/// Bytes of a name that are logged; names are untrusted input.
+/// Maximum bytes of a logged name. Names come from untrusted messages.
 const MAX_LOGGED_NAME_BYTES: usize = 256;
 
-/// Truncates the text of a record to the part that is logged.
+/// Truncates the message text of a record to the part that is logged.
 pub(super) fn truncate_text(record: &mut AuditRecord, texts: LoggedText) {
     match (texts, &record.text) {
         (LoggedText::Omitted, _) => record.text = None,
@@ -46,7 +46,7 @@ pub(super) fn truncate_text(record: &mut AuditRecord, texts: LoggedText) {
     }
 }
 
-/// Creates the record that counts lost records.
+/// Creates the record that reports the number of lost records.
 pub(super) fn dropped(count: u64, at: SystemTime) -> AuditRecord {
     let error = Some("entries were lost: the queue was full, or the file could not be written".to_owned());
     let record = AuditRecord::new(AuditAction::Dropped, None, &ControlKey::default(), at);
@@ -62,7 +62,7 @@ fn level(record: &AuditRecord) -> &'static str {
     }
 }
 
-/// Encodes the first line of a file. The map has the keys in their order.
+/// Encodes the header line of a file, which maps short keys to full names, in the order of the keys.
 pub(super) fn header(now: SystemTime) -> Vec<u8> {
     #[derive(Serialize)]
     struct AuditLogHeader {
@@ -93,9 +93,9 @@ struct AuditLogEntry<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     target: Option<String>,
     rid: String,
-    /// Always present; null until it is known.
+    /// Result; written as null until it is known.
     res: Option<&'static str>,
-    /// Always present; null until it is known.
+    /// Duplicate flag; written as null until it is known.
     dup: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rtr: Option<u64>,
@@ -113,7 +113,7 @@ struct AuditLogEntry<'a> {
     msg: Option<&'a str>,
 }
 
-/// Encodes a record as a line.
+/// Encodes a record as one line.
 pub(super) fn entry(record: &AuditRecord, source: &str) -> Vec<u8> {
     line(&AuditLogEntry {
         v: 1,
@@ -155,7 +155,7 @@ fn short(text: &str) -> String {
     beginning(text, MAX_LOGGED_NAME_BYTES)
 }
 
-/// Returns at most `bytes` bytes of whole characters, marked with an ellipsis if truncated.
+/// Truncates text to at most `bytes` bytes without splitting a character, and marks a truncation with an ellipsis.
 fn beginning(text: &str, bytes: usize) -> String {
     if text.len() <= bytes {
         return text.to_owned();

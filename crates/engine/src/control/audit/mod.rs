@@ -1,9 +1,9 @@
-//! Audit log of control messages and their results. One JSON object per line with short keys, which a header line
-//! explains. Files are append-only, private and rotated; several processes may write to one log.
+//! Audit log of control messages and their results. Each entry is a line with a JSON object. Its keys are short; a
+//! header line in each file explains them. Files are append-only, private and rotated; several processes may write to
+//! the same log.
 //!
-//! Logging never blocks control and never loses records silently: records go through a bounded queue to a thread.
-//! Records that do not fit in the queue or cannot be written are counted, and the count is logged when writing succeeds
-//! again.
+//! Recording never blocks the execution of a message: records are queued for a thread. If the queue is full or a write
+//! fails, records are lost and counted; the next successful write logs their number.
 
 mod file;
 mod line;
@@ -24,38 +24,38 @@ use wh_wire::socket::AuditRecord;
 
 use file::LogFile;
 
-/// Settings of the log.
+/// Settings of the audit log.
 #[derive(Debug, Clone)]
 pub struct AuditOptions {
     /// Name of the writing program: `wh-daemon` or `wh`.
     pub source: String,
     /// Amount of message text to log.
     pub texts: LoggedText,
-    /// Size in bytes at which a file is rotated.
+    /// File size in bytes at which the log is rotated.
     pub rotate_at: u64,
     /// Number of rotated files to keep; older ones are removed.
     pub keep: usize,
-    /// Records that may be queued; further ones are counted and dropped.
+    /// Maximum number of queued records; further ones are dropped and counted.
     pub max_queued: usize,
 }
 
 impl AuditOptions {
-    /// Default settings: no texts, five rotated files of 10 MiB.
+    /// Creates default settings: no message texts, five rotated files of 10 MiB.
     pub fn new(source: impl Into<String>) -> Self {
         Self { source: source.into(), texts: LoggedText::Omitted, rotate_at: 10 << 20, keep: 5, max_queued: 8192 }
     }
 }
 
-/// Amount of message text to log.
+/// Part of a message text that is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoggedText {
     Omitted,
-    /// Up to this number of bytes.
+    /// At most this number of bytes, from the beginning.
     Beginning(usize),
     Whole,
 }
 
-/// Writer of the log. Dropping it waits until all recorded entries are written.
+/// Writer of the audit log. Dropping it waits until all recorded entries are written.
 #[derive(Debug)]
 pub struct Audit {
     queue: Arc<AuditQueue>,
@@ -76,10 +76,10 @@ struct AuditQueue {
 struct AuditQueueState {
     waiting: VecDeque<AuditRecord>,
     max_queued: usize,
-    /// Total of records queued, and of records processed by the thread.
+    /// Total number of records queued; `done` is the number of those processed by the thread.
     queued: u64,
     done: u64,
-    /// Total of records lost, and of losses that are not logged yet.
+    /// Total number of records lost; `unreported` is the number of those that the log does not count yet.
     lost: u64,
     unreported: u64,
     closed: bool,
@@ -92,7 +92,7 @@ impl AuditQueue {
 }
 
 impl Audit {
-    /// Opens the log, and starts its thread.
+    /// Opens the log, and starts the thread that writes it.
     pub fn open(path: impl Into<PathBuf>, options: AuditOptions) -> io::Result<Self> {
         let (queue, texts) = (Arc::new(AuditQueue::default()), options.texts);
         queue.lock().max_queued = options.max_queued.max(1);
@@ -104,7 +104,7 @@ impl Audit {
         Ok(Self { queue, texts, thread: Some(thread) })
     }
 
-    /// Queues a record without blocking. Text that is not logged is dropped first.
+    /// Queues a record without blocking. First truncates the message text to the part that is logged.
     pub fn record(&self, mut record: AuditRecord) {
         line::truncate_text(&mut record, self.texts);
         let mut state = self.queue.lock();
@@ -118,12 +118,12 @@ impl Audit {
         }
     }
 
-    /// Number of records lost so far.
+    /// Returns the number of records lost so far.
     pub fn lost(&self) -> u64 {
         self.queue.lock().lost
     }
 
-    /// Waits until all earlier records are processed, at most for `timeout`. Returns false on timeout.
+    /// Waits until all earlier records are processed. Returns false after `timeout`.
     pub fn flush(&self, timeout: Duration) -> bool {
         let deadline = Instant::now() + timeout;
         let mut state = self.queue.lock();

@@ -1,4 +1,4 @@
-//! Reads the audit log: filters entries and expands their keys.
+//! Reads the audit log: filters its entries, and replaces short keys by full names.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
@@ -17,21 +17,21 @@ use super::line::SHORT_KEYS;
 /// Maximum number of rotated files that are read.
 const MAX_ROTATED_FILES: usize = 1000;
 
-/// Selects entries. Fields that are `None` match everything.
+/// Conditions for the entries to return. A field that is `None` matches every entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditFilter {
     /// Request id of the message.
     pub request_id: Option<String>,
-    /// Team of the session.
+    /// Team of the session that the message was sent to.
     pub team: Option<String>,
-    /// Session of the message.
+    /// Session that the message was sent to.
     pub session_id: Option<String>,
-    /// Sender as claimed in the message.
+    /// Sender that the message claims, which may differ from the authenticated one.
     pub sender: Option<String>,
-    /// Result of the message.
+    /// Result in the acknowledgement of the message.
     pub result: Option<ControlResult>,
     pub since: Option<SystemTime>,
-    /// Maximum number of matches; the newest are returned.
+    /// Maximum number of entries to return; older ones are omitted.
     pub newest: Option<usize>,
 }
 
@@ -40,28 +40,28 @@ pub struct AuditFilter {
 pub struct FilteredRecords {
     /// Matching entries, oldest first.
     pub records: VecDeque<LoggedRecord>,
-    /// Number of unreadable lines, such as a truncated last one.
+    /// Number of lines that cannot be parsed, such as a truncated last line.
     pub unreadable: usize,
 }
 
-/// Log entry with the full names of its fields.
+/// Log entry with full field names in place of the short keys.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoggedRecord(pub Map<String, Value>);
 
 impl LoggedRecord {
-    /// Text of a field.
+    /// Returns the text of a field.
     pub fn text(&self, label: &str) -> Option<&str> {
         self.0.get(label)?.as_str()
     }
 
-    /// Time of the entry.
+    /// Returns the time of the entry.
     pub fn at(&self) -> Option<SystemTime> {
         self.text("timestamp")?.parse::<Timestamp>().ok().map(SystemTime::from)
     }
 }
 
-/// Reads the log including rotated files. Uses the keys in each file's header, so that logs with other keys can be
-/// read.
+/// Reads the log with its rotated files. Keys are expanded by the header of each file, so that logs of other versions
+/// can be read.
 pub fn read(path: &Path, filter: &AuditFilter) -> io::Result<FilteredRecords> {
     let mut reading = FilteredRecords::default();
     for file in files(path)? {
@@ -96,8 +96,8 @@ pub fn read(path: &Path, filter: &AuditFilter) -> io::Result<FilteredRecords> {
     Ok(reading)
 }
 
-/// Opens the files of the log, oldest first. All are opened under the lock before any is read, so that rotation cannot
-/// skip one.
+/// Opens the files of the log, oldest first. All files are opened under the lock before the first is read, so that a
+/// concurrent rotation cannot hide a file.
 fn files(path: &Path) -> io::Result<Vec<File>> {
     let lock = File::open(lock_path(path)).ok();
     let _lock = lock.and_then(|lock| Flock::lock(lock, FlockArg::LockShared).ok());

@@ -26,27 +26,27 @@ use wh_wire::socket::ContentRef;
 
 use super::private;
 
-/// Media type of written references.
+/// Media type of the references that wh creates.
 const MIME: &str = "text/plain; charset=utf-8";
 
-/// Accepted media types.
+/// Media types that are accepted in a reference.
 const MIME_TYPES: [&str; 3] = ["text/plain", "text/markdown", "application/json"];
 
-/// Age at which a text is removed. No message that refers to it can still arrive by then.
+/// Age at which a file is removed. No valid message can refer to such an old file.
 const MAX_TEXT_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Shared folder for texts, with one folder per team.
+/// Shared folder for texts, with one subfolder per team.
 #[derive(Debug, Clone)]
 pub struct References {
-    /// Path as configured; senders may use it in references.
+    /// Path as configured, which senders may use in references.
     base: PathBuf,
-    /// Path without links.
+    /// Canonical path, without symbolic links.
     resolved: PathBuf,
     max_bytes: u64,
 }
 
 impl References {
-    /// Uses `base`, which is created if needed. Texts may have up to `max_bytes` bytes.
+    /// Opens the shared folder `base`, which is created if needed. A text may have at most `max_bytes` bytes.
     pub fn new(base: impl Into<PathBuf>, max_bytes: u64) -> io::Result<Self> {
         let base = base.into();
         if !base.is_absolute() {
@@ -57,12 +57,12 @@ impl References {
         Ok(Self { base, resolved, max_bytes })
     }
 
-    /// Path of the shared folder, as configured.
+    /// Returns the path of the shared folder, as configured.
     pub fn base(&self) -> &Path {
         &self.base
     }
 
-    /// Reads the text that a member of this team refers to.
+    /// Checks a reference from a member of this team, and reads its text.
     pub fn read(&self, team: &str, reference: &ContentRef, now: SystemTime) -> Result<String, ReferenceProblem> {
         let components = self.components(team, &reference.path)?;
         if !is_known_mime(&reference.mime) {
@@ -81,7 +81,7 @@ impl References {
             .map_err(ReferenceProblem::unreadable)?;
         let mut file = open_beneath(base, &components, reference.size_bytes)?;
         let mut bytes = Vec::with_capacity(usize::try_from(reference.size_bytes).unwrap_or(0));
-        // One byte more than expected, to notice a file that grows while it is read.
+        // Reads one byte more than expected, to detect a file that grows while it is read.
         let read = Read::by_ref(&mut file).take(reference.size_bytes.saturating_add(1)).read_to_end(&mut bytes);
         read.map_err(|error| ReferenceProblem::Unreadable(error.to_string()))?;
         if bytes.len() as u64 != reference.size_bytes {
@@ -95,7 +95,7 @@ impl References {
         if text.trim().is_empty() { Err(ReferenceProblem::Blank) } else { Ok(text) }
     }
 
-    /// Path components below the shared folder. The first is the team.
+    /// Splits a path into its components below the shared folder. The first component must be the team.
     fn components(&self, team: &str, path: &str) -> Result<Vec<PathBuf>, ReferenceProblem> {
         let path = Path::new(path);
         if !path.is_absolute() {
@@ -114,8 +114,8 @@ impl References {
         Ok(components)
     }
 
-    /// Writes a text and returns the reference to it. Only the current user can read the file; a text with the same
-    /// name is replaced atomically. The sender may remove the file once the message is acknowledged.
+    /// Writes a text to a file, and returns a reference to it. Only the current user can read the file. A file with the
+    /// same name is replaced atomically. The sender may remove the file after the acknowledgement of the message.
     pub fn write(
         &self,
         team: &str,
@@ -153,7 +153,7 @@ impl References {
 }
 
 impl References {
-    /// Removes texts older than a day. Returns the number of removed files.
+    /// Removes files older than a day. Returns the number of removed files.
     pub fn sweep(&self, now: SystemTime) -> io::Result<usize> {
         let mut swept = 0;
         for team in fs::read_dir(&self.resolved)?.flatten() {
@@ -178,8 +178,8 @@ impl References {
     }
 }
 
-/// Opens a file of the current user for reading without following links, if it has `bytes` bytes. Only regular files
-/// are opened: opening a pipe would block, opening a device may have effects.
+/// Opens a file for reading without following links. The file must belong to the current user and have `bytes` bytes.
+/// Only regular files are opened: opening a pipe would block, and opening a device may have side effects.
 fn open_beneath(base: OwnedFd, components: &[PathBuf], bytes: u64) -> Result<File, ReferenceProblem> {
     let inspect = OFlag::O_PATH | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
     let mut at = base;
@@ -220,7 +220,7 @@ fn open_beneath(base: OwnedFd, components: &[PathBuf], bytes: u64) -> Result<Fil
     open(handle.as_str(), flags, Mode::empty()).map(File::from).map_err(ReferenceProblem::unreadable)
 }
 
-/// True for one of [`MIME_TYPES`], in UTF-8 or US-ASCII if it names a charset.
+/// True if the media type is one of [`MIME_TYPES`]. If it has a charset, the charset must be UTF-8 or US-ASCII.
 fn is_known_mime(mime: &str) -> bool {
     let mut parts = mime.split(';').map(str::trim);
     let known = parts.next().is_some_and(|kind| MIME_TYPES.iter().any(|known| kind.eq_ignore_ascii_case(known)));
@@ -237,7 +237,7 @@ fn kind_of(stat: &FileStat) -> SFlag {
     SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT
 }
 
-/// True if the name is safe as a file name.
+/// True if the text is safe as a file name.
 fn is_plain(name: &str) -> bool {
     (1..=128).contains(&name.len())
         && !name.starts_with('.')

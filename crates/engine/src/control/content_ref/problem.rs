@@ -6,8 +6,8 @@ use nix::errno::Errno;
 use nix::sys::stat::SFlag;
 use wh_core::reason::Reason;
 
-/// Reason for refusing a content reference. Its text is the detail of the refusal, and reveals nothing about files
-/// outside of the shared folder.
+/// Reason for refusing a content reference. Its text is sent to the sender, and reveals nothing about files outside of
+/// the shared folder.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReferenceProblem {
     /// The path is relative.
@@ -42,7 +42,7 @@ pub enum ReferenceProblem {
     /// The file belongs to another user.
     #[error("content_ref: the file belongs to another user")]
     Foreign,
-    /// The file has another size than stated.
+    /// The size of the file differs from that in the reference.
     #[error("content_ref: size_bytes is {stated}, but the file has {actual} bytes or more")]
     Size {
         /// Size in the reference.
@@ -50,15 +50,15 @@ pub enum ReferenceProblem {
         /// Size of the file.
         actual: u64,
     },
-    /// The text is too long.
+    /// The text is longer than allowed.
     #[error("content_ref: size_bytes is {bytes}; the limit is {allowed}")]
     TooLong {
-        /// Size in the reference.
+        /// Size of the text in bytes.
         bytes: u64,
-        /// Largest accepted size.
+        /// Maximum size in bytes.
         allowed: u64,
     },
-    /// The digest differs.
+    /// The digest of the file differs from that in the reference.
     #[error("content_ref: the file's SHA-256 digest differs from sha256")]
     Digest,
     /// The text is not UTF-8.
@@ -70,7 +70,7 @@ pub enum ReferenceProblem {
     /// The reference has expired.
     #[error("content_ref: expired at {0}")]
     Expired(String),
-    /// The expiry time is malformed.
+    /// The expiry time cannot be parsed.
     #[error("content_ref.expires_at must be an RFC 3339 time, not {0:?}")]
     NoTime(String),
     /// The file cannot be read.
@@ -83,7 +83,7 @@ impl ReferenceProblem {
         Self::Unreadable(error.desc().to_lowercase())
     }
 
-    /// Machine-readable code of the problem.
+    /// Returns the machine-readable code of the problem.
     pub fn reason(&self) -> Reason {
         match self {
             Self::NotAbsolute | Self::Upwards | Self::Outside(_) | Self::Link(_) | Self::HardLink => Reason::RefOutside,
@@ -99,7 +99,7 @@ impl ReferenceProblem {
     }
 }
 
-/// Name of a file type in messages.
+/// Returns the name of a file type, for error messages.
 pub(super) fn kind_name(kind: SFlag) -> &'static str {
     match kind {
         SFlag::S_IFDIR => "a folder",

@@ -24,7 +24,7 @@ struct ConfigMember {
     role: Option<String>,
 }
 
-/// Unknown fields are rejected, so that a misspelt field cannot grant a permission.
+/// Role with its permissions. Unknown fields are rejected, so that a misspelt `deny` cannot grant a permission.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ConfigRole {
@@ -34,7 +34,8 @@ struct ConfigRole {
     deny: Vec<String>,
 }
 
-/// Rejects lists in place of objects, which serde would read as fields in order.
+/// Rejects arrays in place of objects. Without this check, serde would read an array as the fields of a struct in
+/// order.
 fn objects(config: &Value) -> Result<(), String> {
     if !config.is_object() {
         return Err("it must be a JSON object".to_owned());
@@ -47,7 +48,7 @@ fn objects(config: &Value) -> Result<(), String> {
     }
 }
 
-/// Parses the team from its configuration.
+/// Converts a configuration to a team.
 pub(super) fn read(team: &str, config: &Value) -> Result<Team, String> {
     objects(config)?;
     let config = Config::deserialize(config).map_err(|error| error.to_string())?;
@@ -84,7 +85,7 @@ pub(super) fn read(team: &str, config: &Value) -> Result<Team, String> {
     Ok(read)
 }
 
-/// Removes a member from a configuration and leaves everything else unchanged. True if there was one.
+/// Removes a member from a configuration, and keeps all other fields. Returns true if the member existed.
 pub(super) fn remove_member(config: &mut Value, member: &str) -> Result<bool, String> {
     let Some(members) = config.get_mut("members").and_then(Value::as_array_mut) else {
         return Err("members must be a list".to_owned());
@@ -94,7 +95,7 @@ pub(super) fn remove_member(config: &mut Value, member: &str) -> Result<bool, St
     Ok(members.len() < before)
 }
 
-/// Adds a member to a configuration and leaves everything else unchanged. True if something changed.
+/// Adds a member to a configuration, and keeps all other fields. Returns true if the configuration changed.
 pub(super) fn add_member(config: &mut Value, team: &str, member: &str, role: Option<&str>) -> Result<bool, String> {
     let Some(fields) = config.as_object_mut() else { return Err("it must be a JSON object".to_owned()) };
     let Some(members) = fields.entry("members").or_insert_with(|| json!([])).as_array_mut() else {

@@ -1,4 +1,4 @@
-//! Tokens by which members prove their identity.
+//! Tokens with which members of a team authenticate.
 
 use std::fmt;
 use std::fs::File;
@@ -13,10 +13,10 @@ use wh_core::gate::MemberId;
 
 use super::private;
 
-/// Random bytes in a token.
+/// Number of random bytes in a token.
 const TOKEN_BYTES: usize = 32;
 
-/// Secret token of a member. `Debug` does not show it.
+/// Secret token of a member. Its `Debug` output does not contain the secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
@@ -34,13 +34,13 @@ impl Token {
         Ok(Self(URL_SAFE_NO_PAD.encode(bytes)))
     }
 
-    /// Text of the token, as it is sent.
+    /// Returns the text of the token, as it is sent to the server.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Reads a token from a file that only the current user may use. Tokens that are too short are refused.
+/// Reads a token from a file that only the current user may use. A malformed or short token is refused.
 pub(super) fn read(path: &Path) -> io::Result<Token> {
     let text = private::read(path, true, 1024)?;
     let token = text.trim();
@@ -50,7 +50,7 @@ pub(super) fn read(path: &Path) -> io::Result<Token> {
     }
 }
 
-/// Digest of a token. Only the digest is stored, and comparison takes constant time.
+/// Digest of a token. Only digests are kept in memory, and they are compared in constant time.
 #[derive(Clone)]
 pub(super) struct TokenDigest([u8; 32]);
 
@@ -70,7 +70,7 @@ impl fmt::Debug for TokenDigest {
     }
 }
 
-/// Members whose token equals that of another member, and therefore proves nothing.
+/// Returns the members that share a token with another member. Such a token identifies no one.
 pub(super) fn copied(credentials: &[(MemberId, TokenDigest)]) -> Vec<MemberId> {
     let is_copied = |(number, (_, digest)): (usize, &(MemberId, TokenDigest))| {
         credentials.iter().enumerate().any(|(other, (_, theirs))| other != number && theirs.same(digest))

@@ -31,13 +31,13 @@ use credential::TokenDigest;
 /// Team that is created on the first start.
 pub const DEFAULT_TEAM: &str = "default";
 
-/// Member of the default team: the user who started wh.
+/// Name of the user who started wh, as a member of the default team.
 pub const LOCAL_MEMBER: &str = "local";
 
-/// Maximum bytes of a configuration.
+/// Maximum bytes of a `config.json`.
 const MAX_CONFIG_BYTES: u64 = 4 << 20;
 
-/// Teams as of the last reading.
+/// Teams as last read from disk.
 #[derive(Debug)]
 pub struct Teams {
     root: PathBuf,
@@ -47,12 +47,12 @@ pub struct Teams {
     stamp: FileStamps,
 }
 
-/// Detects changes of files and folders: inode, size, mode and change time.
+/// Metadata by path, to detect changes of files and folders: inode, size, mode and change time.
 type FileStamps = BTreeMap<PathBuf, (u64, u64, u32, i64, i64)>;
 
 impl Teams {
-    /// Reads the teams in this folder, which is created if needed. If there are none, the default team is created with
-    /// the local user.
+    /// Reads the teams in a folder, which is created if needed. If there are no teams, creates the default team with
+    /// the local user as its member.
     pub fn open(root: impl Into<PathBuf>) -> io::Result<Self> {
         let root = root.into();
         private::folder(&root)?;
@@ -65,17 +65,17 @@ impl Teams {
         Ok(teams)
     }
 
-    /// Members of all teams and their permissions.
+    /// Returns the members of all teams and their permissions.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// Problems of the teams and members that were ignored.
+    /// Returns the problems of the teams and members that were ignored.
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
 
-    /// Reads everything again if a file has changed. Returns true if so.
+    /// Reads all teams again if a file has changed. Returns true if they were read.
     pub fn refresh(&mut self) -> io::Result<bool> {
         let changed = stamp(&self.root)? != self.stamp;
         if changed {
@@ -84,7 +84,7 @@ impl Teams {
         Ok(changed)
     }
 
-    /// Returns the member with this token. Compares it with all tokens, so that the duration reveals nothing.
+    /// Returns the member with this token. Always compares all tokens, so that the duration does not reveal a match.
     pub fn verify(&self, token: &str) -> Option<MemberId> {
         let shown = TokenDigest::of(token);
         let mut found = None;
@@ -100,8 +100,8 @@ impl Teams {
         self.policy.teams.get(&id.team).is_some_and(|team| team.members.contains_key(&id.member))
     }
 
-    /// Adds a member with a new credential, and creates the team if needed. Returns the path of the credential. An
-    /// existing member gets the role, if one is given, and keeps its credential.
+    /// Adds a member with a new credential, and creates the team if needed. Returns the path of the credential. A
+    /// member that exists keeps the credential, and gets the new role if one is given.
     pub fn add(&mut self, team: &str, member: &str, role: Option<&str>) -> io::Result<PathBuf> {
         check_names(&[team, member])?;
         let folder = self.root.join(team);
@@ -126,10 +126,10 @@ impl Teams {
         Ok(credential)
     }
 
-    /// Removes a member and its credential. Returns true if there was one.
+    /// Removes a member and its credential. Returns true if the member existed.
     pub fn remove(&mut self, team: &str, member: &str) -> io::Result<bool> {
         check_names(&[team, member])?;
-        // The credential first: it proves nothing from then on.
+        // The credential is removed first, so that it is invalid even if the next step fails.
         let credential = match fs::remove_file(self.credential_path(team, member)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             removed => removed.is_ok(),
@@ -151,12 +151,12 @@ impl Teams {
         Ok(credential || listed)
     }
 
-    /// Credential of a member, for a client of the same user.
+    /// Returns the credential of a member, for a client that runs as the same user.
     pub fn credential(&self, team: &str, member: &str) -> io::Result<Token> {
         credential::read(&self.credential_path(team, member))
     }
 
-    /// Returns a readable credential of each team, for a client of the same user.
+    /// Returns one readable credential per team, for a client that runs as the same user.
     pub fn credentials(&self) -> Vec<Token> {
         let of_team = |(team, members): (&String, &wh_core::gate::Team)| {
             members.members.keys().find_map(|member| self.credential(team, member).ok())
@@ -182,7 +182,7 @@ impl Teams {
     }
 
     fn load(&mut self) -> io::Result<()> {
-        // Before reading, so that a change during the reading is noticed the next time.
+        // Collected before reading, so that a change during the reading is detected the next time.
         let stamp = stamp(&self.root)?;
         let (mut policy, mut credentials, mut problems) = (Policy::default(), Vec::new(), Vec::new());
         for name in self.names()? {
@@ -224,7 +224,7 @@ impl Teams {
     }
 }
 
-/// True if the name is safe as a file name.
+/// True if the text is a valid name of a team or member. Such a name is safe as a file name.
 fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && !name.starts_with('.')
@@ -253,14 +253,14 @@ fn named(path: &Path, problem: &str) -> io::Error {
     io::Error::other(format!("{}: {problem}", path.display()))
 }
 
-/// Collects the stamps of all files that teams are read from.
+/// Collects the metadata of all files that teams are read from.
 fn stamp(root: &Path) -> io::Result<FileStamps> {
     let mut stamp = FileStamps::new();
     let mut open = vec![(root.to_owned(), 0)];
     while let Some((path, depth)) = open.pop() {
         let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
         let marks = (metadata.ino(), metadata.size(), metadata.mode(), metadata.ctime(), metadata.ctime_nsec());
-        // Levels above the credentials: teams, one team, its credentials.
+        // Folder levels: all teams, one team, credentials of the team.
         if metadata.is_dir() && depth < 3 {
             for entry in fs::read_dir(&path)? {
                 open.push((entry?.path(), depth + 1));

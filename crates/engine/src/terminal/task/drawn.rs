@@ -1,4 +1,4 @@
-//! Replies that wait for wh's own UI to draw: answers to typed input until its effect is drawn, and screen reads until
+//! Replies held until wh's own UI has drawn: answers to typed input until its effect is drawn, and screen reads until
 //! earlier events of the space are drawn.
 
 use std::collections::VecDeque;
@@ -11,21 +11,22 @@ use wh_core::session::Input;
 use super::requests::AwaitedReply;
 use super::{CommandAnswer, TerminalTask};
 
-/// Maximum number of 4 KiB reads before replies to a drawn frame are sent. More than a socket buffer of the default
-/// size holds.
+/// Maximum number of 4 KiB reads that are made before replies for a drawn frame are sent. In total they exceed the
+/// default size of a socket buffer.
 const MAX_DRAWN_READS: usize = 256;
 
-/// An answer to typed input, with its reply channel.
+/// Answer to typed input, with its reply channel.
 pub(super) type HeldAnswer = (oneshot::Sender<CommandAnswer>, CommandAnswer);
 
-/// A screen read, with its reply channel.
+/// Screen read, with its reply channel.
 pub(super) type HeldScreenRead = (ScreenRead, oneshot::Sender<ScreenSnapshot>);
 
-/// Time that a reply waits for the UI to draw. The UI may draw nothing: an incomplete key sequence has no visible
-/// effect, and the attached terminal may not read.
+/// Timeout for a held reply. The UI may draw nothing: an incomplete key sequence has no visible effect, and output is
+/// not read while the attached terminal is behind.
 const DRAW_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Replies that wait until the UI has drawn up to a mark, at most [`DRAW_TIMEOUT`]. Marks never decrease.
+/// Replies held until the UI has drawn up to a mark, at most for [`DRAW_TIMEOUT`]. A mark is a number of input bytes or
+/// a revision of the space, and never decreases.
 pub(super) struct Undrawn<T>(VecDeque<HeldReply<T>>);
 
 struct HeldReply<T> {
@@ -41,17 +42,17 @@ impl<T> Default for Undrawn<T> {
 }
 
 impl<T> Undrawn<T> {
-    /// Holds a reply until everything up to `mark` is drawn.
+    /// Holds a reply until the UI has drawn up to `mark`.
     pub fn hold(&mut self, mark: u64, reply: T) {
         self.0.push_back(HeldReply { mark, until: Instant::now() + DRAW_TIMEOUT, reply });
     }
 
-    /// Deadline of the first reply.
+    /// Returns the deadline of the oldest reply.
     pub fn deadline(&self) -> Option<Instant> {
         self.0.front().map(|held| held.until)
     }
 
-    /// Removes the replies whose deadline has passed.
+    /// Removes and returns the replies whose deadline has passed.
     pub fn overdue(&mut self, now: Instant) -> Vec<T> {
         self.release(|held| held.until <= now)
     }
@@ -60,7 +61,7 @@ impl<T> Undrawn<T> {
         self.0.is_empty()
     }
 
-    /// Removes the replies that waited for `mark` or less.
+    /// Removes and returns the replies held for this mark or an earlier one.
     pub fn shown(&mut self, mark: u64) -> Vec<T> {
         self.release(|held| held.mark <= mark)
     }
@@ -72,10 +73,10 @@ impl<T> Undrawn<T> {
 }
 
 impl TerminalTask {
-    /// Handles drawing progress of the UI: reads its output first, then releases replies.
+    /// Handles drawing progress of the UI: reads the UI's output first, and then releases replies.
     pub(super) async fn drawn(&mut self, drawn: DrawProgress) {
         let mut buffer = [0; 4096];
-        // Output is held back until a user's terminal is attached and while it does not read.
+        // Output is held until a user's terminal is attached, and not read while its queue is full.
         let mut is_read = !self.reading.is_held();
         // The UI wrote the frame before reporting it; anything beyond the socket buffer belongs to a later frame.
         for _ in 0..if is_read { MAX_DRAWN_READS } else { 0 } {
@@ -105,7 +106,7 @@ impl TerminalTask {
         self.handle_input(Input::ReadScreen(ticket, look.timing)).await;
     }
 
-    /// Sends answers, and serves screen reads.
+    /// Sends the answers, and executes the screen reads.
     pub(super) async fn release(&mut self, answers: Vec<HeldAnswer>, looks: Vec<HeldScreenRead>) {
         for (reply, answer) in answers {
             let _ = reply.send(answer);

@@ -1,6 +1,6 @@
-//! Commands of a terminal session that have a request id. They are entered in the store before they are executed, and
-//! settled with their result before their caller is answered. Commands without an id are not stored, but keep their
-//! order behind those being entered.
+//! Commands of a terminal session that have a request id. They are entered in the store before their execution, and
+//! settled with their result before the caller gets the answer. Commands without a request id are not stored, but wait
+//! for earlier commands that are being entered.
 
 use std::collections::{HashMap, HashSet};
 use std::future::poll_fn;
@@ -18,17 +18,17 @@ use super::{CommandAnswer, TerminalTask};
 use crate::ledger::{BeginQueue, BegunCommand, SessionLedger};
 use crate::store::{Begun, Durable, StoreError};
 
-/// Stored commands of a session.
+/// Ledger of a session, with the commands that are being entered, executed or settled.
 pub(super) struct StoredCommands {
     ledger: SessionLedger,
     beginning: BeginQueue<SurfaceRequest>,
-    /// Retries that arrived while their command was being entered.
+    /// Retries that arrived while the first request was being entered.
     retries: HashMap<RequestId, Vec<SurfaceRequest>>,
-    /// Commands of this daemon without a result.
+    /// Commands begun by this daemon that have no result yet.
     open: HashSet<RequestId>,
-    /// Tickets of stored commands, until they are answered.
+    /// Request ids of stored commands, by ticket, until they are answered.
     tickets: HashMap<Ticket, RequestId>,
-    /// Results being stored, until the answer to their command waits for them.
+    /// Results that are being stored, until the answer to the command waits for them.
     settling: HashMap<RequestId, (Durable<()>, Receipt)>,
 }
 
@@ -45,7 +45,7 @@ impl StoredCommands {
     }
 }
 
-/// Waits for the next command whose entry is complete. Cancel safe.
+/// Waits for the next command that was entered. Cancel safe.
 pub(super) async fn next(stored: &mut Option<StoredCommands>) -> BegunCommand<SurfaceRequest> {
     match stored {
         Some(stored) => poll_fn(|context| stored.beginning.poll(context)).await,
@@ -54,12 +54,12 @@ pub(super) async fn next(stored: &mut Option<StoredCommands>) -> BegunCommand<Su
 }
 
 impl TerminalTask {
-    /// Enters a command in the store where needed. Returns the request if it can be executed at once.
+    /// Enters a command in the store if it has a request id. Returns a request that can be executed at once.
     pub(super) fn begin(&mut self, request: SurfaceRequest) -> Option<SurfaceRequest> {
         let Some(stored) = &mut self.stored else { return Some(request) };
         let waits = !stored.beginning.is_empty();
         match request.named() {
-            // Known to the machine, which answers the retry.
+            // The machine knows the command, and answers the retry.
             Some(named) if !waits && self.screened.session.receipt(&named.id, Instant::now()).is_some() => {
                 Some(request)
             }
@@ -119,14 +119,14 @@ impl TerminalTask {
         }
     }
 
-    /// Notes the request id of a stored command's ticket.
+    /// Remembers the request id of a stored command by its ticket.
     pub(super) fn note_ticket(&mut self, ticket: Ticket, begun: Option<RequestId>) {
         if let (Some(stored), Some(id)) = (&mut self.stored, begun) {
             stored.tickets.insert(ticket, id);
         }
     }
 
-    /// Stores the result of a command.
+    /// Starts to store the result of a command.
     pub(super) fn settle(&mut self, id: RequestId, taken: InputReceipt) {
         let receipt = self.identity.clock.receipt(&id, taken);
         if let Some(stored) = self.stored.as_mut().filter(|stored| stored.open.contains(&id)) {
@@ -135,7 +135,7 @@ impl TerminalTask {
         }
     }
 
-    /// Waits in the background for results whose commands were answered before.
+    /// Waits in the background until the results of commands that are already answered are stored.
     pub(super) fn settle_unawaited(&mut self) {
         let Some(stored) = &mut self.stored else { return };
         for (_, (commit, receipt)) in stored.settling.drain() {
@@ -144,8 +144,8 @@ impl TerminalTask {
         }
     }
 
-    /// Returns a reply channel that delays the answer until the result, or the withdrawal of a refused command, is
-    /// committed.
+    /// Returns a reply channel that sends the answer once the result of the command is durable, or the refused command
+    /// is removed.
     pub(super) fn after_commit(
         &mut self,
         ticket: Ticket,
@@ -181,7 +181,7 @@ impl TerminalTask {
         relay
     }
 
-    /// Returns the receipt of a command, including commands of previous daemons.
+    /// Sends the receipt of a command, which may have been executed by a previous daemon.
     pub(super) fn receipt(&mut self, id: RequestId, reply: oneshot::Sender<Option<Receipt>>) {
         let here = self.screened.session.receipt(&id, Instant::now());
         match (&self.stored, here) {

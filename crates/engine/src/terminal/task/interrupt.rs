@@ -1,4 +1,4 @@
-//! Performs interrupts at the terminal.
+//! Interrupts of the program: discarding input, sending the signal, and checking unread input.
 
 use std::io;
 use std::time::Instant;
@@ -26,7 +26,7 @@ impl TerminalTask {
         self.screened.handle(input, Instant::now())
     }
 
-    /// Interrupts the program by a signal. A recording shows the key that a user would have pressed.
+    /// Interrupts the program with a signal. A recording contains Ctrl-C as typed input instead.
     pub(super) async fn interrupt(&mut self) -> Vec<Effect> {
         let mut effects = Vec::new();
         let input = match self.terminal.interrupt() {
@@ -41,8 +41,8 @@ impl TerminalTask {
         effects
     }
 
-    /// Shows the terminal's echo of the interrupt. The machine has not received the interrupt yet, and does not count
-    /// the echo as output of the program.
+    /// Shows the terminal's echo of the interrupt. This is done before the state machine receives the interrupt, so
+    /// that the echo does not count as output after it.
     async fn echo(&mut self, echo: &'static [u8]) -> Vec<Effect> {
         if echo.is_empty() {
             return Vec::new();
@@ -52,7 +52,7 @@ impl TerminalTask {
         self.screened.output(echo, Instant::now()).0
     }
 
-    /// Checks how much of its input the program has not read.
+    /// Determines how many input bytes the program has not read yet.
     pub(super) fn check_input(&mut self) -> Vec<Effect> {
         let unread = self.terminal.unread().map(unread_input).unwrap_or_else(|error: io::Error| {
             debug!(%error, "cannot query the unread input");

@@ -1,4 +1,4 @@
-//! UIs that run on demand: requests that need the screen start the UI and wait for its first frame.
+//! UIs that run on demand: a request that needs the screen starts the UI and waits for its first frame.
 
 use std::time::{Duration, Instant};
 
@@ -8,13 +8,13 @@ use wh_core::request::RequestId;
 use super::TerminalTask;
 use crate::terminal::hosted::ScreenReadiness;
 
-/// Time limit for the first frame of a UI. After that its screen is used as it is.
+/// Timeout for the first frame of a UI. Afterwards the screen is used without that frame.
 const FIRST_FRAME_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Requests that wait for the first frame of a UI.
 #[derive(Default)]
 pub(super) struct FirstFrameWaiters {
-    /// Requests, each with the id under which it was stored.
+    /// Requests, each with the request id under which it is stored.
     requests: Vec<(SurfaceRequest, Option<RequestId>)>,
     deadline: Option<Instant>,
 }
@@ -25,7 +25,7 @@ impl FirstFrameWaiters {
     }
 }
 
-/// True if the request needs the screen.
+/// True if the request needs a running UI: it types, reads the screen, or waits for the screen.
 fn needs_screen(request: &SurfaceRequest) -> bool {
     match request {
         SurfaceRequest::Type { .. }
@@ -39,7 +39,7 @@ fn needs_screen(request: &SurfaceRequest) -> bool {
 }
 
 impl TerminalTask {
-    /// Returns the request, unless it has to wait for the first frame of a UI.
+    /// Returns a request that can be executed now. Holds a request that needs the first frame of a UI.
     pub(super) fn after_first_frame(
         &mut self,
         request: SurfaceRequest,
@@ -52,7 +52,7 @@ impl TerminalTask {
         None
     }
 
-    /// Uses the screen, which starts a UI that runs on demand. True if a frame is available.
+    /// Records a use of the screen, which starts a UI that runs on demand. Returns true if the screen can be read.
     pub(super) fn has_screen(&mut self) -> bool {
         match self.peer.use_screen(self.input_queue.pushed()) {
             ScreenReadiness::Drawn => true,
@@ -66,14 +66,14 @@ impl TerminalTask {
         }
     }
 
-    /// Executes the requests that waited for the first frame.
+    /// Executes the requests that were held until the first frame.
     pub(super) async fn execute_first_frame_waiters(&mut self) {
         for (request, begun) in std::mem::take(&mut self.first_frame_waiters.requests) {
             self.execute(request, begun).await;
         }
     }
 
-    /// Handles timers: stops waiting for a UI that draws nothing, and ends one that is not needed.
+    /// Handles timers: executes held requests if the first frame is late, and ends an unused UI.
     pub(super) async fn check_ui(&mut self, now: Instant) {
         if self.first_frame_waiters.deadline().is_some_and(|deadline| deadline <= now) {
             self.peer.assume_drawn();

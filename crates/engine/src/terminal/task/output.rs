@@ -14,45 +14,45 @@ use super::TerminalTask;
 use crate::terminal::attached::AttachedDisplay;
 use crate::terminal::recorder::RecordedEvent;
 
-/// Silence after which the output of an exited program counts as complete. Descendants may keep its terminal open. The
-/// program's own output arrives well before.
+/// Duration of silence after which the output of an exited program counts as complete. The program's own output arrives
+/// well before; descendants may keep the terminal open forever.
 const DRAIN_SILENCE_WINDOW: Duration = Duration::from_millis(200);
 
-/// Time that the output of an exited program waits for a user's terminal to be attached.
+/// Maximum time that the output of an exited program is held for a user's terminal to be attached.
 const ATTACH_GRACE: Duration = Duration::from_secs(5);
 
 /// State of reading the program's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputReading {
-    /// Not read until a user's terminal is attached, which needs the first output.
+    /// Output is not read until a user's terminal is attached, because the user needs it from the beginning.
     Held,
-    /// The program exited before a user's terminal was attached. Not read until it is, or until this time.
+    /// The program exited before a user's terminal was attached. Output is read once it is attached, or at this time.
     HeldAtEnd(Instant),
-    /// Read as it arrives.
+    /// Output is read as it arrives.
     Open,
-    /// The program exited; the output is complete at this time unless more arrives.
+    /// The program exited. The output is complete at this time, unless more output arrives before.
     Draining(Instant),
-    /// The output has ended.
+    /// No more output will arrive.
     Closed,
 }
 
 impl OutputReading {
-    /// True while the terminal may have output, and accepts input.
+    /// True if more output may arrive; the terminal also accepts input then.
     pub fn is_open(self) -> bool {
         self != Self::Closed
     }
 
-    /// True while output is read.
+    /// True if output is read in this state.
     pub fn reads(self) -> bool {
         matches!(self, Self::Open | Self::Draining(_))
     }
 
-    /// True while waiting for a user's terminal to be attached.
+    /// True if output is held until a user's terminal is attached.
     pub fn is_held(self) -> bool {
         matches!(self, Self::Held | Self::HeldAtEnd(_))
     }
 
-    /// Time at which the state ends by itself.
+    /// Returns the time at which a timer ends this state.
     pub fn deadline(self) -> Option<Instant> {
         match self {
             Self::HeldAtEnd(at) | Self::Draining(at) => Some(at),
@@ -60,7 +60,7 @@ impl OutputReading {
         }
     }
 
-    /// Starts reading if the output was held.
+    /// Starts to read output that was held.
     pub fn release(&mut self, now: Instant) {
         match self {
             Self::Held => *self = Self::Open,
@@ -103,7 +103,7 @@ impl TerminalTask {
         }
     }
 
-    /// Performs the effects of a screen change, and sends the terminal's answers to the program.
+    /// Performs the effects of a screen change, and sends the emulator's answers to the program.
     pub(super) async fn screen_changed(&mut self, effects: Vec<Effect>, answers: Vec<u8>) {
         self.perform(effects).await;
         if !answers.is_empty() {
@@ -118,7 +118,7 @@ impl TerminalTask {
         }
     }
 
-    /// Completes the session: the program has exited and its output is complete.
+    /// Completes the session after the exit of the program and the end of its output.
     async fn finish(&mut self) {
         self.reading = OutputReading::Closed;
         self.input_queue.clear();
@@ -135,8 +135,8 @@ impl TerminalTask {
         self.release(answers, looks).await;
     }
 
-    /// Finishes an exited program that has been silent. If output is available, it is processed instead. If the
-    /// attached terminal is too far behind, or output was held until now, the silence is awaited again.
+    /// Completes the session of an exited program that was silent for [`DRAIN_SILENCE_WINDOW`]. Processes output
+    /// instead if there is more. Waits for another window if the attached terminal's queue is full or output was held.
     pub(super) async fn finish_if_silent(&mut self, now: Instant) {
         let mut buffer = [0; 4096];
         if self.display.is_full() || self.reading.is_held() {
@@ -148,7 +148,7 @@ impl TerminalTask {
         }
     }
 
-    /// Processes output that is already available, so that the next screen read is current.
+    /// Processes the output that is already available, so that the next screen read is up to date.
     pub(super) async fn catch_up(&mut self) {
         let mut buffer = [0; 4096];
         if !self.reading.reads() || self.display.is_full() {
@@ -161,15 +161,16 @@ impl TerminalTask {
         }
     }
 
-    /// Processes output read outside of the main loop, and forwards it to the attached terminal, which has room for it.
+    /// Processes output that was read outside of the main loop, and forwards it to the attached terminal. The caller
+    /// checks that the terminal's queue has room.
     async fn process_output(&mut self, bytes: &[u8]) {
         self.display.pass_on(bytes);
         self.output(Ok(bytes.len()), bytes).await;
     }
 }
 
-/// Reads program output once the attached terminal (if any) has room, and forwards it. Cancel safe: nothing is read
-/// before it can be forwarded.
+/// Waits until the attached terminal (if any) has room, then reads program output and forwards it. Cancel safe: output
+/// is only read once it can be forwarded.
 pub(super) async fn read(terminal: &PtyMaster, display: &AttachedDisplay, buffer: &mut [u8]) -> io::Result<usize> {
     let reserved = display.reserve().await;
     let count = terminal.read(buffer).await?;

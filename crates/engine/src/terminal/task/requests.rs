@@ -1,4 +1,5 @@
-//! Requests to a terminal session: each is entered if needed, passed to the machine as a command, and answered once.
+//! Requests to a terminal session: each is entered in the ledger if needed, passed to the state machine as a command,
+//! and answered once.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -11,7 +12,7 @@ use wh_screen::pty::Order;
 
 use super::{CommandAnswer, TerminalTask};
 
-/// Pending replies by ticket.
+/// Reply channels of pending requests, by ticket.
 #[derive(Default)]
 pub(super) struct Replies {
     waiting: HashMap<Ticket, AwaitedReply>,
@@ -19,7 +20,7 @@ pub(super) struct Replies {
 }
 
 impl Replies {
-    /// Stores a reply under a new ticket.
+    /// Stores a reply channel under a new ticket.
     pub fn insert(&mut self, reply: AwaitedReply) -> Ticket {
         self.last_ticket += 1;
         let ticket = Ticket(self.last_ticket);
@@ -31,7 +32,7 @@ impl Replies {
         self.waiting.remove(&ticket)
     }
 
-    /// Removes the waits whose callers have dropped their receivers.
+    /// Removes the waits whose callers no longer wait, and returns their tickets.
     fn remove_abandoned(&mut self) -> Vec<Ticket> {
         let gone = |reply: &mut AwaitedReply| matches!(reply, AwaitedReply::Wait(sender) if sender.is_closed());
         self.waiting.extract_if(|_, reply| gone(reply)).map(|(ticket, _)| ticket).collect()
@@ -54,7 +55,7 @@ impl TerminalTask {
         }
     }
 
-    /// Executes a request; `begun` is the id under which it was stored.
+    /// Executes a request. `begun` is the request id under which it is stored, if it is.
     pub(super) async fn execute(&mut self, request: SurfaceRequest, begun: Option<RequestId>) {
         let Some((request, begun)) = self.after_first_frame(request, begun) else { return };
         match request {
@@ -114,8 +115,8 @@ impl TerminalTask {
         }
     }
 
-    /// Passes a command to the machine. All commands pass here, with or without an id. `command` is an error if it
-    /// cannot be typed in the program's current mode.
+    /// Passes a command to the state machine; every command is passed through here. `command` is an error if the input
+    /// cannot be encoded in the program's current mode.
     async fn command(
         &mut self,
         request: Option<request::Request>,
@@ -134,7 +135,7 @@ impl TerminalTask {
         }
     }
 
-    /// Answers a command. All answers pass here.
+    /// Answers a command; every answer is sent through here.
     pub(super) fn answer(&mut self, ticket: Ticket, answer: CommandAnswer) {
         match self.replies.remove(ticket) {
             // Input typed to wh's own UI is answered once its effect is drawn.
@@ -153,7 +154,7 @@ impl TerminalTask {
         }
     }
 
-    /// Ends the waits of callers that dropped their receivers.
+    /// Ends the waits whose callers no longer wait.
     pub(super) fn drop_abandoned_waits(&mut self) {
         if self.screened.session.open_waits() == 0 {
             return;

@@ -1,4 +1,4 @@
-//! Current state of the screen and the session's facts.
+//! Snapshots of the screen, and facts about the session.
 
 use wh_client::{ScreenRead, ScreenSnapshot, SurfaceFacts};
 

@@ -110,7 +110,7 @@ fn intervals_do_not_drift() {
     }
 }
 
-/// Returns all output and all input.
+/// Returns the joined text of all output events, and of all input events.
 fn texts(events: &[TimedEvent]) -> (String, String) {
     let (mut output, mut input) = (String::new(), String::new());
     for event in events {

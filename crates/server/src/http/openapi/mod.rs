@@ -37,7 +37,7 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
             "/openapi.json",
             async || Json(&*RUN_DOCUMENT),
             "openapi",
-            "Get this description as OpenAPI.",
+            "Get the OpenAPI document of this API.",
             |it| it.returns::<Value>(200, "An OpenAPI 3.1 document."),
         ),
         Route::new(
@@ -58,7 +58,7 @@ pub(super) fn daemon_routes() -> Vec<Route<DaemonApiState>> {
             "/openapi.json",
             async || Json(&*DAEMON_DOCUMENT),
             "openapi",
-            "Get this description as OpenAPI.",
+            "Get the OpenAPI document of this API.",
             |it| it.returns::<Map<String, Value>>(200, "An OpenAPI 3.1 document."),
         ),
         Route::new(
@@ -78,7 +78,7 @@ fn page(description: &Value) -> Response {
     ([(header::CONTENT_SECURITY_POLICY, policy)], Html(page::render(description))).into_response()
 }
 
-/// Row of the route table in a document.
+/// Row of the route table as described in an OpenAPI document.
 struct Described {
     path: String,
     id: String,

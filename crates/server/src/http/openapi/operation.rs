@@ -4,7 +4,8 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 use wh_wire::control::{ErrorBody, SentBody};
 
-/// Schema generators. A field can be optional in requests and always present in responses.
+/// Schema generators for requests and for responses, which differ: a field can be optional in requests and always
+/// present in responses.
 pub(super) struct Schemas {
     pub bodies: SchemaGenerator,
     pub answers: SchemaGenerator,

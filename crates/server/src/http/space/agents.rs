@@ -1,4 +1,4 @@
-//! Routes below `/agents`: status, models, MCP servers, saved sessions, login, logout and start.
+//! Routes below `/agents`: status, models, MCP servers, saved conversations, login, logout and start.
 
 use axum::Json;
 use axum::body::Body;
@@ -44,8 +44,8 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
             "/agents/{id}/sessions",
             sessions,
             "agentSessions",
-            "List the agent's saved sessions.",
-            |it| about(it).returns::<AgentConversationsBody>(200, "The saved sessions of the space's directory."),
+            "List the agent's saved conversations.",
+            |it| about(it).returns::<AgentConversationsBody>(200, "The saved conversations of the space's directory."),
         ),
         Route::new(Method::Post, "/agents/{id}/login", login, "agentLogin", "Log in to an agent.", |it| {
             about(it)

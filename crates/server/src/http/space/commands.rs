@@ -107,10 +107,10 @@ async fn interrupt(State(api): State<ApiState>, body: Body) -> Result<Json<DoneB
     }
 }
 
-/// Time for a program to read an interrupt that is sent as input.
+/// Timeout for a program to read an interrupt that is sent as input.
 const INTERRUPT_READ_TIMEOUT: Duration = Duration::from_millis(1500);
 
-/// Interrupts a terminal program, ahead of its queued input.
+/// Interrupts a terminal program. The interrupt is delivered before input that is still queued.
 async fn interrupt_program(api: &ApiState, named: Option<Named>) -> Result<Json<DoneBody>, Fault> {
     let id = named.as_ref().map(|named| named.id.clone());
     let interrupted = tokio::time::timeout(INTERRUPT_READ_TIMEOUT, api.surface.interrupt(Vec::new(), named)).await;

@@ -132,7 +132,7 @@ async fn open(
 enum AttachEnd {
     /// The user pressed the detach key, or the terminal was closed.
     Detached,
-    /// The daemon ended it with this message.
+    /// The daemon ended the attachment with this message.
     Ended(String),
     /// The connection broke.
     Disconnected,

@@ -24,7 +24,7 @@ use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::terminal_ui::TerminalUi;
 
-/// Maximum keyboard reads queued for the UI. Beyond that, input waits in the terminal.
+/// Maximum number of keyboard reads queued for the UI. If the queue is full, input waits in the terminal.
 const MAX_QUEUED_KEY_READS: usize = 16;
 
 /// Returns the payload of the `join` request.
@@ -32,7 +32,7 @@ pub fn join(session: &str) -> Value {
     json!({ "session_id": session, "link": LINK_VERSION })
 }
 
-/// Shows the conversation until the user detaches or it ends.
+/// Shows the conversation until the user detaches or the conversation ends.
 pub async fn show(
     joined: Joined,
     line: DaemonConnection,

@@ -10,7 +10,7 @@ use wh_testkit::wh::Wh;
 use super::{paced, say, space};
 use crate::WH;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 fn port_is_free(port: u16) {
     TcpListener::bind(("127.0.0.1", port)).unwrap_or_else(|error| panic!("port {port} is free again: {error}"));
@@ -23,7 +23,7 @@ fn a_signal_closes_everything_in_order_and_frees_the_port() {
         wh.post("/message", json!({ "message": "/demo slow" }));
         let port = wh.port();
         wh.signal(signal);
-        assert!(wh.wait_exit(PATIENCE).success(), "{signal}: {}", wh.stderr());
+        assert!(wh.wait_exit(EXIT_TIMEOUT).success(), "{signal}: {}", wh.stderr());
         port_is_free(port);
     }
 }
@@ -34,11 +34,11 @@ fn exit_works_typed_and_as_a_command() {
     let port = typed.port();
     typed.text("/exit");
     let _ = typed.post("/control/send_input", json!({ "key": "enter" }));
-    assert!(typed.wait_exit(PATIENCE).success(), "{}", typed.stderr());
+    assert!(typed.wait_exit(EXIT_TIMEOUT).success(), "{}", typed.stderr());
     port_is_free(port);
     let mut sent = space();
     let _ = sent.post("/control/command", json!({ "command": "/exit" }));
-    assert!(sent.wait_exit(PATIENCE).success(), "{}", sent.stderr());
+    assert!(sent.wait_exit(EXIT_TIMEOUT).success(), "{}", sent.stderr());
 }
 
 #[test]

@@ -80,7 +80,7 @@ pub struct ControlAck {
     pub acked_at: String,
     /// Outcome of the message.
     pub result: ControlResult,
-    /// True if the message was received before. Nothing was executed now.
+    /// True if the message was received before. The message was not executed again.
     pub duplicate: bool,
     /// Explanation of the outcome for display.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -120,7 +120,7 @@ impl ControlAck {
         self
     }
 
-    /// Marks the acknowledgement as that of a duplicate.
+    /// Marks the acknowledged message as a duplicate.
     pub fn as_duplicate(mut self) -> Self {
         self.duplicate = true;
         self

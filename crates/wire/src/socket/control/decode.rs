@@ -1,5 +1,5 @@
-//! Decodes a control message in either form. The kind and version are checked first, because they determine the
-//! required fields.
+//! Decodes a control message in either of its two forms. The kind and version are checked first, because they determine
+//! the required fields.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -66,7 +66,8 @@ fn read(fields: &Fields, kind: &mut Option<ControlKind>) -> Result<ControlReques
     Ok(ControlRequest { key, sender, sent_at, action, meta: meta(fields)? })
 }
 
-/// Determines the kind of the message. `kind` is set as soon as a field names it, so that an error can be acknowledged.
+/// Determines the kind of the message. Sets `kind` before a check can fail, because the acknowledgement of an error
+/// contains the kind.
 fn determine_kind(fields: &Fields, kind: &mut Option<ControlKind>) -> Result<ControlKind, ControlReason> {
     let (name, action) = (text(fields, "type"), text(fields, "action"));
     let by_type = name.as_ref().ok().and_then(Option::as_deref).map(ControlKind::of_type);

@@ -1,11 +1,11 @@
-//! Encodes a control message in both forms at once, so that receivers of either form accept it.
+//! Encodes a control message with the fields of both message forms, for receivers that support only one of them.
 
 use serde_json::{Map, Value, json};
 
 use super::{CONTROL_VERSION, ControlAction, ControlContent, ControlMeta, ControlRequest};
 
 impl ControlRequest {
-    /// Encodes the payload.
+    /// Encodes the message as the payload of the `control` command.
     pub fn encode(&self) -> Value {
         let kind = self.action.kind().as_str();
         let mut fields = Map::new();

@@ -1,5 +1,5 @@
-//! Payload of the `control` command and its acknowledgement. A control message types to a session, interrupts it or
-//! answers its question.
+//! Payload of the `control` command and its acknowledgement. A control message types text to a session, interrupts the
+//! session or answers one of its questions.
 //!
 //! A message has one of two forms, or both at once: `type: "control.stdin.request"` with `content`, or `action:
 //! "stdin"` with `payload`. Both are decoded into the same [`ControlRequest`].
@@ -34,7 +34,7 @@ pub struct ControlKey {
 /// Kind of a control message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ControlKind {
-    /// Types text to the session.
+    /// Types text to the terminal program or agent of the session.
     Stdin,
     /// Interrupts the session.
     Interrupt,
@@ -81,7 +81,7 @@ impl ControlKind {
 pub struct ControlRequest {
     /// Identity of the message and its session.
     pub key: ControlKey,
-    /// Sender as stated by itself, without proof.
+    /// Sender as stated in the message, not authenticated.
     pub sender: String,
     /// Time of the first attempt, as given by the sender.
     pub sent_at: String,
@@ -94,7 +94,7 @@ pub struct ControlRequest {
 /// Action of a control message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ControlAction {
-    /// Types text to the session.
+    /// Types text to the terminal program or agent of the session.
     Stdin(ControlStdin),
     /// Interrupts the session.
     Interrupt,
@@ -181,7 +181,7 @@ pub struct ControlMeta {
     pub ui_source: Option<String>,
     /// Handling of text over the size limit.
     pub oversize_strategy: Option<String>,
-    /// Request id of the message that this one replaces.
+    /// Request id of the earlier message that this message replaces.
     pub retry_of: Option<String>,
     /// All other fields.
     pub rest: Map<String, Value>,

@@ -11,7 +11,7 @@ pub struct ControlProblem {
     pub kind: Option<ControlKind>,
     /// Identity of the message. Missing parts are empty.
     pub key: ControlKey,
-    /// Sender as stated by itself.
+    /// Sender as stated in the message, not authenticated.
     pub sender: Option<String>,
     /// Reason for the rejection.
     pub reason: ControlReason,
