@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use wh_testkit::once::OnceTrial;
+use wh_testkit::once::ExactlyOnceTrial;
 
 use crate::{BenchConfig, BenchResult, print_progress};
 
@@ -45,7 +45,7 @@ impl OnceCommand {
         let seed = self.seed.unwrap_or_else(now);
         print_progress(&format!("once: --seed {seed}"));
         let Self { requests, clients, sessions, kills, .. } = *self;
-        let plan = OnceTrial { wh: config.wh.clone(), requests, clients, sessions, kills, seed };
+        let plan = ExactlyOnceTrial { wh: config.wh.clone(), requests, clients, sessions, kills, seed };
         let account = plan.run(|what| print_progress(&format!("once: {what}")));
         io::stdout().write_all(account.to_string().as_bytes())?;
         for fault in account.faults.iter().take(50) {

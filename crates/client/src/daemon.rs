@@ -268,7 +268,7 @@ pub enum EndOutcome {
 
 /// Cause of a session's end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ending {
+pub enum EndCause {
     /// The program exited.
     Exited(Exit),
     /// The agent ended. Contains the reason if the end was not requested.

@@ -16,7 +16,7 @@ pub mod trace;
 mod ui;
 
 pub use daemon::{
-    Caller, Controller, Conversation, CreateError, Created, Daemon, DaemonFuture, EndOutcome, Ending, Lineage,
+    Caller, Controller, Conversation, CreateError, Created, Daemon, DaemonFuture, EndCause, EndOutcome, Lineage,
     NewSession, Workload,
 };
 pub use request::{

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use wh_core::caller::SessionLineage;
 use wh_core::terminal::Size;
 
-use crate::daemon::{Conversation, DaemonFuture, Ending, Lineage, NewSession, Workload};
+use crate::daemon::{Conversation, DaemonFuture, EndCause, Lineage, NewSession, Workload};
 use crate::surface::Surface;
 
 /// Handle on one session of a daemon, running or ended.
@@ -46,10 +46,10 @@ pub trait SessionState: Debug + Send + Sync {
     fn rename(&self, name: &str);
 
     /// Returns the cause and the time of the end; `None` while the session runs.
-    fn ended(&self) -> Option<(Ending, SystemTime)>;
+    fn ended(&self) -> Option<(EndCause, SystemTime)>;
 
     /// Records the end of the session. Only the first call counts.
-    fn end(&self, ending: Ending, at: SystemTime);
+    fn end(&self, ending: EndCause, at: SystemTime);
 
     fn until_ended(&self) -> DaemonFuture<'_, ()>;
 
@@ -119,12 +119,12 @@ impl SessionHandle {
     }
 
     /// Returns the cause and the time of the end; `None` while the session runs.
-    pub fn ended(&self) -> Option<(Ending, SystemTime)> {
+    pub fn ended(&self) -> Option<(EndCause, SystemTime)> {
         self.state.ended()
     }
 
     /// Records the end of the session. Only the first call counts.
-    pub fn end(&self, ending: Ending, at: SystemTime) {
+    pub fn end(&self, ending: EndCause, at: SystemTime) {
         self.state.end(ending, at);
     }
 

@@ -153,9 +153,9 @@ impl PostedEnvelope {
                 Err(refused("a proposal is answered in its dialog, or with POST /control/answer"))
             }
             kind if UNPOSTABLE_PREFIXES.iter().any(|prefix| kind.starts_with(prefix)) => {
-                Err(refused(&format!("wh has no command for this kind; it has {POSTABLE_KINDS}")))
+                Err(refused(&format!("messages of this kind cannot be posted; use one of {POSTABLE_KINDS}")))
             }
-            _ => Err(refused(&format!("there is no such kind; wh has {POSTABLE_KINDS}"))),
+            _ => Err(refused(&format!("there is no such kind; use one of {POSTABLE_KINDS}"))),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use wh_client::{
-    Audience, Caller, Controller, Conversation, CreateError, Created, Daemon, DaemonFuture, EndOutcome, Ending,
+    Audience, Caller, Controller, Conversation, CreateError, Created, Daemon, DaemonFuture, EndCause, EndOutcome,
     Lineage, NewSession, SessionHandle, SessionState, Space, Surface, Ui, Workload,
 };
 use wh_core::caller::CallerRefusal;
@@ -76,11 +76,11 @@ impl SessionState for FakeSessionState {
 
     fn rename(&self, _: &str) {}
 
-    fn ended(&self) -> Option<(Ending, SystemTime)> {
+    fn ended(&self) -> Option<(EndCause, SystemTime)> {
         None
     }
 
-    fn end(&self, _: Ending, _: SystemTime) {}
+    fn end(&self, _: EndCause, _: SystemTime) {}
 
     fn until_ended(&self) -> DaemonFuture<'_, ()> {
         Box::pin(std::future::pending())

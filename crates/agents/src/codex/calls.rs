@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use wh_core::space::harness::Call;
 use wh_wire::codex::{self as wire, McpServer};
 
-use super::protocol::{Busy, CodexProtocol, CodexRequestTag, canonical_path, is_unknown};
+use super::protocol::{CodexOperation, CodexProtocol, CodexRequestTag, canonical_path, is_unknown};
 use super::{LOG_IN, TITLE, manage};
 use crate::driver::{Now, Step, Steps};
 use crate::interface::QueryContext;
@@ -28,7 +28,7 @@ impl CodexProtocol {
                 // Codex retains the old conversation.
                 let begin = RpcFrame::request("thread/start", self.new_thread_params());
                 return self.begin_operation(
-                    Busy::Clearing,
+                    CodexOperation::Clearing,
                     begin,
                     CodexRequestTag::Clear(id, self.thread.clone()),
                     steps,
@@ -36,7 +36,7 @@ impl CodexProtocol {
             }
             Call::Compact { .. } => {
                 let compact = RpcFrame::request("thread/compact/start", json!({ "threadId": self.thread }));
-                return self.begin_operation(Busy::Compacting, compact, CodexRequestTag::Compact(id), steps);
+                return self.begin_operation(CodexOperation::Compacting, compact, CodexRequestTag::Compact(id), steps);
             }
             Call::ReportStatus => return steps.push(Step::RunInBackground(id, Box::pin(self.status()))),
             Call::Other { name, parameters } => match name.as_str() {
@@ -52,7 +52,13 @@ impl CodexProtocol {
     }
 
     /// Starts an operation by sending a request. The operation must finish before the next prompt is sent.
-    fn begin_operation(&mut self, busy: Busy, frame: RpcFrame, tag: CodexRequestTag, steps: &mut Steps<Self>) {
+    fn begin_operation(
+        &mut self,
+        busy: CodexOperation,
+        frame: RpcFrame,
+        tag: CodexRequestTag,
+        steps: &mut Steps<Self>,
+    ) {
         self.busy = Some(busy);
         steps.push(Step::Occupied(true));
         steps.push(Step::Request(frame, tag));

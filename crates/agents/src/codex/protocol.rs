@@ -52,7 +52,7 @@ struct ActiveTurn {
 
 /// Operation that must finish before the next prompt is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Busy {
+pub(super) enum CodexOperation {
     Compacting,
     Clearing,
 }
@@ -115,7 +115,7 @@ pub(super) struct CodexProtocol {
     abandoned: Vec<(TurnId, String)>,
     /// Turns whose end arrived before the reply to the current prompt.
     early_ends: Vec<wire::Turn>,
-    pub(super) busy: Option<Busy>,
+    pub(super) busy: Option<CodexOperation>,
     items: CodexItems,
     last_message_at: Instant,
 }

@@ -245,7 +245,7 @@ pub struct Now<'a> {
     pub working: bool,
     /// True if a new prompt would have to wait.
     pub busy: bool,
-    /// True if a prompt is in progress or waits.
+    /// True if a prompt is in progress or queued.
     pub prompted: bool,
     /// True if an interrupt is pending.
     pub interrupted: bool,

@@ -129,7 +129,7 @@ impl Turns {
         self.work.is_some() || self.occupied
     }
 
-    /// Returns true if a prompt is in progress or waits.
+    /// Returns true if a prompt is in progress or queued.
     pub fn has_prompt(&self) -> bool {
         self.current().is_some() || !self.waiting.is_empty()
     }

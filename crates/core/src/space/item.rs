@@ -155,7 +155,7 @@ pub enum ToolKind {
     Search,
     /// Fetches data from the network.
     Fetch,
-    /// Has another effect.
+    /// Has an effect of no other kind, or of a kind unknown to this version.
     #[serde(other)]
     Other,
 }

@@ -24,7 +24,7 @@ use tokio::task::JoinHandle;
 use tracing::{info, warn};
 use wh_agents::Catalog;
 use wh_client::{
-    CreateError, Created, Daemon, DaemonFuture, EndOutcome, Ending, Lineage, NewSession, SessionHandle, SessionState,
+    CreateError, Created, Daemon, DaemonFuture, EndCause, EndOutcome, Lineage, NewSession, SessionHandle, SessionState,
     Space, Surface, UiPort, Workload,
 };
 use wh_core::receipt::Receipt;
@@ -158,7 +158,7 @@ impl ManagedSession {
             match live {
                 LiveBackend::Program { surface } => drop(surface.end(now).await),
                 LiveBackend::Agent { space } => {
-                    if matches!(self.session.ended(), Some((Ending::Suspended, _))) {
+                    if matches!(self.session.ended(), Some((EndCause::Suspended, _))) {
                         space.suspend().await;
                     }
                     let _ = space.end(now).await;
@@ -171,7 +171,7 @@ impl ManagedSession {
         let left = reaper::end_session(&self.session.id).await;
         if !ended {
             warn!(id = self.session.id, "a session did not report its end in time");
-            let ending = if left.is_empty() { Ending::Exited(Exit::Unknown) } else { Ending::Left(left.0.clone()) };
+            let ending = if left.is_empty() { EndCause::Exited(Exit::Unknown) } else { EndCause::Left(left.0.clone()) };
             self.session.end(ending, SystemTime::now());
         }
         left
@@ -379,7 +379,7 @@ impl Sessions {
             // Suspended first: reports of an agent that is ending are not part of the conversation.
             live.iter()
                 .filter(|one| one.session.agent().is_some())
-                .for_each(|one| one.session.end(Ending::Suspended, now));
+                .for_each(|one| one.session.end(EndCause::Suspended, now));
         }
         futures_util::future::join_all(live.iter().map(|one| one.end(false))).await;
         if end_sessions {

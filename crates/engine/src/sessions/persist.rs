@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{debug, warn};
-use wh_client::{Ending, Mirror, NewSession, ScreenRead, SessionHandle, Space, Surface};
+use wh_client::{EndCause, Mirror, NewSession, ScreenRead, SessionHandle, Space, Surface};
 use wh_core::session::ScreenTiming;
 use wh_core::space::item::{Body, Item, Level, Progress};
 use wh_core::space::{ItemId, ParticipantId, stored_item};
@@ -69,7 +69,7 @@ async fn release_name(store: &Store, name: &str, team: &str, all: &[Arc<SessionH
         let Some(session) = all.iter().find(|one| one.id == record.id).cloned() else { continue };
         let change = move |record: &mut SessionRecord| {
             record.name = session.name();
-            let ended = session.ended().filter(|(how, _)| *how != Ending::Suspended);
+            let ended = session.ended().filter(|(how, _)| *how != EndCause::Suspended);
             record.ended = ended.map(|(how, at)| SessionEnd { at, how });
         };
         store.change_session(record.id, change).await?;
@@ -148,7 +148,9 @@ impl SessionWriter {
         if let Err(error) = self.store.flush().await {
             warn!(id = self.session.id, %error, "cannot store the last items of a session");
         }
-        let Some((how, at)) = self.session.ended().filter(|(how, _)| *how != Ending::Suspended) else { return Ok(()) };
+        let Some((how, at)) = self.session.ended().filter(|(how, _)| *how != EndCause::Suspended) else {
+            return Ok(());
+        };
         let change = move |record: &mut SessionRecord| record.ended = Some(SessionEnd { at, how: how.clone() });
         let stored = self.store.change_session(self.session.id.as_str(), change).await.map(drop);
         stored.inspect_err(|error| warn!(id = self.session.id, %error, "cannot store the end of a session"))

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use futures_util::StreamExt;
 use serde_json::Value;
 use tracing::{info, warn};
-use wh_client::{CreateError, Daemon, Ending};
+use wh_client::{CreateError, Daemon, EndCause};
 use wh_core::space::item::{Body, Item, Level, Progress};
 use wh_core::space::machine::{QueuedMessage, RestoredSpace};
 use wh_core::space::{ParticipantId, stored_item};
@@ -118,7 +118,7 @@ impl Sessions {
         let Some(store) = &self.services.store else { return };
         let ids: Vec<String> = self.returning.borrow().keys().cloned().collect();
         for id in ids.into_iter().filter(|id| self.session_by_id(id).is_none()) {
-            let ended = SessionEnd { at: SystemTime::now(), how: Ending::Gone(None) };
+            let ended = SessionEnd { at: SystemTime::now(), how: EndCause::Gone(None) };
             let change = move |record: &mut SessionRecord| record.ended = Some(ended.clone());
             if let Err(error) = store.change_session(id.as_str(), change).await {
                 warn!(id, %error, "cannot store the end of a session");
@@ -165,7 +165,7 @@ impl Sessions {
         self.enter_lineage(&session);
         if record.kind == SessionKind::Terminal {
             session.last_screen = last_screen(store, &record.id).await;
-            session.end(Ending::Lost, SystemTime::now());
+            session.end(EndCause::Lost, SystemTime::now());
             self.add_lost(store, number, ManagedSession::ended(session)).await;
             return false;
         }
@@ -180,9 +180,9 @@ impl Sessions {
         let starts_fresh = record.has_fresh_conversation() || !said;
         let agent = record.agent.clone().unwrap_or_default();
         let (ending, why) = if !has_capacity {
-            (Ending::Lost, "there are too many sessions".to_owned())
+            (EndCause::Lost, "there are too many sessions".to_owned())
         } else if resume.is_none() && !starts_fresh {
-            (Ending::Lost, format!("{agent} had not reported a resume id"))
+            (EndCause::Lost, format!("{agent} had not reported a resume id"))
         } else {
             let resumed = resume.clone().map(|name| (name, record.resume_changed));
             let started = start::start_agent(&self.services, &session, &wanted, resumed).await;
@@ -204,12 +204,12 @@ impl Sessions {
                     (session, (items, written)) = (described().0, self::items(store, &record.id).await);
                     self.enter_lineage(&session);
                     let why = error.to_string();
-                    (Ending::Gone(Some(why.clone())), why)
+                    (EndCause::Gone(Some(why.clone())), why)
                 }
                 Err(error) => {
                     let why = redact_resume_id(&error, resume.as_deref());
                     warn!(id = record.id, why, "cannot resume a session");
-                    (Ending::Gone(Some(why.clone())), why)
+                    (EndCause::Gone(Some(why.clone())), why)
                 }
             }
         };
@@ -248,7 +248,7 @@ impl Sessions {
         kept.written = Some(persist::spawn_writer(store.clone(), Arc::clone(&session), subject));
         if let Err(kept) = self.add_at(number, kept) {
             // The daemon is stopping; the next one restores it.
-            kept.session.end(Ending::Suspended, SystemTime::now());
+            kept.session.end(EndCause::Suspended, SystemTime::now());
             kept.end(true).await;
             return false;
         }

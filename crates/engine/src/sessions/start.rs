@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tracing::{info, warn};
 use wh_agents::interface::{Harness, Resume, Start};
 use wh_client::{
-    Conversation, CreateError, Ending, NewSession, SESSION_VARIABLE, SessionHandle, Space, Surface, Ui, UiPort,
+    Conversation, CreateError, EndCause, NewSession, SESSION_VARIABLE, SessionHandle, Space, Surface, Ui, UiPort,
     Workload,
 };
 use wh_core::space::ParticipantId;
@@ -79,14 +79,14 @@ pub(super) async fn start_program(
         let exit = tokio::time::timeout(OUTPUT_END_TIMEOUT, ended).await;
         let exit = exit.ok().and_then(Result::ok).unwrap_or(Exit::Unknown);
         info!(id = watched.id, ?exit, ?left, "a session's program has exited");
-        watched.end(ending(Ending::Exited(exit), left), SystemTime::now());
+        watched.end(ending(EndCause::Exited(exit), left), SystemTime::now());
     });
     Ok(ManagedSession { session, live: Some(LiveBackend::Program { surface: started.surface }), written: None })
 }
 
 /// Returns the ending to record: processes that could not be ended if there are any, otherwise `ending`.
-fn ending(ending: Ending, left: Survivors) -> Ending {
-    if left.is_empty() { ending } else { Ending::Left(left.0) }
+fn ending(ending: EndCause, left: Survivors) -> EndCause {
+    if left.is_empty() { ending } else { EndCause::Left(left.0) }
 }
 
 /// Returns the participant id of the user in a daemon's conversations.
@@ -238,7 +238,7 @@ pub(super) async fn attach_agent(
         let reason = until_gone(&space, participant).await;
         let left = reaper::end_session(&watched.id).await;
         info!(id = watched.id, ?left, "a session's agent has ended");
-        watched.end(ending(Ending::Gone(reason), left), SystemTime::now());
+        watched.end(ending(EndCause::Gone(reason), left), SystemTime::now());
     });
     // The UI lives as long as its screen is in use, and the session holds the screen: this task must not hold the
     // session.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use tokio::sync::watch;
-use wh_client::{Audience, DaemonFuture, Ending, SessionState};
+use wh_client::{Audience, DaemonFuture, EndCause, SessionState};
 use wh_core::terminal::Size;
 
 /// Creates the changing state of a session with this name, and the set of its attached terminals.
@@ -17,7 +17,7 @@ pub(super) fn new(name: String) -> (Arc<dyn SessionState>, Arc<dyn Audience>) {
 #[derive(Debug)]
 struct ChangingState {
     name: String,
-    ended: Option<(Ending, SystemTime)>,
+    ended: Option<(EndCause, SystemTime)>,
     has_created: bool,
 }
 
@@ -33,11 +33,11 @@ impl SessionState for LiveSessionState {
         self.0.send_modify(|changing| name.clone_into(&mut changing.name));
     }
 
-    fn ended(&self) -> Option<(Ending, SystemTime)> {
+    fn ended(&self) -> Option<(EndCause, SystemTime)> {
         self.0.borrow().ended.clone()
     }
 
-    fn end(&self, ending: Ending, at: SystemTime) {
+    fn end(&self, ending: EndCause, at: SystemTime) {
         self.0.send_modify(|changing| {
             changing.ended.get_or_insert((ending, at));
         });

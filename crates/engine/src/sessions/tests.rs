@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
 use wh_agents::Catalog;
 use wh_agents::interface::Agent;
-use wh_client::{CreateError, Daemon, EndOutcome, Ending, NewSession, SessionHandle, Workload};
+use wh_client::{CreateError, Daemon, EndCause, EndOutcome, NewSession, SessionHandle, Workload};
 use wh_core::receipt::Stage;
 use wh_core::space::ParticipantId;
 use wh_core::space::command::{CommandAccepted, ConversationCommand};
@@ -301,7 +301,7 @@ fn a_session_that_cannot_be_resumed_has_ended_and_can_still_be_read() {
     let (ending, after) = home.live(async |life| {
         assert_eq!(life.restored, RestoreCounts { resumed: 0, lost: 1, past: 0 });
         let session = life.session(&id);
-        let Some((Ending::Gone(Some(why)), _)) = session.ended() else { panic!("{:?}", session.ended()) };
+        let Some((EndCause::Gone(Some(why)), _)) = session.ended() else { panic!("{:?}", session.ended()) };
         assert!(why.contains("Demo has no conversation"), "{why}");
         assert!(!why.contains(&name), "{why}");
         let items = life.items(&session).await;
@@ -340,7 +340,7 @@ fn a_session_without_a_resume_id_restarts_if_empty_and_is_lost_otherwise() {
         let (silent, spoken) = (life.session(&silent), life.session(&spoken));
         assert_eq!(silent.ended(), None);
         life.turn(&silent, "hello").await;
-        assert_eq!(spoken.ended().unwrap().0, Ending::Lost);
+        assert_eq!(spoken.ended().unwrap().0, EndCause::Lost);
         let items = life.items(&spoken).await;
         assert!(items.iter().any(|item| matches!(&item.body, Body::Text { text, .. } if text == "hello")));
         let all: Vec<_> = life.sessions.sessions().iter().map(|one| one.name()).collect();
@@ -408,7 +408,7 @@ fn the_last_screen_of_a_terminal_survives_a_restart() {
         home.live(async |life| {
             assert_eq!((life.restored.past, life.restored.lost), (past, 1 - past));
             let session = life.session(&id);
-            assert_eq!(session.ended().unwrap().0, Ending::Lost);
+            assert_eq!(session.ended().unwrap().0, EndCause::Lost);
             assert!(session.surface.is_none());
             let screen = session.last_screen.clone().unwrap();
             assert!(screen.starts_with("one\ntwo\nthree"), "{screen:?}");
@@ -527,14 +527,14 @@ fn names_and_ends_are_stored_and_forgotten_sessions_are_removed() {
     home.live(async |life| {
         assert_eq!(life.restored, RestoreCounts { resumed: 1, lost: 0, past: 1 });
         assert_eq!(life.session(&renamed).name(), "two");
-        assert_eq!(life.session(&ended).ended().unwrap().0, Ending::Gone(None));
+        assert_eq!(life.session(&ended).ended().unwrap().0, EndCause::Gone(None));
         assert!(life.sessions.forget(&ended).await);
         life.sessions.stop(true).await;
     });
     home.live(async |life| {
         assert_eq!(life.restored, RestoreCounts { resumed: 0, lost: 0, past: 1 }, "an ended session is not restored");
         assert!(life.sessions.session(&ended).is_none());
-        assert!(!matches!(life.session(&renamed).ended().unwrap().0, Ending::Exited(Exit::Code(_)) | Ending::Lost));
+        assert!(!matches!(life.session(&renamed).ended().unwrap().0, EndCause::Exited(Exit::Code(_)) | EndCause::Lost));
     });
 }
 

@@ -10,7 +10,7 @@ use rusqlite::types::Type;
 use rusqlite::{Row, ToSql};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use wh_client::Ending;
+use wh_client::EndCause;
 use wh_core::terminal::Exit;
 
 use super::error::StoreError;
@@ -96,8 +96,8 @@ impl SessionKind {
 pub struct SessionEnd {
     /// Time of the end.
     pub at: SystemTime,
-    /// Cause of the end. [`Ending::Suspended`] is stored as [`Ending::Lost`].
-    pub how: Ending,
+    /// Cause of the end. [`EndCause::Suspended`] is stored as [`EndCause::Lost`].
+    pub how: EndCause,
 }
 
 /// Create request with an idempotency key; a retry with the same key creates no second session.
@@ -288,32 +288,32 @@ pub(super) fn read_row(row: &Row<'_>) -> rusqlite::Result<SessionRecord> {
     })
 }
 
-fn write_ending(how: &Ending) -> Value {
+fn write_ending(how: &EndCause) -> Value {
     match how {
-        Ending::Exited(Exit::Code(code)) => json!({ "exited": { "code": code } }),
-        Ending::Exited(Exit::Signal(signal)) => json!({ "exited": { "signal": signal } }),
-        Ending::Exited(Exit::Unknown) => json!({ "exited": {} }),
-        Ending::Gone(reason) => json!({ "gone": reason }),
-        Ending::Left(pids) => json!({ "left": pids }),
-        Ending::Lost | Ending::Suspended => json!("lost"),
+        EndCause::Exited(Exit::Code(code)) => json!({ "exited": { "code": code } }),
+        EndCause::Exited(Exit::Signal(signal)) => json!({ "exited": { "signal": signal } }),
+        EndCause::Exited(Exit::Unknown) => json!({ "exited": {} }),
+        EndCause::Gone(reason) => json!({ "gone": reason }),
+        EndCause::Left(pids) => json!({ "left": pids }),
+        EndCause::Lost | EndCause::Suspended => json!("lost"),
     }
 }
 
-fn read_ending(how: &Value) -> Ending {
+fn read_ending(how: &Value) -> EndCause {
     let number = |name: &str| how["exited"][name].as_i64().and_then(|number| i32::try_from(number).ok());
     match (how.get("exited"), how.get("gone")) {
-        (Some(_), _) => Ending::Exited(match (number("code"), number("signal")) {
+        (Some(_), _) => EndCause::Exited(match (number("code"), number("signal")) {
             (Some(code), _) => Exit::Code(code),
             (_, Some(signal)) => Exit::Signal(signal),
             _ => Exit::Unknown,
         }),
-        (_, Some(reason)) => Ending::Gone(reason.as_str().map(str::to_owned)),
+        (_, Some(reason)) => EndCause::Gone(reason.as_str().map(str::to_owned)),
         _ => match how["left"].as_array() {
             Some(pids) => {
                 let pids = pids.iter().filter_map(|pid| i32::try_from(pid.as_i64()?).ok());
-                Ending::Left(pids.collect())
+                EndCause::Left(pids.collect())
             }
-            None => Ending::Lost,
+            None => EndCause::Lost,
         },
     }
 }
@@ -398,20 +398,20 @@ mod tests {
     #[test]
     fn every_end_is_read_as_it_was_written() {
         let ends = [
-            Ending::Exited(Exit::Code(3)),
-            Ending::Exited(Exit::Signal(9)),
-            Ending::Exited(Exit::Unknown),
-            Ending::Gone(None),
-            Ending::Gone(Some("it broke".to_owned())),
-            Ending::Lost,
-            Ending::Left(vec![12, 34]),
+            EndCause::Exited(Exit::Code(3)),
+            EndCause::Exited(Exit::Signal(9)),
+            EndCause::Exited(Exit::Unknown),
+            EndCause::Gone(None),
+            EndCause::Gone(Some("it broke".to_owned())),
+            EndCause::Lost,
+            EndCause::Left(vec![12, 34]),
         ];
         for how in ends {
             let ended = Some(SessionEnd { at: UNIX_EPOCH + Duration::from_secs(60), how });
             let record = SessionRecord { ended, ..record() };
             assert_eq!(round_trip(&record), record);
         }
-        assert_eq!(read_ending(&Value::Null), Ending::Lost);
+        assert_eq!(read_ending(&Value::Null), EndCause::Lost);
     }
 
     /// Rows from before `extra` had a type.
@@ -436,7 +436,7 @@ mod tests {
             connection.execute(&insert, params_from_iter(values)).unwrap();
             read(&connection)
         };
-        let ended = Some(SessionEnd { at: UNIX_EPOCH + Duration::from_secs(60), how: Ending::Gone(None) });
+        let ended = Some(SessionEnd { at: UNIX_EPOCH + Duration::from_secs(60), how: EndCause::Gone(None) });
         assert_eq!(read_with(None, Some("abc")), SessionRecord { ended, ..record() });
 
         let terminal = r#"{"creators":[],"environment":{},"person":false,"wish":null}"#;

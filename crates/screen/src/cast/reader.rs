@@ -143,8 +143,8 @@ impl Cast {
     }
 }
 
-/// True if the line may have been truncated by a crash: it has no line feed and is not valid JSON. A truncated event
-/// is never valid JSON, since an array ends with its last character.
+/// True if the line may have been truncated by a crash: it has no line feed and is not valid JSON. An event is a JSON
+/// array, so a truncated event lacks the closing `]` and is never valid JSON.
 fn is_truncated(line: &[u8]) -> bool {
     !line.ends_with(b"\n") && serde_json::from_slice::<IgnoredAny>(line).is_err()
 }

@@ -1,6 +1,6 @@
 //! Builds response bodies of a daemon's sessions.
 
-use wh_client::{Ending, SessionHandle, Survivors, Workload};
+use wh_client::{EndCause, SessionHandle, Survivors, Workload};
 use wh_core::session::Status;
 use wh_core::space::ParticipantId;
 use wh_core::terminal::Exit;
@@ -51,19 +51,19 @@ pub(crate) async fn summary(session: &SessionHandle) -> SessionSummary {
     }
     if let Some((ending, at)) = session.ended() {
         let (state, reason) = match ending {
-            Ending::Exited(exit) => ("ended", Some(exit_words(exit))),
-            Ending::Gone(reason) => ("ended", reason),
-            Ending::Suspended => {
+            EndCause::Exited(exit) => ("ended", Some(exit_words(exit))),
+            EndCause::Gone(reason) => ("ended", reason),
+            EndCause::Suspended => {
                 ("ended", Some("the daemon is stopping; its next start restores the session".to_owned()))
             }
-            Ending::Lost => (
+            EndCause::Lost => (
                 "lost",
                 Some(
                     "the daemon was killed and the session could not be restored; wh logs prints its last output"
                         .to_owned(),
                 ),
             ),
-            Ending::Left(pids) => ("ended", Some(Survivors(pids).to_string())),
+            EndCause::Left(pids) => ("ended", Some(Survivors(pids).to_string())),
         };
         summary.status = SessionStatus {
             state: state.to_owned(),

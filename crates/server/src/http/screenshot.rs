@@ -19,14 +19,22 @@ use super::route::{Method, Route};
 pub(super) fn routes() -> Vec<Route<ApiState>> {
     vec![
         Route::new(Method::Get, "/control/screenshot.svg", svg, "screenshotSvg", "Take a screenshot as SVG.", |it| {
-            it.query("background", json!({"type": "string", "enum": ["dark", "light"]}), "The default colours.")
-                .text(200, "image/svg+xml", "The image.")
-                .fails(400, "The query is invalid, or the screen cannot be rendered.")
-                .gone()
+            it.query(
+                "background",
+                json!({"type": "string", "enum": ["dark", "light"]}),
+                "Default text and background colours, if the program has not set them.",
+            )
+            .text(200, "image/svg+xml", "The image.")
+            .fails(400, "The query is invalid, or the screen cannot be rendered.")
+            .gone()
         }),
         Route::new(Method::Get, "/control/screenshot.png", png, "screenshotPng", "Take a screenshot as PNG.", |it| {
             it.query("scale", json!({"type": "integer", "minimum": 1, "maximum": 2}), "Scale factor. Default: 2.")
-                .query("background", json!({"type": "string", "enum": ["dark", "light"]}), "The default colours.")
+                .query(
+                    "background",
+                    json!({"type": "string", "enum": ["dark", "light"]}),
+                    "Default text and background colours, if the program has not set them.",
+                )
                 .text(200, "image/png", "The image.")
                 .fails(400, "The query is invalid, or the screen is too large for an image.")
                 .gone()

@@ -9,7 +9,7 @@ use wh_api::wire::control::{ReachedBody, ReceiptBody};
 use super::InterruptTrial;
 use super::watch::ReceiptWatch;
 use crate::http::{RawConnection, Response, TestRequest};
-use crate::model::PromptStream;
+use crate::model::AnswerStream;
 use crate::random::SeededRandom;
 use crate::{CONDITION_TIMEOUT, Lab, Wh, deadline};
 
@@ -44,7 +44,7 @@ pub(super) struct Round {
     pub prompt: CommandState,
     pub interrupt: CommandState,
     /// Answers that the model streamed for the prompt.
-    pub streams: Vec<PromptStream>,
+    pub streams: Vec<AnswerStream>,
 }
 
 /// Last known state of a command.
@@ -174,7 +174,7 @@ impl<'a> InterruptConversation<'a> {
     }
 
     /// Returns the streams of a prompt if all of them have ended.
-    fn ended_streams(&self, marker: &str) -> Option<Vec<PromptStream>> {
+    fn ended_streams(&self, marker: &str) -> Option<Vec<AnswerStream>> {
         let streams = self.lab.model.streams(marker);
         streams.iter().all(|stream| stream.end.is_some()).then_some(streams)
     }

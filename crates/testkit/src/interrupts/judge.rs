@@ -127,7 +127,7 @@ fn apart(one: SystemTime, other: SystemTime) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::PromptStream;
+    use crate::model::AnswerStream;
 
     const START: SystemTime = SystemTime::UNIX_EPOCH;
 
@@ -152,7 +152,7 @@ mod tests {
     }
 
     fn round(prompt: CommandState, interrupt: CommandState, ends: &[Option<StreamEnd>]) -> Round {
-        let stream = |end: &Option<StreamEnd>| PromptStream { prompt: String::new(), requested: START, end: *end };
+        let stream = |end: &Option<StreamEnd>| AnswerStream { prompt: String::new(), requested: START, end: *end };
         let streams = ends.iter().map(stream).collect();
         Round { marker: "m".to_owned(), delay: Duration::ZERO, interrupted: at(100), prompt, interrupt, streams }
     }

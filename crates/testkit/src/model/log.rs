@@ -33,7 +33,7 @@ impl LoggedRequest {
 
 /// Streamed answer to a request that started a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PromptStream {
+pub struct AnswerStream {
     /// User text of the request.
     pub prompt: String,
     /// Time of the request.
@@ -54,7 +54,7 @@ pub enum StreamEnd {
 #[derive(Default)]
 struct LogEntries {
     requests: Vec<LoggedRequest>,
-    streams: Vec<PromptStream>,
+    streams: Vec<AnswerStream>,
 }
 
 /// Requests and streams so far. Clones share the data.
@@ -78,7 +78,7 @@ impl ModelLog {
         self.lock().requests.clear();
     }
 
-    pub(super) fn streams(&self, text: &str) -> Vec<PromptStream> {
+    pub(super) fn streams(&self, text: &str) -> Vec<AnswerStream> {
         self.lock().streams.iter().filter(|stream| stream.prompt.contains(text)).cloned().collect()
     }
 
@@ -86,7 +86,7 @@ impl ModelLog {
     pub(super) fn follow(&self, prompt: String, body: Body) -> Body {
         let mut entries = self.lock();
         let place = entries.streams.len();
-        entries.streams.push(PromptStream { prompt, requested: SystemTime::now(), end: None });
+        entries.streams.push(AnswerStream { prompt, requested: SystemTime::now(), end: None });
         Body::new(FollowedBody { body, log: self.clone(), place })
     }
 

@@ -31,7 +31,7 @@ use std::thread::JoinHandle;
 
 use tokio::sync::oneshot;
 
-pub use log::{LoggedRequest, PromptStream, StreamEnd};
+pub use log::{AnswerStream, LoggedRequest, StreamEnd};
 
 use log::ModelLog;
 
@@ -85,7 +85,7 @@ impl Model {
     }
 
     /// Returns the streamed answers so far to prompts that contain `text`, in order of arrival.
-    pub fn streams(&self, text: &str) -> Vec<PromptStream> {
+    pub fn streams(&self, text: &str) -> Vec<AnswerStream> {
         self.log.streams(text)
     }
 

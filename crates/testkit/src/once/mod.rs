@@ -32,7 +32,7 @@ const PROGRESS_TIMEOUT: Duration = Duration::from_secs(180);
 
 /// Parameters of an exactly-once trial.
 #[derive(Debug, Clone)]
-pub struct OnceTrial {
+pub struct ExactlyOnceTrial {
     /// Path of the wh binary.
     pub wh: PathBuf,
     /// Number of requests. A tenth of them is sent twice.
@@ -47,7 +47,7 @@ pub struct OnceTrial {
     pub seed: u64,
 }
 
-impl OnceTrial {
+impl ExactlyOnceTrial {
     /// Runs the trial and returns its result. `progress` is called from time to time. Panics if the trial cannot be
     /// started.
     pub fn run(&self, progress: impl Fn(&str)) -> DeliveryReport {

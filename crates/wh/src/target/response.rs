@@ -115,7 +115,9 @@ pub(super) fn refused(refusal: &ErrorResponse) -> CliFailure {
     let failure = CliFailure::new(code, refusal.message());
     match refusal.status {
         401 => failure.hint(format!("pass the run's token with --token-file FILE or {TOKEN_VARIABLE}")),
-        404 | 405 if refusal.hint().is_some() => failure.hint("check that this is a run of wh with the same version"),
+        404 | 405 if refusal.hint().is_some() => {
+            failure.hint("check that the server is wh, in the same version as this command")
+        }
         _ => failure,
     }
 }

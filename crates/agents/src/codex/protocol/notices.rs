@@ -7,7 +7,7 @@ use wh_wire::codex::{self as wire, Item, ItemKind, Notification, StartedThread, 
 
 use super::super::TITLE;
 use super::super::questions::CodexQuestions;
-use super::{Busy, CodexProtocol, with_login_hint};
+use super::{CodexOperation, CodexProtocol, with_login_hint};
 use crate::driver::{Now, Step, Steps};
 use crate::rpc::{Incoming, RpcFrame};
 
@@ -115,7 +115,7 @@ impl CodexProtocol {
 
     /// Ends a compaction that the user requested, and completes its call.
     pub(super) fn compacted(&mut self, success: bool, steps: &mut Steps<Self>) {
-        if self.busy == Some(Busy::Compacting) {
+        if self.busy == Some(CodexOperation::Compacting) {
             let (level, not) = if success { (Level::Info, "") } else { (Level::Error, "not ") };
             steps.notice(level, format!("the conversation was {not}compacted"));
             self.finish_operation(steps);

@@ -14,7 +14,7 @@ fn a_stop_keeps_agent_sessions_unless_it_ends_them() {
         life.say(&session, "/demo ask").await;
         eventually("it asks", async || life.look(&session, |state| state.questions().count() == 1).await).await;
         life.sessions.stop(false).await;
-        assert_eq!(session.ended().unwrap().0, Ending::Suspended);
+        assert_eq!(session.ended().unwrap().0, EndCause::Suspended);
         assert!(life.sessions.create(home.wanted("demo", "late")).await.is_err(), "no more are made");
         session.id.clone()
     });
@@ -30,7 +30,7 @@ fn a_stop_keeps_agent_sessions_unless_it_ends_them() {
         assert!(said("hello before") && said("hello after"));
         assert!(notices(&items).iter().any(|notice| notice.contains("restarted")), "{:?}", notices(&items));
         life.sessions.stop(true).await;
-        assert_eq!(session.ended().unwrap().0, Ending::Gone(None));
+        assert_eq!(session.ended().unwrap().0, EndCause::Gone(None));
     });
     let preview = RestorePreview::read(&home.state().join("store")).unwrap().unwrap();
     assert_eq!(preview, RestorePreview { ended: 1, ..RestorePreview::default() });

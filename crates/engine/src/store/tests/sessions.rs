@@ -1,6 +1,6 @@
 //! Sessions: stored completely, with unique names among the running ones.
 
-use wh_client::Ending;
+use wh_client::EndCause;
 use wh_core::terminal::Exit;
 
 use super::*;
@@ -16,7 +16,7 @@ async fn a_session_is_read_as_written_by_the_next_opening() {
         mode: None,
         resume: None,
         created_at: at(50),
-        ended: Some(SessionEnd { at: at(60), how: Ending::Exited(Exit::Code(1)) }),
+        ended: Some(SessionEnd { at: at(60), how: EndCause::Exited(Exit::Code(1)) }),
         environment: BTreeMap::new(),
         ..record("b", "other")
     };
@@ -42,7 +42,7 @@ async fn names_of_running_sessions_are_unique_in_a_team() {
     assert_eq!(store.session("b").await.unwrap(), None, "nothing of it was kept");
     store.put_session(SessionRecord { team: "others".to_owned(), ..record("c", "one") }).await.unwrap();
     store
-        .change_session("a", |record| record.ended = Some(SessionEnd { at: at(9), how: Ending::Gone(None) }))
+        .change_session("a", |record| record.ended = Some(SessionEnd { at: at(9), how: EndCause::Gone(None) }))
         .await
         .unwrap();
     store.put_session(record("b", "one")).await.unwrap();
@@ -84,7 +84,7 @@ async fn at_the_limit_the_session_that_ended_first_is_removed() {
     bench.limits.sessions = 3;
     let store = bench.open();
     for (id, ended) in [("a", None), ("b", Some(20)), ("c", Some(10))] {
-        let ended = ended.map(|seconds| SessionEnd { at: at(seconds), how: Ending::Lost });
+        let ended = ended.map(|seconds| SessionEnd { at: at(seconds), how: EndCause::Lost });
         store.put_session(SessionRecord { ended, ..record(id, id) }).await.unwrap();
     }
     let ids = async || store.sessions(SessionFilter::default()).await.unwrap().into_iter().map(|record| record.id);

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use wh_testkit::disk::inside;
-use wh_testkit::once::{Claim, HttpClient, OnceTrial, TrialClient, TrialDaemon, TrialMessage};
+use wh_testkit::once::{Claim, ExactlyOnceTrial, HttpClient, TrialClient, TrialDaemon, TrialMessage};
 use wh_testkit::{CONDITION_TIMEOUT, eventually, tools};
 
 use crate::WH;
@@ -15,7 +15,8 @@ fn no_request_is_delivered_twice_or_lost_while_the_daemon_is_killed() {
     if !tools::present(&["python3"]) {
         return;
     }
-    let plan = OnceTrial { wh: Path::new(WH).to_owned(), requests: 300, clients: 4, sessions: 6, kills: 3, seed: 7 };
+    let plan =
+        ExactlyOnceTrial { wh: Path::new(WH).to_owned(), requests: 300, clients: 4, sessions: 6, kills: 3, seed: 7 };
     let account = plan.run(|_| {});
     assert!(account.faults.is_empty(), "{account}\n{}", account.faults.join("\n"));
     // The trial must deliver something to be meaningful.
