@@ -36,7 +36,8 @@ pub const API_CODES: &[u8] = &[code::REFUSED, code::UNAUTHORISED, code::UNREACHA
 /// Returns the end of a command's help: its examples and its exit codes. Every command has 0, 2 and 125; `codes` lists
 /// the others.
 pub fn with_exit_codes(examples: &str, codes: &[u8]) -> String {
-    let all = [&[0, code::USAGE], codes, &[code::FAILED]].concat();
+    let mut all = [&[0, code::USAGE], codes, &[code::FAILED]].concat();
+    all.sort_unstable();
     let lines: Vec<String> = all.iter().map(|code| format!("  {code:<4} {}", exit_code_meaning(*code))).collect();
     format!("Examples:\n{examples}\n\nExit codes:\n{}", lines.join("\n"))
 }

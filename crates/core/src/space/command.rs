@@ -179,7 +179,7 @@ pub enum SpaceRefusal {
     #[serde(rename = "NobodyThere")]
     NoAgentPresent,
     /// The participant does not support the function that the text describes.
-    #[error("{0} does not support {1}")]
+    #[error("{0} cannot {1}")]
     NotSupported(ParticipantId, String),
     /// The participant failed to execute the command, for this reason.
     #[error("{0}")]
