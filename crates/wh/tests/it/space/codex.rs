@@ -43,10 +43,12 @@ fn conversation(lab: &Lab) -> String {
     name[name.len() - 36..].to_owned()
 }
 
-/// Returns the body of the last model request that contains this text.
+/// Waits for a model request that contains this text, and returns the body of the last one.
 fn last_model_request(lab: &Lab, words: &str) -> String {
-    let mut bodies = lab.model.requests().into_iter().map(|request| request.body.to_string());
-    bodies.rfind(|body| body.contains(words)).unwrap_or_else(|| panic!("the model was not told {words:?}"))
+    wh_testkit::eventually(&format!("the model receives {words:?}"), || {
+        let mut bodies = lab.model.requests().into_iter().map(|request| request.body.to_string());
+        bodies.rfind(|body| body.contains(words))
+    })
 }
 
 /// Returns the output of a slash command.
