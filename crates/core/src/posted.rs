@@ -222,7 +222,7 @@ mod tests {
     fn a_refused_envelope_has_its_kind_and_a_reason() {
         let cases = [
             (json!({ "kind": "bogus/x" }), "bogus/x: there is no such kind"),
-            (json!({ "kind": "capability/grant" }), "capability/grant: wh has no command"),
+            (json!({ "kind": "capability/grant" }), "capability/grant: messages of this kind cannot be posted"),
             (json!({ "kind": "participant/pause" }), "`to` must name one participant"),
             (json!({ "kind": "participant/pause", "to": ["a", "b"] }), "`to` must name one participant"),
             (json!({ "kind": "chat", "payload": { "text": " " } }), "payload.text is missing"),

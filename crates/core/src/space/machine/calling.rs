@@ -43,7 +43,7 @@ impl Space {
         if !self.state.participants.get(participant).is_some_and(|one| able(&one.capabilities.calls)) {
             return match fallback_request(&call) {
                 Some(ask) => self.manage(ticket, id, Some(participant.clone()), ask),
-                None => Err(SpaceRefusal::NotSupported(participant.clone(), format!("run the command {name}"))),
+                None => Err(SpaceRefusal::NotSupported(participant.clone(), name.to_owned())),
             };
         }
         self.accept(id);

@@ -45,7 +45,7 @@ fn conversation(lab: &Lab) -> String {
 
 /// Waits for a model request that contains this text, and returns the body of the last one.
 fn last_model_request(lab: &Lab, words: &str) -> String {
-    wh_testkit::eventually(&format!("the model receives {words:?}"), || {
+    eventually(&format!("the model receives {words:?}"), || {
         let mut bodies = lab.model.requests().into_iter().map(|request| request.body.to_string());
         bodies.rfind(|body| body.contains(words))
     })
