@@ -3,7 +3,7 @@
 
 /** Acknowledgement requested from a participant. */
 export interface Acknowledgement {
-  /** Sender of the message in question. */
+  /** Sender of the message to acknowledge. */
   from: string;
   /** Id of the acknowledgement. */
   id: string;
@@ -25,11 +25,11 @@ export interface Acknowledgements {
 
 /** Stream that is currently open. */
 export interface ActiveStream {
-  /** Time of its last frame. */
+  /** Time of the last frame of the stream. */
   lastActivityAt: string;
-  /** Time at which it was opened. */
+  /** Time at which the stream was opened. */
   openedAt: string;
-  /** Participant that opened it. */
+  /** Participant that opened the stream. */
   openedBy: string;
   /** Id of the stream. */
   streamId: string;
@@ -57,7 +57,7 @@ export interface AgentBody {
   version: string | null;
 }
 
-/** Features of an agent that are known without starting it. Fields that only a running agent reports are null. */
+/** Features of an agent, as far as they are known before the agent is started. Unknown features are null. */
 export interface AgentCapabilities {
   /** Lists its MCP servers. */
   mcp: boolean | null;
@@ -71,7 +71,7 @@ export interface AgentCapabilities {
   resume: boolean | null;
   /** Lists its saved conversations. */
   session_listing: boolean | null;
-  /** Has a mode that skips permission requests, for `--allow-skipping-permissions`. */
+  /** Has a mode that skips permission requests. `--allow-skipping-permissions` enables this mode. */
   skips_permissions: boolean | null;
   /** Streams its answers while it writes them. */
   streaming: boolean | null;
@@ -97,7 +97,7 @@ export interface AgentConversationsBody {
   sessions: Array<AgentConversation>;
 }
 
-/** State of a login. */
+/** Response body of `POST /agents/{id}/login`: state of the login. */
 export interface AgentLoginBody {
   /** Account or credential in use. */
   account: string | null;
@@ -127,7 +127,7 @@ export interface AgentLoginRequest {
 export interface AgentLogoutBody {
   /** Result for display, one or two sentences. */
   message: string;
-  /** True if the agent's own login was removed. */
+  /** True if the agent's stored login was removed. */
   success: boolean;
   /** True if the agent supports logout. */
   supported: boolean;
@@ -192,7 +192,7 @@ export interface AgentSession {
   mode: string | null;
   /** Model in use, if known. */
   model: string | null;
-  /** Question that the agent waits for, if any. */
+  /** Id of the question that waits for an answer, if any. */
   question: string | null;
   /** Reason for the end of the session. */
   reason: string | null;
@@ -200,7 +200,7 @@ export interface AgentSession {
   since: string;
   /** State: `starting`, `idle`, `working`, `waiting`, `paused`, `gone` or `unknown`. */
   status: string;
-  /** Turn in progress, if any. */
+  /** Id of the turn in progress, if any. */
   turn: string | null;
   /** Usage so far, if the agent has reported it. */
   usage: AgentUsage | null;
@@ -289,19 +289,19 @@ export interface CellBody {
   width: number;
 }
 
-/** Recipients of the next chat message, and the settings they result from. */
+/** Recipients of the next chat message, and the settings that determine them. */
 export interface ChatTargets {
   /** Recipients in effect. */
   effective: Array<string> | null;
-  /** Default of the space. */
+  /** Default recipients of the space. */
   globalDefault: Array<string> | null;
-  /** Temporary override, if set. */
+  /** Recipients of a temporary override, if set. */
   override: Array<string> | null;
-  /** Default of the participant. */
+  /** Default recipients of the participant. */
   participantDefault: Array<string> | null;
 }
 
-/** Complete state of the client. The default is empty. */
+/** Complete state of the client. The default value is empty. */
 export interface ClientState {
   /** Acknowledgements that are pending. */
   acknowledgements: Acknowledgements;
@@ -394,11 +394,11 @@ export interface DoneBody {
 
 /** Body of every error response. */
 export interface ErrorBody {
-  /** Error code for programs, for example `request_id_reused`. Stable. */
+  /** Error code for programs, for example `request_id_reused`. Does not change between versions. */
   code?: string;
   /** The rejected value and a suggested fix. */
   detail?: string;
-  /** Short description of the error. Stable. */
+  /** Short title of the error. Does not change between versions. */
   error: string;
   /** Position of the error in a condition, in characters from 0. */
   position?: number;
@@ -414,9 +414,9 @@ export interface ExitBody {
 
 /** Size of a truncated text. */
 export interface ExtentBody {
-  /** Bytes that are included. */
+  /** Number of bytes that are included. */
   shown: number;
-  /** Total bytes of the original text. */
+  /** Total number of bytes of the original text. */
   whole: number;
 }
 
@@ -462,7 +462,7 @@ export interface HistoryEntry {
   role: string;
   /** Text of the message. */
   text: string;
-  /** Turns that a message started, or the turn that an answer belongs to. Only with `?details=1`. */
+  /** Ids of the turns that a message started, or of the turn that an answer belongs to. Only with `?details=1`. */
   turns?: Array<string>;
 }
 
@@ -484,21 +484,21 @@ export interface MarkBody {
 
 /** Envelope of the conversation. */
 export interface Message {
-  /** Id of the `reasoning/start` envelope that this one belongs to. */
+  /** Id of the `reasoning/start` envelope that this envelope belongs to. */
   context?: string;
-  /** Ids of the envelopes that this one answers or refers to. */
+  /** Ids of the envelopes that this envelope answers or refers to. */
   correlation_id?: Array<string>;
-  /** Participant that sent it. */
+  /** Participant that sent the envelope. */
   from: string | null;
   /** Id of the envelope. */
   id: string;
   /** Kind of the envelope: `chat`, `mcp/request`, …. */
   kind: string;
-  /** Content; its shape depends on the kind. */
+  /** Content; its fields depend on `kind`. */
   payload: unknown;
   /** Protocol version of the envelope: `mew/v0.4`. */
   protocol: string;
-  /** Time at which the message was added to the list. Increases strictly. */
+  /** Time at which the message was added to the list. Later than that of every earlier message. */
   receivedAt: string;
   /** True if this client sent the message. */
   sent: boolean;
@@ -524,7 +524,7 @@ export interface MessageBody {
   stage: string;
   /** Always `Message submitted`. */
   status: string;
-  /** Turn that the message started; null if no agent has started one. */
+  /** Id of the turn that the message started; null if no agent has started a turn. */
   turn: string | null;
 }
 
@@ -575,7 +575,7 @@ export interface ModesBody {
   mouse_encoding: "legacy" | "utf8" | "sgr";
 }
 
-/** A mouse event at a cell, counted from 0 at the top left. */
+/** A mouse event at a cell. The cell at the top left has column 0 and row 0. */
 export interface MouseBody {
   /** Event type: `press`, `release`, `move`, `wheel_up`, `wheel_down`, `wheel_left` or `wheel_right`. */
   action: "press" | "release" | "move" | "wheel_up" | "wheel_down" | "wheel_left" | "wheel_right";
@@ -605,13 +605,13 @@ export interface OutputBody {
   item: string;
   /** Offset of the next part; null at the end. */
   next: number | null;
-  /** Start of this part in bytes of UTF-8. */
+  /** Start of this part as a byte offset in the UTF-8 output. */
   offset: number;
-  /** Bytes that the item itself contains. */
+  /** Number of bytes of the output that the item contains. */
   shown: number;
   /** Text of this part: message, reasoning or tool output. A file change is shown as a patch. */
   text: string;
-  /** Total bytes of the output. */
+  /** Total number of bytes of the output. */
   whole: number;
 }
 
@@ -645,7 +645,7 @@ export interface PendingOperation {
   id: string;
   /** Kind of the operation. */
   kind: string;
-  /** Participant that requested it. */
+  /** Participant that requested the operation. */
   requestedBy: string;
 }
 
@@ -669,7 +669,7 @@ export interface QuestionBody {
   preselects: boolean;
   /** One-line question text. */
   title: string;
-  /** Turn that waits for the answer. */
+  /** Id of the turn that waits for the answer. */
   turn: string | null;
 }
 
@@ -701,7 +701,7 @@ export interface Reasoning {
   tokens: number | null;
 }
 
-/** Progress of one command. */
+/** Receipt of one command: the stages that it has reached. */
 export interface ReceiptBody {
   /** Failure code for programs: `cancelled`, `cut_off`, `interrupted`, `ended`, `failed` or another reason. */
   code?: string;
@@ -715,7 +715,7 @@ export interface ReceiptBody {
   request_id: string;
   /** Current stage: `accepted`, `delivered`, `submitted`, `started`, `finished` or `failed`. */
   stage: string;
-  /** Turn that the command started. */
+  /** Id of the turn that the command started. */
   turn: string | null;
   /** Warning that the agent may not know the whole conversation. */
   warning: string | null;
@@ -787,7 +787,7 @@ export interface SendInputBody {
   keys?: Array<string> | null;
   /** A mouse event. */
   mouse?: MouseBody | null;
-  /** Text to paste, in brackets if the program enabled bracketed paste. */
+  /** Text to paste. Sent as a bracketed paste if the program has enabled that mode. */
   paste?: string | null;
   /** Idempotency key that makes a retry safe: 1 to 128 printable characters without whitespace. */
   request_id?: string | null;
@@ -819,7 +819,7 @@ export interface SessionFacts {
   exit: ExitBody | null;
   /** Session id assigned by wh. */
   id: string;
-  /** Number of open waits. */
+  /** Number of waits for a condition that are not finished. */
   openWaits: number;
   /** Process id of the program. */
   pid: number | null;
@@ -868,7 +868,7 @@ export interface SignalPause {
 
 /** Message of the event stream. */
 export type StreamBody = {
-  /** Run that the sequence numbers belong to. */
+  /** Id of the run of the session. Sequence numbers can be compared only within one run. */
   epoch: string;
   /** Current screen, if frames were requested. */
   screen?: FrameBody;
@@ -937,13 +937,13 @@ export type StreamBody = {
   messages: Array<Message>;
   /** Progress: `growing`, `done`, `cut` or `retracted`. */
   progress: string;
-  /** Turn of the item. */
+  /** Id of the turn that the item belongs to, if any. */
   turn: string | null;
 } | {
   event: "turn_started";
-  /** Message that the turn answers. */
+  /** Id of the message that the turn answers. */
   message: string;
-  /** Participant whose turn it is. */
+  /** Participant that executes the turn. */
   participant: string;
   /** Id of the turn. */
   turn: string;
@@ -959,7 +959,7 @@ export type StreamBody = {
   event: "receipt";
 } | {
   event: "changed";
-  /** Field name of that part in the state. */
+  /** Name of the changed field of the state. */
   part: string;
 } | {
   /** Exit code as a shell reports it: 128+n for signal n. */
@@ -970,7 +970,7 @@ export type StreamBody = {
 }) & {
   /** Time of the event. */
   at: string;
-  /** Run that the sequence number belongs to. */
+  /** Id of the run of the session. Sequence numbers can be compared only within one run. */
   epoch: string;
   /** Sequence number of the event. */
   seq: number;
@@ -978,13 +978,13 @@ export type StreamBody = {
 } | FrameBody & {
   type: "frame";
 } | {
-  /** Run that the sequence number belongs to. */
+  /** Id of the run of the session. Sequence numbers can be compared only within one run. */
   epoch: string;
   /** Sequence number of the last event. */
   seq: number;
   type: "heartbeat";
 } | {
-  /** Reason why the cursor cannot be resumed. */
+  /** Reason why the stream cannot resume. */
   reason: string;
   type: "reset";
 } | {

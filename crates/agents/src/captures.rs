@@ -1,5 +1,5 @@
-//! Replays captures of real agents through the translators. Checks that every item is completed, and that the displayed
-//! text equals the captured text.
+//! Tests that replay captures of real agents through the translators. Every item must be completed, and the displayed
+//! text must equal the captured text.
 
 use std::collections::HashMap;
 

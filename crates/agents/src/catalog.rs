@@ -39,9 +39,10 @@ struct AgentOrigin {
 }
 
 impl Catalog {
-    /// Builds the catalog: the `internal` agents, which files cannot change, followed by the agents of the table and of
-    /// `files`. A later file overrides earlier ones. `supervisor` is the command line of the supervisor process for all
-    /// agents (see `wh_pipe::supervisor`). `variables` resolves the variables used in the files.
+    /// Builds the catalog. It begins with the `internal` agents, which files cannot change, followed by the agents of
+    /// the built-in table and of `files`. A later file overrides earlier ones. `supervisor` is the command line of the
+    /// supervisor process for all agents (see `wh_pipe::supervisor`). `variables` looks up the variables that the files
+    /// use.
     pub fn with(
         internal: Vec<Arc<dyn Agent>>,
         supervisor: Option<Vec<OsString>>,

@@ -1,6 +1,6 @@
 //! Drives an agent that runs as a process behind pipes: connects, buffers orders during the handshake, writes frames in
-//! order, checks deadlines, and restarts the process after its loss. `machine` contains the logic, the agent's
-//! [`Protocol`] translates its messages, and this module contains all IO and timers.
+//! order, checks deadlines, and starts a new process if the process is lost. `machine` contains the logic, and the
+//! agent's [`Protocol`] translates its messages. All IO and timers are in this module.
 
 mod machine;
 mod outbox;
@@ -34,8 +34,8 @@ use turn::Turns;
 #[cfg(test)]
 pub(crate) use turn::{INTERRUPT_GRACE, NOT_READING};
 
-/// Maximum number of orders buffered while the agent connects or while reports or frames wait. Further orders stay in
-/// their channel; if the channel is full, the owner treats the agent as lost.
+/// Maximum number of orders that are buffered while the agent connects, or while reports or frames cannot be sent.
+/// Further orders stay in their channel. If the channel is full, the owner treats the agent as lost.
 const MAX_BUFFERED_ORDERS: usize = 64;
 
 /// Maximum number of calls that run in the background at once. Further calls fail.
@@ -44,17 +44,18 @@ const MAX_BACKGROUND_CALLS: usize = 64;
 /// Timeout of requests other than prompts.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Timeout of a model or mode change. Shorter than the timeout of the space for the outcome; otherwise a late outcome
-/// could be taken for the outcome of the next change.
+/// Timeout of a model or mode change. Must be shorter than the time for which the space waits for the outcome: the
+/// space could mistake a late outcome for the outcome of the next change.
 const CHOICE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Time to write an interrupt before the driver ends the process.
+/// Maximum time for writing an interrupt before the driver ends the process.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Maximum number of unsent reports while a process ends. At the limit, the agent's output is not read.
+/// Maximum number of unsent reports while a process ends. At the limit, the driver stops reading the agent's output.
 const MAX_UNSENT_REPORTS: usize = 256;
 
-/// Maximum number of consecutive processes that are killed by a signal before anything was written to them.
+/// Maximum number of consecutive processes that may be killed by a signal before wh has written anything to them. After
+/// the next one, wh gives up.
 const MAX_FRUITLESS_STARTS: usize = 2;
 
 /// Reason why the driver stops using a process.
@@ -63,9 +64,9 @@ enum ProcessEnd {
     EndOrdered,
     /// The agent exited on its own.
     Lost(Closed),
-    /// The call with this id requested a new conversation.
+    /// A call requested a new conversation. Contains the id of the call.
     Restart(u64),
-    /// Another process must resume the conversation.
+    /// The process must be replaced by another one that resumes the conversation.
     Reconnect,
     /// The agent can no longer be used. Contains the reason.
     Fatal(String),
@@ -77,7 +78,7 @@ pub async fn run<P: Connect>(protocol: P, may_skip: bool, task: HarnessTask) {
     let machine = Machine::new(protocol, may_skip);
     let (buffered_orders, unsent) = (VecDeque::new(), VecDeque::new());
     let mut driver = Driver { machine, orders, reports: reports.clone(), buffered_orders, unsent };
-    // Without a receiver of reports, no reason is needed.
+    // If nobody receives reports, no reason is needed.
     let why = driver.run_processes().await.unwrap_or_default();
     let why = why.map(|why| presentable(&driver.machine.protocol.redact_ids(&why)));
     // An abandoned connection attempt ends its process in the background.
@@ -96,7 +97,7 @@ struct Driver<P: Protocol> {
     unsent: VecDeque<Report>,
 }
 
-/// Requests that wait for a reply, by request id, with their deadlines.
+/// Sent requests that wait for a reply: request id, purpose, and deadline.
 type PendingRequests<P> = HashMap<<<P as Protocol>::Codec as Codec>::Id, (Purpose<P>, Option<Instant>)>;
 
 /// Process of the agent, with its queued frames and pending requests.
@@ -146,13 +147,14 @@ impl<P: Connect> Driver<P> {
             let connected = match connected {
                 Ok(connected) => connected,
                 Err(ConnectError::ReportsClosed) => return Err(ReportsClosed),
-                // A conversation named by the user is not replaced by a new one.
+                // Only a conversation of an earlier process is replaced by a new one, not one that the user wants to
+                // resume.
                 Err(ConnectError::ConversationLost(why)) if resumes => {
                     let why = presentable(&self.machine.protocol.redact_ids(&why));
                     let has_context = self.machine.protocol.replace_conversation();
-                    let context = if has_context { ", with the text of this one as context" } else { "" };
+                    let context = if has_context { ", with the text of the lost one as context" } else { "" };
                     let lost = format!("the conversation is lost: it could not be resumed ({why})");
-                    let text = format!("{lost}; a new one begins{context}");
+                    let text = format!("{lost}; a new conversation begins{context}");
                     self.reports.send(Report::Notice(Level::Error, text)).await?;
                     self.reports.send(Report::ResumeId(None)).await?;
                     resumes = false;
@@ -202,7 +204,8 @@ impl<P: Connect> Driver<P> {
                 ProcessEnd::Lost(closed) => {
                     fruitless = if process.has_written { 0 } else { fruitless + 1 };
                     let reason = closed.reason();
-                    // If the agent exited on its own before it received anything, the next process would do the same.
+                    // An agent that exits on its own before it has received anything would do so again in the next
+                    // process.
                     let by_itself = !matches!(closed.exit, Exit::Signal(_)) && fruitless > 0;
                     if by_itself || fruitless > MAX_FRUITLESS_STARTS {
                         return Ok(Some(reason));
@@ -252,7 +255,7 @@ impl<P: Connect> Driver<P> {
                     let has_order_room = self.buffered_orders.len() < MAX_BUFFERED_ORDERS;
                     tokio::select! {
                         order = self.orders.recv(), if has_room || has_order_room => match order {
-                            // An agent that does not read its input can still be ended.
+                            // The order to end is handled even if the agent does not read its input.
                             Some(order) if !has_room && order != Order::End => {
                                 self.buffered_orders.push_back(order);
                                 continue;
@@ -282,7 +285,8 @@ impl<P: Connect> Driver<P> {
                     Flow::Restart(call) => return Ok(ProcessEnd::Restart(call)),
                 },
                 Input::Event(Some(Inbound::Closed(closed))) => {
-                    // A completely written prompt counts as delivered, even if the exit is seen first.
+                    // The prompt counts as delivered if it was written completely, even if the exit of the process is
+                    // seen first.
                     if let Some(finished) = process.outbox.take_written() {
                         self.frame_finished(finished, process, at);
                     }
@@ -342,8 +346,8 @@ impl<P: Connect> Driver<P> {
             }
             (Written::NotReading, _) => self.machine.replied(purpose, Err(RequestFailure::NotReading), at),
             (Written::Unwritable(why), _) => self.machine.replied(purpose, Err(RequestFailure::Gone(why)), at),
-            // The exit of the process follows and settles the purpose. An agent that has only closed its input is
-            // ended.
+            // The process has exited, or it has only closed its input and is now ended. Other purposes are settled when
+            // the exit is reported.
             (Written::Gone(why), _) => {
                 debug!(why, "a frame was not written");
                 process.link.close();
@@ -355,8 +359,8 @@ impl<P: Connect> Driver<P> {
         }
     }
 
-    /// Queues the machine's frames, starts its background calls, and sends its reports. Buffers orders while reports
-    /// wait. Returns the reason if the process must no longer be used.
+    /// Queues the machine's frames, starts its background calls, and sends its reports. Buffers orders until the
+    /// reports are sent. Returns the reason if the process must no longer be used.
     async fn apply_output(&mut self, process: &mut Process<P>) -> Result<Option<ProcessEnd>, WaitAborted> {
         let output = self.machine.take();
         let at = Instant::now();
@@ -380,7 +384,7 @@ impl<P: Connect> Driver<P> {
         tokio::pin!(sending);
         loop {
             tokio::select! {
-                // Sending without waiting takes precedence over receiving orders.
+                // Orders are only received while the reports cannot be sent at once.
                 biased;
                 sent = &mut sending => {
                     sent?;
@@ -395,8 +399,8 @@ impl<P: Connect> Driver<P> {
         }
     }
 
-    /// Handles the loss of a process: fails everything that is pending and reports the loss. Returns true if the next
-    /// process resumes the conversation.
+    /// Handles the loss of a process: fails all pending requests and orders, and reports the loss. Returns true if the
+    /// next process resumes the conversation.
     async fn lost(&mut self, mut process: Process<P>, reason: &str) -> Result<bool, ReportsClosed> {
         let title = self.machine.protocol.title().to_owned();
         let gone = format!("{title} is gone: {reason}");
@@ -405,7 +409,7 @@ impl<P: Connect> Driver<P> {
         let again = if unsent.is_empty() && self.buffered_orders.is_empty() {
             "the next message starts it again"
         } else {
-            "it is started again"
+            "wh starts it again"
         };
         let place = if resumes { "in the same conversation" } else { "in a new conversation" };
         let text = presentable(&self.machine.protocol.redact_ids(&format!("{gone}; {again}, {place}")));
@@ -413,7 +417,7 @@ impl<P: Connect> Driver<P> {
         self.unsent.push_back(Report::Notice(Level::Error, text));
         send_reports(&mut self.unsent, &self.reports).await?;
         for prompt in unsent.into_iter().rev() {
-            // The item id is only needed when the prompt is first accepted.
+            // The driver does not use the item id.
             let order =
                 Order::Prompt { turn: prompt.turn, item: ItemId::from(""), text: prompt.text, attachments: Vec::new() };
             self.buffered_orders.push_front(order);
@@ -436,7 +440,7 @@ impl<P: Connect> Driver<P> {
             };
             match order {
                 None | Some(Order::End) => return Ok(false),
-                // Answers and interrupts refer to the lost process.
+                // An answer or interrupt refers to the lost process.
                 Some(Order::Interrupt) => {
                     cancel_waiting(&mut self.machine.turns, &mut self.buffered_orders, &self.reports).await?;
                 }
@@ -448,8 +452,8 @@ impl<P: Connect> Driver<P> {
         }
     }
 
-    /// Ends the process and waits until it has exited. Writes a queued interrupt but no other frame. If `keeps_output`
-    /// is true, remaining output is still part of the conversation.
+    /// Ends the process and waits until it has exited. Before that, writes a queued interrupt but no other frame. If
+    /// `keeps_output` is true, further output of the process is still part of the conversation.
     async fn shut_down(&mut self, mut process: Process<P>, keeps_output: bool) {
         process.drain();
         let output = self.machine.take();
@@ -489,14 +493,14 @@ impl<P: Connect> Driver<P> {
 }
 
 impl<P: Protocol> Process<P> {
-    /// Takes the purposes of all frames and requests that have no outcome yet.
+    /// Empties the queue and the pending requests. Returns the purposes of all frames and requests without an outcome.
     fn drain(&mut self) -> Vec<Purpose<P>> {
         let awaited = self.awaited.drain().map(|(_, (purpose, _))| purpose);
         self.outbox.drain().into_iter().chain(awaited).collect()
     }
 }
 
-/// Sends reports while the channel has room. Cancel safe, except that the report being sent may be lost.
+/// Sends reports and waits while the channel is full. Cancel safe, except that the report being sent may be lost.
 async fn send_reports(unsent: &mut VecDeque<Report>, reports: &Reports) -> Result<(), ReportsClosed> {
     while !unsent.is_empty() {
         reports.room().await?;

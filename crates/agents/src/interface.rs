@@ -1,6 +1,6 @@
-//! Interface to agents. An [`Agent`] describes one kind of agent: whether it is installed and logged in, its models,
-//! and the way to start it. A [`Harness`] is a running agent: it receives orders and sends reports, independent of the
-//! agent's protocol.
+//! Interface to agents. An [`Agent`] describes one kind of agent: its installation, its login, its models, and the way
+//! to start it. A [`Harness`] is a running agent: it receives orders and sends reports, independent of the agent's
+//! protocol.
 
 mod agent;
 mod harness;

@@ -1,5 +1,5 @@
 //! Overflow storage for output beyond the display limits, in an unnamed temporary file. The operating system deletes
-//! the file when it is closed, even if wh is killed.
+//! the file as soon as wh closes it or is killed.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
@@ -14,7 +14,8 @@ use wh_core::space::harness::HarnessKey;
 /// Size limit of the overflow storage of one session. Beyond the limit, the oldest output is discarded.
 pub const MAX_OVERFLOW_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Maximum number of overflow pieces per session. Beyond the limit, the oldest pieces are discarded.
+/// Maximum number of stored pieces per session. A piece is consecutive output of one item. Beyond the limit, the oldest
+/// pieces are discarded.
 const MAX_OVERFLOW_PIECES: usize = 65_536;
 
 /// Overflow storage of one session. Clones share one file.
@@ -30,7 +31,8 @@ pub(crate) enum OverflowLoss {
     Unwritable(String),
 }
 
-/// Ring buffer in a file. A byte of the stream is stored at its stream offset modulo the file size.
+/// Ring buffer in a file for the stream of all overflow output. A byte is stored at its offset in the stream, modulo
+/// the file size.
 #[derive(Debug)]
 struct OverflowRing {
     file: Option<File>,
@@ -39,7 +41,8 @@ struct OverflowRing {
     written: u64,
     /// Stored pieces, oldest first.
     pieces: VecDeque<OverflowPiece>,
-    /// Current generation of each item whose output was discarded. Pieces of earlier generations are obsolete.
+    /// Current generation of each item whose output was discarded and begun again. Pieces of earlier generations are
+    /// obsolete.
     generations: HashMap<HarnessKey, u64>,
     loss_reported: bool,
     failed: bool,
@@ -75,7 +78,8 @@ impl OverflowStore {
         })))
     }
 
-    /// Stores or discards output of an item. Returns the first loss of each kind; later losses return `None`.
+    /// Stores or discards output of an item. Returns a loss only when it occurs for the first time, once for each kind
+    /// of loss.
     pub(crate) fn apply(&self, beyond: ReportOverflow) -> Option<OverflowLoss> {
         let mut ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match beyond {
@@ -105,7 +109,7 @@ impl OverflowStore {
         let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let generation = ring.generations.get(key).copied().unwrap_or_default();
         let mut bytes = Vec::new();
-        // Pieces of an item are in order. Discarded ones are missing from the start.
+        // The pieces of an item are in order. Those that were overwritten are missing from the start.
         for piece in ring.pieces.iter().filter(|piece| piece.key == key && piece.generation == generation) {
             let wanted = offset + bytes.len() as u64;
             let room = (most - bytes.len()) as u64;
@@ -122,7 +126,7 @@ impl OverflowStore {
             match String::from_utf8(bytes) {
                 Ok(text) => return Some(text),
                 Err(error) => {
-                    // The limit cut the last character, or the offset is within a character.
+                    // The last character is incomplete because of the limit, or the offset is within a character.
                     let valid = error.utf8_error().valid_up_to();
                     bytes = error.into_bytes();
                     if valid == 0 {
@@ -139,7 +143,7 @@ impl OverflowStore {
 impl OverflowRing {
     fn write(&mut self, key: HarnessKey, at: u64, text: &str) -> io::Result<()> {
         let generation = self.generations.get(&key).copied().unwrap_or_default();
-        // If the text exceeds the file, store its beginning, which is read first.
+        // A text that is larger than the file is truncated to its beginning, which clients read first.
         let bytes = &text.as_bytes()[..boundary(text, usize::try_from(self.size).unwrap_or(usize::MAX))];
         let file = match &self.file {
             Some(file) => file,

@@ -17,7 +17,7 @@ pub type Environment = BTreeMap<OsString, Option<OsString>>;
 pub struct Program {
     /// Alternative commands: names on the PATH or absolute paths. The first installed one is used.
     pub commands: Vec<String>,
-    /// Default arguments, before the arguments of a [`Start`].
+    /// Default arguments, placed before the arguments of a [`Start`].
     pub arguments: Vec<String>,
     /// Default changes to the environment. Changes of a [`Start`] take precedence.
     pub environment: Environment,

@@ -23,7 +23,7 @@ use crate::{acp, claude, codex};
 pub struct ProgramAgent {
     entry: Arc<Entry>,
     management: &'static Management,
-    /// Command line of the supervisor process, which ends the agent's processes if wh exits.
+    /// Command line of the supervisor process. The supervisor ends the agent's processes if wh exits.
     supervisor: Option<Vec<OsString>>,
 }
 
@@ -52,8 +52,8 @@ impl ProgramAgent {
             .map_err(manage::missing)
     }
 
-    /// Builds the launch for management commands. Runs the adapted agent instead of an adapter; returns `None` if the
-    /// adapted agent is not installed.
+    /// Builds the launch for management commands. If the agent is an adapter, the launch runs the adapted agent's
+    /// program instead; `None` if that program is not installed.
     fn management_launch(&self, own: Launch, here: &QueryContext) -> Option<Launch> {
         let Some(adapted) = &self.management.adapted else { return Some(own) };
         let program = wh_pipe::find_executable(adapted.command.as_ref(), &here.variable("PATH")?)?.into();
@@ -86,7 +86,7 @@ impl ProgramAgent {
         }
     }
 
-    /// Gets a list from its source. Returns the error built by `unsupported` if the agent cannot provide the list.
+    /// Reads a list from its source. Returns the error from `unsupported` if the agent cannot provide the list.
     async fn list<T>(
         &self,
         source: &ListSource<T>,
@@ -137,7 +137,8 @@ impl Agent for ProgramAgent {
         }
     }
 
-    /// Checks the program, its version and the login. Some agents report their login state only when a session starts.
+    /// Checks the installation, the version and the login. Some agents report their login state only when a session
+    /// starts; until then it is unknown.
     fn check<'a>(&'a self, here: &'a QueryContext) -> BoxFuture<'a, Readiness> {
         Box::pin(async move {
             let Entry { program, version, log_in, .. } = &*self.entry;
@@ -231,7 +232,7 @@ impl Agent for ProgramAgent {
                 McpSwitch::Command(read) => Some(read),
             };
             let launch = self.query_launch(here)?;
-            // A server name that looks like an option must not reach the command line.
+            // The name of the server must not be taken for an option of the command.
             if server.starts_with('-') {
                 return Err(ManageError::Failed(format!("there is no MCP server {server:?}")));
             }

@@ -1,5 +1,5 @@
-//! JSON-RPC over lines with a program. Both sides send requests and assign their own request ids. Every request from
-//! the program must be answered; answer an unknown method with [`RpcFrame::unknown`].
+//! JSON-RPC over the pipes of a program, one message per line. Both sides send requests and assign their own request
+//! ids. Every request from the program must be answered, if necessary with [`RpcFrame::unknown`].
 
 mod message;
 
@@ -109,7 +109,7 @@ impl From<LinkError> for RpcError {
 /// Codec for JSON-RPC 2.0, one message per line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JsonRpc {
-    /// True to include `"jsonrpc": "2.0"` in messages. Codex omits it.
+    /// True to include `"jsonrpc": "2.0"` in messages. Codex does not use this field.
     pub names_version: bool,
 }
 
@@ -214,7 +214,7 @@ pub async fn request_once<T>(
     let answer = tokio::time::timeout(timeout, talk(&link)).await;
     link.close();
     while events.next().await.is_some() {}
-    answer.unwrap_or_else(|_| Err(RpcError::Failed("it did not answer in time".to_owned())))
+    answer.unwrap_or_else(|_| Err(RpcError::Failed("the program did not answer in time".to_owned())))
 }
 
 #[cfg(test)]

@@ -59,19 +59,19 @@ pub struct Entry {
     pub program: Program,
     /// Arguments that make the program print its version.
     pub version: Vec<String>,
-    /// Login instructions for the user.
+    /// Login instructions for the user, shown as a hint.
     pub log_in: String,
     /// Commands for login, logout and login state from `agents.toml`.
     pub account: AccountCommands,
     /// Authentication method that works without user input. `None` if the agent has no such method.
     pub authenticate: Option<Authenticate>,
-    /// Modes of an ACP agent in which permissions are skipped, or are granted by a model.
+    /// Modes of an ACP agent that skip permissions or in which a model grants them.
     pub skipping_modes: Vec<String>,
     /// Deviations of the agent from the Agent Client Protocol.
     pub quirks: Quirks,
 }
 
-/// Arguments of the commands for login, logout and login state. Empty arguments mean that there is no such command.
+/// Arguments of the commands for login, logout and login state. If a field is empty, the agent has no such command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AccountCommands {
     /// Arguments that start an interactive login on a terminal.
@@ -94,15 +94,15 @@ pub struct Authenticate {
 /// Deviations of an agent from the Agent Client Protocol.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Quirks {
-    /// Prefix of agent messages that announce a change of the mode.
+    /// Prefix of the messages by which the agent announces a change of its mode.
     pub mode_message_prefix: Option<String>,
     /// The agent loses a conversation that is loaded within the minute of its creation.
     pub resume_only_after_start_minute: bool,
     /// The agent stores conversations in files in the format of Gemini CLI.
     pub gemini_files: bool,
-    /// Methods of requests that wh answers with an empty result, because the agent uses them as notifications.
+    /// Methods of requests that the agent uses as notifications. wh answers them with an empty result.
     pub acknowledged_requests: Vec<String>,
-    /// Client capabilities that wh announces in `_meta`.
+    /// Names of client capabilities that wh announces to the agent in `_meta`.
     pub client_capabilities: Vec<String>,
     /// The agent reports tool calls without name and arguments. wh derives both from other fields of the report.
     pub derives_arguments: bool,
@@ -118,7 +118,7 @@ pub struct Quirks {
 /// `Attempt 1 failed with status 429. Retrying…`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetryLines {
-    /// Text before the attempt number in every such line.
+    /// Text before the attempt number in every such line. Lines without it are ignored.
     pub marker: String,
     /// Number of attempts after which the agent gives up.
     pub max_attempts: u32,
@@ -130,8 +130,8 @@ pub fn built_in() -> Vec<Entry> {
 }
 
 impl Entry {
-    /// Returns the entry of the agent with its own protocol. `None` for the Agent Client Protocol, which several agents
-    /// use.
+    /// Returns the built-in entry for a protocol that only one agent uses. `None` for the Agent Client Protocol, which
+    /// several agents use.
     pub fn of(protocol: Protocol) -> Option<Self> {
         row(protocol, &[]).map(AgentRow::entry)
     }
@@ -142,8 +142,8 @@ impl Entry {
     }
 }
 
-/// Returns the row of a built-in agent. An ACP agent is identified by the file name of its first command, in any
-/// directory; other agents by their protocol.
+/// Returns the row of a built-in agent. For ACP, the file name of the first command selects the row, in any directory.
+/// Every other protocol has only one row.
 fn row(protocol: Protocol, commands: &[String]) -> Option<&'static AgentRow> {
     let name = commands.first().map(Path::new).and_then(Path::file_name).and_then(|name| name.to_str());
     let is_it = |row: &&AgentRow| match protocol {

@@ -53,7 +53,7 @@ impl Address {
             Some("https") => true,
             _ => return None,
         };
-        // `authority.port()` is not used because it returns `None` for a port that is too large.
+        // `authority.port()` cannot be used: for a port that is too large it returns `None`, as if there were no port.
         let port = match authority.as_str().strip_prefix(authority.host())? {
             "" if tls => 443,
             "" => 80,
@@ -98,8 +98,8 @@ impl Address {
             || self.host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
     }
 
-    /// Returns the port if this is a run on this machine. Returns `None` for a session of a daemon and for remote
-    /// addresses.
+    /// Returns the port if the address is that of a run on this machine. Returns `None` for a session of a daemon and
+    /// for remote addresses.
     pub fn local_run(&self) -> Option<u16> {
         (self.is_local() && self.prefix.is_empty()).then_some(self.port)
     }

@@ -85,7 +85,7 @@ impl Builder {
         self
     }
 
-    /// Trusts these PEM certificates in addition to the system's.
+    /// Trusts these PEM certificates in addition to the certificates of the system.
     #[cfg(feature = "tls")]
     #[must_use]
     pub fn certificate(mut self, pem: impl Into<Vec<u8>>) -> Self {
@@ -258,8 +258,8 @@ impl Client {
         })
     }
 
-    /// Sends a request and returns the head of the response. A request that fails on a reused connection is sent again
-    /// on a new connection if it is a GET or if the connection reports that it was not sent.
+    /// Sends a request and returns the head of the response. If the request fails on a reused connection, it is sent
+    /// again on a new connection, provided that it is a GET or that the connection reports that it was not sent.
     pub(crate) async fn begin(
         &self,
         request: &HttpRequest,
@@ -282,7 +282,8 @@ impl Client {
         }
     }
 
-    /// Sends a request with an endless response on its own connection. The head must arrive within the timeout.
+    /// Sends a request whose response is an endless stream, on a separate connection. The head of the response must
+    /// arrive within the timeout.
     pub(crate) async fn begin_stream(
         &self,
         request: &HttpRequest,
@@ -301,7 +302,7 @@ impl Client {
 
     async fn connect(&self) -> Result<Connection, Error> {
         let timeout = self.shared.timeout;
-        // The duration of a request does not extend the time to connect.
+        // The duration of the request extends only the timeout for the response, not the timeout for connecting.
         let stream = tokio::time::timeout(timeout, self.open()).await;
         let stream = stream.map_err(|_| self.ended_or(Error::Timeout { url: self.url(), after: timeout }))?;
         let stream = stream.map_err(|error| self.unreachable(&format!("is not reachable: {error}")))?;

@@ -55,7 +55,7 @@ impl Connection {
         Ok(Self { sender, driver: Some(Box::pin(driver)), used: false })
     }
 
-    /// Awaits a future and polls the connection meanwhile, because the future depends on the connection.
+    /// Awaits a future that depends on this connection, and polls the connection meanwhile.
     pub async fn drive_until<F: Future>(&mut self, future: F) -> F::Output {
         Self::drive(&mut self.driver, future).await
     }
@@ -63,7 +63,7 @@ impl Connection {
     async fn drive<F: Future>(driver: &mut Option<Pin<Box<Driver>>>, future: F) -> F::Output {
         let mut future = pin!(future);
         poll_fn(|context| {
-            // The future also receives an error of the connection.
+            // The result of the driver is ignored: an error of the connection also reaches the future.
             if let Some(Poll::Ready(_)) = driver.as_mut().map(|driver| driver.as_mut().poll(context)) {
                 *driver = None;
             }
@@ -86,7 +86,7 @@ impl Connection {
         })
     }
 
-    /// Returns true once another request can be sent.
+    /// Waits until the connection can send another request. Returns false if the connection is closed.
     async fn ready(&mut self) -> bool {
         let sender = &mut self.sender;
         Self::drive(&mut self.driver, sender.ready()).await.is_ok() && self.driver.is_some()

@@ -38,8 +38,8 @@ impl Deadline {
         self.duration.saturating_add(self.timeout)
     }
 
-    /// Awaits a response. Calls `notice` once if the response is late by `notice_after`, measured after the duration of
-    /// the request.
+    /// Awaits a response. Calls `notice` once if the response has not arrived within the duration of the request plus
+    /// `notice_after`.
     pub async fn await_response<T>(
         self,
         notice_after: Duration,

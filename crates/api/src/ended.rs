@@ -17,13 +17,13 @@ pub const MAX_RECORD_AGE: SignedDuration = SignedDuration::from_secs(60);
 /// Maximum size of a record in bytes, for writing and reading.
 pub const MAX_RECORD_BYTES: usize = 1 << 20;
 
-/// Entry in the runtime directory, for a run with a control port.
+/// Entry in the runtime directory. Every run with a control port has one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RegisteredRun {
     /// Process id of the `wh` process that controls the run.
     pub pid: u32,
-    /// Start time of the process in clock ticks since boot. Distinguishes the process from a later one with the same
-    /// id.
+    /// Start time of the process in clock ticks since boot. Distinguishes the process from a later process with the
+    /// same id.
     pub process_start: u64,
     /// Control port of the run.
     pub port: u16,
@@ -40,14 +40,14 @@ pub struct RegisteredRun {
 /// Record of an ended run. Clients ignore a record after one minute.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EndedRun {
-    /// Entry of the run in the runtime directory before the run ended.
+    /// Entry of the run that was in the runtime directory until the run ended.
     #[serde(flatten)]
     pub run: RegisteredRun,
     /// End time of the run.
     pub ended_at: String,
     /// State at the end of the run, in the format of `GET /control/state`. The fields of a conversation are empty.
     pub state: ClientState,
-    /// Last screen of the run. `None` if the run required a token or if the screen is too large.
+    /// Last screen of the run. `None` if the run required a token or if the screen would make the record too large.
     pub screen: Option<ScreenBody>,
 }
 
@@ -67,7 +67,7 @@ pub fn runtime_directory() -> PathBuf {
     }
 }
 
-/// Checks that only the current user has access to a runtime directory. Otherwise, other users could add entries with
+/// Checks that only the current user has access to a runtime directory. Other users could otherwise add entries with
 /// false addresses.
 pub fn check_directory(path: &Path) -> io::Result<()> {
     let metadata = fs::symlink_metadata(path)?;
@@ -77,7 +77,7 @@ pub fn check_directory(path: &Path) -> io::Result<()> {
     Err(io::Error::other("it must be a directory that you own, with mode 0700"))
 }
 
-/// Returns true if the file name is that of a record.
+/// Returns true if the file name is the name of a record.
 pub fn is_record(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.starts_with("ended-") && name.ends_with(".json")
@@ -98,7 +98,7 @@ fn read(path: &Path, now: Timestamp) -> Option<EndedRun> {
     }
     let record: EndedRun = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
     let ended: Timestamp = record.ended_at.parse().ok()?;
-    // A time in the future means that the clock was changed. Such a record would otherwise stay valid too long.
+    // A time in the future means that the clock was changed. Without `abs`, such a record would stay valid too long.
     (now.duration_since(ended).abs() <= MAX_RECORD_AGE).then_some(record)
 }
 

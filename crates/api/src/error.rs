@@ -43,12 +43,12 @@ pub enum Error {
     /// The server sent an error response.
     #[error("{}", .0.message())]
     Refused(Box<ErrorResponse>),
-    /// The response did not arrive completely before the timeout.
+    /// The complete response did not arrive before the timeout.
     #[error("{url} did not answer within {after:?}")]
     Timeout {
         /// URL of the server.
         url: String,
-        /// Timeout that expired, including the duration of the request itself.
+        /// Timeout that expired, including the time that the server needs to execute the request.
         after: Duration,
     },
     /// The request exceeds the size that the server accepts. It was not sent.
@@ -67,8 +67,8 @@ pub enum Error {
         /// Maximum size in bytes.
         limit: usize,
     },
-    /// The server is not Wheelhouse or has an incompatible version: it did not send HTTP, JSON, or JSON of the expected
-    /// form.
+    /// The server is not Wheelhouse or has an incompatible version. It sent something other than HTTP, invalid JSON, or
+    /// JSON with unexpected fields.
     #[error("the server at {url} {problem}")]
     UnexpectedServer {
         /// URL of the server.
@@ -115,7 +115,7 @@ fn ending(exit: Option<&ExitBody>) -> String {
 pub struct ErrorResponse {
     /// HTTP status code.
     pub status: u16,
-    /// Error, code and details as sent by the server. Empty if the server sent JSON of another form.
+    /// Body of the response: error, code and details. Empty if the server sent JSON with unexpected fields.
     pub body: ErrorBody,
     /// Last lines of the screen, if the server sent them.
     pub screen: Vec<String>,
@@ -133,7 +133,7 @@ struct ErrorResponseBody {
 }
 
 impl ErrorResponse {
-    /// Decodes the body of an error response. JSON of an unexpected form results in empty fields.
+    /// Decodes the body of an error response. If the body is JSON with unexpected fields, the result has an empty body.
     pub fn read(status: u16, body: &[u8]) -> Self {
         let ErrorResponseBody { error, code, detail, position, screen } =
             serde_json::from_slice(body).unwrap_or_default();
@@ -156,7 +156,7 @@ impl ErrorResponse {
         }
     }
 
-    /// Returns a suggested fix for display. `None` if the status implies none.
+    /// Returns a suggested fix for display. `None` if there is no suggestion for the status.
     pub fn hint(&self) -> Option<&'static str> {
         match self.status {
             401 => Some("send the token that the run was started with"),

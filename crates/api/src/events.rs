@@ -21,7 +21,7 @@ use sse::Decoder;
 /// data.
 const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(45);
 
-/// Default maximum time for resuming a broken stream.
+/// Default maximum time for the attempts to resume a broken stream.
 const DEFAULT_RECONNECT_DURATION: Duration = Duration::from_secs(10);
 
 /// Delay before the second attempt to resume. The delay doubles with each further attempt.
@@ -77,15 +77,15 @@ impl EventOptions {
         self
     }
 
-    /// Resumes after the event of this cursor, obtained from [`Events::cursor`]. If the server cannot resume from the
-    /// cursor, the stream begins with a reset and a snapshot.
+    /// Resumes after the event with this cursor, which [`Events::cursor`] returned. If the server cannot resume from
+    /// the cursor, the stream begins with a reset and a snapshot.
     #[must_use]
     pub fn after(mut self, cursor: impl Into<String>) -> Self {
         self.after = Some(cursor.into());
         self
     }
 
-    /// Sets the maximum time for resuming a broken stream. Default: 10 s. Zero disables reconnecting.
+    /// Sets the maximum time for the attempts to resume a broken stream. Default: 10 s. Zero disables reconnecting.
     #[must_use]
     pub fn reconnect_for(mut self, time: Duration) -> Self {
         self.reconnect_for = time;

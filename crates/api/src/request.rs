@@ -24,7 +24,7 @@ pub struct HttpRequest {
     target: String,
     headers: Vec<(HeaderName, HeaderValue)>,
     body: Bytes,
-    /// Time that the server needs to execute the request. Added to the client's timeout.
+    /// Time that the server needs to execute the request. Added to the client's timeout for the response.
     pub(crate) duration: Duration,
     /// First error that occurred while building the request.
     build_error: Option<String>,
@@ -103,7 +103,8 @@ impl HttpRequest {
         }
     }
 
-    /// Sets the time that the server needs to execute the request, for example a wait. Added to the client's timeout.
+    /// Sets the time that the server needs to execute the request, for example the timeout of a wait. It is added to
+    /// the client's timeout.
     #[must_use]
     pub fn with_duration(mut self, duration: Duration) -> Self {
         self.duration = duration;

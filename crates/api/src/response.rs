@@ -53,14 +53,14 @@ impl HttpResponse {
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, Error> {
         serde_json::from_slice(&self.body).map_err(|error| {
             let problem = match error.classify() {
-                serde_json::error::Category::Data => format!("sent a response of an unexpected form: {error}"),
+                serde_json::error::Category::Data => format!("sent JSON with unexpected fields: {error}"),
                 _ => format!("did not send JSON (status {})", self.status),
             };
             Error::UnexpectedServer { url: self.url.to_string(), problem }
         })
     }
 
-    /// Returns the response if its status is successful, otherwise the error that the response contains.
+    /// Returns the response if its status is successful. Otherwise returns the error that the response contains.
     pub fn error_for_status(self) -> Result<Self, Error> {
         if self.is_success() { Ok(self) } else { Err(self.to_error()?) }
     }

@@ -29,7 +29,8 @@ const END_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// Filters of [`Routes::messages`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MessagesQuery {
-    /// Maximum number of messages. Selects the newest messages, or the first messages after `since` if it is set.
+    /// Maximum number of messages. Without `since`, selects the newest messages, otherwise the first messages after
+    /// `since`.
     pub limit: Option<u32>,
     /// Only messages of this kind.
     pub kind: Option<String>,
@@ -154,7 +155,7 @@ pub trait Routes {
         self.call(Call::post("/control/signal", body))
     }
 
-    /// Adds a mark with a label to the recording and the event stream. `POST /control/mark`.
+    /// Adds a labelled mark to the recording and the event stream. `POST /control/mark`.
     fn mark(&self, body: &MarkBody) -> Self::Response<'_, SentBody> {
         self.call(Call::post("/control/mark", body))
     }
@@ -195,7 +196,7 @@ pub trait Routes {
         self.call(Call::post("/message", body))
     }
 
-    /// Returns the newest messages of users and agents, or all with `None`. `GET /history`.
+    /// Returns the newest `limit` messages of users and agents, or all messages if `limit` is `None`. `GET /history`.
     fn history(&self, limit: Option<u32>) -> Self::Response<'_, Vec<HistoryEntry>> {
         self.call(Call::json(HttpRequest::get("/history").query_if("limit", limit)))
     }
@@ -274,7 +275,8 @@ pub trait Routes {
         self.call(Call::json(request.with_duration(END_REQUEST_TIMEOUT)))
     }
 
-    /// Returns the last screen of a terminal program whose daemon was lost. `GET /sessions/{session}/last_screen`.
+    /// Returns the last screen of a terminal program that ended because its daemon was lost. `GET
+    /// /sessions/{session}/last_screen`.
     fn last_screen(&self, session: &str) -> Self::Response<'_, LastScreenBody> {
         self.call(Call::get(&format!("{}/last_screen", path_of(session))))
     }

@@ -10,7 +10,7 @@ use crate::{BenchConfig, BenchResult, lab, print_progress, rows};
 /// Number of rounds in a full run. Odd, so that the median is the value of one round.
 const ROUNDS: usize = 5;
 
-/// Result of one build for one row in one round.
+/// Measurement of one build in one round, for one line of the table.
 struct BuildSample {
     number: u8,
     what: String,
@@ -18,7 +18,7 @@ struct BuildSample {
     wh: Measured,
 }
 
-/// Results of all rounds for one line of the table, by build.
+/// Medians of both builds for one line of the table, one value for each round.
 struct BuildLine {
     number: u8,
     what: String,
@@ -73,12 +73,13 @@ fn measure(config: &BenchConfig, row: u8) -> BenchResult<Vec<BuildSample>> {
         }
         samples.extend(measured.into_iter().map(|row| of_the_lab(&row)));
     }
-    // One result of wh may be compared with several others.
+    // Rows that compare the same result of wh with several programs have the same label. Only one of them is kept.
     samples.dedup_by(|one, other| one.what == other.what);
     Ok(samples)
 }
 
-/// Converts a result of the lab. In rows about conversations each agent gets its own line.
+/// Converts a row that was measured with real agents. In rows about turns of agents, the label contains the name of the
+/// agent.
 fn of_the_lab(row: &ComparisonRow) -> BuildSample {
     let what = match &row.other {
         Some((agent, _)) if !rows::ROWS_WITHOUT_AGENTS.contains(&row.number) => format!("{}, {agent}", row.what),

@@ -30,15 +30,15 @@ pub struct AgentProtocol {
     command: &'static [&'static str],
     /// Environment variables that wh also sets for this agent.
     environment: &'static [(&'static str, &'static str)],
-    /// Messages of the handshake, each with a marker of its reply.
+    /// Messages of the handshake, each with a text that occurs in its reply. The text is empty if there is no reply.
     greetings: &'static [(&'static str, &'static str)],
     /// Text before the conversation id in the last reply of the handshake.
     conversation: &'static str,
     /// Prompt as wh sends it, with placeholders `CONVERSATION`, `NUMBER`, `UUID` and `TEXT`.
     prompt: &'static str,
-    /// Marker of an event with text.
+    /// Text that occurs in every event with output of the model.
     event: &'static str,
-    /// Marker of the end of a turn.
+    /// Text that occurs in the message that ends a turn.
     end: &'static str,
 }
 
@@ -126,7 +126,7 @@ pub struct DirectAgent {
 
 impl DirectAgent {
     pub fn start(lab: &Lab, agent: AgentProtocol) -> BenchResult<Self> {
-        let (program, arguments) = agent.command.split_first().ok_or("no command")?;
+        let (program, arguments) = agent.command.split_first().ok_or("the command of the agent is empty")?;
         let mut command = lab.command(program);
         command
             .args(arguments)
@@ -135,7 +135,10 @@ impl DirectAgent {
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
         let mut child = command.spawn()?;
-        let (stdin, stdout) = (child.stdin.take().ok_or("no stdin")?, child.stdout.take().ok_or("no stdout")?);
+        let (stdin, stdout) = (
+            child.stdin.take().ok_or("the agent has no stdin")?,
+            child.stdout.take().ok_or("the agent has no stdout")?,
+        );
         let mut direct =
             Self { agent, child, stdin, stdout: BufReader::new(stdout), conversation: String::new(), number: 10 };
         let mut last = String::new();
@@ -158,7 +161,7 @@ impl DirectAgent {
         Ok(self.stdin.flush()?)
     }
 
-    /// Reads up to the next line that contains a marker.
+    /// Reads lines until one contains the text `wanted`, and returns that line.
     fn read_until(&mut self, wanted: &str) -> BenchResult<String> {
         let start = Instant::now();
         let mut line = String::new();

@@ -26,7 +26,7 @@ impl BareTerminal {
     pub fn start(columns: u16, rows: u16, command: &[&str]) -> BenchResult<Self> {
         let size = Winsize { ws_col: columns, ws_row: rows, ws_xpixel: 0, ws_ypixel: 0 };
         let OpenptyResult { master, slave } = openpty(&size, None)?;
-        let (program, arguments) = command.split_first().ok_or("no command")?;
+        let (program, arguments) = command.split_first().ok_or("the command is empty")?;
         let child = Command::new(program)
             .args(arguments)
             .stdin(Stdio::from(slave.try_clone()?))
@@ -62,7 +62,7 @@ impl Drop for BareTerminal {
     }
 }
 
-/// An axum server with a static body, in its own runtime, with as many workers as wh has.
+/// An axum server with a static body, in its own runtime, with the same number of worker threads as wh.
 pub struct StaticServer {
     pub port: u16,
     runtime: Option<Runtime>,

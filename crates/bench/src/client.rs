@@ -12,8 +12,8 @@ use crate::BenchResult;
 /// Timeout for a response of the server.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Opens a client for a port, with one persistent connection. `records` is the directory in which a run stores its
-/// record.
+/// Opens a client for a port, with one persistent connection. `records` is the runtime directory that is searched for
+/// records of ended runs.
 pub fn open(port: u16, records: Option<PathBuf>) -> BenchResult<blocking::Client> {
     Ok(Client::builder(Address::local(port)).timeout(ANSWER_TIMEOUT).records(records).blocking()?)
 }
@@ -23,7 +23,7 @@ pub fn of(wh: &Wh) -> BenchResult<blocking::Client> {
     open(wh.port(), Some(wh.runtime_dir().join("wheelhouse")))
 }
 
-/// Returns the body of a successful response. If the program has ended, the error has its exit code and its last
+/// Returns the body of a successful response. If the program has ended, the error contains its exit code and its last
 /// screen.
 pub fn ask(client: &blocking::Client, request: &HttpRequest) -> BenchResult<Bytes> {
     match client.send(request) {

@@ -30,7 +30,8 @@ pub trait Contender {
         self.wait_for_count(text, 1, between)
     }
 
-    /// Counts the text in a snapshot, which may contain it in several representations.
+    /// Returns the number of times that the text occurs in a snapshot. A text that is on the screen once may occur more
+    /// often, because a snapshot can contain the screen in several formats.
     fn count(&mut self, text: &str) -> BenchResult<usize> {
         Ok(memmem::find_iter(self.snapshot()?, text.as_bytes()).count())
     }
@@ -148,7 +149,7 @@ impl TmuxContender {
         Ok((TmuxControl::attach(&self.tmux)?, CAPTURE))
     }
 
-    /// Returns the pid of the server, without its clients.
+    /// Returns the pid of the tmux server. Its clients are not measured.
     pub fn processes(&self) -> BenchResult<Vec<i32>> {
         Ok(vec![self.tmux.format("#{pid}").trim().parse()?])
     }

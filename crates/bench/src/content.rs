@@ -11,7 +11,7 @@ pub const COLUMNS: u16 = 120;
 pub const ROWS: u16 = 40;
 
 /// Marker at the end of a flood. No line of the text contains it.
-pub const FLOOD_END: &str = "(the end of it)";
+pub const FLOOD_END: &str = "(end of the flood)";
 
 const WORDS: [&str; 12] = [
     "fn",
@@ -28,8 +28,8 @@ const WORDS: [&str; 12] = [
     "→ done",
 ];
 
-/// Appends a line of coloured words, similar to the output of a compiler, a test runner or an agent. Not wider than the
-/// screen.
+/// Appends a line of coloured words, similar to the output of a compiler, a test runner or an agent. The line is not
+/// wider than the screen.
 fn line(number: usize, out: &mut String) {
     let mut column = 0;
     for place in 0.. {

@@ -10,31 +10,33 @@ use wh_testkit::interrupts::{InterruptReport, InterruptTrial, LabAgent};
 
 use crate::{BenchConfig, BenchResult, print_progress};
 
-/// Timeout of the trial without its rounds.
+/// Timeout of a trial without rounds. Each round adds [`ROUND_TIMEOUT`].
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Time that each round adds to the timeout of the trial.
 const ROUND_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Maximum number of contradictions of one agent listed on stderr.
+/// Maximum number of contradictions that are listed on stderr for each agent.
 const MAX_LISTED: usize = 50;
 
 /// Check the receipts of interrupted prompts against the log of the model
 ///
-/// Claude Code, Codex and Gemini CLI run one after another in the lab, offline, with a scripted model. In each round a
-/// prompt and an interrupt are sent over HTTP, each with its own request_id. The interrupt follows at a random moment
-/// in the first 200 ms, in a third of the rounds immediately. In a fifth of the rounds the answer is short, so that its
-/// end and the interrupt occur at about the same time. When both receipts are final, they are compared with the log of
-/// the model, which shows whether the prompt was requested once and whether its answer was complete. Tables go to
-/// stdout. The exit code is 1 if any receipt or notice contradicts the log. Needs the CLIs that
-/// crates/testkit/install-clis installs.
+/// Runs Claude Code, Codex and Gemini CLI one after another in the lab: a network namespace in which they can reach
+/// only a scripted model. Needs the CLIs that crates/testkit/install-clis installs.
+///
+/// Each round sends a prompt and an interrupt over HTTP, each with its own request_id. The interrupt follows the prompt
+/// after a random time of at most 200 ms, and immediately in a third of the rounds. In a fifth of the rounds the answer
+/// is short, so that it ends at about the time of the interrupt. When both receipts are final, they are compared with
+/// the log of the model. The log shows whether the model received the prompt once, and whether its answer was complete.
+///
+/// Tables go to stdout. The exit code is 1 if any receipt or notice contradicts the log.
 #[derive(Debug, Args)]
 pub struct InterruptsCommand {
     /// Number of prompts for each agent, each with one interrupt
     #[arg(long, value_name = "N", default_value_t = 500)]
     rounds: usize,
 
-    /// Seed of the random moments [default: the time]
+    /// Seed of the random times [default: the current time]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 

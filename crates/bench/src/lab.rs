@@ -1,6 +1,6 @@
-//! Runs the rows with real agents. This program starts itself again inside the lab, where agents can reach only the
-//! scripted model, and prints its samples there, a line for each UI and row. If the lab is not available, wh is
-//! measured alone.
+//! Runs the rows with real agents. This program starts itself again inside the lab: a network namespace in which agents
+//! can reach only the scripted model. There it measures all UIs, and prints one line of samples for each UI and row. If
+//! the lab is not available, wh is measured alone.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -108,10 +108,10 @@ fn comparison_rows(samples: Vec<LabSamples>) -> Vec<ComparisonRow> {
 
 fn row_label(row: u8) -> &'static str {
     match row {
-        7 => "key to frame",
+        7 => "key press to frame",
         8 => "CPU time in ten idle seconds",
         12 => "prompt to first event",
-        13 => "a turn of 512 events, for each",
+        13 => "turn of 512 events, per event",
         _ => "start to first frame",
     }
 }

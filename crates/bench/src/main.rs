@@ -1,6 +1,6 @@
 //! `wh-bench`: benchmarks of wh, compared with tmux in control mode, with system limits, and with the terminal UIs of
-//! real agents. Each row measures all of them alternately in one run, so that load on the machine affects all. See
-//! `docs/performance.md`.
+//! real agents. Each row measures all of these alternately in one run, so that load on the machine affects all of them.
+//! See `docs/performance.md`.
 #![allow(clippy::disallowed_methods, reason = "it is not a child subreaper and ends its own children")]
 
 mod against;
@@ -39,11 +39,12 @@ type BenchResult<T> = Result<T, Box<dyn Error + Send + Sync>>;
 ///
 /// Progress goes to stderr, Markdown tables to stdout.
 ///
-/// Terminal, compared with tmux: 1 key to visible, 2 snapshots per second, 3 a flood of output, 4 resident memory, 5
-/// CPU time while idle.
+/// Terminal, compared with tmux: 1 key press to screen update, 2 snapshots per second, 3 a flood of output, 4 resident
+/// memory, 5 CPU time while idle.
 ///
-/// Terminal UI: 6 a frame in a long conversation, 7 key to frame, 8 CPU time while idle, 9 memory of messages, 10 start
-/// to first frame. Rows 7, 8 and 10 compare it with Codex, Gemini CLI and Claude Code, offline, if they are installed.
+/// Terminal UI: 6 a frame in a long conversation, 7 key press to frame, 8 CPU time while idle, 9 memory of messages, 10
+/// start to first frame. Rows 7, 8 and 10 compare the UI of wh with those of Codex, Gemini CLI and Claude Code,
+/// offline, if they are installed.
 ///
 /// Daemon: 11 durable requests per second, compared with bare SQLite; 14 acknowledged control messages per second,
 /// compared with bare SQLite; 15 two hundred idle sessions, compared with tmux.

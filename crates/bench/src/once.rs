@@ -14,8 +14,8 @@ use crate::{BenchConfig, BenchResult, print_progress};
 /// Clients send requests to sessions of a daemon with a temporary home. A tenth of the requests are sent twice, and
 /// unanswered ones are retried with the same request_id. The daemon is killed (SIGKILL) and started again at random
 /// moments. The agents log every message that they receive. At the end the acknowledgements are compared with the logs:
-/// no message may occur twice, and none that was acknowledged with `ok` may be missing. A table goes to stdout. Needs
-/// python3.
+/// no message may occur twice, and every message that was acknowledged with `ok` must occur. A table goes to stdout.
+/// Needs python3.
 #[derive(Debug, Args)]
 pub struct OnceCommand {
     /// Number of requests
@@ -34,7 +34,7 @@ pub struct OnceCommand {
     #[arg(long, value_name = "N", default_value_t = 10)]
     kills: usize,
 
-    /// Seed of the random choices [default: the time]
+    /// Seed of the random choices [default: the current time]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }

@@ -12,7 +12,7 @@ pub fn resident(pids: &[i32]) -> BenchResult<f64> {
         let line = status
             .lines()
             .find_map(|line| line.strip_prefix("VmRSS:"))
-            .ok_or("the process has no memory; has it ended?")?;
+            .ok_or("/proc lists no memory for the process; it may have ended")?;
         let kibibytes: f64 = line.trim().trim_end_matches(" kB").parse()?;
         bytes += kibibytes * 1024.0;
     }
@@ -27,7 +27,7 @@ pub fn proportional(pids: &[i32]) -> BenchResult<f64> {
         let line = rollup
             .lines()
             .find_map(|line| line.strip_prefix("Pss:"))
-            .ok_or("the process has no memory; has it ended?")?;
+            .ok_or("/proc lists no memory for the process; it may have ended")?;
         let kibibytes: f64 = line.trim().trim_end_matches(" kB").parse()?;
         bytes += kibibytes * 1024.0;
     }
@@ -39,7 +39,8 @@ pub fn cpu_seconds(pids: &[i32]) -> BenchResult<f64> {
     let mut nanoseconds = 0.0;
     for pid in pids {
         for task in fs::read_dir(format!("/proc/{pid}/task"))? {
-            // Nanoseconds, while /proc/PID/stat counts hundredths of a second. A thread may have ended in between.
+            // schedstat counts nanoseconds, /proc/PID/stat only hundredths of a second. A thread may have ended since
+            // the directory was listed.
             let Ok(statistics) = fs::read_to_string(task?.path().join("schedstat")) else { continue };
             let ran: f64 = statistics.split(' ').next().unwrap_or_default().parse()?;
             nanoseconds += ran;

@@ -9,8 +9,8 @@ use crate::{BenchConfig, BenchResult, process};
 /// Placeholder of wh's empty composer.
 pub const COMPOSER: &str = "Type a message";
 
-/// Number of messages that are sampled to measure their size. Ten messages make eleven envelopes, since a tool call has
-/// two.
+/// Number of messages whose size is measured. Ten messages make eleven envelopes, because one of the ten is a tool
+/// call, which has two.
 const SAMPLE_MESSAGES: usize = 1000;
 
 /// A space with a conversation of a given number of messages.

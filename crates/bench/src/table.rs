@@ -60,7 +60,7 @@ pub fn quantile(samples: &mut [f64], share: f64) -> f64 {
 /// Formats rows as a table.
 pub fn markdown(rows: &[TmuxRow]) -> String {
     let mut table = String::from(
-        "| row | | wh | p99 | tmux -C | p99 | the limit | | p99 | times tmux | of the limit |\n\
+        "| row | | wh | p99 | tmux -C | p99 | limit | | p99 | ratio to tmux | ratio to limit |\n\
          |---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for row in rows {
@@ -83,7 +83,7 @@ pub fn markdown(rows: &[TmuxRow]) -> String {
 /// Formats comparisons as a table.
 pub fn comparisons(rows: &[ComparisonRow]) -> String {
     let mut table = String::from(
-        "| row | | wh | p99 | other | | p99 | times |\n\
+        "| row | | wh | p99 | compared with | | p99 | ratio |\n\
          |---|---|---|---|---|---|---|---|\n",
     );
     for row in rows {

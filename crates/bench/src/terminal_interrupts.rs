@@ -8,20 +8,22 @@ use wh_testkit::terminal_interrupts::{TerminalProgram, TerminalRow, TerminalTria
 
 use crate::{BenchConfig, BenchResult, print_progress};
 
-/// Maximum number of faults listed on stderr.
+/// Maximum number of failed rounds that are listed on stderr.
 const MAX_LISTED: usize = 50;
 
 /// Interrupt bash, dash, zsh, python3, node and vim, idle and busy, and count the texts that they executed
 ///
 /// The programs run at the same time in sessions of a daemon with a temporary home, and get their messages through its
-/// socket. There are three cases: a text that interrupts first; 12 kB of input and then such a text; 12 kB of input, an
-/// interrupt, and then a text. Each text appends a unique name to a file, which shows whether it was executed exactly
-/// once. A busy program can execute it only after the interrupt has ended its current command. A table goes to stdout
-/// and lists programs that are not installed. The exit code is 1 if a message that interrupts was not acknowledged with
-/// `ok`, or if a text was lost, truncated or executed twice.
+/// socket. There are three cases: (1) a text that interrupts the program first; (2) 12 kB of input, then a text that
+/// interrupts the program first; (3) 12 kB of input, then an interrupt, then a text. Each text appends a unique name to
+/// a file, which shows whether the text was executed exactly once. A busy program can execute the text only after the
+/// interrupt has ended the current command of the program.
+///
+/// A table goes to stdout. It also lists the programs that are not installed. The exit code is 1 if an interrupting
+/// message was not acknowledged with `ok`, or if a text was lost, truncated or executed twice.
 #[derive(Debug, Args)]
 pub struct TerminalInterruptsCommand {
-    /// Rounds for each program, state and case
+    /// Rounds for each program, each state (idle or busy) and each case
     #[arg(long, value_name = "N", default_value_t = 100)]
     rounds: usize,
 

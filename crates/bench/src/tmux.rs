@@ -24,7 +24,7 @@ impl TmuxControl {
         };
         let output = BufReader::with_capacity(64 * 1024, output);
         let mut control = Self { child, input, output, line: Vec::new(), answer: Vec::new() };
-        // Attaching is a command with a reply of its own.
+        // Attaching is a command, so tmux sends a reply to it.
         control.answer()?;
         Ok(control)
     }

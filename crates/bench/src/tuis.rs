@@ -63,10 +63,10 @@ impl Tui {
         ]
     }
 
-    /// Returns a minimal program, as a lower limit for the start.
+    /// Returns a minimal program, whose start time is the lower limit for UIs.
     pub fn minimal() -> Self {
         let command = ["sh", "-c", "echo this is all; exec sleep 1000000"].map(str::to_owned).to_vec();
-        Self { name: "sh and an echo", command, composer: "this is all", answer: "" }
+        Self { name: "minimal shell script", command, composer: "this is all", answer: "" }
     }
 
     /// Creates a terminal in which the program is ready to be started.
@@ -128,7 +128,7 @@ impl ObservedTerminal {
         let supervisors = crate::process::children(observer.as_raw())?;
         let program = process::descendants(observer).into_iter().map(nix::unistd::Pid::as_raw);
         let program = program.filter(|pid| !supervisors.contains(pid));
-        // A helper process may have ended in between.
+        // A helper process may have ended since it was listed.
         let seconds: f64 = program.filter_map(|pid| cpu_seconds(&[pid]).ok()).sum();
         // The program has drawn a screen, so no CPU time means that it was not among the processes counted.
         if seconds > 0.0 { Ok(seconds) } else { Err("the program is not a descendant of the observer".into()) }

@@ -75,7 +75,7 @@ impl ClaudeClient {
         }
         let id = uuid();
         let input = UserInput { uuid: Some(id.clone()), ..UserInput::from(content) };
-        // Set before sending, so that a cancelled call still counts as sent.
+        // Set before sending, so that the prompt counts as sent even if this call is cancelled.
         self.current = Some(id.clone());
         self.connection.send(input).await?;
         Ok(ClaudeTurn { client: self, id, ended: false })
@@ -141,7 +141,8 @@ impl ClaudeTurn<'_> {
         &self.id
     }
 
-    /// Reads the next message. The [result](ClaudeMessage::Result) is the last one, followed by `None`.
+    /// Reads the next message. The [result](ClaudeMessage::Result) is the last message of the turn. After it, returns
+    /// `None`.
     ///
     /// # Errors
     ///
@@ -166,7 +167,7 @@ impl ClaudeTurn<'_> {
                 return Ok(*result);
             }
         }
-        Err(Error::Disconnected("the turn has already ended".into()))
+        Err(Error::Disconnected("the result of this turn was already read".into()))
     }
 
     /// Reads the turn to its end and returns the text of the model.

@@ -174,14 +174,14 @@ impl Events {
         }
     }
 
-    /// Converts into the events of the underlying link.
+    /// Converts this stream into the event stream of the underlying link.
     pub fn into_link(self) -> link::LinkEvents<StreamJson> {
         self.0
     }
 }
 
-/// Converts a link event. `None` for replies to requests of a [`Connection`], which are delivered separately, and for
-/// lines of standard error.
+/// Converts a link event. Returns `None` for lines of standard error, and for replies, which the link delivers to the
+/// callers of the requests.
 fn event(inbound: Inbound<StreamJson>) -> Option<Event> {
     Some(match inbound {
         Inbound::Message(event) => event,
@@ -200,12 +200,12 @@ impl Stream for Events {
 }
 
 impl Connection {
-    /// Starts Claude Code and performs the handshake. The third value is the reply to the initialize request. Messages
-    /// that arrive before that reply are buffered, up to 256 KiB.
+    /// Starts Claude Code and performs the handshake. Returns the connection, its events, and the reply to the
+    /// initialize request. Messages that arrive before that reply are buffered, up to 256 KiB.
     ///
     /// # Errors
     ///
-    /// Fails if Claude Code cannot be started, exits at once, refuses, or does not answer in time.
+    /// Fails if Claude Code cannot be started, exits at once, refuses the handshake, or does not answer in time.
     pub async fn start(options: &Options) -> Result<(Self, Events, Value), Error> {
         let codec = StreamJson { handlers: options.handlers.clone(), forward_asks: options.forward_asks };
         let (link, mut events) = Link::start(&options.launch(), codec, options.longest_line).await?;

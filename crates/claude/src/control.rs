@@ -76,7 +76,7 @@ impl Connection {
         self.request(ClientRequest::StopTask { task_id: task_id.to_owned() }).await.map(drop)
     }
 
-    /// Cancels a queued message that Claude Code has not started on.
+    /// Cancels a queued message that Claude Code has not begun to process.
     pub async fn cancel_message(&self, message_uuid: &str) -> Result<Value, Error> {
         self.request(ClientRequest::CancelAsyncMessage { message_uuid: message_uuid.to_owned() }).await
     }

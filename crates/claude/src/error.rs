@@ -31,7 +31,7 @@ pub enum Error {
     NotSupported {
         /// Subtype of the request.
         request: String,
-        /// Message of Claude Code.
+        /// Error message from Claude Code.
         message: String,
     },
     /// Claude Code refused the request.
@@ -39,9 +39,9 @@ pub enum Error {
     Refused {
         /// Subtype of the request.
         request: String,
-        /// Message of Claude Code.
+        /// Error message from Claude Code.
         message: String,
-        /// Machine-readable code, if the version has one.
+        /// Machine-readable code; `None` if the running version sends none.
         code: Option<String>,
     },
     /// Claude Code has exited, or its input is closed.

@@ -24,7 +24,7 @@ pub(crate) type ElicitationHandler = Arc<dyn Fn(Elicitation) -> BoxFuture<Elicit
 pub(crate) struct Handlers {
     pub permission: Option<PermissionHandler>,
     pub elicitation: Option<ElicitationHandler>,
-    /// Hooks by the callback id that was sent to Claude Code.
+    /// Hook handlers by the callback id with which Claude Code calls them.
     pub hooks: BTreeMap<String, HookHandler>,
     pub servers: BTreeMap<String, Arc<LocalMcpServer>>,
 }
@@ -69,7 +69,7 @@ impl Handlers {
                     let (handler, input) = (Arc::clone(handler), ask.input.clone());
                     QuestionRoute::Answered(Box::pin(async move { Outgoing::success(id, handler(input).await) }))
                 }
-                None => refuse(id, &format!("no hook is registered as {:?}", ask.callback_id)),
+                None => refuse(id, &format!("no hook has the callback id {:?}", ask.callback_id)),
             },
             AskKind::McpMessage(ask) => match self.servers.get(&ask.server_name) {
                 Some(server) => {
@@ -83,7 +83,8 @@ impl Handlers {
                 }
                 None => refuse(id, &format!("no MCP server is called {:?}", ask.server_name)),
             },
-            // No dialogs are declared in the handshake, and undeclared ones must not be answered.
+            // A question about a dialog that the handshake did not declare must not be answered, and the handshake
+            // declares none.
             AskKind::UserDialog(_) => QuestionRoute::Ignored,
             AskKind::Unknown { subtype, .. } => {
                 let subtype = subtype.clone().unwrap_or_default();

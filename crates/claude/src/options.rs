@@ -148,7 +148,7 @@ impl Options {
         self
     }
 
-    /// Sets the id of the caller's session, with which the [supervisor](Self::supervisor) is registered. See
+    /// Sets the id of the session for which the [supervisor](Self::supervisor) is registered. See
     /// [`Launch::session`].
     pub fn owner_session(mut self, id: impl Into<String>) -> Self {
         self.owner_session = Some(id.into());
@@ -203,7 +203,7 @@ impl Options {
         self
     }
 
-    /// Enables or disables partial messages while they are streamed. Enabled by default.
+    /// Enables or disables partial messages, which are sent while the model generates its output. Enabled by default.
     pub fn partial_messages(mut self, partial: bool) -> Self {
         self.partial = partial;
         self
@@ -299,8 +299,8 @@ impl Options {
         self
     }
 
-    /// Forwards permissions and elicitations that have no callback as [`Event::Ask`](crate::Event::Ask). For programs
-    /// that read the events of a [`Connection`](crate::Connection) themselves.
+    /// Forwards permission requests and elicitations that have no callback as [`Event::Ask`](crate::Event::Ask). For
+    /// programs that read the events of a [`Connection`](crate::Connection) themselves.
     pub fn forward_asks(mut self) -> Self {
         self.forward_asks = true;
         self
@@ -316,7 +316,8 @@ impl Options {
         launch.kill_switch.clone_from(&self.kill_switch);
         let set = |value: &str| Some(OsString::from(value));
         launch.environment = BTreeMap::from([
-            // Claude Code refuses to run inside itself. The others change the behaviour or output of its runtime.
+            // These three are removed: Claude Code refuses to start if CLAUDECODE is set, and the other two change the
+            // behaviour or output of its runtime.
             ("CLAUDECODE".into(), None),
             ("NODE_OPTIONS".into(), None),
             ("DEBUG".into(), None),
@@ -339,7 +340,7 @@ impl Options {
     fn command_line(&self) -> Vec<OsString> {
         let mut line: Vec<OsString> =
             ["--output-format", "stream-json", "--verbose", "--input-format", "stream-json"].map(OsString::from).into();
-        // In one argument, a value cannot be taken for a flag.
+        // A value in the same argument as its flag cannot be mistaken for another flag.
         let mut flag = |name: &str, value: &str| line.push(format!("--{name}={value}").into());
         if self.asks() {
             flag("permission-prompt-tool", "stdio");

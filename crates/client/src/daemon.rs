@@ -25,7 +25,7 @@ pub type DaemonFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub struct Conversation {
     /// Space that holds the conversation.
     pub space: Space,
-    /// UI whose state is reported with the conversation.
+    /// UI of the session. Its state is reported together with the conversation.
     pub ui: Ui,
     /// Participant that callers act as.
     pub me: ParticipantId,
@@ -47,7 +47,7 @@ pub trait Daemon: Send + Sync {
         self.session(id).filter(|session| session.id == id)
     }
 
-    /// Finds a session of these teams by id or name, with the precedence of [`session`](Self::session).
+    /// Finds a session by id or name, like [`session`](Self::session), but only among the sessions of these teams.
     fn session_of(&self, id_or_name: &str, teams: &BTreeSet<String>) -> Option<Arc<SessionHandle>> {
         let mut all = self.sessions();
         all.retain(|one| teams.contains(&one.team));
@@ -109,10 +109,11 @@ pub trait Controller: Send + Sync {
     /// Records in the audit log that a connection or request was rejected before its target was known.
     fn audit_rejected(&self, error: &str, detail: &str);
 
-    /// Records in the audit log that an interface other than the control messages has refused a caller of a session.
+    /// Records in the audit log that a session refused a caller of the HTTP API or of `attach`. Refused control
+    /// messages are audited by [`control`](Self::control).
     fn audit_refused_caller(&self, session: &SessionHandle, action: ControlKind, refusal: &CallerRefusal);
 
-    /// Returns the teams that these credentials give access to, and the default team.
+    /// Returns the teams that these credentials give access to. The default team is always included.
     fn visible_teams(&self, credentials: Vec<Credential>) -> DaemonFuture<'_, BTreeSet<String>>;
 
     /// Returns the capabilities of the control interface.
@@ -145,14 +146,14 @@ pub struct NewSession {
     pub size: Size,
     /// Complete environment of the program; the daemon's environment if absent.
     pub environment: Option<Vec<(OsString, OsString)>>,
-    /// Idempotency key. While the daemon remembers the key, also across restarts, a request with the same key creates
-    /// no second session.
+    /// Idempotency key. A second request with the same key creates no session as long as the daemon remembers the key.
+    /// Keys survive a restart of the daemon.
     pub idempotency_key: Option<String>,
     /// Chain of creators, nearest first: the session that the caller runs inside, the creator of that session, and so
     /// on. Empty if the caller is outside every session.
     pub creators: Vec<String>,
-    /// True if the session is a person's own shell: callers inside it count as outside of every session. For terminal
-    /// programs only.
+    /// True if the session is a person's own shell. Callers that run inside it are treated like callers outside of all
+    /// sessions. For terminal programs only.
     pub person: bool,
 }
 
@@ -201,7 +202,7 @@ pub enum CreateError {
     #[error(transparent)]
     Refused(#[from] CallerRefusal),
     /// `person` is not available for agents.
-    #[error("only a terminal program can have --person; an agent's session cannot")]
+    #[error("--person is for terminal programs only; omit it to start an agent")]
     PersonIsAgent,
     /// The team does not exist.
     #[error("there is no team {0:?}; create it with wh team add")]
@@ -216,7 +217,7 @@ pub enum CreateError {
     #[error("there is no session {0:?}")]
     NoSuchSession(String),
     /// The agent is unknown.
-    #[error("there is no agent {agent:?}; there are {}", known.join(", "))]
+    #[error("there is no agent {agent:?}; the known agents are {}", known.join(", "))]
     NoSuchAgent { agent: String, known: Vec<String> },
     /// The command line is empty.
     #[error("the command line is empty; give an agent or a program")]
@@ -275,7 +276,7 @@ pub enum EndCause {
     Gone(Option<String>),
     /// The daemon ended before the session, and the next daemon could not resume the session.
     Lost,
-    /// The session is unusable, but the processes with these pids could not be ended.
+    /// The session has ended, but the processes with these pids could not be ended.
     Left(Vec<i32>),
     /// The daemon is stopping. The session has not ended: the next daemon restores it.
     Suspended,
@@ -286,6 +287,7 @@ pub enum EndCause {
 pub struct Lineage {
     /// Chain of creators, nearest first: the session that created this one, the creator of that session, and so on.
     pub creators: Vec<String>,
-    /// True if the session is a person's own shell: callers inside it count as outside of every session.
+    /// True if the session is a person's own shell. Callers that run inside it are treated like callers outside of all
+    /// sessions.
     pub person: bool,
 }

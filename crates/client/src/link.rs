@@ -35,7 +35,8 @@ pub struct CallLine {
     pub call: LinkCall,
 }
 
-/// A request of a [`Space`](crate::Space) without its reply channel. The server adds the participant.
+/// Request from a [`Space`](crate::Space) handle, without its reply channel. The server adds the participant that sends
+/// it.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum LinkCall {
     Command(Option<Request>, ConversationCommand, ReplyStage),
@@ -85,7 +86,7 @@ pub struct SpaceSnapshot {
     pub state: State,
     /// Cursor of the newest event.
     pub end: Cursor,
-    /// Revision of the newest growth of an item.
+    /// Number of the newest change that is not in the journal: growth of an item, or a stream frame.
     pub revision: u64,
     /// [`ChangeNotice::change_count`](crate::ChangeNotice::change_count) of the state.
     #[serde(rename = "beat")]

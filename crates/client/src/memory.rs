@@ -1,10 +1,10 @@
-//! Returns freed memory to the operating system. The allocator retains free memory that lies below blocks in use. After
-//! a large block (a long line, a large screen) was freed, this may be most of the process's memory.
+//! Returns freed memory to the operating system. The allocator keeps free memory that lies below blocks in use. After a
+//! large block (a long line, a large screen) was freed, most of the process's memory may be such free memory.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Delay before freed memory is returned. All releases within the delay share one trim.
+/// Delay before freed memory is returned. All calls of [`release`] within the delay share one `malloc_trim`.
 const RELEASE_DELAY: Duration = Duration::from_millis(500);
 
 static TRIM_SCHEDULED: AtomicBool = AtomicBool::new(false);

@@ -178,11 +178,12 @@ pub struct SurfaceWatch {
     pub events: watch::Receiver<u64>,
     /// Number of the newest frame.
     pub frames: watch::Receiver<u64>,
-    /// Guard that keeps a UI that was started on demand running; present if the screen is watched.
+    /// Guard for a UI that was started on demand: the UI keeps running while the guard is held. Present if the screen
+    /// is watched.
     pub screen_use: Option<ScreenUse>,
 }
 
-/// Guard that keeps a UI that was started on demand running while the guard is held.
+/// Guard for a UI that was started on demand: the UI keeps running while a clone of the guard is held.
 #[derive(Debug, Clone, Default)]
 pub struct ScreenUse(Arc<()>);
 

@@ -20,7 +20,7 @@ use wh_core::space::{ItemId, ParticipantId};
 
 use crate::surface::Gone;
 
-/// Requests that may be queued for a busy space; further callers wait.
+/// Maximum number of requests queued for a busy space. Further callers wait.
 const MAX_QUEUED_SPACE_REQUESTS: usize = 64;
 
 /// Request to the task that serves a space.
@@ -38,17 +38,17 @@ pub enum SpaceRequest {
     },
     /// Return the receipt of a command.
     Receipt { id: RequestId, reply: oneshot::Sender<Option<Receipt>> },
-    /// Prepare for the end of the space, which a later space resumes: retain queued messages.
+    /// Prepare for the end of the space: retain queued messages for a later space, which resumes this one.
     Suspend,
     /// Query the state.
     Query { query: Query, reply: oneshot::Sender<QueryAnswer> },
     /// Return the state, the end of the journal, and change notifications.
     Watch(oneshot::Sender<SpaceWatch>),
-    /// Return the events after a cursor, and the items that have grown since a revision.
+    /// Return the events after a cursor, and the grown items and stream frames since a revision.
     Updates {
         /// Last event that the caller has seen.
         after: Cursor,
-        /// Revision of the last growth that the caller has seen.
+        /// Revision of the last grown item or stream frame that the caller has seen.
         revision: u64,
         reply: oneshot::Sender<Result<SpaceUpdates, CursorExpired>>,
     },
@@ -83,11 +83,11 @@ impl fmt::Debug for SpaceRequest {
 /// Stage at which a command is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum ReplyStage {
-    /// The command is accepted, and stored if the space stores its commands.
+    /// The command is accepted. If the space stores its commands, the command is also stored.
     #[default]
     Accepted,
-    /// The command is delivered to the agent, or known to be undeliverable. A queued message is answered when it is
-    /// stored.
+    /// The command is delivered to the agent, or cannot be delivered. A message that remains in the agent's queue is
+    /// answered as soon as it is stored.
     Delivered,
 }
 
@@ -126,7 +126,7 @@ pub struct SpaceWatch {
     pub state: State,
     /// Cursor of the newest event.
     pub end: Cursor,
-    /// Revision of the newest growth of an item.
+    /// Number of the newest change that is not in the journal: growth of an item, or a stream frame.
     pub revision: u64,
     /// [`ChangeNotice::change_count`] of this state.
     pub change_count: u64,
@@ -149,10 +149,11 @@ pub struct ChangeNotice {
 pub struct SpaceUpdates {
     /// Events in order.
     pub events: Vec<Arc<NumberedEvent<SpaceEvent>>>,
-    /// Grown items in their current form, to be applied after the events.
+    /// Items that have grown, in their current form. They are applied after the events.
     pub items: Vec<Arc<Item>>,
     pub frames: Vec<StreamFrame>,
-    /// Revision of the newest growth in `items`. `None` if there are more events, which must be read before growth.
+    /// Number of the newest change in `items` and `frames`. `None` if `events` is incomplete: the caller must read the
+    /// remaining events first, and `items` and `frames` are empty.
     pub revision: Option<u64>,
 }
 
@@ -203,7 +204,7 @@ impl Space {
         self.ask(|reply| SpaceRequest::Receipt { id, reply }).await
     }
 
-    /// Suspends the space: it is about to end, and a later one will resume it.
+    /// Suspends the space, which is about to end. A later space will resume it.
     pub async fn suspend(&self) {
         let _ = self.0.send(SpaceRequest::Suspend).await;
     }
@@ -270,8 +271,8 @@ impl Space {
         self.ask(|reply| SpaceRequest::Updates { after, revision, reply }).await
     }
 
-    /// Returns a part of an item as text, including text that the item truncates. The outer error means that the space
-    /// has ended.
+    /// Returns a part of an item as text, including text that is truncated in the item. The outer error means that the
+    /// space has ended.
     pub async fn piece(&self, item: ItemId, offset: u64) -> Result<Result<TextPiece, PieceError>, Gone> {
         self.ask(|reply| SpaceRequest::Piece { item, offset, reply }).await
     }
@@ -362,7 +363,7 @@ impl Mirror {
 
     /// Applies the changes of the original to the copy. To be called after [`Mirror::changed`].
     pub async fn catch_up(&mut self) -> Result<MirrorChange, Gone> {
-        // Marked as seen before the query, so that changes in between notify again.
+        // The change is marked as seen before the query, so that a change during the query notifies again.
         let change_count = self.changes.borrow_and_update().change_count;
         let mut change = MirrorChange::default();
         loop {

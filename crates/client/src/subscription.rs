@@ -28,7 +28,7 @@ pub enum SubscriptionStart {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SubscriptionEnd {
     /// The reader was too slow: the next event has been dropped from the journal.
-    #[error("too slow: the next event is no longer available")]
+    #[error("the reader was too slow; the next event is no longer available")]
     TooSlow,
     /// The session has ended.
     #[error(transparent)]
@@ -71,7 +71,7 @@ impl Subscription {
     /// Waits for the next events. Returns at least one, in order. Cancel safe.
     pub async fn next(&mut self) -> Result<Vec<Arc<NumberedEvent>>, SubscriptionEnd> {
         loop {
-            // Marked as seen before the query, so that events in between notify again.
+            // The change is marked as seen before the query, so that a new event during the query notifies again.
             self.events.borrow_and_update();
             let events = self.surface.events(self.cursor.clone()).await?.map_err(|_| SubscriptionEnd::TooSlow)?;
             if let Some(last) = events.last() {

@@ -16,7 +16,7 @@ use wh_core::terminal::{SignalTarget, Size};
 use crate::request::{Attachment, ScreenRead, ScreenSnapshot, SurfaceFacts, SurfaceRequest, SurfaceWatch, WaitEnd};
 use crate::subscription::{Subscription, SubscriptionStart};
 
-/// Requests that may be queued for a busy surface; further callers wait.
+/// Maximum number of requests queued for a busy surface. Further callers wait.
 const MAX_QUEUED_SURFACE_REQUESTS: usize = 64;
 
 /// Error of a request: the task that served the surface or space has ended.

@@ -1,7 +1,7 @@
-//! Traces a caller to the session that the caller runs inside, through `/proc`: from the caller's process up to the
-//! nearest ancestor that is a supervisor. Supervisors that this process has started are known by pid and start time,
-//! other supervisors are recognised by their command line. Environment variables are not trusted. Incomplete
-//! information gives [`Origin::Untraceable`]. All functions block.
+//! Finds the session that a caller runs inside. Walks `/proc` from the caller's process up to the nearest ancestor that
+//! is a supervisor. Supervisors that this process has started are known by pid and start time; other supervisors are
+//! recognised by their command line. Environment variables are not trusted. Incomplete information gives
+//! [`Origin::Untraceable`]. All functions block.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -145,8 +145,8 @@ impl Walk {
             if pid == own || is_supervisor(pid)? {
                 return Some(Self { passed, origin: Origin::Elsewhere });
             }
-            // The root: pid 1, or a process whose parent is in an enclosing pid namespace, which no session here can
-            // enter.
+            // The root: pid 1, or a process whose parent is in an enclosing pid namespace. No session of this daemon
+            // can be in that namespace.
             if stat.parent == 0 {
                 return Some(Self { passed, origin: Origin::Outside });
             }
@@ -184,11 +184,12 @@ pub fn origin_of_socket(inode: u64) -> Origin {
     }
     let mut origins = holders.into_iter().map(origin_of);
     let Some(first) = origins.next() else { return Origin::Untraceable };
-    // Another owner may run inside another daemon, or inside a single run.
+    // Another process that has the socket open may run inside another daemon's session, or inside a `wh run`.
     if first == Origin::Outside { origins.find(|origin| *origin != Origin::Outside).unwrap_or(first) } else { first }
 }
 
-/// Partitions all processes into descendants of this process, which include all session processes, and the others.
+/// Splits all processes into two lists: the descendants of this process, which include all processes of its sessions,
+/// and the other processes.
 fn partition(own: i32) -> io::Result<(Vec<i32>, Vec<i32>)> {
     let all = proc::snapshot()?;
     let is_below = |pid: &i32| {
@@ -201,7 +202,7 @@ fn partition(own: i32) -> io::Result<(Vec<i32>, Vec<i32>)> {
                 None => break,
             }
         }
-        // Unknown ancestry is treated as a descendant.
+        // A process with unknown ancestors is treated as a descendant.
         true
     };
     Ok(all.keys().copied().partition(is_below))

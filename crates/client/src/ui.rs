@@ -5,7 +5,7 @@ use wh_core::slash::{UiCommand, Visibility};
 
 use crate::surface::Gone;
 
-/// Commands that may be queued for a busy UI; further callers wait.
+/// Maximum number of commands queued for a busy UI. Further callers wait.
 const MAX_QUEUED_UI_COMMANDS: usize = 16;
 
 /// Display settings and state of a UI.
@@ -23,7 +23,7 @@ pub struct UiFacts {
     pub at_rest: bool,
 }
 
-/// Input and changes whose effect a UI has drawn on its screen.
+/// Drawing progress of a UI: the input and the changes whose effect is on its screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DrawProgress {
     /// Bytes of input whose effect is drawn.

@@ -1,12 +1,13 @@
 //! Access control by the location of the caller: decides which callers may answer the questions of a session. A caller
 //! inside a session may answer only for sessions that its own session created, directly or through other sessions. A
-//! caller outside every session may answer for all of them. Pure: `wh_client::trace` locates the caller.
+//! caller outside every session may answer for all of them. This module does no IO: `wh_client::trace` locates the
+//! caller.
 
 use crate::line::Prefix;
 use crate::reason::Reason;
 
-/// Maximum number of creators stored with a session, nearest first. A creator beyond the maximum may not answer for the
-/// session.
+/// Maximum number of creators stored with a session: the session that created it, the creator of that session, and so
+/// on. A creator beyond the maximum may not answer for the session.
 pub const MAX_CREATORS: usize = 64;
 
 /// Location of a calling process, determined by its nearest ancestor that is a supervisor.
@@ -35,7 +36,7 @@ impl Origin {
         }
     }
 
-    /// Returns the creators of a session that this caller creates, nearest first.
+    /// Returns the creators to store with a session that this caller creates, nearest first.
     pub fn creators(&self, creators_of: impl FnOnce(&str) -> Vec<String>) -> Vec<String> {
         match self {
             Self::Session(id) => {
@@ -58,7 +59,7 @@ impl Origin {
         }
     }
 
-    /// Checks if this caller may create a session whose callers count as outside (`--person`).
+    /// Checks if this caller may create a session with `--person`. Callers inside such a session count as outside.
     pub fn may_create_person(&self) -> Result<(), CallerRefusal> {
         match self {
             Self::Outside => Ok(()),
@@ -67,7 +68,7 @@ impl Origin {
     }
 }
 
-/// Request that may answer a question or prevent the question.
+/// Request that may answer a question of an agent, or may prevent the agent from asking one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GuardedAction {
     /// Answers a question of the session.
@@ -93,15 +94,15 @@ impl GuardedAction {
     }
 }
 
-/// Creators of the session that a request is for, and the rights of callers inside the session.
+/// Creators of the session that receives a request, and the rights of callers inside this session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SessionLineage {
     /// Session id; `None` for a single run.
     pub session: Option<String>,
     /// Sessions that created this session, nearest first. Empty if a caller outside every session created this session.
     pub creators: Vec<String>,
-    /// True if the session has created other sessions. A message to the session may then be an order to answer for
-    /// them.
+    /// True if the session has created other sessions. A message to this session may then tell its agent to answer
+    /// questions of those sessions.
     pub has_created: bool,
     /// True if callers inside the session count as outside (`--person`). Input to the session then has the rights of a
     /// caller outside.
@@ -134,7 +135,7 @@ impl SessionLineage {
 /// Reason for which a caller may not perform an action on a session.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallerRefusal {
-    /// The caller runs inside the session whose question it answers.
+    /// The caller runs inside the session that it wants to answer for.
     #[error(
         "a process of session {0:?} may not answer that session's own questions, nor type or run commands there; do it from a terminal outside of wh's sessions"
     )]
@@ -146,12 +147,12 @@ pub enum CallerRefusal {
     Inside,
     /// The location of the calling process is unknown: the process has exited or cannot be traced.
     #[error(
-        "the process that opened this connection has exited or cannot be traced; it may run inside a session, and so may not answer, type or run commands here. Use a connection of your own, from a terminal outside of wh's sessions"
+        "the process that opened this connection has exited or cannot be traced; because it may run inside a session, it may not answer, type or run commands here. Open a new connection from a terminal outside of wh's sessions"
     )]
     Untraceable,
     /// The caller runs inside a session and wants to create a session with `--person`.
     #[error(
-        "only a caller outside every session can create one with --person; use a terminal outside of wh's sessions"
+        "only a caller outside every session can create a session with --person; use a terminal outside of wh's sessions"
     )]
     Person,
 }

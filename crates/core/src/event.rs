@@ -16,8 +16,8 @@ use crate::terminal::{Exit, Size};
 /// read the complete state again.
 pub const MAX_JOURNAL_EVENTS: usize = 8192;
 
-/// Approximate maximum size of the stored events. An item that changes often takes much space, because each of its
-/// versions is an event.
+/// Approximate maximum size of the stored events in bytes. An item that changes often takes much space, because each of
+/// its versions is an event.
 pub const MAX_JOURNAL_BYTES: usize = 64 * 1024 * 1024;
 
 /// Event of a session, published to all subscribers.
@@ -71,7 +71,8 @@ pub enum Notice {
 pub struct Epoch(Arc<str>);
 
 impl Epoch {
-    /// Creates an epoch with this name. The name has only letters and digits, and differs for every run.
+    /// Creates an epoch with this name. The name must consist of ASCII letters and digits, and must differ for every
+    /// run.
     pub fn new(name: &str) -> Self {
         Self(name.into())
     }

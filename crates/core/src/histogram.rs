@@ -6,7 +6,7 @@ use std::time::Duration;
 pub const BUCKET_BOUNDS_SECONDS: [f64; 12] =
     [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5];
 
-/// Durations counted by bucket, with their number and sum.
+/// Histogram of durations: the count of each bucket, and the sum of all durations.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Histogram {
     counts: [u64; BUCKET_BOUNDS_SECONDS.len()],
@@ -15,7 +15,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Adds a duration to its bucket, the count and the sum.
+    /// Counts a duration in its bucket, and adds it to the sum.
     pub fn observe(&mut self, duration: Duration) {
         let seconds = duration.as_secs_f64();
         match BUCKET_BOUNDS_SECONDS.iter().position(|bound| seconds <= *bound) {

@@ -1,4 +1,4 @@
-//! Domain model of `wh`: input vocabulary, wait conditions, session and space state machines, and access control. The
+//! Domain model of `wh`: terminal input, wait conditions, session and space state machines, and access control. The
 //! crate is pure: it performs no IO and reads no clock.
 
 pub mod caller;

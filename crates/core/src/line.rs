@@ -16,7 +16,7 @@ use crate::slash::{self, Slash, SlashError};
 use crate::space::ParticipantId;
 use crate::space::command::ConversationCommand;
 
-/// First character of a line that gives the line another meaning than a message, in `wh` or in an agent.
+/// First character of a line to which `wh` or an agent gives a special meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prefix {
     /// `/`: a command.
@@ -41,13 +41,13 @@ impl Prefix {
         }
     }
 
-    /// Returns the prefix with which a word begins.
+    /// Returns the prefix at the beginning of a word, if there is one.
     pub fn of_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|prefix| word.starts_with(prefix.as_str()))
     }
 
-    /// Returns the prefix that an agent may recognise in a text. Skips all invisible characters before the prefix,
-    /// because agents differ in the characters that they trim.
+    /// Returns the prefix that an agent may recognise at the beginning of a text. Skips all invisible characters before
+    /// the prefix, because agents differ in the characters that they trim.
     pub fn seen_in(text: &str) -> Option<Self> {
         first_visible(text).and_then(|first| Self::of_word(first.encode_utf8(&mut [0; 4])))
     }
@@ -138,7 +138,7 @@ impl ComposerLine {
         }
     }
 
-    /// Converts the line to a slash command.
+    /// Converts the line to the command that executes the line. A message becomes [`ConversationCommand::Say`].
     pub fn into_slash(self) -> Slash {
         match self {
             Self::Slash(slash) => slash,

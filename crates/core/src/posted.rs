@@ -1,5 +1,5 @@
 //! Envelopes of the MEW protocol that a user writes, and the [`ConversationCommand`] for each kind. An envelope of a
-//! kind without a command is refused: an envelope in the conversation was always executed.
+//! kind without a command is refused, so that the conversation contains only executed envelopes.
 
 use std::time::Duration;
 
@@ -10,12 +10,14 @@ use crate::space::ParticipantId;
 use crate::space::command::{ConversationCommand, Selector};
 use crate::space::harness::Call;
 
-/// Kinds with a command, as the error for an unknown kind lists them.
+/// Kinds that have a command. The error for an unknown kind lists them.
 const POSTABLE_KINDS: &str = "chat, chat/acknowledge, chat/cancel, reasoning/cancel, mcp/request, stream/request, stream/close, \
-                        participant/status, request-status, pause, resume, forget, clear, compact, restart, shutdown";
+                        participant/status, participant/request-status, participant/pause, participant/resume, \
+                        participant/forget, participant/clear, participant/compact, participant/restart, \
+                        participant/shutdown";
 
-/// Prefixes of kinds that the MEW protocol defines. A kind with such a prefix and without a command gets its own error
-/// message.
+/// Prefixes of the kinds that the MEW protocol defines. If a kind has such a prefix but no command, its error message
+/// differs from that of an unknown kind.
 const UNPOSTABLE_PREFIXES: &[&str] =
     &["mcp/", "reasoning/", "capability/", "space/", "participant/", "stream/", "system/", "chat/"];
 
@@ -118,7 +120,7 @@ impl PostedEnvelope {
             "participant/pause" => {
                 let timeout = number("timeout_seconds")?;
                 if timeout.is_some_and(|seconds| seconds > MAX_PAUSE_SECONDS) {
-                    return Err(refused("a pause is at most one year"));
+                    return Err(refused("a pause can last at most one year"));
                 }
                 call(Call::Pause { timeout: timeout.map(Duration::from_secs), reason: reason() })
             }

@@ -22,7 +22,7 @@ pub enum Reason {
     UnprovenSender,
     /// The presented credential does not belong to the sender that the message names.
     OtherSender,
-    /// The sender is in another team.
+    /// The sender is in another team than the session.
     OtherTeam,
     /// The sender is no longer a member of the team.
     NoMember,
@@ -32,9 +32,9 @@ pub enum Reason {
     Denied,
     /// No rule of the sender's role allows the action.
     NotAllowed,
-    /// The message names another agent than the session has.
+    /// The agent id in the message is not the agent id of the session.
     OtherAgent,
-    /// The caller runs inside the session whose question it answers.
+    /// The caller runs inside the session that it wants to answer for.
     OwnQuestion,
     /// The caller runs inside a session that did not create the target session.
     InsideSession,

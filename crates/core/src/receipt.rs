@@ -124,7 +124,7 @@ impl Receipts {
             Some(known) if known.stage.is_last() || known.stage > receipt.stage => {}
             Some(known) => *known = receipt,
             None => {
-                // Only finished receipts are dropped: a running command must stay known.
+                // Only receipts of ended commands are dropped, because a running command still updates its receipt.
                 let is_over = |id: &RequestId| self.by_id.get(id).is_none_or(|receipt| receipt.stage.is_last());
                 if self.order.len() >= MAX_RECEIPTS
                     && let Some(place) = self.order.iter().position(is_over)

@@ -39,7 +39,9 @@ impl std::fmt::Display for Size {
 
 /// Error for a text that is not a supported size.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("size {0:?} is not COLUMNSxROWS from {MIN_TERMINAL_SIZE} to {MAX_TERMINAL_SIZE}; write for example 120x40")]
+#[error(
+    "size {0:?} is invalid: give COLUMNSxROWS between {MIN_TERMINAL_SIZE} and {MAX_TERMINAL_SIZE}; write for example 120x40"
+)]
 pub struct InvalidSize(pub String);
 
 impl std::str::FromStr for Size {

@@ -24,7 +24,7 @@ impl DemoStage {
     async fn execute(&mut self, call: Call) -> TrickResult<Result<Value, String>> {
         let words = match call {
             Call::Pause { timeout, reason } => {
-                // A time too far in the future to represent means no limit.
+                // A timeout that is too long for `Instant` counts as no timeout.
                 let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
                 self.pause = Some(ActivePause { until, of_turn: false });
                 self.put(Report::Paused(Some(PauseReport { timeout, reason }))).await?;
@@ -40,13 +40,13 @@ impl DemoStage {
                     (self.memory.forget(newest, count.unwrap_or(1)), if newest { "newest" } else { "oldest" });
                 self.save();
                 self.put(Report::Usage(self.memory.usage())).await?;
-                format!("Forgot the {end} {gone}; {} left.", self.memory.len())
+                format!("Forgot {gone} of the {end} entries; {} left.", self.memory.len())
             }
             Call::Clear => {
                 let gone = self.memory.forget(true, u64::MAX);
                 self.save();
                 self.put(Report::Usage(self.memory.usage())).await?;
-                format!("Forgot all {gone}.")
+                format!("Forgot all entries ({gone}).")
             }
             Call::Compact { tokens } => {
                 let before = self.memory.tokens();

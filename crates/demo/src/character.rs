@@ -22,7 +22,7 @@ pub(super) enum DemoMode {
 
 const MODELS: [(DemoModel, &str, &str); 3] = [
     (DemoModel::Swift, "swift", "Swift: a short thought, a short answer"),
-    (DemoModel::Steady, "steady", "Steady: thinks it over first"),
+    (DemoModel::Steady, "steady", "Steady: a long thought before the answer"),
     (DemoModel::Brief, "brief", "Brief: no thought, one sentence"),
 ];
 

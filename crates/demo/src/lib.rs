@@ -59,7 +59,7 @@ impl DemoOptions {
             agent: TITLE.to_owned(),
             what: "argument",
             given: given.to_string_lossy().into_owned(),
-            hint: "it takes --seed NUMBER and --pace MILLISECONDS".to_owned(),
+            hint: "it accepts --seed NUMBER and --pace MILLISECONDS".to_owned(),
         };
         let mut arguments = arguments.iter().map(AsRef::as_ref);
         while let Some(name) = arguments.next() {

@@ -19,7 +19,7 @@ impl DemoStage {
         self.speak_in(text.split_inclusive(char::is_whitespace), 1, Vec::new()).await
     }
 
-    /// Sends a message piece by piece. Before each piece, waits for the time that `words` words take.
+    /// Sends a message piece by piece. Before each piece, waits for the time in which the agent sends `words` words.
     pub async fn speak_in<'a>(
         &mut self,
         pieces: impl Iterator<Item = &'a str> + Send,

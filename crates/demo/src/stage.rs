@@ -42,7 +42,7 @@ pub(super) enum Permit {
     Bell,
 }
 
-/// Open question, with the answer after it has arrived.
+/// Question of a trick. `answer` is set when the answer arrives.
 struct AskedQuestion {
     key: HarnessKey,
     question: Question,
@@ -123,7 +123,7 @@ impl DemoStage {
 
     /// Runs until an order ends the agent or the client disconnects. Deletes the working directory at the end.
     pub async fn run(mut self) {
-        // It always ends with an error, and all of them mean the same here.
+        // `serve` returns only errors, and all of them mean that the agent ends.
         let _ = self.serve().await;
         self.folder.remove();
         let _ = self.inside.reports.send(Report::Gone(None)).await;
@@ -297,7 +297,7 @@ impl DemoStage {
         Instant::now().checked_add(self.options.pace.saturating_mul(words))
     }
 
-    /// Waits for the time that this many words take.
+    /// Waits for the time in which the agent sends this number of words.
     pub async fn wait_words(&mut self, words: u32) -> TrickResult {
         self.wait_while_paused().await?;
         let until = self.time_after(words);
@@ -360,8 +360,8 @@ impl DemoStage {
         Ok(self.ask_all(vec![question]).await?.pop().unwrap_or_default())
     }
 
-    /// Asks a question and waits for the answer. Withdraws the question after the time that this many words take. If
-    /// the pace is zero, there is no timeout.
+    /// Asks a question and waits for the answer. The timeout is the time in which the agent sends this number of words.
+    /// After the timeout, withdraws the question and returns `None`. If the pace is zero, there is no timeout.
     pub async fn ask_within(&mut self, words: u32, question: Question) -> TrickResult<Option<Answer>> {
         if self.options.pace.is_zero() {
             return Ok(Some(self.ask(question).await?));

@@ -150,8 +150,8 @@ fn random_name() -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Deletes conversations that are too old. Then deletes the oldest ones until a new conversation brings the number to
-/// at most `most`.
+/// Deletes conversations that are too old. Also deletes the oldest ones, so that there are at most `most` conversations
+/// after a new one is added.
 fn delete_old(folder: &Path, most: usize, now: SystemTime) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let conversation = |entry: io::Result<fs::DirEntry>| {

@@ -56,7 +56,7 @@ pub(super) fn use_tool(folder: &mut Folder, mode: DemoMode, name: &str, input: V
     let short = name.strip_prefix("demo/").unwrap_or(name);
     let argument = |key: &str| {
         let text = input.get(key).and_then(Value::as_str).map(str::to_owned);
-        text.ok_or_else(|| format!("{name} needs a string as {key:?}"))
+        text.ok_or_else(|| format!("{name} needs the string argument {key:?}"))
     };
     let (title, kind, result) = match short {
         "read" => ("Read a file", ToolKind::Read, argument("path").and_then(|path| text(folder.read(&path)?))),
@@ -100,7 +100,7 @@ fn text(words: String) -> Result<(ToolResultPart, String), String> {
 }
 
 fn check_mode(mode: DemoMode) -> Result<(), String> {
-    if mode == DemoMode::Plan { Err("nothing is changed in plan mode".to_owned()) } else { Ok(()) }
+    if mode == DemoMode::Plan { Err("plan mode allows no changes".to_owned()) } else { Ok(()) }
 }
 
 /// Returns the lines of all files that contain the text `wanted`.
@@ -154,9 +154,12 @@ mod tests {
     fn missing_arguments_and_forbidden_changes_are_reported() {
         let (_place, mut folder) = folder();
         let mut fails = |mode, name: &str, input| use_tool(&mut folder, mode, name, input).1.unwrap_err();
-        assert_eq!(fails(DemoMode::Ask, "demo/read", json!({})), "demo/read needs a string as \"path\"");
-        assert_eq!(fails(DemoMode::Ask, "demo/edit", json!({ "path": 1 })), "demo/edit needs a string as \"path\"");
-        assert!(fails(DemoMode::Plan, "edit", json!({ "path": "a", "content": "" })).contains("nothing is changed"));
+        assert_eq!(fails(DemoMode::Ask, "demo/read", json!({})), "demo/read needs the string argument \"path\"");
+        assert_eq!(
+            fails(DemoMode::Ask, "demo/edit", json!({ "path": 1 })),
+            "demo/edit needs the string argument \"path\""
+        );
+        assert!(fails(DemoMode::Plan, "edit", json!({ "path": "a", "content": "" })).contains("allows no changes"));
         assert!(fails(DemoMode::Ask, "demo/fly", Value::Null).contains("demo/search"));
         assert!(fails(DemoMode::Ask, "read", json!({ "path": "../x" })).contains("not the name of a file"));
     }

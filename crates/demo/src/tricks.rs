@@ -39,7 +39,7 @@ const MAX_CROWD_MESSAGES: u32 = 1_000_000;
 
 /// Tricks with their names and descriptions. The number of messages of [`Trick::Crowd`] is the default.
 pub(super) const TRICKS: [(Trick, &str, &str); 23] = [
-    (Trick::Tour, "tour", "everything, in half a minute"),
+    (Trick::Tour, "tour", "a tour of the features, in half a minute"),
     (Trick::Markdown, "markdown", "headings, lists, quotes, links"),
     (Trick::Code, "code", "code in several languages"),
     (Trick::Table, "table", "a table"),
@@ -49,17 +49,17 @@ pub(super) const TRICKS: [(Trick, &str, &str); 23] = [
     (Trick::Think, "think", "a longer thought"),
     (Trick::Slow, "slow", "an answer slow enough to interrupt"),
     (Trick::Tool, "tool", "two tools that need no permission"),
-    (Trick::Run, "run", "a command, after asking"),
-    (Trick::Edit, "edit", "a change to a file, after asking"),
-    (Trick::Tools, "tools", "its tools"),
+    (Trick::Run, "run", "a command that needs a permission"),
+    (Trick::Edit, "edit", "a change to a file that needs a permission"),
+    (Trick::Tools, "tools", "the tools of the demo agent"),
     (Trick::Ask, "ask", "a permission request"),
     (Trick::Choose, "choose", "a choice"),
     (Trick::Text, "text", "a question that takes any text"),
     (Trick::Many, "many", "three questions at once"),
     (Trick::Stream, "stream", "a stream with frames"),
     (Trick::Ack, "ack", "a message that asks for an acknowledgement"),
-    (Trick::Status, "status", "its status"),
-    (Trick::Pause, "pause", "a pause that it starts itself"),
+    (Trick::Status, "status", "the status of the demo agent"),
+    (Trick::Pause, "pause", "a pause that the agent starts"),
     (Trick::Attach, "attach", "a message with attachments"),
     (Trick::Fail, "fail", "a turn that fails"),
 ];
@@ -84,7 +84,8 @@ pub(super) enum PromptIntent<'a> {
     Trick(Trick),
     /// Request for a trick that does not exist.
     Unknown(&'a str),
-    /// Request for an answer, followed by the trick for a phrase in the prompt.
+    /// Request for an ordinary answer. If the prompt contains a phrase of [`TRICK_PHRASES`], the trick follows the
+    /// answer.
     Answer(Option<Trick>),
 }
 
@@ -183,13 +184,13 @@ impl DemoStage {
         if model != DemoModel::Brief {
             let thought = self.chance.pick(&[
                 "A user is talking to me. I repeat the message to show that it arrived.",
-                "A message. I read it, say so, and keep it short.",
+                "I confirm that I have read the message, and keep the answer short.",
                 "Let me see what this says, and answer kindly.",
             ]);
             self.think("reading the message", thought).await?;
         }
         if model == DemoModel::Steady {
-            let thought = "Before I answer: is it a question, a request, a greeting? I have no idea of the world beyond this \
+            let thought = "Before I answer: is it a question, a request or a greeting? I know nothing beyond this \
                            terminal, so the honest answer is a short one.";
             self.think("thinking it over", thought).await?;
         }
@@ -247,13 +248,13 @@ impl DemoStage {
         if lower.ends_with('?') {
             return self.chance.pick(&[
                 "Good question. I am the **demo agent**: I have no answers, but I can show what an answer looks like.",
-                "I would have to guess, and I do not guess. A real agent in my place would know.",
+                "I do not know the answer. A real agent might know it.",
             ]);
         }
         self.chance.pick(&[
             "I am the **demo agent**: nothing leaves this machine, and none of your files is touched.",
             "I live inside `wh`. What you see here looks the same with a real agent.",
-            "No model was asked and no program was started; I made it up.",
+            "I invented this answer. No model was asked and no program was started.",
         ])
     }
 }

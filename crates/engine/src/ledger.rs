@@ -1,5 +1,6 @@
-//! Stored commands of one session, and the messages queued for its agent. A command is entered before its execution,
-//! and settled with its result afterwards. Shared by conversations and terminal programs.
+//! Stored commands of one session, and the messages queued for its agent. A command is entered in the ledger before its
+//! execution, and settled (stored with its result) afterwards. Conversations and terminal programs use the same ledger
+//! type.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +21,7 @@ use crate::store::{Begun, Durable, RequestEntry, RequestState, Store, StoreError
 /// Delay before a failed write to the store is retried.
 const STORE_RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// Command with the result of entering it in the store; `None` if the command is not stored.
+/// Command with the result of entering it in the store; the result is `None` if the command is not stored.
 pub(crate) type BegunCommand<C> = (C, Option<Result<Begun, StoreError>>);
 
 /// Commands that are being entered in the store, in order of arrival.
@@ -56,15 +57,15 @@ impl<C: Send + 'static> BeginQueue<C> {
     }
 }
 
-/// Stored commands of one session. A daemon stores them on disk; a single run only keeps their ids in memory.
+/// Stored commands of one session. A daemon stores them on disk. Without a daemon, only their ids are kept in memory.
 #[derive(Clone)]
 pub struct SessionLedger(Backend);
 
 #[derive(Clone)]
 enum Backend {
     Stored(StoredSession),
-    /// Fingerprint and time of each request, by request id. Entering new ids removes expired ones; the state machines
-    /// limit the number of unexpired ids.
+    /// Fingerprint and time of each request, by request id. Expired ids are removed when new ids are entered. The state
+    /// machines limit the number of unexpired ids.
     InMemory(Arc<Mutex<HashMap<RequestId, (Fingerprint, Instant)>>>),
 }
 
@@ -91,13 +92,13 @@ impl StoredSession {
 const IDS_PER_SWEEP: usize = 1024;
 
 impl SessionLedger {
-    /// Creates the ledger of a daemon's session; `agent` is the agent's id in requests of clients.
+    /// Creates the ledger of a daemon's session; `agent` is the agent id that clients use in their requests.
     pub fn new(store: Store, team: &str, session: &str, agent: &str) -> Self {
         let (team, session, agent) = (team.to_owned(), session.to_owned(), agent.to_owned());
         Self(Backend::Stored(StoredSession { store, team, session, agent }))
     }
 
-    /// Creates the ledger of a single run, shared by the conversation and its UI.
+    /// Creates a ledger in memory, for a conversation and its UI without a daemon.
     pub fn in_memory() -> Self {
         Self(Backend::InMemory(Arc::default()))
     }
@@ -114,7 +115,7 @@ impl SessionLedger {
         self.stored().is_some()
     }
 
-    /// Epoch of the store, incremented each time it is opened.
+    /// Returns the epoch of the store, which is incremented each time the store is opened; 0 for a ledger in memory.
     pub fn epoch(&self) -> u64 {
         self.stored().map_or(0, |stored| stored.store.opening().epoch)
     }
@@ -130,7 +131,7 @@ impl SessionLedger {
         Box::pin(async move { store.begin(key, fingerprint, SystemTime::now()).await })
     }
 
-    /// Resolves when all earlier calls to the store are durable.
+    /// Returns a future that resolves when all earlier calls to the store are durable.
     pub fn barrier(&self) -> Durable<()> {
         self.stored().map_or_else(|| Durable::ready(()), |stored| stored.store.barrier())
     }
@@ -161,8 +162,8 @@ impl SessionLedger {
         }
     }
 
-    /// Waits until a refused command is removed. A failed attempt is retried in the background, and its error is
-    /// returned.
+    /// Waits until `first` has removed a refused command. If this attempt fails, returns its error. After a transient
+    /// error, the removal is retried in the background.
     pub async fn taken_back(&self, first: Durable<bool>, id: RequestId) -> Result<(), StoreError> {
         let ledger = self.clone();
         or_retried("the withdrawal of a refused command", first, move || ledger.take_back(&id)).await.map(drop)
@@ -180,13 +181,14 @@ impl SessionLedger {
         stored.store.settle(stored.key(&receipt.request_id), result, detail, receipt_json, open, SystemTime::now())
     }
 
-    /// Waits until a result is stored. A failed attempt is retried in the background, and its error is returned.
+    /// Waits until `first` has stored a result. If this attempt fails, returns its error. After a transient error, the
+    /// write is retried in the background.
     pub async fn settled(&self, first: Durable<()>, receipt: Receipt) -> Result<(), StoreError> {
         let ledger = self.clone();
         or_retried("the result of a command", first, move || ledger.settle(&receipt)).await
     }
 
-    /// Stores the progress of a settled command in the background.
+    /// Stores the final receipt of a settled command, without waiting for the store.
     pub fn note(&self, receipt: &Receipt) {
         if let (Some(stored), Ok(json)) = (self.stored(), serde_json::to_string(receipt)) {
             drop(stored.store.note_receipt(stored.key(&receipt.request_id), json));
@@ -223,7 +225,7 @@ impl SessionLedger {
         Ok(stored.store.lookup(stored.key(id)).await?.map(|entry| self.receipt(id, &entry)))
     }
 
-    /// Returns the receipt of a stored command, or the error of [`repeated`](Self::repeated).
+    /// Returns the result of [`repeated`](Self::repeated) for a stored command; `None` if the command is unknown.
     pub async fn find(&self, request: &Request) -> Result<Option<Result<Receipt, Reason>>, StoreError> {
         let Some(stored) = self.stored() else { return Ok(None) };
         Ok(stored.store.lookup(stored.key(&request.id)).await?.map(|entry| self.repeated(request, &entry)))

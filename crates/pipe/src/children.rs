@@ -54,13 +54,13 @@ impl Drop for Registration {
 /// Starts a child and registers it before other threads can see the child.
 pub fn spawn(command: &mut Command, role: ChildRole) -> io::Result<(Child, Registration)> {
     let mut registry = registry();
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that registers")]
+    #[expect(clippy::disallowed_methods, reason = "the only place that registers children")]
     let mut child = command.spawn()?;
     // The child has not been reaped, so it exists. But there may be no free descriptor to read `/proc` with.
     let id = match ProcessId::of(child.id().cast_signed()) {
         Ok(id) => id,
         Err(error) => {
-            // An unregistered child would be taken for an orphan.
+            // An unregistered child would later be killed as an orphan.
             let _ = child.kill();
             let _ = child.wait();
             return Err(error);

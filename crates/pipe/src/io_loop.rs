@@ -20,10 +20,10 @@ const CLOSE_GRACE: Duration = Duration::from_secs(5);
 /// Maximum time to read the remaining output of a program that has ended. Another process may hold the pipe open.
 const OUTPUT_DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Maximum number of lines read in a row beyond the soft limit before the reader yields to the consumer of events.
+/// Maximum number of lines read in a row while the budget is full. Then the reader yields to the consumer of events.
 const MAX_LINES_BETWEEN_YIELDS: usize = 256;
 
-/// End of the exchange with a program.
+/// Describes how a program ended: its exit status, and the last part of its standard error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Closed {
     /// Exit status of the program.
@@ -49,8 +49,8 @@ impl Closed {
     }
 }
 
-/// Returns the last line that is neither part of a log entry below the error level nor a continuation of any entry,
-/// such as a stack trace.
+/// Returns the last line that can explain a failure. Skips log entries below the error level, and lines that continue a
+/// log entry, such as a stack trace.
 fn last_error_line(stderr: &str) -> Option<&str> {
     let (mut last, mut in_entry) = (None, false);
     for line in stderr.lines().filter(|line| !line.trim().is_empty()) {
@@ -64,8 +64,8 @@ fn last_error_line(stderr: &str) -> Option<&str> {
     last
 }
 
-/// Returns true if the level of a log entry is an error, given the first line of the entry, which begins with a time.
-/// `None` for any other line.
+/// Returns whether a log entry is an error, given the first line of the entry. Such a line begins with a time and
+/// contains the level. `None` for any other line.
 fn is_error_entry(line: &str) -> Option<bool> {
     let mut words =
         line.split(|one: char| one.is_whitespace() || "[]()|".contains(one)).filter(|word| !word.is_empty());
@@ -95,7 +95,7 @@ pub enum ProgramLine<'a> {
     Stderr(String),
 }
 
-/// State shared by writers and the reader of a program.
+/// State shared by the reader and the writers of a program.
 #[derive(Debug)]
 pub struct IoLoop {
     /// Standard input of the program.
@@ -116,10 +116,10 @@ impl IoLoop {
         self.stop.notify_one();
     }
 
-    /// Reads every line until the program has exited, and ends it if requested. Reading pauses while the budget is
-    /// full, unless `urgent` returns true or the program is ending; [`ReadBudget::wake`] makes it check again. Nothing
-    /// is read while the budget is [exhausted](ReadBudget::is_exhausted), also at the end, so output beyond it is lost.
-    /// Lines of standard error never wait: they are dropped while the budget is full.
+    /// Reads every line until the program has exited, and ends the program if requested. Reading pauses while the
+    /// budget is full, unless `urgent` returns true or the program is ending; after [`ReadBudget::wake`] the reader
+    /// checks again. Nothing is read while the budget is [exhausted](ReadBudget::is_exhausted), even at the end, so
+    /// output beyond it is lost. Lines of standard error never wait: they are dropped while the budget is full.
     pub async fn run(
         &self,
         child: Child,

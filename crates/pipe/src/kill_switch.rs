@@ -16,8 +16,9 @@ struct KillSwitchState {
     programs: watch::Sender<usize>,
 }
 
-/// Counts a program of a kill switch while this guard exists: from before the start of the program until it has been
-/// reaped; with a supervisor, until all descendants of the supervisor have ended.
+/// Counts a program of a kill switch while this guard exists. The guard is created before the program starts, and
+/// dropped when the program has been reaped. With a supervisor it is dropped when all descendants of the supervisor
+/// have ended.
 #[derive(Debug)]
 pub(crate) struct ProgramGuard(Arc<KillSwitchState>);
 

@@ -41,7 +41,7 @@ pub trait Codec: Sized + Send + Sync + 'static {
     type Frame: Send + 'static;
     /// Id of a request to the program.
     type Id: Hash + Eq + Clone + fmt::Debug + Send + Sync + 'static;
-    /// Content of a reply to such a request.
+    /// Content of a reply to a request to the program.
     type Reply: Send + 'static;
     /// A message from the program that is not a reply.
     type Message: Send + 'static;
@@ -123,13 +123,13 @@ impl<C: Codec> fmt::Debug for Inbound<C> {
     }
 }
 
-/// Failure to use a link: the program has exited, for this reason, or the frame cannot be encoded as a line.
+/// Error of a link, with its reason: the program has exited, or the frame cannot be encoded as a line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct LinkError(pub Arc<str>);
 
-/// A link to a running program. Clones share the same link. Dropping the last clone and the [`LinkEvents`] ends the
-/// program.
+/// A link to a running program. Clones share the same link. The program is ended once the last clone and the
+/// [`LinkEvents`] are dropped.
 pub struct Link<C: Codec> {
     shared: Arc<LinkShared<C>>,
     _held: Arc<CloseOnDrop<C>>,
@@ -295,7 +295,8 @@ impl<C: Codec> LinkShared<C> {
         self.queue(Queued { event, bytes, is_exchange: false }, sender);
     }
 
-    /// Queues a request, a withdrawal, a reply or the end, which must not be dropped.
+    /// Queues an event that must not be dropped: a request, the withdrawal of a request, a reply, or the end of the
+    /// link.
     fn queue_exchange(&self, event: Inbound<C>, bytes: usize, sender: &EventSender<C>) {
         self.queue(Queued { event, bytes, is_exchange: true }, sender);
     }
@@ -321,7 +322,8 @@ impl<C: Codec> LinkShared<C> {
     }
 }
 
-/// Counts a request from the program in the read budget while a task answers it, also if the task is aborted.
+/// Counts a request from the program in the read budget while a task answers it. Dropped with the task, even if the
+/// task is aborted.
 struct CountedAnswer<C: Codec> {
     shared: Arc<LinkShared<C>>,
     bytes: usize,

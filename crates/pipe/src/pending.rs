@@ -127,7 +127,7 @@ fn fail<K, T>(open: HashMap<K, OpenRequest<T>>, reason: &Arc<str>) {
 }
 
 fn lock<K, T>(inner: &Mutex<PendingState<K, T>>) -> MutexGuard<'_, PendingState<K, T>> {
-    // Only the key's own hash and comparison can panic under the lock, and they leave the map consistent.
+    // Only the hash and the comparison of the key can panic under the lock. Both leave the map consistent.
     inner.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -153,7 +153,7 @@ impl<K: Hash + Eq, T> Future for ReplyFuture<K, T> {
         if let Some(refused) = self.refused.clone() {
             return Poll::Ready(Err(refused));
         }
-        // A reply wins over a timeout that expires at the same moment.
+        // A reply takes precedence over a timeout that expires at the same moment.
         if let Poll::Ready(reply) = Pin::new(&mut self.receive).poll(context) {
             return Poll::Ready(
                 reply.unwrap_or_else(|_| Err(NoReply::Disconnected("replies are no longer read".into()))),

@@ -109,7 +109,7 @@ pub fn snapshot() -> io::Result<HashMap<i32, Stat>> {
         match Stat::of(pid) {
             Ok(stat) => drop(processes.insert(pid, stat)),
             Err(error) if is_shortage(&error) => return Err(error),
-            // It has ended since, or is not visible to this process.
+            // The process has ended since, or is not visible to this process.
             Err(_) => {}
         }
     }

@@ -133,7 +133,7 @@ async fn end_group(program: &UnsupervisedProgram) {
         let _ = timeout(TERMINATE.grace, empty).await;
     }
     loop {
-        // Also if the group looks empty: a process may have been forking.
+        // Sent even if the group looks empty: a process may have been forking.
         program.signal(KILL.signal);
         if program.group_is_empty() {
             return;

@@ -4,19 +4,19 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tokio::sync::Notify;
 
-/// Maximum number of unread events, and of unanswered requests from the program. At the limit reading stops, unless
-/// a reply is awaited: the reply is queued behind these events, and their reader may be waiting for it.
+/// Maximum number of unread events, and of unanswered requests from the program. At the limit reading stops, unless a
+/// reply is awaited: the reply is queued behind these events, and the consumer of the events may be waiting for it.
 const SOFT_LIMIT_LINES: usize = 256;
 
-/// Soft limit on the total bytes of these lines, since a few tool results can be as large as thousands of other
-/// events.
+/// Maximum total bytes of unread events and unanswered requests; a soft limit like [`SOFT_LIMIT_LINES`]. A few tool
+/// results can be as large as thousands of other events.
 const SOFT_LIMIT_BYTES: usize = 16 * 1024 * 1024;
 
-/// Hard limit on the number of lines, which also applies while a reply is awaited. A reply beyond the limit is not
-/// read, so its request times out.
+/// Hard limit on the number of unread events and unanswered requests. It also applies while a reply is awaited. A reply
+/// beyond the limit is not read, so its request times out.
 pub const HARD_LIMIT_LINES: usize = 65_536;
 
-/// Hard limit on the total bytes of these lines.
+/// Hard limit on the total bytes of unread events and unanswered requests.
 const HARD_LIMIT_BYTES: usize = 64 * 1024 * 1024;
 
 /// Number and bytes of unprocessed lines.

@@ -1,9 +1,9 @@
-//! Ends process trees from outside. A program can stop or kill its supervisor, so a dedicated thread continues stopped
-//! supervisors, ends every tree that a supervisor did not end in time, and kills orphans that this process adopted, if
-//! it [adopts](adopt_orphans) any.
+//! Ends process trees from outside. A program can stop or kill its supervisor. Therefore a dedicated thread continues
+//! stopped supervisors, and ends every tree that a supervisor did not end in time. If this process
+//! [adopts](adopt_orphans) orphans, the thread kills them too.
 //!
-//! A tree cannot evade it: processes are found in `/proc`, stopped so that they cannot fork, and killed by pidfd until
-//! two scans in a row find none.
+//! A tree cannot evade the reaper: its processes are found in `/proc`, stopped so that they cannot fork, and killed by
+//! pidfd until two scans in a row find none.
 
 mod round;
 #[cfg(test)]
@@ -43,8 +43,8 @@ const KILL_RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// busy by repeatedly stopping its supervisor.
 const MIN_ROUND_DELAY: Duration = Duration::from_millis(5);
 
-/// Ratio of the delay to the duration of the previous round. Bounded, since the duration includes time in which this
-/// process was stopped.
+/// Ratio of the delay to the duration of the previous round. The delay is at most [`KILL_RETRY_INTERVAL`], since the
+/// duration includes time in which this process was stopped.
 const DELAY_PER_ROUND: u32 = 4;
 
 /// Maximum wait for the final status of trees, in case the reaper thread is blocked.
@@ -58,7 +58,7 @@ const UNKNOWN_PID: i32 = 0;
 pub struct Survivors(pub Vec<i32>);
 
 impl Survivors {
-    /// Creates the value for processes that could not be listed, so that some may survive.
+    /// Creates the value for processes that could not be listed, so it is unknown which of them survive.
     fn unknown() -> Self {
         Self(vec![UNKNOWN_PID])
     }
@@ -96,13 +96,13 @@ struct WatchedTree {
     session: Option<String>,
     /// Held until the supervisor has been reaped. Only the reaper waits for supervisors.
     registration: Option<Registration>,
-    /// Time at which the reaper ends the tree itself.
+    /// Time from which the reaper itself ends the tree; `None` if no end is scheduled.
     due: Option<Instant>,
     /// True if the supervisor's socket is closed, which means that the supervisor is about to exit.
     closing: bool,
     /// Start of the reaper's attempt to end the tree, if the reaper has begun.
     overdue_since: Option<Instant>,
-    /// Time since which an overdue supervisor has no living descendants.
+    /// Time at which an overdue supervisor was first seen without living descendants.
     empty_since: Option<Instant>,
     /// Processes seen in the tree while the reaper was ending it.
     members: HashSet<ProcessId>,
@@ -173,8 +173,8 @@ impl Reaper {
         }
     }
 
-    /// Runs one round. Returns the time of the next one, if one is due without a wakeup, and the delay before any
-    /// round. A failed round is not counted in `rounds`.
+    /// Runs one round. Returns the time of the next round, if one is due without a wakeup, and the minimum delay before
+    /// it. A failed round is not counted in `rounds`.
     fn try_round(&self, begun: Instant) -> (Option<Instant>, Duration) {
         match self.round(begun) {
             Ok(next) => {
@@ -237,8 +237,8 @@ impl Reaper {
         self.changed.notify_one();
     }
 
-    /// Returns the surviving pids of the trees for which `wanted` is true, and the supervisor pids of those that are
-    /// still active.
+    /// Looks at the trees for which `wanted` is true. Returns the pids of surviving processes, and the pids of
+    /// supervisors whose trees are still active.
     fn unfinished(&self, wanted: &impl Fn(&WatchedTree) -> bool, with_orphans: bool) -> (Vec<i32>, Vec<i32>) {
         let (mut surviving, mut active) = (Vec::new(), Vec::new());
         let state = self.state();
@@ -274,7 +274,8 @@ impl Reaper {
     /// Waits until the trees for which `wanted` is true have ended or are known to survive.
     async fn settled(&self, wanted: impl Fn(&WatchedTree) -> bool, with_orphans: bool) -> Survivors {
         let mut rounds = self.rounds.subscribe();
-        // The current round may have begun earlier, and two scans in a row have to find nothing.
+        // The current round may have begun earlier, so it does not count. After it, two scans in a row must find
+        // nothing.
         let enough = *rounds.borrow() + 3;
         let (mut surviving, mut active) = (Vec::new(), Vec::new());
         let settled = async {
@@ -324,7 +325,8 @@ pub fn adopt_orphans() -> io::Result<()> {
     Ok(())
 }
 
-/// Ends every process that still runs for a session after a short grace period, and waits for the end.
+/// Ends all processes of a session after a short grace period, and waits for their end. Returns the processes that
+/// could not be ended.
 pub async fn end_session(session: &str) -> Survivors {
     let of_session = |tree: &WatchedTree| tree.session.as_deref() == Some(session);
     REAPER.schedule(|_, tree| of_session(tree), Instant::now() + KILL_GRACE);
@@ -332,7 +334,7 @@ pub async fn end_session(session: &str) -> Survivors {
 }
 
 /// Ends everything that this process has started under a supervisor, and every adopted orphan. Must be called at the
-/// end of this process, after orderly shutdowns.
+/// end of this process, after every orderly shutdown.
 pub async fn end_everything() -> Survivors {
     // Usually everything has ended already; then no round is needed.
     if REAPER.is_idle() {

@@ -30,8 +30,8 @@ use crate::reaper::{self, END_GRACE, KILL_GRACE, Survivors, TreeStatus};
 /// Maximum time from the start of a supervisor to its first report.
 const SUPERVISOR_START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Interval of SIGCONT signals to a supervisor that has not reported yet, in case the supervisor was stopped. The
-/// reaper does not notice that by SIGCHLD, except in a process that adopts orphans.
+/// Interval of SIGCONT signals to a supervisor that has not reported yet, since it may have been stopped. Only a
+/// process that adopts orphans learns from SIGCHLD that a supervisor is stopped.
 const CONTINUE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Maximum length of a report. Longer lines are skipped.

@@ -45,8 +45,8 @@ impl Tail {
         (Self { buffer, seen: 0 }, TailReader(task.abort_handle()))
     }
 
-    /// Returns the retained bytes as displayable text: without control characters except line feeds and tabs, and from
-    /// the beginning of a line if there is one.
+    /// Returns the retained bytes as displayable text, without control characters except line feeds and tabs. If older
+    /// bytes were dropped, the text begins with the first complete line, if there is one.
     pub fn text(&self) -> String {
         let buffer = self.buffer.borrow();
         let cut = buffer.total > buffer.bytes.len() as u64;
@@ -101,8 +101,8 @@ impl MarkedLines {
         Self { tail, marker, partial: Vec::new(), skipping: false }
     }
 
-    /// Waits for more output, and returns the marked lines in it that are complete, possibly none, as displayable
-    /// text. `None` at the end of the stream. Cancel safe.
+    /// Waits for more output. Returns its complete lines that contain the marker, as displayable text; there may be
+    /// none. `None` at the end of the stream. Cancel safe.
     pub async fn next(&mut self) -> Option<Vec<String>> {
         let before = self.tail.seen;
         let bytes = self.tail.next_bytes().await?;

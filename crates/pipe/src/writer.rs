@@ -23,7 +23,8 @@ struct QueuedLine {
 }
 
 impl Writer {
-    /// Spawns a task that owns `sink` and writes queued lines until it fails, is closed, or the last writer is dropped.
+    /// Spawns a task that owns `sink` and writes the queued lines. The task ends when a write fails, after
+    /// [`close`](Self::close), or when the last writer is dropped.
     pub fn new(sink: impl AsyncWrite + Send + Unpin + 'static) -> Self {
         let (queue, entries) = mpsc::channel(MAX_QUEUED_LINES);
         let close = Arc::new(Notify::new());
@@ -79,7 +80,7 @@ async fn write(mut sink: impl AsyncWrite + Unpin, mut entries: mpsc::Receiver<Qu
         let failure = outcome.as_ref().err().map(|error| (error.kind(), error.to_string()));
         let _ = written.send(outcome);
         if let Some((kind, why)) = failure {
-            // The queued senders get the same error; no others can follow.
+            // Senders of queued lines get the same error. No more lines can be queued.
             entries.close();
             while let Some(entry) = entries.recv().await {
                 let _ = entry.written.send(Err(io::Error::new(kind, why.clone())));

@@ -113,7 +113,7 @@ impl Cell {
     }
 }
 
-/// Returns a row up to its last cell that is not blank.
+/// Returns the cells of a row up to the last one that is not blank.
 pub fn used(row: &[Cell]) -> &[Cell] {
     &row[..row.iter().rposition(|cell| !cell.is_blank()).map_or(0, |last| last + 1)]
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 /// Default number of characters retained, unless `CONTROL_PLANE_BUFFER` is set.
 pub const DEFAULT_CHARACTERS: usize = 4000;
 
-/// Number of bytes in which characters are counted at a time.
+/// Size of a block. Characters are counted block by block.
 const COUNT_BLOCK_BYTES: usize = 64;
 
 /// Retains the last characters of a byte stream.
@@ -46,8 +46,8 @@ impl ByteLog {
 
     /// Drops whole characters from the front until the rest is within both bounds.
     fn drop_oldest(&mut self) {
-        // Drops whole blocks first, since counting them is fast. A character split at the end of a block is dropped
-        // with the following bytes, as at least one more character must go.
+        // Drops whole blocks first, since counting them is fast. If a block ends within a character, the rest of the
+        // character is dropped with the following bytes, since at least one more character must be dropped.
         let excess = self.characters.saturating_sub(self.limit);
         let (mut characters, mut bytes) = (0, 0);
         for block in self.bytes.as_slices().0.chunks_exact(COUNT_BLOCK_BYTES) {

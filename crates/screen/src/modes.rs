@@ -22,7 +22,7 @@ pub enum MouseEncoding {
     Legacy,
     /// Three values as in [`Legacy`](Self::Legacy), with coordinates in UTF-8 (DECSET 1005).
     Utf8,
-    /// Decimal, with releases that name their button (DECSET 1006).
+    /// Decimal numbers; a release names its button (DECSET 1006).
     Sgr,
 }
 

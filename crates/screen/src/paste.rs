@@ -6,9 +6,9 @@ use crate::modes::TerminalModes;
 const BRACKET_START: &str = "\x1b[200~";
 const BRACKET_END: &str = "\x1b[201~";
 
-/// True for characters that are removed: controls except tabs and line breaks. ESC, or CSI as one character, could
-/// form the end marker, so that the rest would count as typing; without bracketed paste the program would interpret
-/// every control.
+/// True for characters that are removed: control characters except tabs and line breaks. ESC, or CSI as one character,
+/// could form the end marker, so that the rest of the paste would count as typing. Without bracketed paste the program
+/// would interpret every control character.
 fn is_removed(character: char) -> bool {
     character.is_control() && !matches!(character, '\t' | '\n' | '\r')
 }

@@ -1,5 +1,5 @@
 //! Scans program output for sequences that the emulator does not support. All output is passed on to the emulator in
-//! order, except the excess of an endless string.
+//! order, except the part of a string beyond `MAX_STRING_BYTES`.
 
 use memchr::memchr;
 
@@ -144,7 +144,7 @@ impl Scanner {
         });
         let body = &rest[..end.unwrap_or(rest.len())];
         if self.length >= MAX_STRING_BYTES && !body.is_empty() {
-            // Bytes before it in this chunk are passed on by the segment that ends here.
+            // The bytes of this chunk before `at` are passed on first, as a segment of their own.
             return Err(if at > 0 {
                 OutputSegment { length: at, pass: true, found: None }
             } else {
@@ -181,8 +181,8 @@ fn complete_csi(bytes: &[u8]) -> Option<(&[u8], usize)> {
     matches!(rest[end], 0x40..=0x7e).then(|| (&rest[..end.min(MAX_CSI_BYTES)], end + 2))
 }
 
-/// Returns the number of bytes that form complete characters. The rest is the beginning of a character that the next
-/// chunk continues. Given the parts separately, the emulator may lose the following character.
+/// Returns the number of bytes that form complete characters. The remaining bytes begin a character that the next chunk
+/// completes. If the emulator received them separately, it could lose the character after that one.
 pub(crate) fn complete_characters(bytes: &[u8]) -> usize {
     let tail = bytes.len().saturating_sub(3);
     let Some(last) = bytes[tail..].iter().rposition(|byte| *byte >= 0xc0).map(|offset| tail + offset) else {

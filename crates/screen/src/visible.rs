@@ -1,5 +1,5 @@
-//! Escapes characters that would control a terminal, reorder text or hide in it. The terminal UI and every command
-//! that prints untrusted text use this module and no other escaping. See docs/decisions/026-untrusted-text.md.
+//! Escapes characters that control a terminal, reorder text or are invisible. The terminal UI and every command that
+//! prints untrusted text use this module and no other escaping. See docs/decisions/026-untrusted-text.md.
 
 use std::borrow::Cow;
 use std::iter::Peekable;

@@ -1,4 +1,4 @@
-//! Applies the rules of [`wh_core::caller`] for the HTTP and the socket server.
+//! Applies the access rules of [`wh_core::caller`] to the callers of the HTTP server and of the socket server.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use wh_wire::socket::ControlKind;
 /// Admission rules for the callers of one session.
 #[derive(Clone)]
 pub(crate) enum Admission {
-    /// A single run, which has one session and no creators.
+    /// A single run. Its only session was not created by another session.
     Run,
     /// A session of a daemon.
     Session { daemon: Arc<dyn Daemon>, controller: Arc<dyn Controller>, session: Arc<SessionHandle> },
 }
 
 impl Admission {
-    /// True if only some callers are admitted. Otherwise the caller need not be traced.
+    /// True if some callers are refused for this action. If not, the caller need not be traced.
     pub fn depends_on_caller(&self, act: GuardedAction) -> bool {
         self.standing().admit(&Origin::Untraceable, act).is_err()
     }
@@ -50,8 +50,8 @@ impl Admission {
     }
 }
 
-/// Sets the creators of a new session. Callers that may not choose the person, a permission mode or agent arguments
-/// (which can set a mode) are refused if they set one of these.
+/// Sets the creators of a new session. A request for `person`, for a permission mode or for agent arguments (which can
+/// set a mode) is refused if the caller may not set them.
 pub(crate) fn enter_creators(
     daemon: &dyn Daemon,
     controller: &dyn Controller,

@@ -83,7 +83,8 @@ impl Feed {
                 let Cursor { epoch, seq } = self.subscription.cursor();
                 let (epoch, seq) = (epoch.to_string(), *seq);
                 let surface = client_state(&facts);
-                // Read after the snapshot, so it may include later events. Those events replace their part as a whole.
+                // The state is read after the snapshot, so it may already include later events. The client may apply
+                // these events again, because each of them replaces a whole part of the state.
                 let state = match &self.conversation {
                     Some(conversation) => Box::new(state(conversation, surface, EnvelopeFilter::default()).await?.0),
                     None => Box::new(surface),

@@ -8,7 +8,7 @@ pub const CONDITION_TIMEOUT: Duration = Duration::from_secs(60);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Polls until `ask` returns a value. Panics with `what` after [`CONDITION_TIMEOUT`].
+/// Polls until `ask` returns a value. After [`CONDITION_TIMEOUT`], panics with a message that contains `what`.
 #[track_caller]
 pub fn eventually<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
     eventually_within(CONDITION_TIMEOUT, what, ask)
@@ -18,7 +18,7 @@ pub fn eventually<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
 #[track_caller]
 pub fn eventually_within<T>(timeout: Duration, what: &str, ask: impl FnMut() -> Option<T>) -> T {
     let Some(answer) = wait_until(timeout, ask) else {
-        panic!("timed out after {timeout:?}: {what}");
+        panic!("timed out after {timeout:?} while waiting for: {what}");
     };
     answer
 }

@@ -9,9 +9,9 @@ use crate::tools;
 /// Environment variable with the mount point of the file system. Set in the process inside the namespace.
 const DISK_VARIABLE: &str = "WH_TEST_DISK";
 
-/// Runs the named test of this binary again in a mount namespace with a tmpfs that is mounted with these options.
-/// Inside the namespace, returns the mount point. Outside, waits for that run and returns `None`; the test must then
-/// return. If the namespace is not available, the test is skipped as by [`tools::present`].
+/// Runs the test `test` of this binary again in a mount namespace, with a tmpfs mounted with these options. In the
+/// namespace, returns the mount point. Outside, waits until the second run has ended and returns `None`; the calling
+/// test must then return. If the namespace is not available, the test is skipped as by [`tools::present`].
 #[track_caller]
 pub fn inside(test: &str, options: &str) -> Option<PathBuf> {
     if let Some(directory) = env::var_os(DISK_VARIABLE) {

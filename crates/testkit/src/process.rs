@@ -26,7 +26,7 @@ pub fn with_default_signals(command: &mut Command) -> &mut Command {
         }
         Ok(sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?)
     };
-    // SAFETY: between fork and exec only async-signal-safe system calls are made, on memory that is already there.
+    // SAFETY: between fork and exec only async-signal-safe system calls are made, on memory that is already allocated.
     unsafe { command.pre_exec(reset) }
 }
 
@@ -57,8 +57,8 @@ pub fn descendants(root: Pid) -> Vec<Pid> {
     found
 }
 
-/// Ends `child` and its descendants with SIGTERM, and with SIGKILL after `grace`. The error describes the processes
-/// that had to be killed.
+/// Ends `child` with SIGTERM and waits for it and its descendants. Processes that are still running after `grace` are
+/// killed. The error describes them.
 pub fn terminate(child: &mut Child, grace: Duration) -> Result<(), String> {
     if matches!(child.try_wait(), Ok(Some(_))) {
         return Ok(());

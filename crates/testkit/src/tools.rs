@@ -11,20 +11,20 @@ const TOOL_PINS: &str = include_str!("../tools.txt");
 /// Environment variable that overrides the default directory of the pinned tools.
 const TOOLS_VARIABLE: &str = "WHEELHOUSE_TOOLS";
 
-/// Returns true if all programs are installed. If one is missing, reports on the uncaptured stderr that the test is
-/// skipped and returns false, or panics under `CI`.
+/// Returns true if all programs are installed. If one is missing, returns false and reports on the uncaptured stderr
+/// that the test is skipped. Under `CI`, panics instead.
 #[track_caller]
 pub fn present(programs: &[&str]) -> bool {
     let missing: Vec<&str> = programs.iter().copied().filter(|program| find(program).is_none()).collect();
     if missing.is_empty() {
         return true;
     }
-    skip(&format!("these are not installed: {}", missing.join(", ")), false);
+    skip(&format!("these programs are not installed: {}", missing.join(", ")), false);
     false
 }
 
-/// Returns the path of a pinned tool as installed by `install-tools`. If it is missing, the test is skipped as by
-/// [`present`]. Under `CI` that requires `WHEELHOUSE_SKIP_TOOLS`.
+/// Returns the path of a pinned tool as installed by `install-tools`. If the tool is missing, the test is skipped as by
+/// [`present`]. Under `CI`, a missing tool is a failure unless `WHEELHOUSE_SKIP_TOOLS` is set.
 #[track_caller]
 pub fn pinned(tool: &str, major: u32) -> Option<PathBuf> {
     let version = version(tool, major).unwrap_or_else(|| panic!("tools.txt has no {tool} of version {major}"));
@@ -34,7 +34,7 @@ pub fn pinned(tool: &str, major: u32) -> Option<PathBuf> {
     if place.join("installed").exists() {
         return Some(place.join("bin").join(tool));
     }
-    let reason = format!("{tool} {version} is not in {}; run crates/testkit/install-tools", place.display());
+    let reason = format!("{tool} {version} is not installed in {}; run crates/testkit/install-tools", place.display());
     skip(&reason, env::var_os("WHEELHOUSE_SKIP_TOOLS").is_some());
     None
 }
@@ -44,7 +44,7 @@ fn version(tool: &str, major: u32) -> Option<&'static str> {
     pins.into_iter().find(|version| version.split('.').next() == Some(&major.to_string()))
 }
 
-/// Reports a skipped test on the uncaptured stderr. Under `CI` it panics instead, unless `excused` is set.
+/// Reports a skipped test on the uncaptured stderr. Under `CI`, panics instead, unless `excused` is true.
 #[track_caller]
 pub fn skip(reason: &str, excused: bool) {
     assert!(env::var_os("CI").is_none() || excused, "{reason}");

@@ -167,7 +167,7 @@ impl Wh {
         let mut wh = Self { child, port: 0, stdout, stderr, runtime, session: None };
         let outcome = deadline::wait_until(CONDITION_TIMEOUT, || match announced.try_recv() {
             Ok(port) => Some(Ok(port)),
-            // A program that ends immediately ends wh too, perhaps before the line is read.
+            // If the program ends immediately, wh ends too, perhaps before the line with the port was read.
             Err(_) => process::wait(&mut wh.child, Duration::ZERO)
                 .map(|status| announced.recv_timeout(EXIT_GRACE).map_err(|_| status)),
         });
@@ -247,7 +247,7 @@ impl Wh {
         self.input(json!({ "text": text }))
     }
 
-    /// Presses a key of the program's terminal, and returns the response.
+    /// Sends a key press to the program's terminal, and returns the response.
     #[track_caller]
     pub fn key(&self, key: &str) -> Value {
         self.input(json!({ "key": key }))
@@ -281,7 +281,7 @@ impl Wh {
         response.json()
     }
 
-    /// Waits for the end of wh. `None` if it does not end within `timeout`.
+    /// Waits for the end of wh. Returns `None` if wh does not end within `timeout`.
     pub fn ended(&mut self, timeout: Duration) -> Option<ExitStatus> {
         process::wait(&mut self.child, timeout)
     }

@@ -13,7 +13,8 @@ use wh_screen::visible::visible;
 /// Number of unchanged lines shown before and after each change, if there is room.
 pub const CONTEXT_LINES: usize = 3;
 
-/// Timeout of the search for the shortest diff. After it, the diff is still correct but may be longer than necessary.
+/// Timeout of the search for the shortest diff. After the timeout, the diff is still correct but may be longer than
+/// necessary.
 const DIFF_TIMEOUT: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -109,15 +110,15 @@ impl Diff {
         self.rows.iter().filter(|row| matches!(row, DiffRow::Line(line) if line.tag == tag)).count()
     }
 
-    /// Renders at most `most` lines of this width. If there are more lines, the last line gives the number of hidden
-    /// rows.
+    /// Renders at most `most` lines of this width. If the diff needs more lines, the last line gives the number of
+    /// hidden rows of the diff.
     #[must_use]
     pub fn lines(&self, width: u16, most: usize, theme: &Theme) -> Vec<Line<'static>> {
         let width = usize::from(width);
         let largest = self.rows.iter().map(|row| if let DiffRow::Line(line) = row { line.number } else { 0 }).max();
         let digits = largest.unwrap_or(0).max(1).ilog10() as usize + 1;
         let mut lines = Vec::new();
-        // Number of rows that were complete while there was still room for the last line.
+        // Number of rows that fit completely above the last line.
         let mut whole = 0;
         for (index, row) in self.rows.iter().enumerate() {
             if lines.len() > most {

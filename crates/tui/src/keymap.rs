@@ -127,27 +127,27 @@ const NEWLINE_KEYS: &[&str] = &["shift+enter", "alt+enter", "ctrl+enter", "alt+s
 pub const ACTIONS: [ActionRow; 34] = [
     screen(ScreenAction::Leave, "leave", &["ctrl+d"], "Quit, if the input is empty"),
     screen(ScreenAction::Redraw, "redraw", &["ctrl+l"], "Redraw the screen"),
-    screen(ScreenAction::Keys, "keys", &["f1"], "List of keys"),
-    screen(ScreenAction::SignalBoard, "signal_board", &["f2", "ctrl+t"], "Signal board"),
-    screen(ScreenAction::Details, "details", &["f3"], "Details"),
-    screen(ScreenAction::Streams, "streams", &["f4"], "Streams"),
-    screen(ScreenAction::Tools, "tools", &["f5"], "Tool sidebar"),
-    screen(ScreenAction::Agents, "agents", &["f6"], "List of agents"),
-    screen(ScreenAction::Models, "models", &["f7"], "List of models"),
-    screen(ScreenAction::Conversations, "conversations", &["f8"], "List of conversations"),
-    screen(ScreenAction::NextMode, "next_mode", &["shift+tab"], "Next mode of the agent"),
-    edit(EditAction::Submit, "submit", &["enter"], "Send"),
-    edit(EditAction::Newline, "newline", NEWLINE_KEYS, "New line"),
-    edit(EditAction::Left, "left", &["left", "ctrl+b"], "One character left"),
-    edit(EditAction::Right, "right", &["right", "ctrl+f"], "One character right"),
-    edit(EditAction::WordLeft, "word_left", &["ctrl+left", "alt+left", "alt+b"], "One word left"),
-    edit(EditAction::WordRight, "word_right", &["ctrl+right", "alt+right", "alt+f"], "One word right"),
-    edit(EditAction::LineStart, "line_start", &["home", "ctrl+a"], "Beginning of the line"),
-    edit(EditAction::LineEnd, "line_end", &["end", "ctrl+e"], "End of the line"),
-    edit(EditAction::TextStart, "text_start", &["ctrl+home", "alt+<"], "Beginning of the text"),
-    edit(EditAction::TextEnd, "text_end", &["ctrl+end", "alt+>"], "End of the text"),
-    edit(EditAction::Up, "up", &["up", "ctrl+p"], "One row up, or the previous history entry"),
-    edit(EditAction::Down, "down", &["down", "ctrl+n"], "One row down, or the next history entry"),
+    screen(ScreenAction::Keys, "keys", &["f1"], "Open or close the list of keys"),
+    screen(ScreenAction::SignalBoard, "signal_board", &["f2", "ctrl+t"], "Open or close the signal board"),
+    screen(ScreenAction::Details, "details", &["f3"], "Show or hide details"),
+    screen(ScreenAction::Streams, "streams", &["f4"], "Show or hide stream data"),
+    screen(ScreenAction::Tools, "tools", &["f5"], "Open or close the tool sidebar"),
+    screen(ScreenAction::Agents, "agents", &["f6"], "Open or close the list of agents"),
+    screen(ScreenAction::Models, "models", &["f7"], "Open or close the list of models"),
+    screen(ScreenAction::Conversations, "conversations", &["f8"], "Open or close the list of saved conversations"),
+    screen(ScreenAction::NextMode, "next_mode", &["shift+tab"], "Switch to the agent's next mode"),
+    edit(EditAction::Submit, "submit", &["enter"], "Send the message"),
+    edit(EditAction::Newline, "newline", NEWLINE_KEYS, "Insert a line break"),
+    edit(EditAction::Left, "left", &["left", "ctrl+b"], "Move one character left"),
+    edit(EditAction::Right, "right", &["right", "ctrl+f"], "Move one character right"),
+    edit(EditAction::WordLeft, "word_left", &["ctrl+left", "alt+left", "alt+b"], "Move one word left"),
+    edit(EditAction::WordRight, "word_right", &["ctrl+right", "alt+right", "alt+f"], "Move one word right"),
+    edit(EditAction::LineStart, "line_start", &["home", "ctrl+a"], "Move to the beginning of the line"),
+    edit(EditAction::LineEnd, "line_end", &["end", "ctrl+e"], "Move to the end of the line"),
+    edit(EditAction::TextStart, "text_start", &["ctrl+home", "alt+<"], "Move to the beginning of the text"),
+    edit(EditAction::TextEnd, "text_end", &["ctrl+end", "alt+>"], "Move to the end of the text"),
+    edit(EditAction::Up, "up", &["up", "ctrl+p"], "Move one row up, or recall the previous history entry"),
+    edit(EditAction::Down, "down", &["down", "ctrl+n"], "Move one row down, or recall the next history entry"),
     edit(
         EditAction::DeleteLeft,
         "delete_left",
@@ -171,7 +171,7 @@ pub const ACTIONS: [ActionRow; 34] = [
     edit(EditAction::CutLineStart, "cut_line_start", &["ctrl+u"], "Cut to the beginning of the line"),
     edit(EditAction::CutLineEnd, "cut_line_end", &["ctrl+k"], "Cut to the end of the line"),
     edit(EditAction::Yank, "yank", &["ctrl+y"], "Paste (yank) the last cut"),
-    edit(EditAction::YankOlder, "yank_older", &["alt+y"], "After a paste: replace it with an earlier cut"),
+    edit(EditAction::YankOlder, "yank_older", &["alt+y"], "Replace the text just pasted (yanked) with an earlier cut"),
     edit(EditAction::Undo, "undo", &["ctrl+z", "ctrl+_", "ctrl+/"], "Undo"),
     edit(EditAction::Redo, "redo", &["ctrl+shift+z", "alt+z", "alt+_"], "Redo"),
 ];
@@ -183,7 +183,7 @@ pub enum BindingError {
     #[error("{0} types a character and cannot be bound; add ctrl or alt, or choose a function key")]
     Text(String),
     /// The key is reserved: `escape` or `ctrl+c`.
-    #[error("{0} cannot be bound: it always closes, interrupts or quits")]
+    #[error("{0} cannot be bound; it is reserved for closing, interrupting and quitting")]
     Reserved(String),
     /// The key is bound to two different actions.
     #[error("{key} is bound to both {first} and {second}")]
@@ -224,8 +224,8 @@ impl Default for KeyMap {
 }
 
 impl KeyMap {
-    /// Creates a map in which each of these actions has the given keys instead of its default keys. A default key of
-    /// another action is unbound if it is given here.
+    /// Creates a map in which each of these actions has the given keys instead of its default keys. If a given key is a
+    /// default key of another action, it is unbound from that action.
     pub fn new(chosen: Vec<(Action, Vec<KeyPress>)>) -> Result<Self, BindingError> {
         let mut taken: HashMap<KeyPress, Action> = HashMap::new();
         for (action, keys) in &chosen {

@@ -123,7 +123,7 @@ impl AnsiPen {
 }
 
 /// Returns the part of a symbol that takes the same cells on every terminal. Some terminals join an emoji sequence
-/// (families, skin tones) to one glyph, and others draw its parts side by side, over the text that follows.
+/// (families, skin tones) into one glyph, and others draw its parts side by side, over the text that follows.
 fn unambiguous_part(symbol: &str) -> &str {
     if symbol.len() <= 4 {
         return symbol;

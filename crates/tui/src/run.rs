@@ -1,5 +1,5 @@
-//! Event loop of the UI: a single task with one `select!`. Each event (terminal input, change of the space, query to
-//! the UI port, timer) updates the app, and a frame is drawn.
+//! Event loop of the UI: a single task with one `select!`. Each event (terminal input, change of the space, request
+//! through the [`UiPort`], timer) updates the app, and a frame is drawn.
 
 use std::collections::VecDeque;
 use std::io;
@@ -30,8 +30,8 @@ const ESCAPE_TIMEOUT: Duration = Duration::from_millis(30);
 /// Minimum time between two frames. Frames caused by input are drawn immediately.
 const FRAME_INTERVAL: Duration = Duration::from_millis(16);
 
-/// Maximum time to wait for the space to answer requests caused by input. After it, the input counts as drawn even
-/// without the answers.
+/// Maximum time to wait for the space to answer requests caused by input. After this time, the input counts as drawn
+/// even without the answers.
 const DRAW_ANSWER_TIMEOUT: Duration = Duration::from_millis(100);
 
 const INPUT_BUFFER_BYTES: usize = 16 * 1024;

@@ -21,7 +21,7 @@ use crate::{directories, project};
 /// Environment variable with the path of `agents.toml`.
 const AGENTS_FILE_VARIABLE: &str = "WH_AGENTS_FILE";
 
-/// Returns the agents available in a directory.
+/// Returns the catalogue for a working directory. An untrusted project file adds no agents, only a warning.
 pub fn catalog(directory: &Path) -> Result<Catalog, CliFailure> {
     let mut files: Vec<AgentsFile> = own_file()?.into_iter().collect();
     let (project, warning) = match project_file(directory) {
@@ -36,7 +36,7 @@ pub fn catalog(directory: &Path) -> Result<Catalog, CliFailure> {
     Ok(catalog)
 }
 
-/// Returns the catalogue of the built-in agents and these files.
+/// Returns a catalogue of the built-in agents and the agents that `files` define.
 pub fn with(files: &[AgentsFile]) -> Result<Catalog, CliFailure> {
     // wh runs each agent under its own binary as a supervisor, so that no process of the agent outlives wh.
     let supervisor = wh_pipe::supervisor::own_command();
@@ -56,7 +56,7 @@ pub fn print_notices(catalog: &Catalog) {
 /// Finds an agent by id. The error lists the known ids.
 pub fn named(catalog: &Catalog, id: &str) -> Result<Arc<dyn Agent>, CliFailure> {
     catalog.by_id(id).ok_or_else(|| {
-        // Warnings name unused files, which may define the agent.
+        // The hint includes the warnings of the catalogue: a file that is not used may define the agent.
         let known = catalog.ids().join(", ");
         let known = format!("choose one of {known}; run any other program with `wh run -- PROGRAM`");
         let hints: Vec<&str> =
@@ -105,8 +105,8 @@ fn wrong(error: &FileError) -> CliFailure {
     CliFailure::new(code::USAGE, error).hint(&error.hint)
 }
 
-/// Returns the project's `agents.toml` if the user trusts it. Otherwise the error is a warning for the user, because an
-/// untrusted file must not stop wh.
+/// Reads the project's `agents.toml`. `None` if there is no such file. If the file is untrusted or cannot be read, the
+/// error is a warning for the user: such a file must not stop wh.
 fn project_file(directory: &Path) -> Result<Option<ProjectFile>, String> {
     let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     let Some(directory) = project::find(&directory, directories::home().as_deref(), ProjectFileName::Agents) else {

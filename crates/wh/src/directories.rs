@@ -17,8 +17,8 @@ pub fn state() -> Option<PathBuf> {
     below("XDG_STATE_HOME", ".local/state")
 }
 
-/// Returns the canonical state directory. Fails without a home directory, because other users could take over a shared
-/// directory.
+/// Returns the canonical state directory. Fails without a home directory: a directory that all users share, such as
+/// /tmp, would not be safe from other users.
 pub fn owned_state() -> Result<PathBuf, CliFailure> {
     owned(state())
 }

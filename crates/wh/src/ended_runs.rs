@@ -32,12 +32,12 @@ pub fn save(run: &RegisteredRun, mut state: ClientState, screen: Option<ScreenBo
         bytes = serde_json::to_vec(&record)?;
     }
     if bytes.len() > MAX_RECORD_BYTES {
-        return Err(io::Error::other(format!("the record has {} bytes", bytes.len())));
+        return Err(io::Error::other(format!("the record is too large: {} bytes", bytes.len())));
     }
     runtime::write_atomically(&directory.join(format!("ended-{}.json", run.pid)), &bytes)
 }
 
-/// Removes records of runs that had this port, because a new run uses it.
+/// Removes the records of ended runs that used this port, because a new run uses it now.
 pub fn forget(directory: &Path, port: u16) {
     for (path, record) in records(directory, Timestamp::now()) {
         if record.run.port == port {
@@ -65,7 +65,7 @@ fn listed() -> Vec<EndedRun> {
 /// Returns the records, newest first. Removes expired and unreadable records.
 fn records(directory: &Path, now: Timestamp) -> Vec<(PathBuf, EndedRun)> {
     let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
-    // Listed first, so that a record written at the same time is not removed as expired.
+    // Lists the paths before it reads the records. A record that another process writes in between is then not removed.
     let paths: Vec<PathBuf> =
         entries.flatten().map(|entry| entry.path()).filter(|path| ended::is_record(path)).collect();
     let records = ended::records(directory, now);

@@ -8,7 +8,7 @@ use crate::print::clean;
 
 /// Exit codes of wh itself. `wh run` passes on all other codes from its program.
 pub mod code {
-    /// The screen differs from the expected picture.
+    /// The screen differs from the expected screenshot.
     pub const DIFFERENT: u8 = 1;
     /// The command line or a settings file is invalid.
     pub const USAGE: u8 = 2;
@@ -45,12 +45,12 @@ pub fn with_exit_codes(examples: &str, codes: &[u8]) -> String {
 fn exit_code_meaning(code: u8) -> &'static str {
     match code {
         0 => "success",
-        code::DIFFERENT => "the screen differs from the picture",
+        code::DIFFERENT => "the screen differs from the screenshot",
         code::USAGE => "usage error or invalid value",
         code::TIMEOUT => "timed out",
         code::REFUSED => "refused; the message says why",
         code::UNAUTHORISED => "not authorised",
-        code::UNREACHABLE => "no run or session found, several to choose from, or no answer",
+        code::UNREACHABLE => "no run or session found, several found, or no answer",
         code::STALLED => "the daemon's runtime stalled",
         _ => "any other failure",
     }

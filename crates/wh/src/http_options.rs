@@ -74,13 +74,14 @@ impl HttpApiOptions {
     }
 }
 
-/// Reads the token from `file`, or else from the environment variable. Returns its text, and the [`ApiToken`] with
-/// which a server checks requests.
+/// Reads the token from `file`, else from the environment variable; `None` if neither is set. Returns the token as
+/// text, and as an [`ApiToken`] with which a server checks requests.
 pub fn token(file: Option<&Path>) -> Result<Option<(String, ApiToken)>, CliFailure> {
     let (text, source) = match (file, std::env::var(TOKEN_VARIABLE)) {
         (Some(path), _) => (read_token(path)?, format!("{}", path.display())),
         (None, Ok(text)) => {
-            // Linux exposes a process's initial environment to other processes of the user, including the program.
+            // Linux exposes a process's initial environment to other processes of the user, including the program that
+            // wh runs.
             let _ = nix::sys::prctl::set_dumpable(false);
             (text, TOKEN_VARIABLE.to_owned())
         }
@@ -113,7 +114,7 @@ fn read_token(path: &Path) -> Result<String, CliFailure> {
     let refuse = |reason: String| CliFailure::new(code::USAGE, format!("token file {}: {reason}", path.display()));
     let metadata = fs::metadata(path).map_err(|error| refuse(error.to_string()))?;
     if metadata.permissions().mode() & 0o077 != 0 {
-        return Err(refuse("others can read it".to_owned()).hint(format!("chmod 600 {}", path.display())));
+        return Err(refuse("other users can access it".to_owned()).hint(format!("run: chmod 600 {}", path.display())));
     }
     if metadata.uid() != nix::unistd::geteuid().as_raw() {
         return Err(refuse("it belongs to another user".to_owned()));

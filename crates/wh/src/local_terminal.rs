@@ -104,7 +104,7 @@ impl TtyAttachment {
             let before = self.progress.load(Ordering::Relaxed);
             match tokio::time::timeout(OUTPUT_STALL_TIMEOUT, &mut self.written).await {
                 Ok(_) => break false,
-                // A slow terminal gets all output. A stuck one does not block the exit.
+                // A slow terminal receives all output. A terminal that accepts no output does not block the exit.
                 Err(_) if self.progress.load(Ordering::Relaxed) != before => {}
                 Err(_) => break true,
             }
@@ -237,8 +237,8 @@ fn write_display(
 fn suspend(continued: &std::sync::mpsc::Receiver<()>) {
     restore_terminal();
     while continued.try_recv().is_ok() {}
-    // Stops the whole process group, as the terminal driver does. The stop may reach another thread first, so this one
-    // waits for SIGCONT. An orphaned process group is not stopped at all.
+    // Stops the whole process group, as the terminal driver does. Another thread may handle the signal first, so this
+    // thread waits for SIGCONT. The wait has a timeout, because an orphaned process group is not stopped at all.
     let _ = kill(Pid::from_raw(0), Signal::SIGTSTP);
     let _ = continued.recv_timeout(STOP_DELIVERY_TIMEOUT);
     enter_raw_mode();

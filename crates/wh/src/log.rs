@@ -23,7 +23,7 @@ pub fn raw_characters() -> Result<usize, CliFailure> {
         Err(_) => Ok(DEFAULT_CHARACTERS),
         Ok(text) => match text.trim().parse() {
             Ok(characters) if characters <= MAX_RAW_CHARACTERS => Ok(characters),
-            _ => Err(CliFailure::new(code::USAGE, format!("CONTROL_PLANE_BUFFER is {text:?}"))
+            _ => Err(CliFailure::new(code::USAGE, format!("CONTROL_PLANE_BUFFER has the invalid value {text:?}"))
                 .hint(format!("set it to a number of characters up to {MAX_RAW_CHARACTERS}, for example 4000"))),
         },
     }
@@ -32,7 +32,8 @@ pub fn raw_characters() -> Result<usize, CliFailure> {
 fn level() -> Result<Option<LevelFilter>, CliFailure> {
     let Ok(level) = std::env::var("WH_LOG") else { return Ok(None) };
     level.parse().map(Some).map_err(|_| {
-        CliFailure::new(code::USAGE, format!("WH_LOG is {level:?}")).hint("set it to error, warn, info, debug or trace")
+        CliFailure::new(code::USAGE, format!("WH_LOG has the invalid value {level:?}"))
+            .hint("set it to error, warn, info, debug or trace")
     })
 }
 

@@ -12,7 +12,7 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 pub fn open(path: &Path) -> io::Result<File> {
     let file = File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
     let kind = file.metadata()?.file_type();
-    // A pipe without a path has a writer: the process that created it.
+    // An anonymous pipe has no path. Reading it cannot block forever, because the process that created it writes to it.
     let anonymous = kind.is_fifo() && fs::canonicalize(path).is_err();
     if !kind.is_file() && !anonymous {
         let what = match () {

@@ -1,5 +1,5 @@
-//! Printing to standard output: escapes control characters in foreign text, writes JSON on one line, and ignores a
-//! closed pipe.
+//! Printing to standard output: escapes control characters in text of other programs, writes JSON on one line, and
+//! ignores a closed pipe.
 
 use std::io::{self, ErrorKind, Write};
 
@@ -18,7 +18,7 @@ pub fn print(text: &str) -> Result<(), CliFailure> {
     }
 }
 
-/// Escapes control characters and invisible characters in text of several lines.
+/// Escapes control characters and invisible characters, but keeps line breaks.
 pub fn clean(text: &str) -> String {
     visible(text).into_owned()
 }
@@ -28,7 +28,7 @@ pub fn clean_line(text: &str) -> String {
     visible_line(text).into_owned()
 }
 
-/// Replaces control characters in the text of a screen.
+/// Replaces control characters except line breaks and tabs by U+FFFD.
 pub fn without_controls(text: &str) -> String {
     let harmless = |character: char| matches!(character, '\n' | '\t') || !character.is_control();
     text.chars().map(|character| if harmless(character) { character } else { char::REPLACEMENT_CHARACTER }).collect()
@@ -39,7 +39,7 @@ pub fn json_line(json: &str) -> String {
     let mut line = String::with_capacity(json.len() + 1);
     for character in json.trim().chars() {
         match character {
-            // Only between values: inside strings JSON requires escapes.
+            // This is white space between values, because inside strings JSON requires escapes.
             '\n' | '\r' | '\t' => line.push(' '),
             hidden if is_hidden(hidden) => {
                 for unit in hidden.encode_utf16(&mut [0; 2]) {
@@ -60,7 +60,7 @@ pub fn without_sequences(output: &str) -> String {
     while let Some(character) = rest.next() {
         match character {
             '\r' if matches!(rest.peek(), Some('\r' | '\n')) => {}
-            // Overwriting a line counts as a new line.
+            // The program overwrites the line. A line break keeps both texts.
             '\r' => text.push('\n'),
             '\u{1b}' => match rest.next() {
                 Some('[') => drop(rest.find(|character| matches!(character, '@'..='~'))),

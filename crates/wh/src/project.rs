@@ -17,7 +17,7 @@ pub enum ProjectFileName {
 }
 
 impl ProjectFileName {
-    /// All files of a project.
+    /// All files that a project can have.
     pub const ALL: [Self; 2] = [Self::Agents, Self::Config];
 
     /// Returns the path of the file relative to the project's directory.
@@ -32,7 +32,8 @@ impl ProjectFileName {
 /// Maximum size of a settings or agents file.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Contents of a project file. Read only once, so that the trusted content is the content in use.
+/// Contents of a project file. The file is read only once, so that the content that is used is the content that was
+/// checked for trust.
 #[derive(Debug)]
 pub struct ProjectFile {
     /// Directory that contains `.wheelhouse`.
@@ -86,7 +87,7 @@ impl ProjectFile {
     }
 }
 
-/// Reads a file. With `plain`, refuses anything except a regular file, as required for project files.
+/// Reads a settings or agents file. If `plain` is true, as for project files, refuses anything except a regular file.
 pub fn read(path: &Path, plain: bool) -> io::Result<String> {
     // Opening a pipe without a writer must not block.
     let flags = if plain { nix::libc::O_NONBLOCK } else { 0 };

@@ -21,7 +21,8 @@ enum RecordFormat {
 /// Options that record the terminal.
 #[derive(Debug, Args)]
 pub struct RecordArguments {
-    /// Record output, resizes, markers and the exit as an asciicast. Fails if FILE exists; created with mode 0600
+    /// Record output, resizes, markers and the exit to FILE as an asciicast. FILE must not exist; wh creates it with
+    /// mode 0600
     #[arg(long, value_name = "FILE", help_heading = "Recording")]
     record: Option<PathBuf>,
 

@@ -108,7 +108,10 @@ pub fn directory() -> io::Result<PathBuf> {
 }
 
 fn explain(path: &Path, problem: &str) -> io::Error {
-    io::Error::other(format!("runtime directory {}: {problem}; set XDG_RUNTIME_DIR to another", path.display()))
+    io::Error::other(format!(
+        "runtime directory {}: {problem}; set XDG_RUNTIME_DIR to another directory",
+        path.display()
+    ))
 }
 
 /// Returns the current time in the timestamp format of the runtime files.

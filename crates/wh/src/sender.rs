@@ -55,12 +55,11 @@ fn failure(paths: &DaemonPaths, member: &str, message: &OutgoingControl, error: 
         },
         SendError::Timeout { .. } => CliFailure::new(code::TIMEOUT, words).hint(retry_hint(message)),
         SendError::Unable { .. } => {
-            CliFailure::new(code::REFUSED, words).hint("the daemon may have another version; see wh daemon status")
+            CliFailure::new(code::REFUSED, words).hint("the daemon may have another version; see `wh daemon status`")
         }
-        SendError::NoCredential { team, .. } => {
-            CliFailure::new(code::UNAUTHORISED, words).hint(format!("create one with: wh team add {team} {member}"))
-        }
-        SendError::TooLong { .. } => CliFailure::new(code::REFUSED, words).hint("send it in parts"),
+        SendError::NoCredential { team, .. } => CliFailure::new(code::UNAUTHORISED, words)
+            .hint(format!("create a credential with: wh team add {team} {member}")),
+        SendError::TooLong { .. } => CliFailure::new(code::REFUSED, words).hint("send the text in parts"),
         SendError::Text(_) => CliFailure::new(code::FAILED, words),
     }
 }
@@ -76,11 +75,11 @@ pub fn socket_failure(error: LineError) -> CliFailure {
     match error {
         LineError::Refused(refused) => match refused.code {
             ErrorCode::SessionNotFound => {
-                CliFailure::new(code::UNREACHABLE, refused.message).hint("wh ls --all lists the sessions")
+                CliFailure::new(code::UNREACHABLE, refused.message).hint("`wh ls --all` lists the sessions")
             }
             _ => CliFailure::new(code::REFUSED, refused.message),
         },
-        error => CliFailure::new(code::UNREACHABLE, error).hint("see wh daemon status"),
+        error => CliFailure::new(code::UNREACHABLE, error).hint("see `wh daemon status`"),
     }
 }
 

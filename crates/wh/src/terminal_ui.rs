@@ -61,8 +61,8 @@ impl TerminalUi {
         &self.ui
     }
 
-    /// Waits until the user quits or a signal arrives, then restores the terminal. While it waits, the terminal in
-    /// `tty` is attached to the surface in `tty`.
+    /// Waits until the user quits or a signal arrives, then restores the terminal. `tty` is the user's terminal, and
+    /// the surface that it is attached to while the UI runs.
     pub async fn until_exit(self, tty: Option<(LocalTerminal, &Surface)>, signals: &mut Signals) -> UiEnd {
         let Self { hosted, ui, mut quit_requests, exit, mut shown } = self;
         let Hosted { surface, ended, recorded } = hosted;
@@ -75,7 +75,7 @@ impl TerminalUi {
             tokio::select! {
                 outcome = &mut shown => break outcome,
                 () = signals.next() => {
-                    // The first signal quits, the second aborts.
+                    // The first signal makes the UI quit, the second aborts its task.
                     if signalled {
                         shown.abort();
                     }
@@ -102,7 +102,7 @@ impl TerminalUi {
         // A terminal that accepts no output must not block the exit.
         let _ = tokio::time::timeout(LAST_OUTPUT_TIMEOUT, ended).await;
         if let Some(attached) = attached {
-            // A UI that failed has not reset terminal modes.
+            // A UI that failed has not reset the terminal modes. An exit by signal makes `detach` reset them.
             let exit = if reason.is_some() { Exit::Code(code.into()) } else { Exit::Signal(nix::libc::SIGTERM) };
             attached.detach(&surface, exit).await;
         }

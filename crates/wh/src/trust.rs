@@ -65,9 +65,9 @@ impl TrustStore {
             Err(error) => return Err(explain(&error)),
             Ok(file) => {
                 let metadata = file.metadata().map_err(|error| explain(&error))?;
-                // Write access to this file allows starting any program.
+                // A user who can write to this file can make wh start any program.
                 if metadata.uid() != geteuid().as_raw() || metadata.permissions().mode() & 0o022 != 0 {
-                    return Err(explain(&"other users can write to it; check its contents, then chmod 600 it"));
+                    return Err(explain(&"other users can write to it; check its contents, then run chmod 600 on it"));
                 }
                 io::read_to_string(file).map_err(|error| explain(&error))?
             }
@@ -93,13 +93,17 @@ impl TrustStore {
 
     /// Trusts a file with its current content.
     pub fn add(&mut self, file: &ProjectFile) -> io::Result<()> {
-        let path = file.path.to_str().ok_or_else(|| io::Error::other("its path is not valid UTF-8"))?.to_owned();
+        let path = file
+            .path
+            .to_str()
+            .ok_or_else(|| io::Error::other("the path of the project file is not valid UTF-8"))?
+            .to_owned();
         let since = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let trusted = TrustRecord { sha256: file.digest.clone(), since };
         self.change(|trusted_files| drop(trusted_files.files.insert(path, trusted)))
     }
 
-    /// Revokes trust in these paths. Returns the ones that were trusted.
+    /// Revokes trust in these paths. Returns the paths that were trusted.
     pub fn revoke(&mut self, places: &[PathBuf]) -> io::Result<Vec<String>> {
         let mut gone = Vec::new();
         self.change(|trusted_files| {

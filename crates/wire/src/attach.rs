@@ -25,7 +25,7 @@ pub enum AttachOutput {
     Output(Vec<u8>),
     /// The user detached. The session keeps running.
     Detached,
-    /// The session ended, with a message that gives the reason.
+    /// The session ended. Contains a message with the reason.
     Ended(String),
 }
 

@@ -5,7 +5,7 @@
 pub enum Exit {
     /// The program exited by itself with this code.
     Code(i32),
-    /// The program was ended by the signal of this number.
+    /// A signal with this number ended the program.
     Signal(i32),
     /// The status was lost: the supervisor was killed, or another process waited for the program.
     Unknown,

@@ -31,7 +31,7 @@ pub struct MessageBody {
     pub status: String,
     /// Request id of the message. Look up its progress with `GET /control/receipts/{request_id}`.
     pub request_id: String,
-    /// Turn that the message started; null if no agent has started one.
+    /// Id of the turn that the message started; null if no agent has started a turn.
     pub turn: Option<String>,
     /// Current stage of the receipt.
     pub stage: String,
@@ -51,9 +51,9 @@ pub struct MessageBody {
 /// Size of a truncated text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExtentBody {
-    /// Bytes that are included.
+    /// Number of bytes that are included.
     pub shown: u64,
-    /// Total bytes of the original text.
+    /// Total number of bytes of the original text.
     pub whole: u64,
 }
 
@@ -76,7 +76,7 @@ pub struct HistoryEntry {
     /// Time of the message. Only with `?details=1`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// Turns that a message started, or the turn that an answer belongs to. Only with `?details=1`.
+    /// Ids of the turns that a message started, or of the turn that an answer belongs to. Only with `?details=1`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<String>,
 }

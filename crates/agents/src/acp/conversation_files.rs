@@ -1,7 +1,8 @@
-//! Protects Gemini CLI's conversation files from being deleted. When Gemini loads a conversation, it writes an empty
-//! file with the same id, and the next start of Gemini deletes every file of an id that has an empty file. Before a
-//! load, wh therefore copies the file into wh's state directory and renames the original to a name that Gemini neither
-//! writes nor deletes (Gemini finds the file by the id inside). See docs/decisions/035-comparing-conversations.md.
+//! Protects Gemini CLI's conversation files from deletion. When Gemini loads a conversation, it writes an empty file
+//! for the same conversation. At its next start, Gemini deletes all files whose names contain the same id prefix as the
+//! name of an empty file. Before a load, wh therefore copies the file into wh's state directory and gives the original
+//! a name that Gemini neither writes nor deletes. Gemini still finds the file, because it reads the id inside. See
+//! docs/decisions/035-comparing-conversations.md.
 
 mod content;
 
@@ -21,17 +22,17 @@ use content::Content;
 /// Number of characters of the id in a file name that Gemini assigns.
 const ID_PREFIX: usize = 8;
 
-/// Maximum number of files of each kind (copies, replaced files) per conversation in wh's state directory. The newest
+/// Maximum number of copies per conversation in wh's state directory, and maximum number of replaced files. The newest
 /// are retained.
 const MAX_COPIES: usize = 3;
 
-/// Age at which copies of other conversations are removed, checked whenever a conversation is loaded.
+/// Age after which wh removes a copy. Checked whenever a copy of another conversation is saved.
 const MAX_COPY_AGE: Duration = Duration::from_secs(60 * 24 * 60 * 60);
 
 /// Gemini's files and wh's copies of one conversation.
 #[derive(Debug, Clone)]
 pub(super) struct ConversationFiles {
-    /// Gemini's directory that contains one subdirectory per project.
+    /// Gemini's directory with one subdirectory per project.
     projects: PathBuf,
     /// Gemini's directory with the conversations of this project; `None` if the project is unknown to Gemini.
     chats: Option<PathBuf>,
@@ -40,22 +41,22 @@ pub(super) struct ConversationFiles {
     id: String,
 }
 
-/// State of a conversation's file after preparing it for loading.
+/// Result of preparing a conversation's file for loading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Prepared {
-    /// The file exists and has a safe name.
+    /// The file was copied and has its safe name, see [`ConversationFiles::safe_name`].
     Safe,
-    /// The file exists and has a safe name, but copying the file failed with this error.
+    /// The file has its safe name, but could not be copied. Contains the error.
     Uncopied(String),
-    /// The file was missing or incomplete and was restored from wh's copy.
+    /// The file was missing, empty or incomplete, and was restored from wh's copy.
     Restored,
-    /// Neither a file nor a copy exists.
+    /// There is no file with messages, and no copy that can be restored.
     Missing,
 }
 
 impl ConversationFiles {
-    /// Locates the files of a conversation. Returns `None` if the id does not have the form of a Gemini id or if there
-    /// is no home directory.
+    /// Determines the directories for the files of a conversation. Returns `None` if the id does not have the form of a
+    /// Gemini id or if there is no home directory.
     pub fn new(here: &QueryContext, id: &str) -> Option<Self> {
         let is_plain = id.len() >= 2 * ID_PREFIX && id.chars().all(|one| one.is_ascii_alphanumeric() || one == '-');
         if !is_plain {
@@ -68,9 +69,10 @@ impl ConversationFiles {
         Some(Self { projects, chats: gemini::chats(here), state, id: id.to_owned() })
     }
 
-    /// Copies the conversation's file and gives the file a safe name. No process may have the conversation open. If
-    /// `restore` is true and a copy has messages that are missing from the file, the file moves into the state
-    /// directory and the copy replaces it.
+    /// Copies the conversation's file and gives the file a safe name. If `restore` is true and a copy has messages that
+    /// are missing from the file, the file moves into the state directory and the copy replaces it. If Gemini has no
+    /// file with messages, restores the newest copy with messages. Must be called while no process has the conversation
+    /// open.
     pub fn prepare(&self, restore: bool) -> io::Result<Prepared> {
         let found = self.found();
         let prepared = match best(&found) {
@@ -88,8 +90,8 @@ impl ConversationFiles {
         prepared
     }
 
-    /// Copies a file. If the existing copy has messages that are missing from the file, retains that copy under another
-    /// name.
+    /// Copies the file into wh's state directory. A copy with messages that are missing from the file is never
+    /// overwritten: it is renamed, or, if the file has no further messages, the file is not copied.
     fn save_copy(&self, file: &Path, content: &Content) -> io::Result<()> {
         make_folder(&self.state)?;
         self.remove_old_copies();
@@ -124,7 +126,8 @@ impl ConversationFiles {
         if safe == file { Ok(()) } else { fs::remove_file(file) }
     }
 
-    /// Restores the file from the newest copy, if Gemini has no file of the conversation.
+    /// Restores the file from the newest copy with messages. Called if Gemini has no file of the conversation, or only
+    /// empty files. Returns [`Prepared::Missing`] if there is no such copy or no directory to restore to.
     fn restore(&self, found: &[(PathBuf, Content)]) -> io::Result<Prepared> {
         let copy = self.copies().find(|(_, content)| !content.is_empty());
         let (Some((copy, _)), Some(folder)) = (copy, self.folder(found)) else { return Ok(Prepared::Missing) };
@@ -136,9 +139,9 @@ impl ConversationFiles {
         Ok(Prepared::Restored)
     }
 
-    /// Removes the empty files that Gemini creates when it loads the conversation, because the next start of Gemini
-    /// would delete the conversation with the empty files. A file that has ever contained messages is moved into the
-    /// state directory instead.
+    /// Removes the empty files that Gemini created when it loaded the conversation. At its next start, Gemini would
+    /// delete the whole conversation because of them. A file that has ever contained messages is moved into the state
+    /// directory instead.
     pub fn remove_empty(&self) {
         for (file, content) in self.found().iter().filter(|(_, content)| content.is_empty()) {
             let removed = if content.is_unused() { fs::remove_file(file) } else { self.set_aside(file) };
@@ -162,7 +165,7 @@ impl ConversationFiles {
         write(&self.replaced(0), &replaced)
     }
 
-    /// Removes copies of other conversations that are older than [`MAX_COPY_AGE`].
+    /// Removes files of other conversations from the state directory if they are older than [`MAX_COPY_AGE`].
     fn remove_old_copies(&self) {
         let copies = fs::read_dir(&self.state).into_iter().flatten().flatten();
         let is_other = |name: &OsStr| !name.to_str().is_some_and(|name| name.starts_with(&self.id));
@@ -221,14 +224,15 @@ impl ConversationFiles {
             .collect()
     }
 
-    /// Returns the directory in which to restore the conversation. A conversation is never restored in another project.
+    /// Returns the directory in which to restore the conversation: Gemini's directory for the project, or the directory
+    /// of an empty file that Gemini created. `None` if there is neither.
     fn folder(&self, found: &[(PathBuf, Content)]) -> Option<PathBuf> {
         let left = || found.first().and_then(|(file, _)| file.parent()).map(Path::to_owned);
         self.chats.clone().or_else(left)
     }
 
-    /// Returns the safe file name, which contains the first and the last characters of the id. File names that Gemini
-    /// assigns contain only the creation minute and the first characters.
+    /// Returns a file name that Gemini neither writes nor deletes. The name contains the first and the last characters
+    /// of the id. Names that Gemini assigns contain only the creation minute and the first characters.
     fn safe_name(&self, file: &Path) -> String {
         let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let minute = name.strip_prefix("session-").and_then(|rest| rest.get(..16));
@@ -243,12 +247,13 @@ fn best(found: &[(PathBuf, Content)]) -> Option<(&PathBuf, &Content)> {
     used.max_by_key(|(_, content)| content.size()).map(|(file, content)| (file, content))
 }
 
-/// Returns the file name for an age: without a number for the newest file, with a number for older files.
+/// Returns the file name for an age: without a number for the newest file (age 0), with the age as a number for older
+/// files.
 fn aged(stem: &str, age: usize) -> String {
     if age == 0 { format!("{stem}.jsonl") } else { format!("{stem}.{age}.jsonl") }
 }
 
-/// Renames all files to the next age to make room for a new file. The oldest file is replaced.
+/// Renames each file to the name for the next age, to make room for a new file. The oldest file is overwritten.
 fn shift(path: impl Fn(usize) -> PathBuf) {
     for age in (1..MAX_COPIES).rev() {
         // Some of the files may not exist.
@@ -256,8 +261,7 @@ fn shift(path: impl Fn(usize) -> PathBuf) {
     }
 }
 
-/// Returns true if the path is the conversation directory of a project, and neither the directory nor the project is a
-/// symbolic link.
+/// Returns true if `chats` and its parent, the directory of a project, are both directories and not symbolic links.
 fn is_own_folder(chats: &Path) -> bool {
     let is_folder = |path: &Path| fs::symlink_metadata(path).is_ok_and(|facts| facts.is_dir());
     chats.parent().is_some_and(is_folder) && is_folder(chats)
@@ -267,14 +271,15 @@ fn is_own_folder(chats: &Path) -> bool {
 fn make_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     if !fs::symlink_metadata(folder)?.is_dir() {
-        return Err(io::Error::other(format!("{} is a link, not a directory", folder.display())));
+        return Err(io::Error::other(format!("{} is a symbolic link, not a directory", folder.display())));
     }
     fs::set_permissions(folder, Permissions::from_mode(0o700))
 }
 
 /// Replaces a file atomically. The new file has mode 0600.
 fn write(file: &Path, content: &[u8]) -> io::Result<()> {
-    let folder = file.parent().ok_or_else(|| io::Error::other("the path has no directory"))?;
+    let folder =
+        file.parent().ok_or_else(|| io::Error::other(format!("{} has no parent directory", file.display())))?;
     // `NamedTempFile` creates files with mode 0600.
     let mut new = NamedTempFile::new_in(folder)?;
     new.write_all(content)?;

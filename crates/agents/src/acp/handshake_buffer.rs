@@ -1,13 +1,13 @@
-//! Buffers messages that arrive during the handshake, at most 256 KiB per class. Only the newest settings update of
-//! each kind is retained.
+//! Buffers messages that arrive during the handshake: at most 256 KiB of conversation updates, and 256 KiB of other
+//! messages. For each kind of settings update, only the newest is retained.
 
 use serde_json::Value;
 use wh_pipe::link::Inbound;
 
 use crate::rpc::{Incoming, JsonRpc};
 
-/// Limit for each class of buffered messages. The classes are conversation updates and all other messages. Messages
-/// beyond the limit are dropped.
+/// Maximum size of the buffered conversation updates, and maximum size of all other buffered messages. Messages beyond
+/// the limit are dropped.
 const MAX_CLASS_BYTES: usize = 256 * 1024;
 
 /// Kinds of `session/update` that are part of the conversation.
@@ -23,7 +23,7 @@ pub(crate) struct HandshakeBuffer {
 }
 
 impl HandshakeBuffer {
-    /// Buffers a message, or drops the message if its class is full.
+    /// Buffers a message, or drops the message if it would exceed [`MAX_CLASS_BYTES`].
     pub fn push(&mut self, event: Inbound<JsonRpc>) {
         let weight = weight(&event);
         let fits = match update(&event) {

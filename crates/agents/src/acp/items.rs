@@ -1,5 +1,5 @@
-//! Translates ACP conversation updates into space items. An agent may reuse its ids in the next turn or after a
-//! restart; item keys are never reused.
+//! Translates ACP conversation updates into space items. An agent may use the same ids again in the next turn or after
+//! a restart. The keys of the items are therefore independent of these ids and never reused.
 
 use std::collections::HashMap;
 
@@ -17,11 +17,11 @@ const MAX_CALLS_PER_TURN: usize = 4096;
 pub(crate) struct AcpItems {
     /// Prefix of every item key.
     prefix: &'static str,
-    /// True if the agent reports calls without their arguments.
+    /// True to derive the arguments of tool calls, because the agent does not report them.
     derives_arguments: bool,
     keys: u64,
     open_message: Option<OpenMessage>,
-    /// Calls of the current turn, by the ids that the agent assigned.
+    /// Tool calls of the current turn, by the ids that the agent assigned.
     calls: HashMap<String, TrackedCall>,
     /// Item key of the current turn's plan.
     plan: Option<String>,
@@ -64,7 +64,7 @@ impl AcpItems {
         format!("{}{what}-{}", self.prefix, self.keys)
     }
 
-    /// Starts a turn and forgets the calls and the plan of the previous turn.
+    /// Starts a turn: forgets the calls and the plan of the previous turn.
     pub fn begin(&mut self) {
         self.calls.clear();
         self.plan = None;

@@ -1,4 +1,5 @@
-//! Implements the driver's [`Protocol`] for the Agent Client Protocol: orders become requests, updates become steps.
+//! Implements the driver's [`Protocol`] for the Agent Client Protocol: translates orders into requests, and the agent's
+//! updates into steps for the driver.
 
 mod exchange_log;
 mod model_errors;
@@ -29,16 +30,16 @@ use crate::interface::{Start, StartError};
 use crate::rpc::{JsonRpc, RpcError, RpcFrame};
 use exchange_log::ExchangeLog;
 
-/// Names of the calls that every ACP agent supports.
+/// Names of the calls ([`Call`]) that wh supports for every ACP agent.
 const CALLS: [&str; 2] = ["status", "restart"];
 
 /// Option id: restore wh's copy of the conversation.
 const RESTORE: &str = "restore";
 
-/// Option id: start a new conversation with the text of the lost one as context.
+/// Option id: start a new conversation with the text of the lost conversation as context.
 const BEGIN_NEW: &str = "begin-anew";
 
-/// Question that waits for an answer, from the agent or from wh.
+/// Open question that the agent or wh has asked the user.
 #[derive(Debug)]
 pub(super) enum AcpQuestion {
     /// Question of the agent.
@@ -54,9 +55,10 @@ pub(super) struct AcpProtocol {
     start: Start,
     items: AcpItems,
     exchanges: ExchangeLog,
-    /// Text to prepend to each prompt until a turn completes, since agents discard failed and cancelled prompts.
+    /// Text of a lost conversation, prepended to each prompt until a turn completes. One prompt is not enough, because
+    /// agents discard failed and cancelled prompts.
     context: Option<String>,
-    /// Warning to add to the acknowledgement of each prompt, because a part of the conversation is missing.
+    /// Warning to report with each prompt, because a part of the conversation is missing.
     incomplete: Option<String>,
     /// True to restore wh's copy of the conversation before the next load.
     restores: bool,
@@ -75,7 +77,8 @@ pub(super) struct AcpProtocol {
     version: Option<String>,
     settings: SessionSettings,
     commands: Vec<Named>,
-    /// True while the agent replays an earlier conversation, until the first prompt.
+    /// True from the resume of an earlier conversation until the first prompt. Conversation updates in this time are
+    /// part of the replay.
     replays: bool,
     /// True if a prompt was delivered to this process.
     prompted: bool,
@@ -130,7 +133,7 @@ impl AcpProtocol {
         RpcFrame::Notification { method: "session/cancel", params: json!({ "sessionId": self.conversation() }) }
     }
 
-    /// Builds the report of the resume id, if the agent can resume the conversation.
+    /// Builds the report of the resume id. The report contains no id if the agent cannot resume the conversation.
     fn resume_id(&self, has_prompts: bool) -> Report {
         Report::ResumeId(self.session.clone().filter(|_| self.can_resume && has_prompts))
     }
@@ -185,7 +188,7 @@ impl Protocol for AcpProtocol {
     fn capabilities(&self) -> Capabilities {
         let may = |mode: &&Named| self.start.may_skip_permissions || !self.entry.skips(&mode.id);
         let SessionSettings { modes, models } = &self.settings;
-        // Not listed as a capability unless supported; the call explains why it is refused.
+        // Listed although it always fails, so that the call reaches `run_call`, which explains the reason.
         let compact = self.entry.quirks.compacts_by_itself.then_some("compact");
         Capabilities {
             interrupts: true,
@@ -217,7 +220,7 @@ impl Protocol for AcpProtocol {
     }
 
     fn prompt(&mut self, turn: &TurnId, text: &str, steps: &mut Steps<Self>) -> FrameOf<Self> {
-        // Messages between turns are complete by now.
+        // Completes messages that the agent sent between the turns.
         steps.reports(self.items.end());
         self.items.begin();
         self.replays = false;
@@ -349,11 +352,14 @@ impl Protocol for AcpProtocol {
             Call::Compact { .. } if self.entry.quirks.compacts_by_itself => {
                 let title = self.title();
                 Err(format!(
-                    "{title} compacts conversations automatically and has no command for it; /restart starts a new one"
+                    "{title} compacts conversations automatically and has no command for it; \
+                     /restart starts a new conversation"
                 ))
             }
-            Call::Other { name, .. } => Err(format!("{} has no {name}", self.title())),
-            other => Err(format!("{} has no {}", self.title(), wh_core::slash::call_name(&other))),
+            Call::Other { name, .. } => Err(format!("{} does not support the command {name:?}", self.title())),
+            other => {
+                Err(format!("{} does not support the command {:?}", self.title(), wh_core::slash::call_name(&other)))
+            }
         };
         steps.called(id, outcome);
     }

@@ -23,18 +23,18 @@ enum QuestionSubject {
     Form(Option<(String, Value)>),
 }
 
-/// Builds the reply to a permission request that will not be answered.
+/// Builds the reply to a permission request that the user does not decide.
 pub(super) fn cancelled() -> Value {
     json!({ "outcome": { "outcome": "cancelled" } })
 }
 
-/// Builds the reply to a form that will not be filled in.
+/// Builds the reply to a form that the user does not fill in.
 pub(super) fn declined() -> Value {
     json!({ "action": "decline" })
 }
 
 impl AcpRequest {
-    /// Builds a permission question. Returns `None` if all options of the request are hidden.
+    /// Builds a permission question without the options whose ids are in `hidden`. Returns `None` if no option is left.
     pub fn permission(
         id: Value,
         agent: &str,
@@ -86,7 +86,7 @@ impl AcpRequest {
             None => vec![Choice { id: "accept".into(), label: "Yes".into(), meaning: Meaning::AllowOnce }],
         };
         let accepts_text = field.is_some() && options.is_empty();
-        options.push(Choice { id: "decline".into(), label: "No answer".into(), meaning: Meaning::RejectOnce });
+        options.push(Choice { id: "decline".into(), label: "Decline to answer".into(), meaning: Meaning::RejectOnce });
         let title = params["message"].as_str().filter(|message| !message.is_empty());
         let title = title.map_or_else(|| format!("{agent} asks for input"), str::to_owned);
         let words = field.as_ref().and_then(|(_, field)| field["description"].as_str());
@@ -101,7 +101,7 @@ impl AcpRequest {
         Some((Self { id, about: QuestionSubject::Form(field) }, question))
     }
 
-    /// Builds the reply to the agent. Also returns the id and new status of the tool call that the question refers to.
+    /// Builds the reply to the agent. For a permission, also returns the id and the new status of the tool call.
     pub fn answer(&self, question: &Question, answer: &Answer) -> (Value, Option<(&str, ToolStatus)>) {
         let chosen = answer.option.as_deref().and_then(|id| question.option(id));
         match &self.about {
@@ -123,7 +123,7 @@ impl AcpRequest {
         }
     }
 
-    /// Builds the reply for a question that will not be answered.
+    /// Builds the reply to a question that the user does not answer.
     pub fn abandoned(&self) -> Value {
         match &self.about {
             QuestionSubject::Permission(_) => cancelled(),
@@ -142,7 +142,7 @@ fn meaning(kind: &PermissionKind) -> Meaning {
     }
 }
 
-/// Returns the allowed values of a field with their labels; empty if the values cannot be listed.
+/// Returns the allowed values of a field with their labels. Empty if the user must type the value.
 fn values(field: &Value) -> Vec<(String, String)> {
     let words = |list: &Value| -> Vec<Value> { list.as_array().cloned().unwrap_or_default() };
     if field["type"] == "boolean" {

@@ -1,4 +1,5 @@
-//! Tracks the models and modes of a session, and the method that selects them: a dedicated request or a config option.
+//! Tracks the models and modes of a session, and the way to select them: with a dedicated request or with a config
+//! option.
 
 use serde_json::{Value, json};
 use wh_core::space::harness::Named;
@@ -21,7 +22,7 @@ pub(super) struct Choices {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 enum SettingMethod {
-    /// Selected by a dedicated method.
+    /// Selected with a dedicated request, such as `session/set_mode`.
     #[default]
     Method,
     /// Selected by setting the config option with this id.
@@ -41,7 +42,8 @@ impl SessionSettings {
         } else if let Some(option) = reply.option("mode") {
             self.modes.learn(option);
         }
-        // The method for models belongs to older versions. An option takes precedence.
+        // Older versions of the protocol have a separate list of models. A config option takes precedence over this
+        // list.
         if let Some(option) = reply.option("model") {
             self.models.learn(option);
         } else if let Some(models) = &reply.models {
@@ -74,7 +76,7 @@ impl SessionSettings {
 impl Choices {
     fn learn(&mut self, option: &ConfigOption) {
         self.current = option.current_value.as_str().map(str::to_owned).or(self.current.take());
-        // An agent that also has a method can be set either way.
+        // If the agent also has a dedicated request, that request remains in use.
         if self.all.is_empty() || self.method != SettingMethod::Method {
             self.method = SettingMethod::Option(option.id.clone());
             self.all = option.choices().iter().map(|one| named(&one.value, &one.name, &one.description)).collect();

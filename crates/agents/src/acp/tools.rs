@@ -42,7 +42,7 @@ impl PartialToolCall {
         replace_if_some(&mut reported.locations, change.locations);
         replace_if_some(&mut reported.raw_input, change.raw_input);
         replace_if_some(&mut reported.raw_output, change.raw_output);
-        // An agent without more content sends an empty list. The earlier content stays useful.
+        // Some agents send an empty list if there is no new content. The earlier content is retained.
         if change.content.as_ref().is_some_and(|content| !content.is_empty()) {
             reported.content = change.content;
         }
@@ -137,7 +137,8 @@ impl PartialToolCall {
         self.call.raw_input.clone().or_else(derived).unwrap_or_default()
     }
 
-    /// Moves the text of a call's first report from the output into the description, unless the report ends the call.
+    /// Moves the text of a call's first report from the output into the description. If the first report also ends the
+    /// call, the text is output and stays there.
     fn take_description(&mut self, change: &mut acp::ToolCall) {
         let is_over = matches!(change.status, Some(acp::ToolStatus::Completed | acp::ToolStatus::Failed));
         let is_first = self.call.tool_call_id.is_empty() && !is_over;
@@ -174,7 +175,7 @@ impl PartialToolCall {
         let given = self.call.raw_input.as_ref().map(|input| &input["command"]);
         match given {
             Some(Value::String(command)) => Some(command.clone()),
-            // The wrapping shell is noise to the user; show only the command line.
+            // A wrapping shell is of no interest to the user. Only the command line is shown.
             Some(Value::Array(words)) => match &words[..] {
                 [_, Value::String(flag), Value::String(line)] if flag == "-lc" || flag == "-c" => Some(line.clone()),
                 words => Some(words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")),
@@ -191,7 +192,7 @@ impl PartialToolCall {
             ToolResultPart::Text(text) => Detail::Text(text),
         }));
         let input = self.input();
-        // Arguments are more useful than their JSON text.
+        // A description that is only the JSON text of the arguments is not repeated.
         let is_arguments = |text: &&String| derive::parsed(text).is_some_and(|parsed| parsed == input);
         details.extend(self.description.iter().filter(|text| !is_arguments(text)).cloned().map(Detail::Text));
         if !details.is_empty() {

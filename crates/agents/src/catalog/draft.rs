@@ -23,8 +23,8 @@ pub(super) fn built_in() -> Vec<AgentDraft> {
     table::built_in().into_iter().map(|agent| AgentDraft { agent, files: Vec::new() }).collect()
 }
 
-/// Applies a file: changes existing agents and adds new ones. `reserved` contains the ids of internal agents, which
-/// files cannot change.
+/// Applies a file: changes existing agents and adds new agents. `reserved` contains the ids of internal agents. A file
+/// that changes one of them is rejected.
 pub(super) fn apply(
     drafts: &mut Vec<AgentDraft>,
     reserved: &[String],
@@ -35,7 +35,7 @@ pub(super) fn apply(
         let context = SectionContext { file, section, variables };
         let id = section.id.get_ref();
         if reserved.contains(id) {
-            let wrong = format!("the agent {id:?} is built in");
+            let wrong = format!("the agent {id:?} is built in and cannot be changed");
             return Err(context.error_at(&section.id, wrong, "choose another name"));
         }
         match drafts.iter_mut().find(|draft| draft.agent.id == *id) {
@@ -54,7 +54,7 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// Context for applying the section of one agent.
+/// Data needed to apply the section of one agent in a file.
 struct SectionContext<'a> {
     file: &'a AgentsFile,
     section: &'a AgentSection,
@@ -65,7 +65,8 @@ impl SectionContext<'_> {
     fn change(&self, agent: &mut Entry) -> Result<(), FileError> {
         let given = self.section.definition.protocol.as_ref();
         if let Some(protocol) = given.filter(|protocol| *protocol.get_ref() != agent.protocol) {
-            let wrong = format!("the agent {:?} does not use that protocol", self.section.id.get_ref());
+            let wrong =
+                format!("the agent {:?} uses the protocol {:?}", self.section.id.get_ref(), agent.protocol.name());
             return Err(self.error_at(protocol, wrong, "remove the line, or give the agent another name"));
         }
         self.fill(agent)
@@ -137,7 +138,7 @@ impl SectionContext<'_> {
         if let Some(command) = &says.command {
             program.commands = self.commands(command)?;
             program.file = Some(self.file.path().to_owned());
-            // The install hint belongs to the replaced command.
+            // The install hint belongs to the command that is replaced here.
             program.install = None;
         }
         if let Some(arguments) = &says.arguments {
@@ -205,7 +206,7 @@ impl SectionContext<'_> {
         Ok(())
     }
 
-    /// Validates commands: names on the PATH or absolute paths. Expands variables.
+    /// Validates commands, which must be names on the PATH or absolute paths. Expands variables.
     fn commands(&self, given: &Spanned<OneOrMany>) -> Result<Vec<String>, FileError> {
         let commands: Vec<SpannedText> = match given.get_ref() {
             OneOrMany::One(command) => vec![Spanned::new(given.span(), command.clone())],

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 
-/// Variable that is never passed to agents: the control token would allow an agent to answer its own questions.
+/// Variable that is never passed to agents. With the control token, an agent could answer its own questions.
 const TOKEN_VARIABLE: &str = "WH_CONTROL_TOKEN";
 
 /// Function that looks up the value of a variable.
@@ -40,7 +40,7 @@ pub(super) fn expand(text: &str, variables: Variables) -> Result<String, ExpandE
 
 fn value(name: &str, variables: Variables) -> Result<String, ExpandError> {
     if name == TOKEN_VARIABLE {
-        return Err((format!("${TOKEN_VARIABLE} is not given to agents"), "remove it from the file".to_owned()));
+        return Err((format!("${TOKEN_VARIABLE} is never passed to agents"), "remove it from the file".to_owned()));
     }
     let Some(value) = variables(name) else {
         return Err((format!("the variable {name} is not set"), format!("set {name}, or write $$ for a dollar sign")));
@@ -108,6 +108,6 @@ mod tests {
     #[test]
     fn the_control_token_is_not_given_to_agents() {
         let (wrong, _) = try_it("--key=${WH_CONTROL_TOKEN}").unwrap_err();
-        assert_eq!(wrong, "$WH_CONTROL_TOKEN is not given to agents");
+        assert_eq!(wrong, "$WH_CONTROL_TOKEN is never passed to agents");
     }
 }

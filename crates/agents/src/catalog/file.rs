@@ -1,5 +1,5 @@
-//! Schema of `agents.toml`, and validation with error positions. Pure: [`Catalog`](super::Catalog) expands variables
-//! and builds the agents.
+//! Schema of `agents.toml`, and its validation with error positions. Pure: [`Catalog`](super::Catalog) expands
+//! variables and builds the agents.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -46,7 +46,7 @@ const RENAMED_QUIRKS_KEYS: [(&str, &str); 4] = [
 const MAX_ID_LENGTH: usize = 40;
 
 /// Suggested fix for errors without a more specific suggestion.
-const GENERIC_HINT: &str = "correct it, or move the file away";
+const GENERIC_HINT: &str = "correct the error, or move the file away";
 
 /// Error in an `agents.toml` file, with its position and a suggested fix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -163,7 +163,7 @@ impl<'de> Deserialize<'de> for OneOrMany {
     }
 }
 
-/// New value of an environment variable, or its removal.
+/// Change of an environment variable: a new value, or the removal of the variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum VariableChange {
     Set(String),
@@ -216,7 +216,7 @@ impl AgentsFile {
             let keys = keys.get(id.get_ref()).cloned().unwrap_or_default();
             sections.push(AgentSection { id, keys, definition: says });
         }
-        // File order is display order.
+        // Agents are displayed in the order in which the file defines them.
         sections.sort_by_key(|section| section.id.span().start);
         (file.sections, file.warnings) = (sections, warnings);
         Ok(file)

@@ -1,5 +1,5 @@
-//! Summarises an `agents.toml` file for the trust prompt: every key with its unexpanded value, quoted for display on a
-//! terminal.
+//! Summarises an `agents.toml` file for the prompt that asks the user to trust the file. Contains every key with its
+//! value, quoted for a terminal and without expanding variables.
 
 use super::file::{AgentsFile, Definition, OneOrMany, QuirksTable, SpannedText, VariableChange};
 
@@ -53,7 +53,7 @@ fn lines(says: &Definition) -> Vec<(&'static str, String)> {
         one.collect::<Vec<_>>().join(" ")
     });
     let authenticate = authenticate.as_ref().map(|how| {
-        let when = if how.always { "always" } else { "when refused" };
+        let when = if how.always { "before every session" } else { "only after a refusal" };
         format!("{:?}, {when}", how.method.get_ref())
     });
     let quirks = quirks.as_ref().map(|quirks| {

@@ -218,7 +218,11 @@ fn errors_have_a_position_and_a_hint() {
             "1:9: the agent \"gemni\" is new and has no command",
             "add command = \"gemni\"; or did you mean [agents.gemini]?",
         ),
-        ("[agents.demo]\ntitle = \"x\"\n", "1:9: the agent \"demo\" is built in", "choose another name"),
+        (
+            "[agents.demo]\ntitle = \"x\"\n",
+            "1:9: the agent \"demo\" is built in and cannot be changed",
+            "choose another name",
+        ),
         (
             "[agents.\"My Agent\"]\ncommand = \"x\"\n",
             "1:9: \"My Agent\" is not a valid agent name",
@@ -231,7 +235,7 @@ fn errors_have_a_position_and_a_hint() {
         ),
         (
             "[agents.codex]\nprotocol = \"acp\"\n",
-            "2:12: the agent \"codex\" does not use that protocol",
+            "2:12: the agent \"codex\" uses the protocol \"codex\"",
             "remove the line, or give the agent another name",
         ),
         ("[agents.x]\ncommand = \"./x\"\n", "2:11: \"./x\" is a relative path", place),
@@ -304,7 +308,7 @@ fn type_and_syntax_errors_have_a_position() {
         let (message, hint) = wrong(text);
         assert!(message.starts_with(&format!("/etc/agents.toml:{place}: ")), "{text}: {message}");
         assert!(message.contains(words), "{text}: {message}");
-        assert_eq!(hint, "correct it, or move the file away");
+        assert_eq!(hint, "correct the error, or move the file away");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Commands for Claude Code only.
+//! Executes the calls that wh supports for Claude Code, such as `/mcp`, `/context` and `/rewind`.
 
 use serde_json::{Value, json};
 use wh_claude::{Connection, Error};
@@ -10,13 +10,13 @@ use crate::driver::{Now, Step, Steps};
 use crate::interface::LoginState;
 use crate::manage::describe_login;
 
-/// Names of the commands that Claude Code supports.
+/// Names of the calls that wh supports for Claude Code.
 pub(super) const CALLS: [&str; 7] = ["status", "clear", "compact", "restart", "mcp", "context", "rewind"];
 
-/// Maximum number of characters of a prompt in the list of checkpoints.
+/// Maximum number of characters of a prompt that are shown in the list of checkpoints.
 const MAX_CHECKPOINT_CHARS: usize = 60;
 
-/// Prompt before which changed files can be restored.
+/// Prompt of the conversation. `/rewind` can restore the files to their state before this prompt.
 #[derive(Debug, Clone)]
 pub(super) struct Checkpoint {
     pub uuid: String,
@@ -59,7 +59,7 @@ impl ClaudeProtocol {
                     let checkpoints = self.checkpoints.clone();
                     Box::pin(async move { rewind(&connection, &checkpoints, &words).await })
                 }
-                other => return steps.called(id, Err(format!("{TITLE} has no {other}"))),
+                other => return steps.called(id, Err(format!("{TITLE} does not support the command {other:?}"))),
             },
         ));
     }
@@ -98,27 +98,28 @@ async fn mcp(connection: Connection, words: Vec<String>) -> Result<Value, String
 async fn rewind(connection: &Connection, checkpoints: &[Checkpoint], words: &[String]) -> Result<Value, String> {
     let Some(number) = words.first() else {
         if checkpoints.is_empty() {
-            return Ok(json!("There are no prompts to rewind to."));
+            return Ok(json!("The conversation has no prompts to rewind to."));
         }
         let list = checkpoints.iter().enumerate().map(|(index, one)| format!("{:>3}  {}", index + 1, one.text));
-        let mut lines: Vec<String> = vec!["Files can be rewound to before these prompts:".to_owned()];
+        let mut lines: Vec<String> =
+            vec!["/rewind can restore the files to their state before one of these prompts:".to_owned()];
         lines.extend(list);
-        lines.push("/rewind NUMBER shows the changes, /rewind NUMBER now applies them.".to_owned());
+        lines.push("Show the changes with: /rewind NUMBER. Apply them with: /rewind NUMBER now".to_owned());
         return Ok(json!(lines.join("\n")));
     };
     let now = match words.get(1).map(String::as_str) {
         None => false,
         Some("now") => true,
-        Some(other) => return Err(format!("use /rewind {number} or /rewind {number} now, not {other:?}")),
+        Some(other) => return Err(format!("{other:?} is not valid; use /rewind {number} or /rewind {number} now")),
     };
     let place = number.parse::<usize>().ok().and_then(|number| checkpoints.get(number.checked_sub(1)?));
-    let place = place.ok_or_else(|| format!("there is no checkpoint {number}; /rewind lists them"))?;
+    let place = place.ok_or_else(|| format!("there is no checkpoint {number}; /rewind lists the checkpoints"))?;
     let failed = |error: Error| error.to_string();
     // Only a dry run reports the changed files.
     let reply = connection.rewind_files(&place.uuid, true).await.map_err(failed)?;
     let files = reply.files_changed;
     if files.is_empty() {
-        return Ok(json!("Nothing would change."));
+        return Ok(json!("No file has changed since this prompt."));
     }
     if now {
         connection.rewind_files(&place.uuid, false).await.map_err(failed)?;
@@ -128,7 +129,7 @@ async fn rewind(connection: &Connection, checkpoints: &[Checkpoint], words: &[St
     let mut lines = vec![counts];
     lines.extend(files.into_iter().map(|file| format!("  {file}")));
     if !now {
-        lines.push(format!("/rewind {number} now applies the changes."));
+        lines.push(format!("Apply the changes with: /rewind {number} now"));
     }
     Ok(json!(lines.join("\n")))
 }

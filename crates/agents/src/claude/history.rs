@@ -21,8 +21,8 @@ pub(super) struct History {
     pub checkpoints: Vec<Checkpoint>,
 }
 
-/// Reads the history of the conversation to resume. Skips unreadable parts, because the history is only for display;
-/// Claude Code reads the conversation itself.
+/// Reads the history of the conversation to resume. Skips unreadable parts, because the history is only displayed;
+/// Claude Code itself reads the conversation separately.
 pub(super) async fn of(start: &Start) -> History {
     let (Some(resume), Some(folder)) = (start.resume.clone(), folder(&QueryContext::from(start))) else {
         return History::default();
@@ -82,7 +82,7 @@ fn read(file: &Path) -> History {
     history
 }
 
-/// Returns the text of a user message. `None` for messages that the agent wrote in the user's name.
+/// Returns the text of a user message. Returns `None` for messages that Claude Code wrote in the user's name.
 fn prompt(message: &UserMessage) -> Option<String> {
     if message.is_synthetic || message.parent_tool_use_id.is_some() {
         return None;

@@ -10,7 +10,7 @@ use wh_wire::claude::{AssistantMessage, ContentBlock, Delta, StreamEvent, Stream
 
 use super::tools;
 
-/// Maximum number of frames whose items can be retracted.
+/// Maximum number of frames that are remembered so that their items can be retracted. The oldest are forgotten.
 const MAX_REMEMBERED_FRAMES: usize = 256;
 
 /// Maximum number of tool calls tracked at once. The end of further calls is not displayed.
@@ -19,13 +19,13 @@ const MAX_OPEN_CALLS: usize = 1024;
 /// Maximum size of the stored input of a tool call.
 const MAX_STORED_INPUT_BYTES: usize = 256 * 1024;
 
-/// Next generation for item keys, shared by all connections to Claude Code in this process.
+/// Next value for `generation` of [`ClaudeItems`], shared by all connections in this process.
 static NEXT_GENERATION: AtomicU64 = AtomicU64::new(0);
 
 /// Translator state: message and tool calls in progress.
 #[derive(Debug)]
 pub(crate) struct ClaudeItems {
-    /// Prefix of every item key. Unique per turn and process, because Claude Code may reuse ids.
+    /// Prefix of the item keys of the current turn. Unique in this process, because Claude Code may reuse ids.
     generation: u64,
     /// Id of the message in progress, and the blocks of the message by index.
     current_message: Option<(String, HashMap<usize, Block>)>,
@@ -180,7 +180,8 @@ impl ClaudeItems {
         reports
     }
 
-    /// Returns the key for a complete block: the key of the first open block of the same kind, or a new key.
+    /// Returns the item key for a complete block: the key of the first open block of the same kind in the streamed
+    /// message, or a new key.
     fn complete_block_key(&mut self, id: &str, kind: BlockKind) -> String {
         let number = self.complete_blocks.entry(id.to_owned()).or_default();
         *number += 1;

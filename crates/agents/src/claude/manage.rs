@@ -23,7 +23,7 @@ pub(crate) async fn models(inquiry: Inquiry<'_>) -> Result<Vec<ModelCard>, Manag
     let failed = |why: &dyn std::fmt::Display| ManageError::Failed(why.to_string());
     let options = super::options(inquiry.launch);
     let client = tokio::time::timeout(run::COMMAND_TIMEOUT, ClaudeClient::connect(&options)).await;
-    let client = client.map_err(|_| failed(&"it did not answer in time"))?.map_err(|error| failed(&error))?;
+    let client = client.map_err(|_| failed(&"Claude Code did not answer in time"))?.map_err(|error| failed(&error))?;
     let offered = client.server_info().models;
     client.close().await;
     let card = |model: wh_claude::protocol::ModelInfo| {

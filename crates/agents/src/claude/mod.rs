@@ -1,5 +1,5 @@
-//! Drives Claude Code through its control protocol. `wh-claude` implements the connection; this module translates
-//! between Claude Code's messages and wh's orders and reports.
+//! Drives Claude Code through its control protocol. The crate `wh-claude` implements the connection. This module
+//! translates between Claude Code's messages and wh's orders and reports.
 
 mod calls;
 mod history;
@@ -75,7 +75,7 @@ fn conversation(launch: &Launch, start: &Start) -> Result<Options, StartError> {
     }
     match &start.mode {
         Some(mode) => options = options.permission_mode(mode_of(mode, start.may_skip_permissions)?),
-        // The user's settings may name a mode that skips permissions. The option overrides them.
+        // The user's settings for Claude Code may contain a mode that skips permissions. This option overrides them.
         None if !start.may_skip_permissions => options = options.permission_mode(PermissionMode::Default),
         None => {}
     }

@@ -1,4 +1,5 @@
-//! Implements the driver's [`Protocol`] for Claude Code: orders become frames, messages become steps.
+//! Implements the driver's [`Protocol`] for Claude Code: translates orders into frames, and Claude Code's messages into
+//! steps for the driver.
 
 mod messages;
 mod setup;
@@ -26,7 +27,7 @@ pub(super) struct ClaudeProtocol {
     pub(super) start: Start,
     /// Link to the process, for requests outside of the conversation.
     connection: Option<Connection>,
-    /// Id of the conversation that Claude Code assigned, known from the first turn on.
+    /// Id that Claude Code assigned to the conversation; known from the first turn on.
     session: Option<String>,
     /// True after the history of the resumed conversation was reported.
     history_reported: bool,
@@ -38,19 +39,19 @@ pub(super) struct ClaudeProtocol {
     usage: Usage,
     /// Cost of the earlier processes of this harness.
     earlier_cost: f64,
-    /// Number of command outputs so far, for item keys.
+    /// Number of outputs of local commands so far, used in their item keys.
     outputs: u64,
     /// Message id of the prompt in progress.
     current: Option<String>,
-    /// Name of the slash command, if the current prompt is one.
+    /// Name of the slash command if the current prompt is a slash command.
     slash_command: Option<String>,
-    /// Call to complete when Claude Code starts the slash command.
+    /// Id of the call that completes when Claude Code starts to run its slash command.
     pending_command_call: Option<u64>,
-    /// Call and slash command that wait until Claude Code reports that it is idle, which may be later than the result
-    /// of a turn.
+    /// Call id and slash command that wait until Claude Code reports that it is idle. Claude Code may report this later
+    /// than the result of a turn.
     held_command: Option<(u64, String)>,
-    /// True if Claude Code reports its state. For versions without state reports, a result means that Claude Code is
-    /// idle.
+    /// True if Claude Code reports whether it is running or idle. Older versions do not; for them, a result means that
+    /// Claude Code is idle.
     reports_state: bool,
 }
 
@@ -83,7 +84,8 @@ impl ClaudeProtocol {
         self.connection.clone()
     }
 
-    /// Runs a slash command of Claude Code for the call with this id, or holds it back until Claude Code is idle.
+    /// Runs a slash command of Claude Code for the call with this id. If Claude Code is not idle yet, the command
+    /// waits.
     pub(super) fn run_slash_command(&mut self, id: u64, command: &str, now: Now<'_>, steps: &mut Steps<Self>) {
         if now.working || now.prompted || self.held_command.is_some() {
             return steps.called(id, Err(format!("{TITLE} is busy; interrupt it or wait")));
@@ -113,13 +115,14 @@ impl ClaudeProtocol {
         }
     }
 
-    /// Handles the idle state: ends the agent's own work and allows the next prompt.
+    /// Handles the report that Claude Code is idle: ends work that Claude Code began on its own, and allows the next
+    /// prompt.
     fn on_idle(&mut self, now: Now<'_>, steps: &mut Steps<Self>) {
-        // The result of a prompt has yet to arrive.
+        // The turn of a prompt does not end here but with its result, which may arrive later.
         if now.turn.is_none() && now.working {
             steps.ended(if now.interrupted { Outcome::Cancelled } else { Outcome::Completed });
         }
-        // A held command precedes waiting prompts.
+        // A waiting slash command runs before waiting prompts.
         match self.held_command.take() {
             Some((id, _)) if now.interrupted => steps.called(id, Err("interrupted".to_owned())),
             Some((id, command)) => self.send_command(id, &command, steps),
@@ -185,7 +188,7 @@ impl Protocol for ClaudeProtocol {
     fn failure_text(&self, failure: &RequestFailure<Refusal>) -> String {
         failure.describe(|refusal| match refusal.code.as_deref() {
             Some("unsupported_request") => {
-                format!("this version of {TITLE} does not support that: {}", refusal.message)
+                format!("this version of {TITLE} does not support the request: {}", refusal.message)
             }
             _ => format!("{TITLE} refused: {}", refusal.message),
         })
@@ -212,7 +215,7 @@ impl Protocol for ClaudeProtocol {
     }
 
     fn interrupt(&mut self, _turn: Option<&TurnId>) -> Option<FrameOf<Self>> {
-        // Also cancels a prompt that was read but not started.
+        // `cancel_queued` also cancels a prompt that Claude Code has read but not started.
         Some(ClaudeFrame::Request(protocol::ClientRequest::Interrupt { cancel_queued: Some(true) }))
     }
 

@@ -10,10 +10,12 @@ use wh_wire::claude::{
 use super::tools;
 
 /// Message to the model for a denial without a reason.
-const DENY_MESSAGE: &str = "The user does not want this tool to run. Do not try it again; go on without it, or ask.";
+const DENY_MESSAGE: &str =
+    "The user does not want this tool to run. Do not try it again; continue without it, or ask the user.";
 
 /// Message to the model for a denial that ends the turn.
-const DENY_AND_STOP_MESSAGE: &str = "The user does not want this tool to run. Stop, and wait for what they say next.";
+const DENY_AND_STOP_MESSAGE: &str =
+    "The user does not want this tool to run. Stop, and wait for the user's next message.";
 
 /// Option id: deny and end the turn.
 const DENY_AND_STOP: &str = "deny-and-stop";
@@ -27,7 +29,7 @@ pub(super) struct ClaudeQuestions {
 }
 
 impl ClaudeQuestions {
-    /// Builds the questions of a request. Returns `None` if the request contains no question for the user.
+    /// Builds the questions of a request. Returns `None` if the request asks nothing that the user could answer.
     pub fn new(ask: Ask) -> Option<Self> {
         let questions = match &ask.kind {
             AskKind::CanUseTool(tool) => match tool.tool_name.as_str() {
@@ -51,12 +53,13 @@ impl ClaudeQuestions {
             (AskKind::Elicitation(wanted), Some((question, answer))) => {
                 elicitation_reply(wanted, question, answer).into()
             }
-            // No other kinds are asked.
+            // Requests of other kinds have no questions, so nobody answers them.
             _ => ElicitationResult { action: ElicitationAction::Decline, content: None }.into(),
         }
     }
 
-    /// Returns the reason if the answer cannot be sent: a form with several fields requires a JSON object.
+    /// Returns the reason if the answer cannot be sent, otherwise `None`. A form with several fields requires a JSON
+    /// object.
     pub fn objection(&self, answer: &Answer) -> Option<String> {
         let AskKind::Elicitation(wanted) = &self.ask.kind else { return None };
         let schema = wanted.requested_schema.as_ref()?;
@@ -96,7 +99,7 @@ fn permission(ask: &CanUseTool) -> Question {
     Question { kind: QuestionKind::Permission, title, details, options, accepts_text: true, preselects }
 }
 
-/// Returns the label of a permission suggestion; `None` for unsupported suggestions.
+/// Returns the label of the option that accepts a permission suggestion; `None` for unsupported suggestions.
 fn suggestion(update: &PermissionUpdate) -> Option<String> {
     let place = |destination: &PermissionDestination| match destination {
         PermissionDestination::Session => "in this session",
@@ -117,10 +120,10 @@ fn suggestion(update: &PermissionUpdate) -> Option<String> {
         PermissionUpdate::SetMode { mode: PermissionMode::AcceptEdits, .. } => {
             "Yes, and allow all edits in this session".to_owned()
         }
-        // Modes without questions are selected at the start or with `/mode`, not here.
+        // Modes that skip permissions are selected at the start or with `/mode`, not here.
         PermissionUpdate::SetMode { .. } => return None,
         PermissionUpdate::AddDirectories { directories, destination } => {
-            format!("Yes, and allow {} {}", plain(&directories.join(", ")), place(destination))
+            format!("Yes, and allow access to {} {}", plain(&directories.join(", ")), place(destination))
         }
         _ => return None,
     })
@@ -170,7 +173,7 @@ fn plan(ask: &CanUseTool) -> Question {
         choice("accept-edits", "Yes, and allow all edits in this session", Meaning::AllowAlways),
         choice("deny", "No, keep planning", Meaning::RejectOnce),
     ];
-    let title = "Claude has a plan. Shall it begin?".to_owned();
+    let title = "Claude has made a plan. May it begin?".to_owned();
     Question { kind: QuestionKind::Permission, title, details, options, accepts_text: true, preselects: false }
 }
 
@@ -188,7 +191,9 @@ fn choices(input: &Value) -> Vec<Question> {
             });
             let mut details = Vec::new();
             if one["multiSelect"].as_bool().unwrap_or(false) {
-                details.push(Detail::Text("Several can be chosen: type them, separated by commas.".to_owned()));
+                details.push(Detail::Text(
+                    "You can choose several options: type their labels, separated by commas.".to_owned(),
+                ));
             }
             Question {
                 kind: QuestionKind::Choice,
@@ -226,7 +231,7 @@ fn elicitation(ask: &Elicitation) -> Question {
     details.extend(ask.url.clone().map(Detail::Text));
     let mut options = Vec::new();
     if ask.mode.as_deref() == Some("url") {
-        options.push(choice("accept", "I have done it", Meaning::AllowOnce));
+        options.push(choice("accept", "I have followed the link", Meaning::AllowOnce));
     } else if let Some(schema) = &ask.requested_schema {
         match single(schema) {
             Some((_, field)) => {
@@ -256,7 +261,7 @@ fn elicitation_reply(ask: &Elicitation, question: &Question, answer: &Answer) ->
     let given = answer.text.clone().or_else(|| answer.option.clone()).unwrap_or_default();
     let content = match ask.requested_schema.as_ref().and_then(single) {
         Some((name, field)) => {
-            // Numbers and booleans are not strings in a form, and only the schema has the type.
+            // The form may require a number or a boolean instead of a string. Only the schema contains the type.
             let typed = serde_json::from_str(&given).ok().filter(|_: &Value| field["type"] != "string");
             Some(Map::from_iter([(name.clone(), typed.unwrap_or(Value::String(given)))]))
         }

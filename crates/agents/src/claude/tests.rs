@@ -253,7 +253,7 @@ async fn a_refused_resume_starts_a_new_conversation() {
     assert_eq!(run.ended("t1").await, Outcome::Completed);
     run.until(|report| is_notice(report, "is gone")).await;
     run.prompt("t2").await;
-    run.until(|report| is_notice(report, "a new one begins")).await;
+    run.until(|report| is_notice(report, "a new conversation begins")).await;
     assert_eq!(run.ended("t2").await, Outcome::Completed);
     assert_eq!(run.lines("started").len(), 3);
 }

@@ -1,4 +1,4 @@
-//! Commands for Codex only.
+//! Executes the calls that wh supports for Codex, such as `/clear`, `/compact` and `/mcp`.
 
 use serde_json::{Value, json};
 use wh_core::space::harness::Call;
@@ -12,7 +12,7 @@ use crate::manage::run::run;
 use crate::manage::{codex, describe_login};
 use crate::rpc::{self, RpcFrame};
 
-/// Names of the commands that Codex supports.
+/// Names of the calls that wh supports for Codex.
 pub(super) const CALLS: [&str; 5] = ["status", "clear", "compact", "restart", "mcp"];
 
 impl CodexProtocol {
@@ -25,7 +25,7 @@ impl CodexProtocol {
                 "a clear or compact operation is already in progress".to_owned()
             }
             Call::Clear => {
-                // Codex retains the old conversation.
+                // The old conversation is not deleted: Codex retains it.
                 let begin = RpcFrame::request("thread/start", self.new_thread_params());
                 return self.begin_operation(
                     CodexOperation::Clearing,
@@ -44,9 +44,9 @@ impl CodexProtocol {
                     format!("use /mcp without arguments; change {TITLE}'s servers with `codex mcp`")
                 }
                 "mcp" => return steps.push(Step::RunInBackground(id, Box::pin(self.mcp()))),
-                other => format!("{TITLE} has no {other}"),
+                other => format!("{TITLE} does not support the command {other:?}"),
             },
-            other => format!("{TITLE} has no {}", wh_core::slash::call_name(&other)),
+            other => format!("{TITLE} does not support the command {:?}", wh_core::slash::call_name(&other)),
         };
         steps.called(id, Err(refused));
     }
@@ -102,7 +102,7 @@ impl CodexProtocol {
         }
     }
 
-    /// Returns the parameters of a new conversation with the directory and settings of the current one.
+    /// Returns the parameters for starting a new conversation with the current directory and settings.
     fn new_thread_params(&self) -> Value {
         let directory = canonical_path(&self.start.directory);
         wire::start(&directory, &self.choice.beginning(self.start.may_skip_permissions))

@@ -12,7 +12,8 @@ use super::tools;
 /// Maximum number of items tracked at once. Only the end of further items is displayed.
 const MAX_OPEN_ITEMS: usize = 1024;
 
-/// Items in progress. Codex's item ids are at most unique within a turn; item keys are unique within the session.
+/// Items in progress. Codex may use an item id again in another turn. The item keys are therefore independent of these
+/// ids and unique within the session.
 #[derive(Debug, Default)]
 pub(crate) struct CodexItems {
     last_key: u64,
@@ -29,7 +30,8 @@ struct OpenItem {
 
 #[derive(Debug)]
 enum ItemContent {
-    /// Text or thought. `has_text` is true after a text or summary, `only_full` if only the full thought was received.
+    /// Text or thought. `has_text` is true once text or a summary was received. `only_full` is true if the full text of
+    /// a thought was received, but no summary.
     Text { thought: bool, has_text: bool, only_full: bool },
     /// Tool call card with its file changes.
     Card { card: ToolCall, changes: Vec<Change> },
@@ -99,7 +101,7 @@ impl CodexItems {
         let open = self.open.remove(&id);
         let shown = open.is_some();
         let key = match open {
-            // A thought may consist of deltas only.
+            // Codex may have streamed the whole thought, so that the complete item contains no text.
             Some(OpenItem { key, what: ItemContent::Text { has_text, only_full, .. } })
                 if text.is_empty() && (has_text || only_full) =>
             {
@@ -149,8 +151,8 @@ impl CodexItems {
         vec![Report::Grew { key: entry.key.clone(), text: more, tokens: None }]
     }
 
-    /// Appends to the summary or the full text of a thought. `None` as `more` starts a new part. The summary replaces
-    /// the full text.
+    /// Appends `more` to a thought: to its full text if `in_full` is true, otherwise to its summary. `None` as `more`
+    /// starts a new paragraph of the summary. The first part of a summary replaces the full text.
     pub fn think(&mut self, turn: String, item: String, more: Option<String>, in_full: bool) -> Vec<Report> {
         let Some(entry) = self.open.get_mut(&(turn, item)) else { return Vec::new() };
         let ItemContent::Text { thought, has_text, only_full } = &mut entry.what else { return Vec::new() };
@@ -209,7 +211,7 @@ impl CodexItems {
         }
     }
 
-    /// Ends the turn: completes texts as they are and cancels tool calls in progress.
+    /// Ends the turn: cancels tool calls in progress, and retracts thoughts without text. Other texts stay as they are.
     pub fn end(&mut self) -> Vec<Report> {
         let open = self.open.drain().filter_map(|(_, entry)| match entry.what {
             ItemContent::Card { card, .. } => {

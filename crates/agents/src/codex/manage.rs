@@ -17,8 +17,8 @@ use crate::table::management::Inquiry;
 /// Maximum number of conversations to list.
 const MAX_LISTED_CONVERSATIONS: u64 = 100;
 
-/// Reads the login state. `codex login status` covers only OpenAI accounts; for other model providers the app-server is
-/// queried.
+/// Reads the login state. `codex login status` covers only OpenAI accounts. For other model providers, wh queries the
+/// app-server.
 pub(crate) async fn login(launch: &Launch, here: &QueryContext) -> LoginState {
     let status = match run(launch, &["login", "status"]).await {
         Ok(output) => codex::status(&output.text()),
@@ -33,7 +33,8 @@ pub(crate) async fn login(launch: &Launch, here: &QueryContext) -> LoginState {
     }
 }
 
-/// Serialises app-server starts: if two app-servers start at once in a new Codex home, one of them exits.
+/// Lock that prevents two app-servers from starting at the same time. In a new Codex home directory, one of them would
+/// exit.
 static APP_SERVER_LOCK: Mutex<()> = Mutex::const_new(());
 
 /// Sends requests to an app-server that is started only for these requests. Retries once if the app-server exits,
@@ -45,7 +46,7 @@ async fn ask_app_server(launch: &Launch, questions: Vec<(&'static str, Value)>) 
         asked => asked,
     };
     answers.map_err(|error| match error {
-        RpcError::Gone(_) => ManageError::Failed("its app-server exited".to_owned()),
+        RpcError::Gone(_) => ManageError::Failed("the app-server of Codex exited".to_owned()),
         other => ManageError::Failed(other.to_string()),
     })
 }
@@ -66,7 +67,7 @@ async fn ask_app_server_once(launch: &Launch, questions: &[(&'static str, Value)
     .await
 }
 
-/// Returns the login command, or instructions if another model provider is configured.
+/// Returns the login command, or instructions if the user has configured another model provider.
 pub(crate) async fn login_way(inquiry: Inquiry<'_>) -> LoginWay {
     let Inquiry { entry, launch, .. } = inquiry;
     if let Ok([account, config]) =
@@ -87,8 +88,8 @@ pub(crate) async fn login_way(inquiry: Inquiry<'_>) -> LoginWay {
     LoginWay::command(launch.clone(), &["login"], LoginMethod::Browser)
 }
 
-/// Returns the environment variable with the API key of the configured provider, if the variable is set. A logout does
-/// not remove the variable.
+/// Returns the name of the environment variable that contains the API key of the configured provider. `None` if the
+/// variable is not set. A logout does not remove the variable.
 pub(crate) async fn provider_variable(inquiry: Inquiry<'_>) -> Option<String> {
     let config = ask_app_server(inquiry.launch, vec![("config/read", json!({}))]).await.unwrap_or_default();
     config.first().and_then(codex::variable).filter(|name| inquiry.here.variable(name).is_some())

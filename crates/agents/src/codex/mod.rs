@@ -1,5 +1,5 @@
-//! Drives Codex through `codex app-server`: JSON-RPC over pipes. Translates between Codex's messages and wh's orders
-//! and reports.
+//! Drives Codex through `codex app-server`, which speaks JSON-RPC over pipes. Translates between Codex's messages and
+//! wh's orders and reports.
 
 mod calls;
 pub(crate) mod items;
@@ -21,12 +21,13 @@ use protocol::CodexProtocol;
 
 pub(crate) const TITLE: &str = "Codex";
 
-pub(crate) const LOG_IN: &str = "run `codex login`, or `codex login --with-api-key` with a key on its input";
+pub(crate) const LOG_IN: &str = "run `codex login`, or `codex login --with-api-key` with the API key on standard input";
 
-/// Maximum silence of Codex in a turn. If Codex is idle after this time, the end of the turn was lost.
+/// Time without messages during a turn after which wh checks the state of Codex. If Codex is idle then, the message
+/// about the end of the turn was lost.
 const TURN_SILENCE_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Starts a harness that runs an app-server for one conversation.
+/// Starts a harness that runs a Codex app-server for one conversation.
 pub(crate) fn start(mut launch: Launch, start: Start) -> Result<Harness, StartError> {
     launch.arguments.insert(0, "app-server".into());
     let mode = start.mode.as_deref().map(|mode| modes::find(mode, start.may_skip_permissions)).transpose()?;

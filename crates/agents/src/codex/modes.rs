@@ -7,7 +7,7 @@ use wh_wire::codex::{Sandbox, StartedThread};
 use super::TITLE;
 use crate::interface::{ALLOW_SKIPPING, StartError};
 
-/// Value of Codex's approvals reviewer: the user, in all modes.
+/// Value of Codex's setting `approvals_reviewer`, the same in all modes: the user decides on approvals.
 pub(super) const USER_REVIEWER: &str = "user";
 
 /// Permission mode: an approval policy with a sandbox.
@@ -36,7 +36,7 @@ static UNTRUSTED: CodexMode = CodexMode {
     skips: false,
 };
 
-/// Replacement for a mode that skips permissions, if Codex's own configuration selects one.
+/// Mode that replaces a mode that skips permissions, if Codex's own configuration selects such a mode.
 static AUTO: CodexMode = CodexMode {
     id: "auto",
     title: "works in its directory; asks for anything else",
@@ -101,8 +101,8 @@ fn preset(settings: &StartedThread) -> Option<&'static CodexMode> {
     MODES.iter().copied().find(same)
 }
 
-/// Returns true if the settings allow actions without the user's approval: no sandbox, no approvals although writing is
-/// possible, or another reviewer than the user.
+/// Returns true if the settings allow actions without the user's approval. This is the case without a sandbox, without
+/// approvals although Codex may write, and if the reviewer is not the user.
 pub(super) fn skips(settings: &StartedThread) -> bool {
     let sandbox = settings.sandbox.as_deref();
     let sandboxed = matches!(sandbox, None | Some("readOnly" | "workspaceWrite"));
@@ -114,7 +114,7 @@ fn user_is_reviewer(settings: &StartedThread) -> bool {
 }
 
 /// Returns true if the policy requires approval for actions outside of the sandbox. A granular policy has a separate
-/// field for them.
+/// field for such actions.
 fn asks(approval_policy: &Value) -> bool {
     match approval_policy {
         Value::Object(parts) => parts.get("granular").is_some_and(|parts| parts["sandbox_approval"] == true),

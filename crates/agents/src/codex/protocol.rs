@@ -1,4 +1,5 @@
-//! Implements the driver's [`Protocol`] for Codex's app-server: orders become requests, notifications become steps.
+//! Implements the driver's [`Protocol`] for Codex's app-server: translates orders into requests, and Codex's
+//! notifications into steps for the driver.
 
 mod notices;
 mod setup;
@@ -24,29 +25,30 @@ use crate::rpc::{JsonRpc, RpcError, RpcFrame, RpcLink};
 
 pub(super) use setup::canonical_path;
 
-/// Purpose of a Codex-specific request, to handle the reply.
+/// Purpose of a Codex-specific request, stored to handle the reply.
 #[derive(Debug)]
 pub(super) enum CodexRequestTag {
-    /// Sends the reason for a denial to the model during the turn.
+    /// Request that sends the reason for a denial to the model during the turn.
     Steered,
-    /// Compacts the conversation. Contains the id of the call to complete.
+    /// Request that compacts the conversation. Contains the id of the call to complete.
     Compact(u64),
-    /// Starts a new conversation. Contains the id of the call to complete, and the id of the previous thread.
+    /// Request that starts a new conversation. Contains the id of the call to complete, and the id of the previous
+    /// thread.
     Clear(u64, String),
-    /// Reads the state of the thread after a long silence. Contains the time of the request.
+    /// Request for the state of the thread after a long silence. Contains the time of the request.
     ReadThread(Instant),
 }
 
-/// Current turn, with Codex's id and state of the turn.
+/// Current turn, with the id that Codex assigned.
 #[derive(Debug)]
 struct ActiveTurn {
     id: TurnId,
     /// Model and mode sent with the prompt of the turn.
     sent: TurnChoices,
-    /// Codex's id of the turn, from the reply to the prompt or from the first message of the turn, whichever arrives
-    /// first.
+    /// Id that Codex assigned to the turn. Known from the reply to the prompt or from the first message of the turn,
+    /// whichever arrives first.
     native: Option<String>,
-    /// True after the reply to the prompt.
+    /// True after the reply to the prompt has arrived.
     replied: bool,
 }
 
@@ -74,8 +76,8 @@ impl TurnChoices {
         }
     }
 
-    /// Returns the settings of a new conversation. Unless permissions may be skipped, the user is the reviewer
-    /// regardless of Codex's configuration.
+    /// Returns the settings of a new conversation. Unless permissions may be skipped, the user is the reviewer of
+    /// approvals, regardless of Codex's configuration.
     pub fn beginning(&self, may_skip: bool) -> Settings<'_> {
         let settings = self.settings();
         Settings {
@@ -91,9 +93,10 @@ pub(super) struct CodexProtocol {
     pub(super) start: Start,
     /// Link to the process, for requests outside of the conversation.
     link: Option<RpcLink>,
-    /// Maximum silence of Codex in a turn. If Codex is idle after this time, the end of the turn was lost.
+    /// Time without messages during a turn after which wh checks the state of Codex. If Codex is idle then, the message
+    /// about the end of the turn was lost.
     silence: Duration,
-    /// Codex's id of the conversation; empty before the conversation is open.
+    /// Id that Codex assigned to the conversation; empty before the conversation is open.
     pub(super) thread: String,
     /// True if the conversation has a prompt. Codex cannot resume a conversation without one.
     has_prompts: bool,
@@ -104,16 +107,16 @@ pub(super) struct CodexProtocol {
     settings_in_effect: StartedThread,
     pub(super) capabilities: Capabilities,
     pub(super) version: Option<String>,
-    /// Model and mode that the user has chosen, applied to every new conversation.
+    /// Model and mode that the user has chosen. They also apply to new conversations.
     pub(super) choice: TurnChoices,
-    /// Chosen model and mode that are not yet applied to the conversation.
+    /// Model and mode that the user has chosen but that are not yet applied to the conversation.
     pending: TurnChoices,
-    /// Model and mode before the latest change, restored if Codex rejects the change.
+    /// Model and mode before the latest change. They are restored if Codex rejects the change.
     previous: TurnChoices,
     turn: Option<ActiveTurn>,
-    /// Abandoned turns with Codex's ids.
+    /// Abandoned turns with the ids that Codex assigned.
     abandoned: Vec<(TurnId, String)>,
-    /// Turns whose end arrived before the reply to the current prompt.
+    /// Turns that ended before the reply to the current prompt arrived.
     early_ends: Vec<wire::Turn>,
     pub(super) busy: Option<CodexOperation>,
     items: CodexItems,
@@ -127,7 +130,7 @@ pub(super) fn with_login_hint(text: &str, about_login: bool) -> String {
     if about_login { format!("{text}; {LOG_IN}") } else { text.to_owned() }
 }
 
-/// Returns true if Codex does not know the method. Codex reports this as an unknown enum variant.
+/// Returns true if the error means that Codex does not know the method. Codex then reports an unknown enum variant.
 pub(super) fn is_unknown(error: &RpcError) -> bool {
     let named = matches!(error, RpcError::Refused { message, .. } if message.contains("unknown variant"));
     named || error.is_unknown_method()
@@ -181,8 +184,8 @@ impl CodexProtocol {
         steps.push(Step::Occupied(false));
     }
 
-    /// Handles a long silence. If Codex is no longer working on the turn, the end of the turn was lost and the turn
-    /// fails.
+    /// Handles a long silence. If Codex is no longer working on the turn, the message about its end was lost, and the
+    /// turn fails.
     fn on_silence(&mut self, now: Now<'_>, steps: &mut Steps<Self>) {
         self.last_message_at = now.at;
         if now.asked {
@@ -200,8 +203,8 @@ impl CodexProtocol {
         self.end_turn(Outcome::Failed(text), steps);
     }
 
-    /// Handles the state of the thread, requested after a long silence. If the thread is not active, the end of the
-    /// turn was lost and the turn fails.
+    /// Handles the state of the thread, which was requested after a long silence. If the thread is not active, the
+    /// message about the end of the turn was lost, and the turn fails.
     fn on_thread_state(&mut self, since: Instant, reply: Option<Value>, now: Now<'_>, steps: &mut Steps<Self>) {
         if self.last_message_at != since || self.status != ThreadStatus::Active {
             return;
@@ -222,7 +225,7 @@ impl CodexProtocol {
         }
     }
 
-    /// Restores the model and mode that were sent with a rejected prompt, unless the user has chosen newer ones.
+    /// Restores the model and mode that were sent with a rejected prompt, unless the user has chosen others since then.
     fn restore_choices(&mut self, sent: TurnChoices) {
         self.pending.model = self.pending.model.take().or(sent.model);
         self.pending.mode = self.pending.mode.or(sent.mode);
@@ -240,7 +243,7 @@ impl CodexProtocol {
         }
     }
 
-    /// Records the model and mode in use. Pending choices take precedence in the reported capabilities.
+    /// Records the model and mode in use. The reported capabilities contain pending choices instead, if there are any.
     fn record_settings(&mut self, settings: &StartedThread) {
         self.settings_in_effect = settings.clone();
         let mode = self.pending.mode.or(modes::matching(settings)).map(|mode| mode.id.to_owned());
@@ -305,7 +308,7 @@ impl Protocol for CodexProtocol {
     ) {
         let native = |reply: &Value| wire::Turn::read(&reply["turn"]).map(|turn| turn.id);
         let Some(turn) = self.turn.as_mut().filter(|turn| turn.id == *id) else {
-            // Interrupt an abandoned turn that was accepted after all.
+            // The turn was abandoned, but Codex accepted its prompt later. Interrupt it.
             if let Some(native) = reply.ok().as_ref().and_then(native) {
                 self.abandoned.push((id.clone(), native));
                 steps.push(Step::Submitted(id.clone()));
@@ -365,7 +368,7 @@ impl Protocol for CodexProtocol {
             steps.report(report);
         }
         let native = self.turn.as_ref().and_then(|turn| turn.native.as_ref());
-        // A denial carries no reason, so the reason is sent as input to the same turn.
+        // The reply to an approval request cannot contain a reason, so the reason is sent as input to the same turn.
         if let Some((reason, native)) = reply.reason.as_ref().zip(native) {
             let steer = RpcFrame::request("turn/steer", wire::steer(&self.thread, native, reason));
             steps.push(Step::Request(steer, CodexRequestTag::Steered));
@@ -377,8 +380,8 @@ impl Protocol for CodexProtocol {
         modes::find(mode, self.start.may_skip_permissions).map(drop)
     }
 
-    /// Changes the settings of the thread at once. If Codex does not support this, the settings apply from the next
-    /// turn on.
+    /// Requests a change of the thread's settings that takes effect at once. If Codex does not support this request,
+    /// the change takes effect with the next turn.
     fn setting_request(&mut self, setting: &Setting) -> Option<FrameOf<Self>> {
         match setting {
             Setting::Model(model) => {
@@ -404,7 +407,7 @@ impl Protocol for CodexProtocol {
     ) -> Result<(), String> {
         let refused = match outcome {
             Err(RequestFailure::Refused(error)) if !is_unknown(&error) => error.to_string(),
-            // If Codex cannot apply it now, it is sent with the next turn.
+            // A change that Codex cannot apply now is sent with the next prompt.
             _ => return Ok(()),
         };
         let before = self.previous.clone();
@@ -456,7 +459,10 @@ impl Protocol for CodexProtocol {
         match tag {
             CodexRequestTag::Steered => {
                 if let Err(failure) = reply {
-                    steps.warn(format!("the reason was not sent to the model: {}", self.failure_text(&failure)));
+                    steps.warn(format!(
+                        "the reason for the denial was not sent to the model: {}",
+                        self.failure_text(&failure)
+                    ));
                 }
             }
             CodexRequestTag::Compact(id) => match reply {
@@ -473,7 +479,7 @@ impl Protocol for CodexProtocol {
                         (self.status, self.has_prompts) = (started.thread.status, false);
                         steps.report(self.resume_id());
                         self.update_settings(&started, steps);
-                        // Its result is irrelevant: messages of the old thread are ignored.
+                        // The reply does not matter, because messages of the old thread are ignored anyway.
                         let leave = RpcFrame::request("thread/unsubscribe", json!({ "threadId": old }));
                         steps.push(Step::Send(leave));
                         Ok(Value::Null)

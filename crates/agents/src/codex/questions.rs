@@ -20,7 +20,7 @@ pub(super) struct CodexQuestions {
     pub questions: Vec<Question>,
 }
 
-/// Reply to the app-server, with the meaning of the user's answer.
+/// Reply to the app-server, and the parts of the user's answer that wh also needs.
 #[derive(Debug, PartialEq)]
 pub(super) struct CodexAnswer {
     /// Result in the app-server's format.
@@ -36,8 +36,8 @@ fn choice(id: impl Into<String>, label: impl Into<String>, meaning: Meaning) -> 
 }
 
 impl CodexQuestions {
-    /// Builds the questions of a request. Returns `None` if the request contains no question for the user. `changes`
-    /// are the file changes of the item that the request is about.
+    /// Builds the questions of a request. Returns `None` if the request asks nothing that the user could answer.
+    /// `changes` contains the file changes of the item that the request refers to.
     pub fn new(id: Value, ask: Ask, changes: &[Change]) -> Option<Self> {
         let mut decisions = Vec::new();
         let questions = match &ask {
@@ -79,7 +79,8 @@ impl CodexQuestions {
         CodexAnswer { result, allows, reason: reason.map(str::to_owned) }
     }
 
-    /// Returns the reason if the answer cannot be sent: a form with several fields requires a JSON object.
+    /// Returns the reason if the answer cannot be sent, otherwise `None`. A form with several fields requires a JSON
+    /// object.
     pub fn objection(&self, part: usize, answer: &Answer) -> Option<String> {
         let (Ask::Elicitation(Elicitation { schema: Some(schema), .. }), Some(question)) =
             (&self.ask, self.questions.get(part))
@@ -119,7 +120,8 @@ fn answer_text(answer: &Answer) -> &str {
     answer.option.as_deref().or(answer.text.as_deref()).unwrap_or_default()
 }
 
-/// Assigns option ids to the decisions. Adds a plain denial if Codex does not offer one, since Codex always accepts it.
+/// Assigns option ids to the decisions. If Codex does not offer a denial, adds one, because Codex always accepts a
+/// denial.
 fn offered(decisions: &[Decision]) -> Vec<(String, Decision)> {
     let mut decisions = decisions.to_vec();
     if !decisions.contains(&Decision::Decline) {
@@ -143,7 +145,7 @@ fn offered(decisions: &[Decision]) -> Vec<(String, Decision)> {
 fn permission(title: &str, details: Vec<Detail>, decisions: &[(String, Decision)]) -> Question {
     let option = |(id, decision): &(String, Decision)| match decision {
         Decision::Accept => choice(id, "Yes", Meaning::AllowOnce),
-        Decision::AcceptForSession => choice(id, "Yes, and the same in this session", Meaning::AllowAlways),
+        Decision::AcceptForSession => choice(id, "Yes, and do not ask again in this session", Meaning::AllowAlways),
         Decision::AcceptRule(words) => {
             let label = format!("Yes, and do not ask again for {}", words.join(" "));
             choice(id, label, Meaning::AllowAlways)
@@ -156,7 +158,7 @@ fn permission(title: &str, details: Vec<Detail>, decisions: &[(String, Decision)
         Decision::Cancel => choice(id, "No, and stop", Meaning::RejectOnce),
         Decision::Other(raw) => {
             let object = raw.as_object().and_then(|raw| raw.keys().next().map(String::as_str));
-            let label = raw.as_str().or(object).unwrap_or("something else");
+            let label = raw.as_str().or(object).unwrap_or("another decision");
             choice(id, label, Meaning::Other)
         }
     };
@@ -173,7 +175,7 @@ fn permission(title: &str, details: Vec<Detail>, decisions: &[(String, Decision)
 fn about_command(ask: &CommandApproval) -> Vec<Detail> {
     let command = ask.plain.clone().or_else(|| ask.command.as_deref().map(tools::without_shell));
     let mut details: Vec<Detail> = command.map(Detail::Command).into_iter().collect();
-    details.extend(ask.host.as_ref().map(|host| Detail::Text(format!("It wants to connect to {host}."))));
+    details.extend(ask.host.as_ref().map(|host| Detail::Text(format!("The command wants to connect to {host}."))));
     details.extend(ask.reason.clone().map(Detail::Text));
     details.extend(ask.directory.clone().map(Detail::Path));
     details
@@ -183,7 +185,7 @@ fn about_files(ask: &FileApproval, changes: &[Change]) -> Vec<Detail> {
     let mut details = tools::details(changes);
     details.extend(ask.reason.clone().map(Detail::Text));
     if let Some(root) = &ask.root {
-        details.push(Detail::Text("It wants permanent write access to this directory:".to_owned()));
+        details.push(Detail::Text("Codex wants permanent write access to this directory:".to_owned()));
         details.push(Detail::Path(root.clone()));
     }
     details
@@ -239,10 +241,10 @@ fn elicitation(ask: &Elicitation) -> Question {
             options.extend(values.iter().filter_map(Value::as_str).map(|one| choice(one, one, Meaning::AllowOnce)));
         }
         None if fields == 0 => {
-            let yes = if ask.url.is_some() { "I have done it" } else { "Yes" };
+            let yes = if ask.url.is_some() { "I have followed the link" } else { "Yes" };
             options.push(choice("accept", yes, Meaning::AllowOnce));
             options.extend(ask.persist.iter().filter_map(|persist| match persist.as_str() {
-                "session" => Some(choice("session", "Yes, and the same in this session", Meaning::AllowAlways)),
+                "session" => Some(choice("session", "Yes, and do not ask again in this session", Meaning::AllowAlways)),
                 "always" => Some(choice("always", "Yes, and do not ask again", Meaning::AllowAlways)),
                 _ => None,
             }));
@@ -275,7 +277,7 @@ fn elicitation_reply(ask: &Elicitation, question: &Question, answer: &Answer) ->
     }
     let content = match ask.schema.as_ref().and_then(single) {
         Some((name, field)) => {
-            // Numbers and booleans are not strings in a form, and only the schema has the type.
+            // The form may require a number or a boolean instead of a string. Only the schema contains the type.
             let typed = serde_json::from_str(given).ok().filter(|_: &Value| field["type"] != "string");
             json!({ name: typed.unwrap_or_else(|| json!(given)) })
         }

@@ -91,7 +91,7 @@ pub(super) fn changes(changes: &[Change], of: ItemStatus, done: bool) -> ToolCal
     }
 }
 
-/// Builds the diff of a file change: the complete file, or only the changed hunks.
+/// Builds the diff of a file change: the complete text of an added or deleted file, otherwise only the changed hunks.
 fn diff(change: &Change) -> ToolResultPart {
     let (path, text) = (change.path.clone(), change.diff.clone());
     match &change.kind {
@@ -105,7 +105,7 @@ fn diff(change: &Change) -> ToolResultPart {
     }
 }
 
-/// Splits a unified diff into the old and the new text.
+/// Splits a unified diff into the old and the new text of its hunks.
 fn sides(diff: &str) -> (String, String) {
     let (mut old, mut new) = (String::new(), String::new());
     let hunks = diff.lines().skip_while(|line| !line.starts_with("@@"));
@@ -188,7 +188,7 @@ pub(super) fn omitted(output: &str) -> Option<u64> {
     lines.filter_map(|number| number.parse().ok()).next().filter(|_| output.len() >= MAX_CODEX_OUTPUT_BYTES)
 }
 
-/// Number of bytes that Codex retains of an output.
+/// Maximum number of bytes of an output that Codex retains.
 const MAX_CODEX_OUTPUT_BYTES: usize = 1 << 20;
 
 #[cfg(test)]

@@ -22,28 +22,29 @@ use crate::interface::{ALLOW_SKIPPING, BoxFuture};
 /// Maximum number of notices remembered for deduplication. Beyond the limit, a notice may be shown again.
 const MAX_SHOWN_ONCE: usize = 1024;
 
-/// Failure reason if the agent did not read the answer to a question in time.
-const NOT_READ_YET: &str = "it does not read its input; the answer will be written when it does";
+/// Reason for the failure of an answer that the agent did not read in time.
+const NOT_READ_YET: &str = "the agent does not read its input; the answer will be written when it does";
 
-/// Failure reason if the question of an answer is no longer open.
+/// Reason for the failure of an answer to a question that is no longer open.
 const NOT_OPEN: &str = "the question is no longer open";
 
-/// Id of wh's own question about the conversation. Ids from agents are not empty.
+/// Id of the question that wh itself asks about the conversation. Ids from agents are not empty.
 const OWN_QUESTION: &str = "";
 
-/// Background call with the id to report its result.
+/// Background call with its id, to report the result.
 pub(crate) type BackgroundCall = (u64, BoxFuture<'static, Result<Value, String>>);
 
-/// Actions for the driver after one input. The driver queues the frames, then starts the calls, then sends the reports.
+/// Actions for the driver after one input. The driver queues the frames, then starts the background calls, then sends
+/// the reports.
 pub(crate) struct MachineOutput<P: Protocol> {
     pub frames: Vec<(FrameOf<P>, Purpose<P>)>,
     pub background_calls: Vec<BackgroundCall>,
     pub reports: Vec<Report>,
-    /// Turns whose prompts must be removed from the queue.
+    /// Turns whose prompts must be removed from the queue of frames.
     pub discards: Vec<TurnId>,
     /// True if the driver must replace the process.
     pub reconnects: bool,
-    /// Reason why the agent can no longer be used.
+    /// Set if the agent can no longer be used. Contains the reason.
     pub fatal: Option<String>,
 }
 
@@ -52,7 +53,7 @@ pub(crate) struct MachineOutput<P: Protocol> {
 pub(crate) enum Flow {
     Continue,
     End,
-    /// Start a new conversation for the restart call with this id.
+    /// Start a new conversation. Contains the id of the call that requested this.
     Restart(u64),
 }
 
@@ -64,7 +65,7 @@ pub(crate) struct Machine<P: Protocol> {
     /// Hashes of notices that were shown and must not be repeated.
     shown_once: HashSet<u64>,
     may_skip: bool,
-    /// Mode that skips permissions, if the agent was asked to leave the mode.
+    /// Mode that skips permissions and that the agent was asked to leave.
     mode_being_left: Option<String>,
     output: MachineOutput<P>,
 }
@@ -119,7 +120,7 @@ impl<P: Protocol> Machine<P> {
         self.steps(steps, at);
     }
 
-    /// Queues a report. Removes internal ids from texts that wh wrote.
+    /// Queues a report. Removes internal ids and escape sequences from notices and error texts.
     fn report(&mut self, report: Report) {
         let clean = |text: String| presentable(&self.protocol.redact_ids(&text));
         let report = match report {
@@ -142,7 +143,7 @@ impl<P: Protocol> Machine<P> {
         self.output.frames.push((frame, purpose));
     }
 
-    /// Handles a completed handshake: reports that the agent is ready, followed by the initial reports.
+    /// Handles a completed handshake: reports that the agent is ready, then sends the initial reports.
     pub fn connected(
         &mut self,
         initial_reports: Vec<Report>,
@@ -203,8 +204,8 @@ impl<P: Protocol> Machine<P> {
         Flow::Continue
     }
 
-    /// Asks wh's own question again under a new key: an interrupt that cancels prompts closes all questions in the
-    /// space, but prompts still wait for the answer.
+    /// Asks wh's own question again under a new key. An interrupt that cancels prompts closes all questions in the
+    /// space, but later prompts still wait for the answer to this question.
     fn ask_again(&mut self) {
         let own = self.questions.reopen(OWN_QUESTION);
         for (old, new, question) in own {
@@ -223,7 +224,7 @@ impl<P: Protocol> Machine<P> {
                 self.report(Report::Acked(AckedOrder::Answer(key.clone()), Err(why)));
                 self.report(Report::Asked { key, question });
             }
-            // The agent receives the answers to all parts together.
+            // The agent receives the answers when all parts of the question are answered.
             Answered::Incomplete => self.report(Report::Acked(AckedOrder::Answer(key), Ok(()))),
             Answered::Complete { ask, answers } => {
                 let mut steps = Steps::default();
@@ -289,7 +290,7 @@ impl<P: Protocol> Machine<P> {
             }
             Inbound::Skipped { bytes } => {
                 let title = self.protocol.title();
-                self.warn(format!("{title} wrote a line of {bytes} bytes, which is too long; it was skipped"));
+                self.warn(format!("{title} wrote a line of {bytes} bytes, which is too long; the line was skipped"));
             }
             Inbound::Stderr(line) => {
                 self.protocol(at, |protocol, _, steps| protocol.on_stderr_line(&line, steps));
@@ -310,7 +311,7 @@ impl<P: Protocol> Machine<P> {
                     let effects = self.turns.unwritable(why);
                     self.effects(effects, at);
                 }
-                // The exit of the process is reported separately and decides.
+                // The exit of the process is reported separately and decides the outcome of the turn.
                 _ => {}
             },
             Purpose::Interrupt(turn) => {
@@ -384,7 +385,7 @@ impl<P: Protocol> Machine<P> {
         }
     }
 
-    /// Handles the end of the process. Returns the undelivered prompts.
+    /// Handles the end of the process. Returns the prompts that were not delivered.
     pub fn process_lost(&mut self, reason: &str, unwritten: Vec<Purpose<P>>, at: Instant) -> Vec<Prompt> {
         self.settle(unwritten, reason);
         let (effects, unsent) = self.turns.agent_exited(reason);
@@ -395,7 +396,7 @@ impl<P: Protocol> Machine<P> {
         unsent
     }
 
-    /// Fails the calls and orders that have no outcome yet.
+    /// Fails all calls and orders that have no outcome yet.
     fn settle(&mut self, purposes: Vec<Purpose<P>>, reason: &str) {
         for call in std::mem::take(&mut self.calls) {
             self.report(Report::Called(call, Err(reason.to_owned())));
@@ -411,7 +412,7 @@ impl<P: Protocol> Machine<P> {
         }
     }
 
-    /// Handles a replacement of the process. The next process receives the waiting prompts.
+    /// Handles the replacement of the process. Prompts that wait are sent to the next process.
     pub fn process_replaced(&mut self, purposes: Vec<Purpose<P>>, reason: &str) {
         self.settle(purposes, reason);
         self.withdraw_all();
@@ -456,7 +457,8 @@ impl<P: Protocol> Machine<P> {
                     self.send(frame, Purpose::Prompt(prompt.turn));
                 }
                 TurnEffect::Interrupt(turn) => self.interrupt(turn),
-                // Prompts wait for the user, not for the agent.
+                // Prompts wait for the user's answer to wh's own question. The agent does nothing that could be
+                // interrupted.
                 TurnEffect::InterruptOccupation if self.questions.is_open(OWN_QUESTION) => {
                     self.report(Report::Acked(AckedOrder::Interrupt, Ok(())));
                 }
@@ -485,7 +487,7 @@ impl<P: Protocol> Machine<P> {
             self.turns.interrupt_sent();
         }
         self.send(frame, Purpose::Interrupt(turn));
-        // Questions that the agent does not withdraw itself are closed on its side first.
+        // Dismisses the questions that the agent would not withdraw on its own.
         let protocol = &self.protocol;
         let closed = self.questions.take_if(|ask| protocol.dismissal_frame(ask).is_some());
         for (keys, ask) in closed {

@@ -1,5 +1,5 @@
 //! Queue of frames to the agent. Frames are written one at a time and in order, so an interrupt never overtakes the
-//! prompt before it. A frame whose deadline passes while it is queued is not written, except answers.
+//! prompt before it. If the deadline of a queued frame passes, the frame is not written, unless it is an answer.
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll, Waker};
@@ -13,24 +13,24 @@ use wh_pipe::link::{Codec, Link, LinkError};
 use super::protocol::{FrameOf, Protocol, Setting};
 use crate::interface::BoxFuture;
 
-/// Maximum number of queued frames. At the limit the agent is not reading its input, so the driver stops processing
+/// Maximum number of queued frames. At the limit, the agent is not reading its input. The driver then stops processing
 /// orders and messages.
 const MAX_QUEUED: usize = 64;
 
-/// Timeout for the agent to read an answer, or a model or mode change.
+/// Timeout for the agent to read an answer or the request for a model or mode change.
 pub(crate) const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Purpose of a frame, to handle its outcome and reply.
+/// Purpose of a frame, stored to handle its outcome and reply.
 pub(crate) enum Purpose<P: Protocol> {
     /// Prompt of a turn.
     Prompt(TurnId),
-    /// Interrupt of a turn; `None` for the agent's own work.
+    /// Interrupt of a turn; `None` for other work of the agent.
     Interrupt(Option<TurnId>),
     /// Answer to the question with this key.
     Answer(HarnessKey),
     /// Model or mode change. `ordered` is true if a client waits for the outcome.
     Choice { setting: Setting, ordered: bool },
-    /// Request that is specific to the protocol.
+    /// Request that only one protocol has.
     Own(P::Tag),
     /// Frame whose outcome is ignored.
     None,
@@ -56,10 +56,10 @@ struct Writing<P: Protocol> {
     written: BoxFuture<'static, Result<bool, LinkError>>,
 }
 
-/// Frame that has left the outbox, written or not.
+/// Frame that has left the outbox, either written or failed.
 pub(crate) struct FinishedFrame<P: Protocol> {
     pub purpose: Purpose<P>,
-    /// Request id if the frame is a written request.
+    /// Request id, if the frame is a request and was written.
     pub id: Option<<P::Codec as Codec>::Id>,
     pub outcome: WriteOutcome,
 }
@@ -104,7 +104,7 @@ impl<P: Protocol> Outbox<P> {
         let count = self.queue.len();
         self.queue.retain(|entry| !matches!(&entry.purpose, Purpose::Prompt(prompt) if prompt == turn));
         if self.queue.len() < count {
-            // The prompt's interrupt would stop the next prompt instead.
+            // Without the prompt, its interrupt would stop the next prompt.
             self.queue.retain(|entry| !matches!(&entry.purpose, Purpose::Interrupt(Some(of)) if of == turn));
         }
     }
@@ -120,14 +120,14 @@ impl<P: Protocol> Outbox<P> {
         self.queue.is_empty() && self.writing.is_none()
     }
 
-    /// Takes the purpose of the request that is being written, because the reply may arrive before the write is
-    /// reported as complete.
+    /// Takes the purpose of the request that is being written. Called if the reply arrives before the write is reported
+    /// as complete.
     pub fn take_early(&mut self, id: &<P::Codec as Codec>::Id) -> Option<Purpose<P>> {
         let writing = self.writing.as_mut().filter(|writing| writing.id.as_ref() == Some(id))?;
         Some(std::mem::replace(&mut writing.purpose, Purpose::None))
     }
 
-    /// Takes the frame whose write has just completed. Used when the process ends, because the end may be reported
+    /// Takes the frame whose write has just completed. Called when the process ends, because the end may be reported
     /// before the completed write.
     pub fn take_written(&mut self) -> Option<FinishedFrame<P>> {
         let writing = self.writing.as_mut()?;
@@ -183,7 +183,7 @@ impl<P: Protocol> Outbox<P> {
         let now = Instant::now();
         let place = self.queue.iter().position(|entry| entry.deadline.is_some_and(|deadline| deadline <= now))?;
         match self.queue.get_mut(place) {
-            // The question is already closed for clients, so an unwritten answer would leave the agent waiting.
+            // Clients consider the question closed. Without the answer, the agent would wait forever.
             Some(entry) if matches!(entry.purpose, Purpose::Answer(_)) => {
                 entry.deadline = None;
                 Some(std::mem::replace(&mut entry.purpose, Purpose::None))

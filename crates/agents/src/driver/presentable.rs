@@ -1,4 +1,4 @@
-//! Removes internal ids and escape sequences from texts about an agent, before users see the texts.
+//! Removes internal ids and escape sequences from texts about an agent before users see these texts.
 
 /// Length of a UUID with hyphens.
 const UUID_LENGTH: usize = 36;

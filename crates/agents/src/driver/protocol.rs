@@ -1,5 +1,5 @@
-//! Interface between the driver and an agent's protocol: receives messages, returns steps. Implementations have no IO,
-//! no async code and no timers, except the handshake ([`Connect`]).
+//! Interface between the driver and an agent's protocol. A protocol receives messages and returns steps for the driver.
+//! Implementations have no IO, no async code and no timers, except in the handshake ([`Connect`]).
 
 use serde_json::Value;
 use tokio::time::Instant;
@@ -26,7 +26,7 @@ pub trait Protocol: Sized + Send + 'static {
     type Refusal: Send + 'static;
     /// Data required to answer a question of the agent.
     type Ask: Send;
-    /// Purpose of a protocol-specific request, to handle the reply.
+    /// Purpose of a protocol-specific request, stored to handle the reply.
     type Tag: Send;
 
     /// Returns the display name of the agent.
@@ -66,17 +66,17 @@ pub trait Protocol: Sized + Send + 'static {
     ) {
     }
 
-    /// Builds the frame that interrupts a turn; `turn` is `None` for the agent's own work. Returns `None` while the
-    /// agent's id of the turn is unknown; the driver then tries again later.
+    /// Builds the frame that interrupts a turn. If `turn` is `None`, the frame interrupts other work of the agent.
+    /// Returns `None` while the id that the agent assigned to the turn is unknown; the driver then tries again later.
     fn interrupt(&mut self, turn: Option<&TurnId>) -> Option<FrameOf<Self>>;
 
     /// Handles the reply to an interrupt. Required only if the reply contains more than an acknowledgement.
     fn on_interrupt_reply(&mut self, _reply: &Value, _now: Now<'_>, _steps: &mut Steps<Self>) {}
 
-    /// Completes all items when the agent's work ends.
+    /// Completes all items when the current work of the agent ends.
     fn finish_items(&mut self, steps: &mut Steps<Self>);
 
-    /// Returns the reason if an answer cannot be sent to the agent.
+    /// Returns the reason if an answer cannot be sent to the agent, otherwise `None`.
     fn objection(&self, _ask: &Self::Ask, _part: usize, _answer: &Answer) -> Option<String> {
         None
     }
@@ -84,8 +84,8 @@ pub trait Protocol: Sized + Send + 'static {
     /// Builds the frame that answers a question. `answers` contains one answer per part of the question.
     fn answer(&mut self, ask: Self::Ask, answers: Vec<(Question, Answer)>, steps: &mut Steps<Self>) -> FrameOf<Self>;
 
-    /// Handles the answer to wh's own question ([`Connected::own_question`]). Returns false if the agent asked the
-    /// question.
+    /// Handles the answer to the question that wh itself asked ([`Connected::own_question`]). Returns false if the
+    /// agent asked the question.
     fn answer_own_question(&mut self, _ask: &Self::Ask, _answer: &Answer, _steps: &mut Steps<Self>) -> bool {
         false
     }
@@ -109,11 +109,11 @@ pub trait Protocol: Sized + Send + 'static {
         outcome: Result<Value, RequestFailure<Self::Refusal>>,
     ) -> Result<(), String>;
 
-    /// Returns the current mode if it skips permissions.
+    /// Returns the current mode if it is a mode that skips permissions.
     fn skipping_mode(&self) -> Option<String>;
 
-    /// Returns the mode that replaces a mode that skips permissions, if such modes are not allowed. `None` if the agent
-    /// has no other mode.
+    /// Returns a mode that does not skip permissions, to replace the current mode. `None` if the agent has no such
+    /// mode.
     fn careful_mode(&self) -> Option<String>;
 
     /// Builds the request that enters the mode from [`careful_mode`](Self::careful_mode). Returns `None` if the mode
@@ -149,18 +149,18 @@ pub trait Protocol: Sized + Send + 'static {
     /// Forgets the conversation. The next process starts a new one.
     fn forget_conversation(&mut self);
 
-    /// Forgets a conversation that cannot be resumed. The next process starts a new conversation, with the text of the
-    /// old one as context if the text is known. Returns true if the text is known.
+    /// Forgets a conversation that cannot be resumed. The next process starts a new conversation, with the recorded
+    /// text of the old one as context. Returns true if there is recorded text.
     fn replace_conversation(&mut self) -> bool {
         self.forget_conversation();
         false
     }
 }
 
-/// Handshake with an agent, until a conversation is open.
+/// Protocol that can perform the handshake with an agent, until a conversation is open.
 pub trait Connect: Protocol {
-    /// Starts the agent's process and opens a new conversation or resumes the previous one. If this fails, the process
-    /// has ended. May report the history of a resumed conversation before it returns.
+    /// Starts the agent's process and opens a new conversation or resumes the previous one. May report the history of a
+    /// resumed conversation before it returns. On failure, the process has already ended.
     fn connect(&mut self, reports: &Reports) -> impl Future<Output = Result<Connected<Self>, ConnectError>> + Send;
 }
 
@@ -172,14 +172,14 @@ pub struct Connected<P: Protocol> {
     pub events: LinkEvents<P::Codec>,
     /// Reports to send after the first [`Report::Ready`].
     pub initial_reports: Vec<Report>,
-    /// Question of wh about the conversation. Prompts wait until the user answers it.
+    /// Question that wh itself asks about the conversation. Prompts wait until the user answers it.
     pub own_question: Option<(P::Ask, Question)>,
 }
 
 /// Failure to open a conversation.
 #[derive(Debug)]
 pub enum ConnectError {
-    /// Permanent failure. Retrying would fail the same way.
+    /// Permanent failure, which would occur again on a retry.
     Fatal(String),
     /// The previous conversation could not be resumed. Starting a new conversation may succeed.
     ConversationLost(String),
@@ -228,20 +228,20 @@ impl<R> RequestFailure<R> {
     pub fn describe(&self, refusal: impl FnOnce(&R) -> String) -> String {
         match self {
             Self::Refused(refused) => refusal(refused),
-            Self::Timeout => "it did not answer in time".to_owned(),
+            Self::Timeout => "the agent did not answer in time".to_owned(),
             Self::NotReading => NOT_READING.to_owned(),
             Self::Gone(why) => why.clone(),
         }
     }
 }
 
-/// State of the driver and time, for handling a message.
+/// State of the driver, and the time, when a message is handled.
 #[derive(Debug, Clone, Copy)]
 pub struct Now<'a> {
     pub at: Instant,
-    /// Turn of the prompt in progress; `None` during the agent's own work and between turns.
+    /// Turn of the prompt in progress; `None` between turns and during work that the agent began on its own.
     pub turn: Option<&'a TurnId>,
-    /// True if a prompt or the agent's own work is in progress.
+    /// True if a prompt, or work that the agent began on its own, is in progress.
     pub working: bool,
     /// True if a new prompt would have to wait.
     pub busy: bool,
@@ -257,19 +257,19 @@ pub struct Now<'a> {
 pub enum Step<P: Protocol> {
     /// Sends a report to the owner of the harness.
     Report(Report),
-    /// Shows a notice unless the same text was shown before, because some agents repeat warnings in every turn.
+    /// Shows a notice unless the same text was shown before. Some agents repeat warnings in every turn.
     NoticeOnce(Level, String),
     /// The agent has accepted the prompt of this turn.
     Submitted(TurnId),
     /// The agent has begun to work on the current prompt.
     Begun,
-    /// The agent has begun work on its own.
+    /// The agent has begun to work without a prompt.
     OwnWorkBegun,
     /// The current work has ended.
     Ended(Outcome),
-    /// The agent is busy with an operation other than a turn (true), or the operation has ended (false).
+    /// True: the agent is busy with an operation other than a turn. False: the operation has ended.
     Occupied(bool),
-    /// Asks the user a question.
+    /// Asks the user a question of the agent.
     Ask {
         /// Id of the question that the agent assigned.
         id: String,
@@ -280,9 +280,9 @@ pub enum Step<P: Protocol> {
     },
     /// The agent withdraws the question with this id.
     Withdraw(String),
-    /// Capabilities or settings have changed and must be reported.
+    /// Reports changed capabilities or settings.
     Ready,
-    /// Replaces the process. The new process receives the waiting prompts.
+    /// Replaces the process. The new process receives the prompts that wait.
     Reconnect,
     /// Sends a frame that has no reply.
     Send(FrameOf<P>),

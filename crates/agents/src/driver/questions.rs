@@ -1,5 +1,5 @@
-//! Open questions of an agent. Each part of a question is answered separately; the agent receives the answers to all
-//! parts together.
+//! Open questions of an agent. A question may have several parts, which are answered separately. The agent receives the
+//! answers to all parts together.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ impl<A> Default for Questions<A> {
     }
 }
 
-/// Result of answering one part of a question.
+/// Result of an answer to one part of a question.
 pub(super) enum Answered<A> {
     NotOpen,
     /// The answer cannot be sent to the agent. The part stays open and must be asked again.
@@ -98,7 +98,7 @@ impl<A> Questions<A> {
         }
     }
 
-    /// Returns true if the question to which the agent assigned `id` is open.
+    /// Returns true if a question with this id, which the agent assigned, is open.
     pub fn is_open(&self, id: &str) -> bool {
         self.open.values().any(|open| open.id == id)
     }

@@ -1,5 +1,5 @@
-//! State machine for the turns of one agent: prompts are queued, written, submitted, begun and ended; interrupts have
-//! deadlines; a turn may end late. Pure, without processes and timers, so that unit tests can cover every race.
+//! State machine for the turns of one agent. A prompt is queued, written, submitted, begun and ended. Interrupts have
+//! deadlines, and a turn may end late. Pure, without processes and timers, so that unit tests can cover every race.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,17 +9,17 @@ use wh_core::space::TurnId;
 use wh_core::space::harness::{AckedOrder, Outcome, Report};
 use wh_core::space::item::Level;
 
-/// Time for a turn to end after an interrupt.
+/// Maximum time for a turn to end after an interrupt.
 pub(crate) const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
 
 /// Failure reason if the agent did not read a frame in time.
-pub(crate) const NOT_READING: &str = "it does not read its input";
+pub(crate) const NOT_READING: &str = "the agent does not read its input";
 
-/// Prefix of the failure reason if the agent exited after a prompt was delivered and before the turn ended. Such a
-/// prompt is never sent again. Programs may match the value, which is stable.
+/// Prefix of the failure reason if the agent exited after the delivery of a prompt and before the end of its turn. Such
+/// a prompt is never sent again. The value is stable, so that programs can match it.
 pub(crate) const CUT_OFF: &str = "cut_off";
 
-/// Maximum number of tracked abandoned turns. Beyond the limit, the oldest are forgotten.
+/// Maximum number of tracked abandoned turns. Beyond the limit, the oldest are no longer tracked.
 const MAX_ABANDONED_TURNS: usize = 16;
 
 /// Prompt with the id of its turn.
@@ -29,7 +29,7 @@ pub(crate) struct Prompt {
     pub text: String,
 }
 
-/// Progress of a prompt, in order.
+/// Progress of a prompt, from first to last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
     /// The frame waits in the queue or is partly written.
@@ -80,14 +80,15 @@ pub(crate) enum TurnEffect {
     Report(Report),
     /// Queue the frame of a prompt.
     Prompt(Prompt),
-    /// Queue an interrupt of a turn; `None` for the agent's own work. The driver then calls [`Turns::interrupt_sent`].
+    /// Queue an interrupt of a turn, or of work without a prompt (`None`). The driver then calls
+    /// [`Turns::interrupt_sent`].
     Interrupt(Option<TurnId>),
     /// Queue an interrupt of an operation that is not a turn. Acknowledge the order at once if the protocol has no such
     /// frame.
     InterruptOccupation,
     /// Drop the queued frame of a prompt, unless the frame is partly written.
     Discard(TurnId),
-    /// Complete the items and withdraw the questions of the work that ended.
+    /// Complete the items and withdraw the questions of the work that has ended.
     Close,
 }
 
@@ -104,8 +105,8 @@ pub(crate) struct Turns {
     /// Turns that were abandoned before the agent accepted their prompts. A turn is interrupted if the agent accepts
     /// its prompt later.
     abandoned: VecDeque<TurnId>,
-    /// True if the agent may still work on an abandoned turn. Until the next prompt is written, a sign of work may
-    /// belong to the abandoned turn.
+    /// True if the agent may still work on an abandoned turn. Until the next prompt is written, messages that show work
+    /// may belong to the abandoned turn.
     abandoned_may_run: bool,
 }
 
@@ -119,7 +120,7 @@ impl Turns {
         self.work.as_ref()?.prompt.as_ref().map(|prompt| &prompt.turn)
     }
 
-    /// Returns true while a prompt or the agent's own work is in progress.
+    /// Returns true while a prompt, or work that the agent began on its own, is in progress.
     pub fn is_working(&self) -> bool {
         self.work.is_some()
     }
@@ -181,7 +182,8 @@ impl Turns {
         if self.current() == Some(turn) { self.advance(Phase::Submitted) } else { self.interrupt_abandoned(turn, true) }
     }
 
-    /// Interrupts an abandoned turn whose prompt the agent receives late. `last` stops tracking the turn.
+    /// Interrupts an abandoned turn after all, because the agent has received its prompt. If `last` is true, the turn
+    /// is no longer tracked.
     fn interrupt_abandoned(&mut self, turn: &TurnId, last: bool) -> Vec<TurnEffect> {
         let Some(place) = self.abandoned.iter().position(|interrupt_abandoned| interrupt_abandoned == turn) else {
             return Vec::new();
@@ -217,7 +219,7 @@ impl Turns {
                 effects.push(TurnEffect::Report(report));
             }
         }
-        // An interrupt that was sent before the turn began may have been ignored.
+        // An agent may have ignored an interrupt that was sent before the turn began.
         let again =
             |interrupt: &PendingInterrupt| interrupt.sent.is_none_or(|sent| sent < Phase::Begun && to == Phase::Begun);
         if !effects.is_empty() && interrupt.as_ref().is_some_and(again) {
@@ -283,13 +285,14 @@ impl Turns {
         effects
     }
 
-    /// Records an interrupt of an operation that is not a turn, until the end of the operation or the deadline.
+    /// Records an interrupt of an operation that is not a turn. The interrupt is pending until the operation ends or
+    /// the deadline passes.
     pub fn interrupt_occupation(&mut self, now: Instant) {
         let interrupt = PendingInterrupt { orders: 1, ..PendingInterrupt::new(now) };
         self.work = Some(Work { prompt: None, phase: Phase::Begun, interrupt: Some(interrupt) });
     }
 
-    /// Cancels the waiting prompts. Returns the reports of their ends.
+    /// Cancels the waiting prompts. Returns a report about the end of each prompt.
     pub fn cancel_waiting(&mut self) -> Vec<Report> {
         let waiting = std::mem::take(&mut self.waiting).into_iter();
         waiting.map(|prompt| Report::Ended(prompt.turn, Outcome::Cancelled)).collect()
@@ -313,8 +316,8 @@ impl Turns {
         }
     }
 
-    /// Handles the reply to an interrupt. A refusal is reported only if the work continues until the deadline, since
-    /// the work may have ended just before the interrupt.
+    /// Handles the reply to an interrupt. A refusal is reported only if the work continues until the deadline: the
+    /// agent also refuses if the work ended just before the interrupt.
     pub fn interrupt_answered(&mut self, turn: Option<&TurnId>, outcome: Result<(), String>) {
         if let Some(interrupt) = self.interrupt_of(turn) {
             match outcome {
@@ -340,7 +343,7 @@ impl Turns {
                 .map(move |_| TurnEffect::Report(Report::Acked(AckedOrder::Interrupt, outcome.clone())))
         };
         if let Some(reason) = interrupt.refused.as_ref().filter(|_| !interrupt.acknowledged) {
-            let mut effects = vec![warn(format!("not interrupted: {reason}"))];
+            let mut effects = vec![warn(format!("the agent was not interrupted: {reason}"))];
             effects.extend(did(Err(reason.clone())));
             return effects;
         }
@@ -349,12 +352,13 @@ impl Turns {
         } else if work.phase == Phase::Queued || interrupt.unwritten > 0 {
             Err(NOT_READING.to_owned())
         } else {
-            Err("it has not acknowledged the interrupt".to_owned())
+            Err("the agent has not acknowledged the interrupt".to_owned())
         };
         let mut effects = vec![warn(format!("{title} has not stopped within {INTERRUPT_GRACE:?} of the interrupt"))];
         if let Some(prompt) = work.prompt.as_ref().filter(|_| work.phase < Phase::Submitted) {
             effects.extend((work.phase == Phase::Queued).then(|| TurnEffect::Discard(prompt.turn.clone())));
-            // A queued interrupt follows its prompt. A second one could stop the next prompt instead.
+            // An interrupt that is already queued follows its prompt. A second interrupt could stop the next prompt
+            // instead.
             if interrupt.sent.is_none() {
                 self.abandoned.push_back(prompt.turn.clone());
             }
@@ -365,15 +369,15 @@ impl Turns {
         self.abandoned_may_run = true;
         let ack: Vec<TurnEffect> = did(ack).collect();
         let mut end = self.end(Outcome::Cancelled, Ok(()));
-        // The report of the end must be the last.
+        // The report about the end of the turn must come last.
         let last = end.pop();
         effects.extend(end.into_iter().chain(ack).chain(last));
         effects.extend(self.next());
         effects
     }
 
-    /// Handles the agent's exit. A delivered prompt fails with [`CUT_OFF`]. Returns the undelivered prompts, which the
-    /// next process receives.
+    /// Handles the agent's exit. A delivered prompt fails with [`CUT_OFF`]. Returns the prompts that were not
+    /// delivered, for the next process.
     pub fn agent_exited(&mut self, reason: &str) -> (Vec<TurnEffect>, Vec<Prompt>) {
         (self.occupied, self.abandoned_may_run) = (false, false);
         self.abandoned.clear();

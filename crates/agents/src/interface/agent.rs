@@ -12,13 +12,13 @@ use crate::manage::{self, LoginWay};
 pub trait Agent: Send + Sync {
     fn facts(&self) -> AgentFacts;
 
-    /// Returns the capabilities that are known without starting the agent.
+    /// Returns the abilities that are known without starting the agent.
     fn abilities(&self) -> Abilities {
         Abilities::default()
     }
 
-    /// Checks whether the agent can be used in this directory and environment. Never fails; unknown facts are reported
-    /// as unknown.
+    /// Checks whether the agent can be used in this directory and environment. Never fails: facts that cannot be
+    /// determined are reported as unknown.
     fn check<'a>(&'a self, here: &'a QueryContext) -> BoxFuture<'a, Readiness>;
 
     /// Returns the way to log in. The default implementation returns the instructions of [`AgentFacts::login_hint`].
@@ -35,7 +35,7 @@ pub trait Agent: Send + Sync {
         Box::pin(async { Ok(manage::no_logout(&self.facts().title, "its login is not managed by a command")) })
     }
 
-    /// Returns additional facts as pairs of name and value.
+    /// Returns additional facts about the installation as pairs of name and value.
     fn about<'a>(&'a self, _here: &'a QueryContext) -> BoxFuture<'a, Vec<(String, String)>> {
         Box::pin(async { Vec::new() })
     }
@@ -76,7 +76,7 @@ pub trait Agent: Send + Sync {
 /// Facts of an agent that do not depend on the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentFacts {
-    /// Id of the agent on the command line and in files, such as `demo`.
+    /// Id of the agent on the command line and in configuration files, such as `demo`.
     pub id: String,
     pub title: String,
     /// Installation command; `None` if the agent is built in.
@@ -90,7 +90,7 @@ pub struct AgentFacts {
 pub struct Readiness {
     pub installation: Installation,
     pub login: LoginState,
-    /// Next step that the user must take to use the agent; `None` if no step is known to be missing.
+    /// Next step that the user must take before using the agent; `None` if no step is known to be missing.
     pub hint: Option<String>,
 }
 

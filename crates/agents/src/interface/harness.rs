@@ -33,13 +33,13 @@ pub struct Harness {
     pub reports: mpsc::Receiver<Report>,
     /// Storage for output beyond the display limits.
     pub overflow: overflow::OverflowStore,
-    /// Kill switch for an agent that does not end when ordered.
+    /// Kill switch for an agent that does not obey [`Order::End`].
     pub force_stop: ForceStop,
     /// First characters of prompts that the agent interprets as commands instead of sending them to the model.
     pub interprets: &'static [char],
 }
 
-/// Kill switch for an agent that does not end when ordered. Works in every state of the agent and of the harness.
+/// Kill switch for an agent that does not obey [`Order::End`]. Works in every state of the agent and of the harness.
 #[derive(Debug, Clone, Default)]
 pub struct ForceStop {
     kill_switch: KillSwitch,
@@ -59,7 +59,7 @@ impl ForceStop {
     }
 }
 
-/// Counterpart of a [`Harness`] for the task that runs the agent.
+/// Other end of the channels of a [`Harness`], for the task that runs the agent.
 #[derive(Debug)]
 pub struct HarnessTask {
     /// Orders to the agent. The task must end the agent when this channel is closed.
@@ -115,9 +115,12 @@ impl Reports {
         let mut lost =
             passed.overflow.into_iter().filter_map(|beyond| self.overflow.apply(beyond)).map(|loss| match loss {
                 OverflowLoss::Oldest => {
-                    format!("the oldest stored output was deleted (limit {} per agent)", size(MAX_OVERFLOW_BYTES))
+                    format!(
+                        "the oldest long output of the agent was deleted (limit: {} per agent)",
+                        size(MAX_OVERFLOW_BYTES)
+                    )
                 }
-                OverflowLoss::Unwritable(error) => format!("overflow output cannot be stored: {error}"),
+                OverflowLoss::Unwritable(error) => format!("long output of the agent cannot be stored: {error}"),
             });
         let mut reports: Vec<Report> = lost.by_ref().map(|text| Report::Notice(Level::Warning, text)).collect();
         for report in &passed.reports {
@@ -131,7 +134,7 @@ impl Reports {
 }
 
 impl Harness {
-    /// Creates a harness and its counterpart for the task.
+    /// Creates a harness and the other end of its channels.
     pub fn new() -> (Self, HarnessTask) {
         Self::with_capacities(MAX_QUEUED_ORDERS, MAX_QUEUED_REPORTS)
     }
@@ -152,7 +155,7 @@ impl Harness {
         let (report, heard) = mpsc::channel(MAX_QUEUED_REPORTS);
         tokio::spawn(async move {
             for news in first {
-                // Without a receiver, returning drops the agent's own reports, which ends the agent.
+                // Nobody receives reports: returning drops the receiver of the agent's reports, which ends the agent.
                 if report.send(news).await.is_err() {
                     return;
                 }

@@ -34,7 +34,7 @@ impl QueryContext {
         found.filter(|value| !value.is_empty())
     }
 
-    /// Returns the path `below` in the home directory.
+    /// Returns a path in the home directory; `below` is relative to the home directory. `None` if `HOME` is unset.
     pub fn home(&self, below: &str) -> Option<PathBuf> {
         self.variable("HOME").map(|home| PathBuf::from(home).join(below))
     }

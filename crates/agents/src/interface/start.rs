@@ -8,7 +8,7 @@ use std::time::SystemTime;
 /// Hint for users who select a mode that skips permissions.
 pub const ALLOW_SKIPPING: &str = "start wh with --allow-skipping-permissions";
 
-/// Minimum length of conversation ids that are removed from texts. Shorter ids could be part of any word.
+/// Minimum length of a conversation id that is removed from texts. A shorter id could be part of any word.
 const MIN_NAME_LENGTH: usize = 6;
 
 /// Options for starting an agent.
@@ -21,7 +21,7 @@ pub struct Start {
     pub mode: Option<String>,
     /// Conversation to resume; `None` starts a new one.
     pub resume: Option<Resume>,
-    /// Creation time of the conversation to resume, or a slightly later time; `None` if unknown.
+    /// Creation time of the conversation to resume, exact or slightly too late; `None` if unknown.
     pub conversation_created_at: Option<SystemTime>,
     /// Allows modes that skip permissions. If false, such modes are refused, initially and later.
     pub may_skip_permissions: bool,
@@ -31,9 +31,10 @@ pub struct Start {
     pub environment: BTreeMap<OsString, Option<OsString>>,
     /// Id of the daemon session in which the agent runs; `None` outside of a daemon.
     pub session: Option<String>,
-    /// Allows the agent to store data for a later resume, if the agent has an option for this.
+    /// Allows the agent to store data that it needs to resume the conversation later. Only some agents have an option
+    /// for this.
     pub may_store_state: bool,
-    /// Reports the history of a resumed conversation. False if the owner of the harness already has the history.
+    /// True to report the history of a resumed conversation. False if the owner of the harness already has the history.
     pub reports_history: bool,
 }
 
@@ -64,8 +65,8 @@ impl Start {
         }
     }
 
-    /// Removes the ids of the requested and of the current conversation from a text, since the ids are internal. Very
-    /// short ids are not removed, because they could be part of any word.
+    /// Replaces the ids of the requested and of the current conversation in a text by "it", because these ids are
+    /// internal. Very short ids stay, because they could be part of any word.
     pub fn redact_ids(&self, text: &str, session: Option<&str>) -> String {
         let asked = match &self.resume {
             Some(Resume::Named(name)) => Some(name.as_str()),
@@ -94,7 +95,7 @@ pub enum StartError {
         /// Instructions for logging in.
         hint: String,
     },
-    /// The agent has no such model, mode, argument or conversation.
+    /// The agent does not know the given model, mode, argument or conversation.
     #[error("{agent} has no {what} {given:?}")]
     Unknown {
         agent: String,
@@ -108,7 +109,7 @@ pub enum StartError {
     SkipsPermissions {
         agent: String,
         mode: String,
-        /// Option of wh that allows such modes.
+        /// Suggestion to use the option of wh that allows such modes.
         hint: String,
     },
     /// The program was started but did not become ready.
@@ -122,7 +123,7 @@ pub enum StartError {
     },
 }
 
-/// Describes a missing command as a name on the PATH or as a file.
+/// Describes a command that was not found: a path as a program, a name as a name on the PATH.
 fn describe_command(command: &str) -> String {
     if command.contains('/') { format!("program {command:?}") } else { format!("{command:?} on the path") }
 }

@@ -9,7 +9,7 @@ use wh_wire::codex::Account;
 use super::title;
 use crate::interface::{LoginState, QueryContext, SavedConversation};
 
-/// Parses the output of `codex login status`. The partially masked API key is left out of the result.
+/// Parses the output of `codex login status`. Omits the API key, which the output shows partially masked.
 pub(crate) fn status(output: &str) -> LoginState {
     let line =
         |beginning: &str| output.lines().find_map(|line| Some(line.trim().strip_prefix(beginning)?.trim().to_owned()));
@@ -47,7 +47,7 @@ pub(crate) fn account(account: &Value, config: &Value, here: &QueryContext) -> L
     }
 }
 
-/// Returns the environment variable with the API key of the configured provider, if the provider has one.
+/// Returns the name of the environment variable for the API key of the configured provider, if the provider has one.
 pub(crate) fn variable(config: &Value) -> Option<String> {
     let config = &config["config"];
     let provider = config["model_provider"].as_str()?;

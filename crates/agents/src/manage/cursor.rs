@@ -8,7 +8,7 @@ use crate::interface::LoginState;
 use crate::table::management::Inquiry;
 
 /// Parses the output of `cursor-agent about`, in which two or more spaces separate name and value. Omits version and
-/// user, because wh reads both with other commands.
+/// user, which wh reads with other commands.
 pub(crate) fn about(output: &str) -> Vec<(String, String)> {
     let fact = |line: &str| {
         let (name, value) = line.trim().split_once("  ")?;

@@ -1,5 +1,5 @@
 //! Reads the state of Gemini CLI from its files and command output: login, MCP servers and conversations. Gemini CLI
-//! has no command for the login state, so this module reimplements its lookup.
+//! has no command that prints the login state, so this module determines it in the same way as Gemini CLI.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ fn json(path: &Path) -> Option<Value> {
     serde_json::from_slice(&std::fs::read(path).ok()?).ok()
 }
 
-/// Reads the login state of the authentication type that the settings configure or the environment selects.
+/// Determines the login state for the authentication type that the settings contain or that the environment selects.
 pub(crate) fn login(here: &QueryContext) -> LoginState {
     let folder = folder(here);
     let settings = folder.as_ref().and_then(|folder| json(&folder.join("settings.json"))).unwrap_or_default();
@@ -169,7 +169,7 @@ fn conversation(file: &Path, directory: &Path) -> Option<SavedConversation> {
     })
 }
 
-/// Lists the conversations from Gemini CLI's files, or with `gemini --list-sessions` if the files cannot be read.
+/// Lists the conversations from Gemini CLI's files, or with `gemini --list-sessions` if there is no directory for them.
 pub(crate) async fn saved_conversations(inquiry: Inquiry<'_>) -> Result<Vec<SavedConversation>, ManageError> {
     let here = inquiry.here.clone();
     if let Ok(Some(listed)) = tokio::task::spawn_blocking(move || conversations(&here)).await {

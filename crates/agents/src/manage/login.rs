@@ -55,7 +55,8 @@ pub async fn log_in(
                 _ = &mut exited => break,
             }
         }
-        // Processes that it started, such as a browser, may keep its output open, so this is limited.
+        // The time is limited, because processes that the command has started, such as a browser, may keep its output
+        // open.
         let rest = async {
             while stdout.is_some() {
                 forward_stdout(&mut stdout, &mut piece, &output).await;

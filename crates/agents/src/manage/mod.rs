@@ -17,7 +17,7 @@ pub use wh_pipe::Launch;
 
 use crate::interface::{LoginState, ManageError, StartError};
 
-/// Way for a user to log in to an agent.
+/// Method by which a user logs in to an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoginWay {
     /// Run a command of the agent.
@@ -44,9 +44,9 @@ impl LoginWay {
     }
 }
 
-/// Builds the result for an agent without a logout. `instead` describes an alternative.
+/// Builds the result for an agent without a logout command. `instead` tells the user how to log out.
 pub(crate) fn no_logout(agent: &str, instead: &str) -> LogoutResult {
-    let message = format!("{agent} has no logout: {instead}");
+    let message = format!("{agent} has no logout command: {instead}");
     LogoutResult { success: false, supported: false, message }
 }
 
@@ -64,10 +64,11 @@ pub(crate) fn no_mcp(agent: &str) -> ManageError {
 
 /// Builds the error for an agent that cannot enable or disable MCP servers.
 pub(crate) fn no_switch(agent: &str) -> ManageError {
-    ManageError::NotSupported(format!("{agent} has no command that switches an MCP server on or off"))
+    ManageError::NotSupported(format!("{agent} has no command that enables or disables an MCP server"))
 }
 
-/// Builds the result of a logout command. `still` is an environment variable that keeps the user logged in.
+/// Builds the result of a logout command. `still` is the name of an environment variable that is set and keeps the user
+/// logged in.
 pub(crate) fn logout(output: &run::CommandOutput, still: Option<&str>) -> LogoutResult {
     let text = output.text();
     let mut message = if text.is_empty() { "No output.".to_owned() } else { text };
@@ -97,7 +98,7 @@ pub(crate) fn title(text: &str) -> Option<String> {
     Some(if line.chars().count() > 100 { line.chars().take(97).collect::<String>() + "…" } else { line })
 }
 
-/// True if the file exists and is not empty.
+/// Returns true if the file exists and is not empty.
 pub(crate) fn is_non_empty_file(path: Option<PathBuf>) -> bool {
     path.is_some_and(|path| path.metadata().is_ok_and(|facts| facts.len() > 0))
 }
@@ -108,12 +109,12 @@ pub(crate) fn logged_in_by(file: Option<PathBuf>) -> LoginState {
     if is_non_empty_file(file) { LoginState::Yes { account: None } } else { LoginState::Unknown }
 }
 
-/// Formats a login state. `hint` contains the login instructions.
+/// Describes a login state for display. `hint` contains the login instructions.
 pub(crate) fn describe_login(login: &LoginState, hint: &str) -> String {
     match login {
         LoginState::Yes { .. } => login.description(),
         LoginState::No => format!("{}: {hint}", login.description()),
-        LoginState::NotNeeded => "no login is needed for its provider".to_owned(),
+        LoginState::NotNeeded => "no login is needed for the model provider".to_owned(),
         LoginState::Unknown => "login state unknown".to_owned(),
     }
 }

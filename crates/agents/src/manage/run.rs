@@ -39,7 +39,9 @@ impl CommandOutput {
     pub fn require_success(self, what: &str) -> Result<Self, ManageError> {
         match self.success {
             true => Ok(self),
-            false if self.text().is_empty() => Err(ManageError::Failed(format!("{what} failed without output"))),
+            false if self.text().is_empty() => {
+                Err(ManageError::Failed(format!("the command `{what}` failed without output")))
+            }
             false => Err(ManageError::Failed(self.text())),
         }
     }
@@ -57,18 +59,18 @@ async fn run_within(
 ) -> Result<CommandOutput, ManageError> {
     let mut launch = launch.clone();
     launch.arguments = arguments.iter().map(|argument| argument.as_ref().to_owned()).collect();
-    // Claude Code would consider itself nested, and colours are not parsed.
+    // With this variable, Claude Code would assume that it runs inside another Claude Code.
     launch.environment.entry("CLAUDECODE".into()).or_insert(None);
     launch.environment.entry("NO_COLOR".into()).or_insert(Some("1".into()));
     let failed = |why: &dyn std::fmt::Display| ManageError::Failed(why.to_string());
     let mut child = launch.start().await.map_err(|error| failed(&error))?;
     drop(child.stdin.take());
-    let stdout = child.stdout.take().ok_or_else(|| failed(&"its output cannot be read"))?;
+    let stdout = child.stdout.take().ok_or_else(|| failed(&"the output of the program cannot be read"))?;
     let stderr = child.stderr.clone();
     let mut out = Vec::new();
     let read = timeout(limit, stdout.take(MAX_OUTPUT_BYTES).read_to_end(&mut out)).await;
     if read.is_ok() {
-        // A program may close its output before it exits.
+        // The program may have closed its output before it exits.
         let _ = timeout(limit, child.exited()).await;
     }
     let exit = child.end(COMMAND_EXIT_GRACE).await;
@@ -102,7 +104,10 @@ mod tests {
         assert_eq!(output.text(), "one\ntwo");
         assert_eq!(output.require_success("sh"), Err(ManageError::Failed("one\ntwo".into())));
         let silent = run(&Launch::new("sh"), &["-c", "exit 1"]).await.unwrap();
-        assert_eq!(silent.require_success("it"), Err(ManageError::Failed("it failed without output".into())));
+        assert_eq!(
+            silent.require_success("it"),
+            Err(ManageError::Failed("the command `it` failed without output".into()))
+        );
         assert!(run(&Launch::new("sh"), &["-c", "exit 0"]).await.unwrap().require_success("it").is_ok());
     }
 

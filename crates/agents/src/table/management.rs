@@ -1,5 +1,5 @@
-//! Management functions of the built-in agents: login, models, MCP servers and conversations. An entry is data
-//! (arguments and an output parser) where possible, otherwise a function.
+//! Management functions of the built-in agents: login, models, MCP servers and conversations. Where possible, a
+//! function is described by data (command arguments and an output parser).
 
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ pub(crate) type QueryFn<T> = for<'a> fn(Inquiry<'a>) -> BoxFuture<'a, T>;
 
 /// Functions and data for managing an agent outside of a conversation.
 pub(crate) struct Management {
-    /// Agent that performs the management commands, if this agent is an adapter.
+    /// Agent behind this agent, if this agent is an adapter. Management commands run the program of the adapted agent.
     pub adapted: Option<AdaptedAgent>,
     /// Extracts the version from the output of the version command.
     pub version: fn(&CommandOutput) -> Option<String>,
@@ -52,21 +52,22 @@ pub(crate) struct Management {
     /// True if resume, modes, models, thinking and conversations are known to work. Otherwise their support is unknown
     /// until the agent runs.
     pub tested: bool,
-    /// True if the agent has modes that skip permissions beyond the `skipping_modes` of its [`Entry`].
+    /// True if the agent has further modes that skip permissions, besides the `skipping_modes` of its [`Entry`].
     pub skips_permissions: bool,
 }
 
 /// Agent behind an adapter. Management commands run the adapted agent's program instead of the adapter.
 pub(crate) struct AdaptedAgent {
-    /// Command name on the PATH.
+    /// Name of the command on the PATH.
     pub command: &'static str,
-    /// Function that returns the path of the credentials file. If the program is not installed, a non-empty file counts
-    /// as a login.
+    /// Function that returns the path of the credentials file. If the program is not installed, the user counts as
+    /// logged in if this file is not empty.
     pub credentials: fn(&QueryContext) -> Option<PathBuf>,
 }
 
 impl AdaptedAgent {
-    /// Reads the login state if the program of the adapted agent is not installed.
+    /// Returns the login state according to the credentials file. Used if the program of the adapted agent is not
+    /// installed.
     pub fn login(&self, here: &QueryContext) -> LoginState {
         logged_in_by((self.credentials)(here))
     }
@@ -90,7 +91,7 @@ pub(crate) enum LogIn {
 }
 
 pub(crate) enum LogOut {
-    /// The agent has no logout. The text describes an alternative.
+    /// The agent has no logout command. The text tells the user how to log out.
     Instead(&'static str),
     Command {
         arguments: &'static [&'static str],
@@ -128,10 +129,10 @@ pub(crate) enum McpSwitch {
     Command(fn(&CommandOutput) -> Result<Option<String>, ManageError>),
 }
 
-/// Logout instructions for an agent without a known logout.
-pub(crate) const LOG_OUT_BY_HAND: &str = "remove its login where it was set up";
+/// Logout instructions for an agent whose logout is unknown to wh.
+pub(crate) const LOG_OUT_BY_HAND: &str = "delete its credentials where you have stored them";
 
-/// Management functions of ACP agents that are not built in, and defaults for the table rows.
+/// Management functions of ACP agents that are not built in. Also the defaults for the rows of the table.
 pub(crate) const DEFAULT_MANAGEMENT: Management = Management {
     adapted: None,
     version: |output| run::version(&output.text()),

@@ -19,7 +19,7 @@ pub(super) struct AgentRow {
     pub arguments: &'static [&'static str],
     pub install: &'static str,
     pub log_in: &'static str,
-    /// Id of the authentication method, and true to authenticate before every session.
+    /// Id of the authentication method. The second field is true to authenticate before every session.
     pub authenticate: Option<(&'static str, bool)>,
     pub skipping_modes: &'static [&'static str],
     pub quirks: RowQuirks,
@@ -35,7 +35,7 @@ pub(super) struct RowQuirks {
     pub client_capabilities: &'static [&'static str],
     pub derives_arguments: bool,
     pub environment: &'static [(&'static str, &'static str)],
-    /// Text before the attempt number, and maximum number of attempts.
+    /// Text before the attempt number, and number of attempts after which the agent gives up.
     pub retry_lines: Option<(&'static str, u32)>,
     pub compacts_by_itself: bool,
 }
@@ -154,7 +154,7 @@ pub(super) static AGENTS: [AgentRow; 10] = [
             resume_only_after_start_minute: true,
             gemini_files: true,
             derives_arguments: true,
-            // Retries are reported only in the debug log.
+            // Gemini CLI reports retries only in its debug log.
             environment: &[("GEMINI_DEBUG_LOG_FILE", "/dev/stderr")],
             retry_lines: Some(("] [WARN] Attempt ", 10)),
             compacts_by_itself: true,

@@ -5,7 +5,7 @@
 pub(super) struct Decoder {
     /// Received bytes, including those that were consumed since the last call of `feed`.
     buffer: Vec<u8>,
-    /// Number of bytes at the start of the buffer that need not be searched for a line feed again.
+    /// Offset in the buffer at which the search for the next line feed begins.
     searched: usize,
     /// Number of bytes at the start of the buffer that were consumed.
     read: usize,
@@ -22,7 +22,7 @@ impl Decoder {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Returns the number of bytes not yet returned as an event.
+    /// Returns the number of received bytes that were not yet returned as part of an event.
     pub fn len(&self) -> usize {
         self.buffer.len() - self.read + self.data.len()
     }
@@ -38,7 +38,7 @@ impl Decoder {
             if line.is_empty() {
                 let id = self.id.take();
                 if !self.data.is_empty() {
-                    // Each data line is stored with a line feed. The last one is not part of the data.
+                    // A line feed was added after each data line. The last one is not part of the data.
                     self.data.pop();
                     return Some((id, std::mem::take(&mut self.data)));
                 }

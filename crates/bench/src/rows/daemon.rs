@@ -24,7 +24,7 @@ struct MessageSender {
 }
 
 impl MessageSender {
-    /// Sends `each` messages in sequence, and returns the time of each.
+    /// Sends `each` messages one after the other, and returns the time that each took.
     fn send(&mut self, each: usize) -> BenchResult<Vec<f64>> {
         let mut took = Vec::with_capacity(each);
         for _ in 0..each {
@@ -85,7 +85,7 @@ fn terminal(daemon: &TrialDaemon, number: usize, command: &[&str]) -> Target {
     daemon.create(&wanted)
 }
 
-/// Returns the pids of the daemon and of its supervisors, without the programs.
+/// Returns the pids of the daemon and of its supervisors, without those of the programs.
 fn processes(daemon: &TrialDaemon) -> BenchResult<Vec<i32>> {
     let own = daemon.pid().ok_or("the daemon has ended")?.as_raw();
     let mut all = process::children(own)?;
@@ -101,7 +101,7 @@ pub fn idle(config: &BenchConfig) -> BenchResult<Vec<ComparisonRow>> {
     daemon.start();
     let tmux = Tmux::options(80, 24).history(2000).start(&["sleep", "1000000"]);
     let server: Vec<i32> = vec![tmux.format("#{pid}").trim().parse()?];
-    // tmux 3.3 crashes when a window starts with `manual`.
+    // tmux 3.3 crashes if a window is created while `window-size` is `manual`.
     tmux.run_ok(&["set-option", "-g", "window-size", "latest"]);
     let before = (process::proportional(&processes(&daemon)?)?, process::proportional(&server)?);
     for number in 0..many {
@@ -109,7 +109,7 @@ pub fn idle(config: &BenchConfig) -> BenchResult<Vec<ComparisonRow>> {
         tmux.run_ok(&["new-window", "-d", "sleep", "1000000"]);
     }
     print_progress(&format!("row 15: {many} sessions"));
-    // Lets background work of the start finish.
+    // Waits for the background work of the start to finish.
     thread::sleep(config.pick(Duration::from_secs(5), Duration::from_millis(500)));
     let ours = processes(&daemon)?;
     let each = |now: f64, before: f64| {

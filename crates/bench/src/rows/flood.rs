@@ -8,10 +8,11 @@ use crate::content::{self, COLUMNS, FLOOD_END, ROWS};
 use crate::table::{Measured, TmuxRow, Unit};
 use crate::{BenchConfig, BenchResult, print_progress};
 
-/// Shell script that waits for Enter, so that the start of the shell is not measured, writes the file, and repeats.
+/// Shell script that prints the file each time it receives a line. The script prints `ready` first, so that the
+/// measurement can begin after the start of the shell.
 const SCRIPT: &str = "stty -echo; echo ready; while read line; do cat \"$0\"; echo \"$1$line\"; done";
 
-/// Interval between two snapshots, during which the contender is not disturbed.
+/// Interval between two snapshots, in which the contender can process output undisturbed.
 const FLOOD_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 pub fn flood(config: &BenchConfig) -> BenchResult<Vec<TmuxRow>> {

@@ -28,8 +28,7 @@ fn filled(config: &BenchConfig, directory: &Path, history: u32) -> BenchResult<(
 pub fn memory(config: &BenchConfig) -> BenchResult<Vec<TmuxRow>> {
     let rounds = config.pick(5, 1);
     let mut rows = Vec::new();
-    for (history, what) in [(2_000, "resident, 2,000 lines of history"), (10_000, "resident, 10,000 lines of history")]
-    {
+    for (history, what) in [(2_000, "memory, 2,000 lines of history"), (10_000, "memory, 10,000 lines of history")] {
         let directory = tempfile::tempdir()?;
         let (mut ours, mut rival) = (Vec::new(), Vec::new());
         for _ in 0..rounds {
@@ -45,7 +44,7 @@ pub fn memory(config: &BenchConfig) -> BenchResult<Vec<TmuxRow>> {
             unit: Unit::Bytes,
             wh: Measured::of(&mut ours),
             tmux: Measured::of(&mut rival),
-            limit: ("the bytes themselves", Measured { median: text, p99: text }),
+            limit: ("size of the text", Measured { median: text, p99: text }),
         });
     }
     Ok(rows)
@@ -56,7 +55,7 @@ pub fn processor(config: &BenchConfig) -> BenchResult<Vec<TmuxRow>> {
     let directory = tempfile::tempdir()?;
     let (wh, tmux) = filled(config, directory.path(), 2000)?;
     let (wh, tmux) = (wh.processes()?, tmux.processes()?);
-    // Lets background work of the start finish.
+    // Waits for the background work of the start to finish.
     thread::sleep(config.pick(Duration::from_secs(2), Duration::from_millis(200)));
     let (mut ours, mut rival) = (Vec::new(), Vec::new());
     for round in 0..rounds {
@@ -72,6 +71,6 @@ pub fn processor(config: &BenchConfig) -> BenchResult<Vec<TmuxRow>> {
         unit: Unit::Seconds,
         wh: Measured::of(&mut ours),
         tmux: Measured::of(&mut rival),
-        limit: ("none at all", Measured { median: 0.0, p99: 0.0 }),
+        limit: ("no CPU time", Measured { median: 0.0, p99: 0.0 }),
     }])
 }

@@ -1,4 +1,4 @@
-//! Row 1: time from a key to the first snapshot that shows its effect.
+//! Row 1: time from a key press to the first snapshot that shows the typed character.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::{BenchConfig, BenchResult, print_progress};
 /// Keys of one round: a line of text.
 const KEYS: &str = "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz";
 
-/// Interval between two snapshots that are not measured.
+/// Interval between two snapshots while waiting for the end of a round, which is not measured.
 const ECHO_POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 pub fn key_to_visible(config: &BenchConfig) -> BenchResult<Vec<TmuxRow>> {
@@ -33,7 +33,7 @@ pub fn key_to_visible(config: &BenchConfig) -> BenchResult<Vec<TmuxRow>> {
     print_progress(&format!("row 1: {} keys each", ours.len()));
     Ok(vec![TmuxRow {
         number: 1,
-        what: "key to visible",
+        what: "key press to screen update",
         unit: Unit::Seconds,
         wh: Measured::of(&mut ours),
         tmux: Measured::of(&mut rival),
@@ -54,7 +54,7 @@ fn line_of_keys(contender: &mut impl Contender, round: usize) -> BenchResult<Vec
         contender.wait_for_text(&shown, Duration::ZERO)?;
         took.push(start.elapsed().as_secs_f64());
     }
-    // Waits until cat has echoed the line, so that nothing is typed in between.
+    // Waits until cat has printed the line again. Nothing is typed before that.
     let times = contender.count(&shown)?;
     contender.type_in("\n")?;
     contender.wait_for_count(&shown, 2 * times, ECHO_POLL_INTERVAL)?;
@@ -71,7 +71,7 @@ fn bare_keys(bare: &mut BareTerminal) -> BenchResult<Vec<f64>> {
         took.push(start.elapsed().as_secs_f64());
     }
     bare.write("\n")?;
-    // After the line feed, cat repeats the line.
+    // After the line feed, cat prints the line again.
     bare.read_until(&format!("\r\n{KEYS}\r\n"))?;
     Ok(took)
 }

@@ -14,7 +14,7 @@ const SCROLLED_PAGES: usize = 4;
 const KEYS: &str = "the wind turned at noon";
 
 /// Operations measured in both conversations.
-const OPERATIONS: [&str; 3] = ["a page scrolled", "to the beginning or the end", "a character typed"];
+const OPERATIONS: [&str; 3] = ["scroll a page", "jump to beginning or end", "type a character"];
 
 fn long(config: &BenchConfig) -> u32 {
     config.pick(100_000, 2_000)
@@ -55,10 +55,10 @@ pub fn frames(config: &BenchConfig) -> BenchResult<Vec<ComparisonRow>> {
     let mut spaces = [FilledSpace::start(config, long)?, FilledSpace::start(config, SHORT_CONVERSATION)?];
     let mut samples: [[Vec<f64>; 3]; 2] = Default::default();
     for round in 0..rounds {
-        // The second one benefits from a warm machine, so the order alternates.
+        // The conversation that is measured second benefits from warm caches, so the order alternates.
         for which in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
             let took = run_operations(&mut spaces[which])?;
-            // The first round is a warm-up: it draws what later rounds find cached.
+            // The first round is a warm-up: it fills the caches that later rounds use.
             if round > 0 {
                 samples[which].iter_mut().zip(took).for_each(|(all, took)| all.extend(took));
             }
@@ -90,9 +90,9 @@ pub fn memory(config: &BenchConfig) -> BenchResult<Vec<ComparisonRow>> {
     }
     Ok(vec![ComparisonRow {
         number: 9,
-        what: "resident for 10,000 messages".to_owned(),
+        what: "memory per 10,000 messages".to_owned(),
         unit: Unit::Bytes,
         wh: Measured::of(&mut ours),
-        other: Some(("the bytes themselves".to_owned(), Measured::of(&mut content))),
+        other: Some(("size of the content".to_owned(), Measured::of(&mut content))),
     }])
 }

@@ -41,7 +41,7 @@ pub fn snapshots(config: &BenchConfig) -> BenchResult<Vec<TmuxRow>> {
     // The snapshot contains the time of the last frame, which may not be known yet when the text is first shown.
     thread::sleep(Duration::from_millis(100));
     let length = wh.snapshot()?.len();
-    print_progress(&format!("row 2: {length} bytes from wh, {} from tmux", tmux.snapshot()?.len()));
+    print_progress(&format!("row 2: snapshots of {length} bytes from wh, {} from tmux", tmux.snapshot()?.len()));
     let server = StaticServer::start(length)?;
     Ok(vec![
         row(config, 1, "snapshots, one client", &wh, &tmux, &server)?,
@@ -52,7 +52,7 @@ pub fn snapshots(config: &BenchConfig) -> BenchResult<Vec<TmuxRow>> {
 /// Returns a word that occurs only on the last line.
 fn last_word(directory: &std::path::Path) -> BenchResult<String> {
     let text = std::fs::read_to_string(directory.join("screen"))?;
-    let last = text.lines().last().ok_or("an empty screen")?;
+    let last = text.lines().last().ok_or("the screen is empty")?;
     let plain: Vec<&str> =
         last.split('\x1b').filter_map(|part| part.split_once("m ").map(|(_, plain)| plain)).collect();
     plain

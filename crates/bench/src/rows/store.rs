@@ -53,8 +53,9 @@ pub fn requests(config: &BenchConfig) -> BenchResult<Vec<ComparisonRow>> {
     Ok(sqlite_rows(11, "requests begun and finished", samples))
 }
 
-/// Measures one and many clients of wh, and one and many of bare SQLite, in alternating order. `measure` is called with
-/// the index of the contender and the round, and returns the total time and the time of each request.
+/// Measures four contenders in alternating order: wh with one client and with many, and bare SQLite with one and with
+/// many. `measure` is called with the index of the contender and the round, and returns the total time and the time of
+/// each request.
 pub(super) fn alternate(
     row: u8,
     rounds: usize,
@@ -82,7 +83,7 @@ pub(super) fn sqlite_rows(number: u8, what: &str, samples: [RequestSamples; 4]) 
         wh,
         other: Some((name.to_owned(), bare)),
     };
-    let (one_by_one, together) = ("bare SQLite, a commit for each row", "bare SQLite, a commit for 16 rows");
+    let (one_by_one, together) = ("bare SQLite, one commit per row", "bare SQLite, one commit per 16 rows");
     vec![
         row("one client", one, one_by_one, single),
         row("16 clients", many, one_by_one, single),
@@ -90,14 +91,15 @@ pub(super) fn sqlite_rows(number: u8, what: &str, samples: [RequestSamples; 4]) 
     ]
 }
 
-/// Creates a temporary directory on a disk. The default directory for temporary files may be in memory.
+/// Creates a temporary directory on a disk. The default directory for temporary files may be on a file system in
+/// memory.
 pub(super) fn home() -> BenchResult<TempDir> {
     let parent = std::env::var_os("TMPDIR").map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from);
     Ok(tempfile::Builder::new().prefix("wh-bench.").tempdir_in(parent)?)
 }
 
-/// Runs `many` concurrent clients with `each` requests in sequence. Returns the total time, and the time of each
-/// request.
+/// Runs `many` concurrent clients. Each sends `each` requests one after the other. Returns the total time, and the time
+/// of each request.
 async fn clients(store: &Store, many: usize, each: usize, round: usize) -> BenchResult<(Duration, Vec<f64>)> {
     let start = Instant::now();
     let tasks: Vec<_> =

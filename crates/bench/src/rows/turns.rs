@@ -7,10 +7,10 @@ use super::ui::LabSamples;
 use crate::agents::{AGENTS, AgentInSpace, DirectAgent};
 use crate::{BenchConfig, BenchResult, print_progress};
 
-/// Number of events in a long turn, in each of which the model sends a piece of text.
+/// Number of events in a long turn. In each event the model sends a piece of text.
 const LONG_TURN_EVENTS: u32 = 512;
 
-/// Prefix of an agent's name in samples through wh.
+/// Prefix of the agent's name in samples that were measured through wh.
 pub const THROUGH_WH_PREFIX: &str = "wh with ";
 
 /// Measures rows 12 and 13, if requested.
@@ -40,7 +40,7 @@ pub fn measure(config: &BenchConfig, lab: &Lab, rows: &[u8]) -> BenchResult<Vec<
             }
             let (with, alone) = names();
             all.extend([samples(row, with, ours), samples(row, alone, bare)]);
-            print_progress(&format!("row {row}: {} turns of {} each way", rounds, agent.name));
+            print_progress(&format!("row {row}: {} turns of {}, through wh and directly", rounds, agent.name));
         }
     }
     Ok(all)

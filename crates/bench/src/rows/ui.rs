@@ -98,7 +98,7 @@ fn idle(config: &BenchConfig, terminals: &mut [(&str, ObservedTerminal)]) -> Ben
     for (_, terminal) in &mut *terminals {
         terminal.say_hello()?;
     }
-    // Lets background work of the turn finish, and temporary messages disappear.
+    // Waits for the background work of the turn to finish, and for temporary messages to disappear.
     thread::sleep(config.pick(Duration::from_secs(12), Duration::from_millis(200)));
     let mut all = samples(8, terminals.iter().map(|(name, _)| *name));
     for round in 0..rounds {

@@ -84,7 +84,7 @@ fn real_agents_are_compared_if_installed() {
     assert!(!stderr.contains("SKIPPED"), "{stderr}");
     let agents = ["Codex", "Gemini CLI", "Claude Code"];
     let spoken = ["Claude Code", "Codex", "Gemini CLI"];
-    let expected = [&agents[..], &agents, &agents, &["sh and an echo"], &spoken, &spoken].concat();
+    let expected = [&agents[..], &agents, &agents, &["minimal shell script"], &spoken, &spoken].concat();
     assert_eq!(column(&table, 5), expected, "{table}");
 }
 

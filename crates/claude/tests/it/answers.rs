@@ -71,7 +71,7 @@ async fn where_nobody_answers_questions_have_a_default() {
     let (_connection, _events) = fake.connection().await;
     assert_eq!(fake.answer("q1").await["response"], json!({"action": "decline"}));
     assert_eq!(fake.answer("q2").await["error"], "no callback for permissions is registered");
-    assert_eq!(fake.answer("q3").await["error"], "no hook is registered as \"hook_9\"");
+    assert_eq!(fake.answer("q3").await["error"], "no hook has the callback id \"hook_9\"");
     assert_eq!(fake.answer("q4").await["error"], "no MCP server is called \"nobody\"");
     assert!(fake.answers("q0").is_empty(), "a dialog that we have not declared is left alone");
 }

@@ -61,7 +61,7 @@ fn outgoing(request: SpaceRequest) -> Option<(LinkCall, UnansweredCall)> {
 }
 
 impl UnansweredCall {
-    /// Sends the reply to the caller, if it still waits. A reply of the wrong kind is dropped.
+    /// Sends the reply to the caller, if the caller still waits. A reply of the wrong kind is dropped.
     fn answer(self, reply: Reply, notices: &watch::Sender<ChangeNotice>) {
         match (self, reply) {
             (Self::Command(waiting), Reply::Command(done)) => drop(waiting.send(done)),
@@ -109,7 +109,7 @@ where
     R: AsyncBufRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send,
 {
-    // One line at a time, so that backpressure reaches the server.
+    // The channel holds one line, so that backpressure reaches the server.
     let (tell, mut lines) = mpsc::channel(1);
     let reading = tokio::spawn(read_lines(reader, tell));
     let _abort = AbortOnDrop(reading);

@@ -11,7 +11,7 @@ use wh_core::space::ParticipantId;
 use super::{CallLine, PendingReply, Reply, ServerLine, read_line, write_line};
 use crate::space::Space;
 
-/// Requests of one client that are answered concurrently; further ones wait.
+/// Maximum number of requests of one client that are answered concurrently. Further requests wait.
 const MAX_CONCURRENT_LINK_CALLS: usize = 64;
 
 /// Maximum bytes of a line from a client. The longest line is a message in JSON.
@@ -45,7 +45,8 @@ where
     }
 }
 
-/// Serves requests until the link ends. Returns the reason for the end if the client is still connected.
+/// Serves requests until the link ends. Returns the reason to send to the client, or `None` if the client has
+/// disconnected.
 async fn answer(
     space: &Space,
     me: &ParticipantId,
@@ -63,7 +64,7 @@ async fn answer(
             call = calls.recv(), if pending.len() < MAX_CONCURRENT_LINK_CALLS => match call.transpose()? {
                 Some(CallLine { id, call }) => {
                     let (request, reply) = call.into_request(me.clone());
-                    // Forwarded before the next one is read, to keep the order.
+                    // A request is forwarded before the next one is read, so that the order is kept.
                     if space.pass(request).await.is_err() {
                         return Ok(Some(GONE_REASON));
                     }
@@ -105,6 +106,6 @@ async fn read<R: AsyncBufRead + Unpin>(mut reader: R, tell: mpsc::Sender<io::Res
 async fn send(writer: &mut (impl AsyncWrite + Unpin), line: &ServerLine) -> io::Result<()> {
     match tokio::time::timeout(LINK_WRITE_TIMEOUT, write_line(writer, line)).await {
         Ok(written) => written,
-        Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, "the peer does not read")),
+        Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read the replies")),
     }
 }

@@ -17,11 +17,11 @@ pub enum SendError {
     #[error("{} within {} s", if *.sent { "no acknowledgement" } else { "the daemon does not answer" }, .waited.as_secs_f64())]
     Timeout {
         waited: Duration,
-        /// True if the message was sent; false if an earlier request was not answered.
+        /// True if the message was sent; false if a request before the message was not answered.
         sent: bool,
     },
     /// The daemon does not support this version or kind of message.
-    #[error("{server} does not support {} messages of this version", .kind.as_str())]
+    #[error("{server} does not support {} messages of this version of wh; use the same version for both", .kind.as_str())]
     Unable {
         /// Name and version of the daemon.
         server: String,

@@ -64,7 +64,7 @@ impl DaemonConnection {
         }
         let response = Response::decode(&line).map_err(|error| LineError::Broken(error.to_string()))?;
         if response.request_id != request.request_id && response.request_id != UNKNOWN_REQUEST {
-            return Err(LineError::Broken(format!("unexpected response to {:?}", response.request_id)));
+            return Err(LineError::Broken(format!("the response answers another request, {:?}", response.request_id)));
         }
         response.into_answer().map_err(LineError::Refused)
     }

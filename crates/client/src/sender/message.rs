@@ -51,8 +51,8 @@ impl ControlIntent {
 }
 
 /// Control message. Every attempt to send it, even from another process or after a restart, must use the same request
-/// id and time. The daemon remembers the id for `dedupe_secs` (see the capabilities), which is longer than the age at
-/// which it rejects a message as too old.
+/// id and time. The daemon remembers the id for `dedupe_secs` and rejects messages older than `max_age_secs` (see the
+/// capabilities). `dedupe_secs` is the longer one, so a late retry is never executed twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutgoingControl {
     pub intent: ControlIntent,
@@ -102,8 +102,8 @@ const TIMEOUT_MS_PER_MIB: u64 = 1000;
 /// Retry policy for messages of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// Timeout for the acknowledgement, and for the requests before the message. Extended by one second per MiB of
-    /// text.
+    /// Timeout for the requests that precede the message, and again for the acknowledgement. Extended by one second per
+    /// MiB of text.
     pub timeout: Duration,
     /// Number of retries after a timeout, a broken connection or a busy daemon.
     pub retries: u32,
@@ -124,7 +124,7 @@ impl RetryPolicy {
         self.timeout.saturating_add(Duration::from_millis(more))
     }
 
-    /// Returns the delay before a retry, counted from 0.
+    /// Returns the delay before the retry with this number. The first retry has number 0.
     pub fn delay_before(&self, retry: u32) -> Duration {
         self.backoff.saturating_mul(2_u32.saturating_pow(retry.min(16)))
     }

@@ -92,8 +92,8 @@ impl fmt::Debug for Sender {
 }
 
 impl Sender {
-    /// Creates a sender for the daemon at this socket, acting as this member of a session's team. `prove` returns the
-    /// member's credential in a team.
+    /// Creates a sender for the daemon at this socket. It acts as `member` of the team of each session. `prove` returns
+    /// the member's credential in a team.
     pub fn new(
         socket: impl Into<PathBuf>,
         member: impl Into<String>,
@@ -191,7 +191,7 @@ struct MessageInFlight<'a> {
     sent: u64,
 }
 
-/// Request that stays the same in every attempt.
+/// Request and credential, prepared by the first attempt. Further attempts change only the retry count.
 struct PreparedRequest {
     request: ControlRequest,
     credential: Credential,
@@ -267,7 +267,8 @@ impl MessageInFlight<'_> {
         let limits = &capabilities.limits;
         let length = self.message.intent.text().map_or(0, |text| text.len() as u64);
         if length > limits.soft_bytes && length <= limits.hard_bytes {
-            (self.sender.warn)(&format!("the text has {length} bytes, which is long for one message"));
+            let soft = limits.soft_bytes;
+            (self.sender.warn)(&format!("the text has {length} bytes; at most {soft} are recommended"));
         }
         let action = match &self.message.intent {
             ControlIntent::Interrupt => ControlAction::Interrupt,

@@ -1,4 +1,4 @@
-//! Atoms of conditions: their evaluation and their written form.
+//! Atoms: the conditions that contain no other condition. Evaluates atoms, and writes them as text.
 
 use std::fmt::{self, Write};
 use std::time::Duration;
@@ -102,8 +102,8 @@ pub(super) enum Operator {
 }
 
 impl Operator {
-    /// Comparison operators by their signs. A sign comes before its own prefixes, as `>=` before `>`: the first match
-    /// is the longest.
+    /// Comparison operators and their text. A longer operator comes before its prefix, for example `>=` before `>`, so
+    /// that the first match is the longest.
     pub(super) const SIGNS: [(&str, Self); 7] = [
         (">=", Self::AtLeast),
         (">", Self::More),
@@ -145,7 +145,7 @@ impl Eq for Pattern {}
 impl fmt::Display for Pattern {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_char('/')?;
-        // Slashes in the source have no backslash: parsing removed it.
+        // The parser has removed the backslash before each slash.
         formatter.write_str(&self.source.replace('/', "\\/"))?;
         formatter.write_char('/')?;
         for (flag, set) in self.flags.named() {

@@ -11,13 +11,13 @@
 //! | `cursor_at 0,3` | the cursor is in this column and row, both from 0 |
 //! | `title_contains "text"` | the window title contains the text |
 //! | `exited` | the program has ended |
-//! | `reasoning_active`, `reasoning_complete` | a participant is reasoning; no participant is |
+//! | `reasoning_active`, `reasoning_complete` | a participant is reasoning; no participant is reasoning |
 //! | `no_pending_operations` | no operation is waiting for an answer |
 //! | `idle` | no agent is starting, working or waiting, and no prompt is queued |
 //! | `question` | a question is open |
 //!
-//! Conditions are combined with `not`, `and`, `or` (or `!`, `&&`, `||`), in this order of precedence, and with
-//! parentheses. Words are case-insensitive.
+//! Conditions are combined with `not`, `and`, `or` (or `!`, `&&`, `||`), in this order of precedence (highest first),
+//! and with parentheses. Operators and the names of atoms are case-insensitive.
 
 mod atom;
 mod parse;
@@ -59,7 +59,7 @@ pub trait Facts {
     /// Rows of the screen without trailing blanks, joined by `\n`. Called only if the result depends on the text. May
     /// be called several times for one evaluation: an implementation should cache the text.
     fn screen_text(&self) -> &str;
-    /// Time since the last change of the screen; zero during a change.
+    /// Time since the last change of the screen; zero while output arrives.
     fn quiet_for(&self) -> Duration;
 }
 
@@ -70,8 +70,8 @@ pub struct Condition {
     expression: Expression,
 }
 
-/// Tree of a condition. `All` never directly contains `All`, nor `Any` directly `Any`: conditions that differ only in
-/// parentheses have equal trees.
+/// Tree of a condition. An `All` is never a direct child of an `All`, and an `Any` never of an `Any`. Conditions that
+/// differ only in redundant parentheses therefore have equal trees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Expression {
     Atom(Atom),
@@ -113,8 +113,8 @@ impl Condition {
         needs
     }
 
-    /// Returns the first atom that never holds for a plain terminal program because it needs a conversation: `idle`,
-    /// `no_pending_operations` or `question`.
+    /// Returns the first atom that needs a conversation: `idle`, `no_pending_operations` or `question`. For a terminal
+    /// program, a wait with such an atom is refused.
     #[must_use]
     pub fn conversation_only(&self) -> Option<&'static str> {
         let mut found = None;
@@ -148,8 +148,8 @@ impl Condition {
         asks
     }
 
-    /// Returns the time since the last change of the screen after which the result may change although the state does
-    /// not: the smallest `screen_stable` threshold above `quiet_for`, at most [`MAX_STABLE_DURATION`].
+    /// Returns the smallest `screen_stable` threshold above `quiet_for`, at most [`MAX_STABLE_DURATION`]. When the
+    /// screen has been unchanged for that time, the result may change. `None` if there is no such threshold.
     #[must_use]
     pub fn next_change(&self, quiet_for: Duration) -> Option<Duration> {
         let mut next: Option<Duration> = None;

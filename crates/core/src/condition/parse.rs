@@ -13,11 +13,12 @@ use crate::input::closest;
 /// Maximum length of a condition in bytes.
 pub const MAX_CONDITION_BYTES: usize = 4096;
 
-/// Maximum nesting depth of parentheses and `not`. Parsing, evaluating and dropping a condition are recursive.
+/// Maximum nesting depth of parentheses and `not`. Parsing, evaluating and dropping a condition are recursive, so a
+/// deeper condition could overflow the stack.
 pub const MAX_NESTING_DEPTH: usize = 32;
 
-/// Maximum size of a compiled pattern, and of the pattern's state cache. Without a maximum, a short pattern such as
-/// `\w{1000}{1000}` would use all memory.
+/// Maximum size of a compiled pattern, and maximum size of the cache that the regex engine uses to match it. Without a
+/// maximum, a short pattern such as `\w{1000}{1000}` would use all memory.
 pub const MAX_COMPILED_PATTERN_BYTES: usize = 1 << 18;
 
 /// Maximum number of patterns in a condition. Each pattern may need [`MAX_COMPILED_PATTERN_BYTES`].
@@ -26,11 +27,12 @@ pub const MAX_PATTERNS: usize = 8;
 /// Maximum duration of `screen_stable`. A much longer duration could exceed the range of the clock.
 pub const MAX_STABLE_DURATION: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Error for a text that is not a condition.
+/// Error for a text that is not a valid condition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("at {position}: {message}")]
+#[error("at character {position}: {message}")]
 pub struct ParseError {
-    /// Index of the first wrong character, from 0; the length of the condition if its end is missing.
+    /// Position at which the error begins, in characters from 0. Equal to the length of the condition if more input was
+    /// expected.
     pub position: usize,
     /// Description of the error and the expected input.
     pub message: String,
@@ -61,8 +63,7 @@ const ATOMS: [&str; 13] = [
 pub(super) fn parse(source: &str) -> Result<Expression, ParseError> {
     if source.len() > MAX_CONDITION_BYTES {
         let length = source.len();
-        let message =
-            format!("the condition has {length} bytes, at most {MAX_CONDITION_BYTES} are allowed; shorten it");
+        let message = format!("the condition has {length} bytes; shorten it to at most {MAX_CONDITION_BYTES} bytes");
         return Err(ParseError::new(0, message));
     }
     let mut parser = Parser { scanner: Scanner::new(source), depth: 0, patterns: 0 };
@@ -103,7 +104,7 @@ impl Parser {
         if self.scanner.take_sign("(") {
             let inner = self.nested(start, Self::any)?;
             if !self.scanner.take_sign(")") {
-                let expected = format!("and, or, or the ) that closes the ( at {start}");
+                let expected = format!("`and`, `or`, or the `)` that closes the `(` at character {start}");
                 return Err(self.connective_expected(&expected));
             }
             return Ok(inner);
@@ -117,8 +118,9 @@ impl Parser {
         read: impl FnOnce(&mut Self) -> Result<T, ParseError>,
     ) -> Result<T, ParseError> {
         if self.depth == MAX_NESTING_DEPTH {
-            let message =
-                format!("parentheses and nots are nested deeper than {MAX_NESTING_DEPTH}; write the condition flatter");
+            let message = format!(
+                "the condition nests parentheses and `not` deeper than {MAX_NESTING_DEPTH} levels; simplify it"
+            );
             return Err(ParseError::new(start, message));
         }
         self.depth += 1;
@@ -131,14 +133,14 @@ impl Parser {
         if self.scanner.at_end() {
             return Ok(());
         }
-        Err(self.connective_expected("and, or, or the end of the condition"))
+        Err(self.connective_expected("`and`, `or`, or the end of the condition"))
     }
 
     fn connective_expected(&mut self, expected: &str) -> ParseError {
         let position = self.scanner.here();
         let found = self.scanner.word().unwrap_or_default();
         let message = match closest(&found, ["and", "or"]) {
-            Some(joint) => format!("expected {expected}; did you mean {joint}?"),
+            Some(joint) => format!("expected {expected}; did you mean `{joint}`?"),
             None => format!("expected {expected}"),
         };
         ParseError::new(position, message)
@@ -147,7 +149,7 @@ impl Parser {
     fn atom(&mut self) -> Result<Atom, ParseError> {
         let position = self.scanner.here();
         let Some(word) = self.scanner.word() else {
-            let message = "expected a condition, as in message_count > 5";
+            let message = "expected a condition, such as `message_count > 5`";
             return Err(ParseError::new(position, message));
         };
         let name = word.to_ascii_lowercase();
@@ -173,16 +175,16 @@ impl Parser {
         let position = self.scanner.here();
         let mut signs = Operator::SIGNS.iter();
         let Some((sign, operator)) = signs.find(|(sign, _)| self.scanner.take_sign(sign)) else {
-            let message = format!("expected >, >=, <, <=, == or != after {name}");
+            let message = format!("expected >, >=, <, <=, == or != after `{name}`");
             return Err(ParseError::new(position, message));
         };
-        let after = format!("after {name} {sign}");
+        let after = format!("after `{name} {sign}`");
         let number = self.scanner.number(&after, u64::MAX)?;
         Ok(Comparison { operator: *operator, number })
     }
 
     fn duration(&mut self) -> Result<Duration, ParseError> {
-        let after = "of milliseconds after screen_stable";
+        let after = "of milliseconds after `screen_stable`";
         let position = self.scanner.here();
         let number = self.scanner.number(after, u64::MAX)?;
         let milliseconds = match self.scanner.unit()? {
@@ -191,7 +193,7 @@ impl Parser {
         };
         let duration = Duration::from_millis(milliseconds);
         if duration > MAX_STABLE_DURATION {
-            let message = "screen_stable takes at most a day, 86400s; lower it";
+            let message = "`screen_stable` accepts at most one day (86400s); use a shorter time";
             return Err(ParseError::new(position, message));
         }
         Ok(duration)
@@ -199,16 +201,16 @@ impl Parser {
 
     fn cell(&mut self) -> Result<Atom, ParseError> {
         let largest = u64::from(u16::MAX);
-        let x = self.scanner.number("for the column after cursor_at", largest)?;
+        let x = self.scanner.number("for the column after `cursor_at`", largest)?;
         let position = self.scanner.here();
         if !self.scanner.take_sign(",") {
-            let message = "expected a comma and the row, as in cursor_at 0,3";
+            let message = "expected a comma and the row, as in `cursor_at 0,3`";
             return Err(ParseError::new(position, message));
         }
-        let y = self.scanner.number("for the row after cursor_at", largest)?;
+        let y = self.scanner.number("for the row after `cursor_at`", largest)?;
         match (u16::try_from(x), u16::try_from(y)) {
             (Ok(x), Ok(y)) => Ok(Atom::CursorAt { x, y }),
-            _ => Err(ParseError::new(position, "a cell is at most 65535,65535")),
+            _ => Err(ParseError::new(position, "the column and the row must be at most 65535")),
         }
     }
 
@@ -219,7 +221,7 @@ impl Parser {
         self.patterns += 1;
         if self.patterns > MAX_PATTERNS {
             let message =
-                format!("a condition has at most {MAX_PATTERNS} patterns; join some of them with | inside one");
+                format!("a condition may have at most {MAX_PATTERNS} patterns; combine several into one with |");
             return Err(ParseError::new(position, message));
         }
         let regex = RegexBuilder::new(&source)
@@ -271,7 +273,7 @@ fn flags(letters: &[(usize, char)]) -> Result<Flags, ParseError> {
             'x' => flags.ignore_blanks = true,
             _ => {
                 let message =
-                    format!("unknown flag {letter}; the flags are i, m, s and x, with a blank after the last one");
+                    format!("unknown flag `{letter}`; use i, m, s or x, and write a space after the last flag");
                 return Err(ParseError::new(*position, message));
             }
         }
@@ -283,7 +285,7 @@ fn flags(letters: &[(usize, char)]) -> Result<Flags, ParseError> {
 fn regex_message(error: &regex::Error) -> String {
     match error {
         regex::Error::CompiledTooBig(limit) => {
-            format!("the pattern takes more than {limit} bytes compiled; lower its repetitions or shorten it")
+            format!("the compiled pattern takes more than {limit} bytes; use smaller repetition counts or shorten it")
         }
         other => {
             let drawn = other.to_string();
@@ -296,7 +298,7 @@ fn regex_message(error: &regex::Error) -> String {
 fn unknown(position: usize, word: &str) -> ParseError {
     let known = ATOMS.into_iter().chain(["not"]);
     let advice = match closest(word, known) {
-        Some(meant) => format!("did you mean {meant}?"),
+        Some(meant) => format!("did you mean `{meant}`?"),
         None => format!("use one of {}", ATOMS.join(", ")),
     };
     ParseError::new(position, format!("unknown condition {:?}; {advice}", echo(word)))

@@ -1,4 +1,4 @@
-//! Properties of all conditions, and of arbitrary strings.
+//! Property tests of the parser and of parsed conditions.
 
 use proptest::prelude::*;
 
@@ -36,7 +36,7 @@ fn any_source() -> impl Strategy<Value = String> {
     })
 }
 
-/// Returns valid conditions only: generated sources with too many patterns are skipped.
+/// Generates valid conditions. Sources that exceed a limit, for example with too many patterns, are skipped.
 fn any_condition() -> impl Strategy<Value = Condition> {
     any_source().prop_filter_map("within the bounds", |source| Condition::parse(&source).ok())
 }

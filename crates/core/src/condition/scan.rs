@@ -1,4 +1,4 @@
-//! Tokenizer of conditions: words, signs, numbers, texts and patterns.
+//! Tokenizer of conditions: words, operators, numbers, string literals and patterns.
 
 use super::ParseError;
 
@@ -25,7 +25,7 @@ impl Scanner {
         Self { characters: source.chars().collect(), position: 0 }
     }
 
-    /// Returns the index of the next token in the condition.
+    /// Skips blanks, and returns the index of the next token, in characters from 0.
     pub(super) fn here(&mut self) -> usize {
         while self.peek().is_some_and(char::is_whitespace) {
             self.position += 1;
@@ -56,7 +56,7 @@ impl Scanner {
         }
     }
 
-    /// Consumes the sign if it is next. Returns true if it was consumed.
+    /// Consumes an operator or punctuation mark if it is next. Returns true if it was consumed.
     pub(super) fn take_sign(&mut self, sign: &str) -> bool {
         let start = self.here();
         let mut end = start;
@@ -70,7 +70,8 @@ impl Scanner {
         true
     }
 
-    /// Consumes a whole number, at most `largest`. `place` describes the number in error messages.
+    /// Consumes a whole number, at most `largest`. `place` is the end of the error message, such as
+    /// "for the column".
     pub(super) fn number(&mut self, place: &str, largest: u64) -> Result<u64, ParseError> {
         let start = self.here();
         let mut number = Some(0_u64);
@@ -85,7 +86,7 @@ impl Scanner {
             return Err(ParseError::new(start, message));
         }
         number.ok_or_else(|| {
-            let message = format!("the number is too large, give at most {largest}");
+            let message = format!("the number is too large; give at most {largest}");
             ParseError::new(start, message)
         })
     }
@@ -100,18 +101,19 @@ impl Scanner {
         }
         match self.word_ahead() {
             Some((word, _)) if self.position == adjacent && !is_connective(&word) => {
-                let message = format!("unknown unit {:?}, use ms or s", echo(&word));
+                let message = format!("unknown unit {:?}; use ms or s", echo(&word));
                 Err(ParseError::new(adjacent, message))
             }
             _ => Ok(None),
         }
     }
 
-    /// Consumes a quoted text with JSON escapes and returns it unquoted.
+    /// Consumes a string literal with JSON escapes and returns its value. `name` is the atom that the error message
+    /// names.
     pub(super) fn text(&mut self, name: &str) -> Result<String, ParseError> {
         let start = self.here();
         let Some(quote @ ('"' | '\'')) = self.next() else {
-            let message = format!("expected a quoted text after {name}");
+            let message = format!("expected a quoted text after `{name}`");
             return Err(ParseError::new(start, message));
         };
         let mut text = String::new();
@@ -122,13 +124,13 @@ impl Scanner {
                 Some(character) if character == quote => break,
                 Some(character) => text.push(character),
                 None => {
-                    let message = format!("the text is not closed; end it with {quote}");
+                    let message = format!("the closing quotation mark is missing; end the text with {quote}");
                     return Err(ParseError::new(start, message));
                 }
             }
         }
         if text.is_empty() {
-            let message = format!("an empty text always matches; give {name} a text to find");
+            let message = format!("an empty text always matches; give `{name}` a text to find");
             return Err(ParseError::new(start, message));
         }
         Ok(text)
@@ -138,7 +140,7 @@ impl Scanner {
     pub(super) fn pattern(&mut self) -> Result<(String, Vec<(usize, char)>), ParseError> {
         let start = self.here();
         if !self.take_sign("/") {
-            let message = "expected a /pattern/ after screen_matches";
+            let message = "expected a /pattern/ after `screen_matches`";
             return Err(ParseError::new(start, message));
         }
         let mut source = String::new();
@@ -155,7 +157,7 @@ impl Scanner {
             }
         }
         if source.is_empty() {
-            let message = "an empty pattern always matches; give screen_matches a pattern to find";
+            let message = "an empty pattern always matches; give `screen_matches` a pattern to find";
             return Err(ParseError::new(start, message));
         }
         let mut letters = Vec::new();
@@ -219,7 +221,7 @@ impl Scanner {
         match (decoded.next(), decoded.next()) {
             (Some(Ok(character)), None) => Ok(character),
             _ => {
-                let message = r"half a surrogate pair; write both halves, or the character itself";
+                let message = r"incomplete surrogate pair; write both \uXXXX escapes, or the character itself";
                 Err(ParseError::new(position, message))
             }
         }
@@ -256,6 +258,6 @@ fn is_connective(word: &str) -> bool {
 }
 
 fn unclosed_pattern(start: usize) -> ParseError {
-    let message = r"the pattern is not closed; end it with /, and write a / inside it as \/";
+    let message = r"the closing / is missing; end the pattern with /, and write a / inside the pattern as \/";
     ParseError::new(start, message)
 }

@@ -21,8 +21,8 @@ impl Gate {
             return Err(GateRefusal::NotTheSender { claimed: message.sender.to_owned(), proven: by.clone() });
         }
         let (team, role) = self.membership(by, &key.team)?;
-        // A session of another team is treated as missing, also by the rules: matching its names would reveal that it
-        // exists.
+        // A session of another team is treated as missing. The rules are not applied to its names either, because the
+        // result would reveal that the session exists.
         let elsewhere = target.is_some_and(|target| target.team != key.team || target.session_id != key.session);
         let target = target.filter(|_| !elsewhere);
         let own_names = [key.session.as_str(), key.agent.as_str()];

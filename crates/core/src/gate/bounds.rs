@@ -27,10 +27,9 @@ impl Default for AgeLimits {
 }
 
 impl AgeLimits {
-    /// Returns the period for which a request id must be stored, counted from the first receipt of the message. The
-    /// gate may first receive a message when `sent_at` is `max_skew` ahead of the local clock, and receive a retry
-    /// until the message is `max_age` old. If the request id were dropped earlier, the retry would execute the message
-    /// a second time.
+    /// Returns the period for which a request id must be stored after the message first arrived. A message may arrive
+    /// when its `sent_at` is still `max_skew` in the future, and a retry is accepted until `max_age` after `sent_at`.
+    /// If the request id were dropped earlier, the retry would execute the message a second time.
     pub fn dedupe_window(&self) -> Duration {
         self.dedupe.max(self.max_age.saturating_add(self.max_skew))
     }
@@ -82,7 +81,10 @@ impl TextLimits {
         } else if bytes > self.hard {
             Err(GateRefusal::TooLong { bytes, allowed: self.hard })
         } else if bytes > self.soft {
-            Ok(Some(format!("the text has {bytes} bytes; use a content_ref above {} bytes", self.soft)))
+            Ok(Some(format!(
+                "the text has {bytes} bytes; send a text of more than {} bytes as a content_ref",
+                self.soft
+            )))
         } else {
             Ok(None)
         }

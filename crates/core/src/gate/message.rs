@@ -8,7 +8,7 @@ use crate::request::{Content, Decision, RequestKey, TextDigest};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ControlMessage<'a> {
     pub key: RequestKey,
-    /// Sender that the message names.
+    /// Name of the sender, as stated in the message.
     pub sender: &'a str,
     /// Time at which the message was first sent, RFC 3339.
     pub sent_at: &'a str,
@@ -49,7 +49,7 @@ pub enum TextSource<'a> {
 }
 
 impl<'a> ControlPayload<'a> {
-    /// Returns the action for which a rule must allow the message.
+    /// Returns the action that a rule must allow before the message is admitted.
     pub fn action(&self) -> Action {
         match self {
             Self::Text { .. } => Action::Stdin,

@@ -1,11 +1,12 @@
-//! Gate: decides which control messages may be executed. Pure: no store and no clock. A control message passes these
-//! steps. The gate performs steps 1 to 4, and other modules perform the rest.
+//! Gate: decides which control messages may be executed. The gate uses no store and no clock. A control message passes
+//! the following steps. The gate performs the second half of step 1 and steps 2 to 4, and other modules perform the
+//! rest.
 //!
-//! 1. The codec checks shape, version and fields, then [`Gate::admit`] checks the length of names.
-//! 2. Age and clock skew: a recorded message cannot be replayed later.
-//! 3. Limits on the text.
-//! 4. Authorisation: the sender is authenticated, matches the name in the message, is in the team, and may act on
-//!    this session.
+//! 1. The codec checks the JSON structure, the version and the fields. Then [`Gate::admit`] checks the length of names.
+//! 2. The age and the clock skew are checked, so that a recorded message cannot be replayed later.
+//! 3. The length of the text is checked.
+//! 4. Authorisation is checked: the sender must be authenticated, match the name in the message, be in the team, and be
+//!    allowed to act on this session.
 //! 5. The referenced text is read and verified.
 //! 6. The session stores the command. For a retry, it finds the command already stored ([`crate::request`]).
 //! 7. The session's state machine accepts or refuses the command. A refused command is removed from the store.
@@ -58,9 +59,10 @@ pub struct Admitted {
 }
 
 impl Gate {
-    /// Admits or refuses a message. `target` is the session that the message names. With `None`, the checks of the
-    /// session are skipped: a retry of a stored command still receives its answer, and any other message is refused
-    /// later as `not_found`. The later check must use the same view of the session as `target`.
+    /// Admits or refuses a message. `target` is the session that the message names. `None` means that there is no such
+    /// session. The checks of the session are then skipped: the caller still answers a retry of a stored command, and
+    /// refuses any other message as `not_found`. For this decision, the caller must use the same lookup that returned
+    /// `target`.
     pub fn admit(
         &self,
         message: &ControlMessage<'_>,

@@ -34,7 +34,7 @@ impl Team {
 /// Configuration of a team member.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Member {
-    /// Alternative name that the member may use as sender; `agentId` in the original protocol.
+    /// Alternative name that the member may use as sender; `agentId` in the team's configuration file.
     pub alias: Option<String>,
     /// Role of the member; [`Team::DEFAULT_ROLE`] if `None`.
     pub role: Option<String>,
@@ -153,7 +153,7 @@ pub struct Principal {
 }
 
 impl Principal {
-    /// Creates a principal for this member, with a caller outside every session.
+    /// Creates a principal for this member whose process is outside every session.
     pub fn member(team: impl Into<String>, member: impl Into<String>) -> Self {
         let member = MemberId { team: team.into(), member: member.into() };
         Self { member: Some(member), origin: Origin::Outside }
@@ -169,8 +169,8 @@ pub struct Target {
     pub name: String,
     /// Team that owns the session.
     pub team: String,
-    /// True if the session runs a terminal program. Its questions are visible only on the screen.
+    /// True if the session runs a terminal program. The questions of such a program are visible only on its screen.
     pub terminal: bool,
-    /// Creators of the session, which determine the callers that may answer for it.
+    /// Creators of the session. They determine which callers may answer for the session.
     pub lineage: SessionLineage,
 }

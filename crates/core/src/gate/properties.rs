@@ -1,5 +1,5 @@
-//! Properties of the gate: the rules hold for every admitted message, and every message that could be replayed is
-//! remembered.
+//! Property tests of the gate: every admitted message complies with the rules, and the request id of a message is
+//! stored for as long as the message can be admitted again.
 
 use std::time::Duration;
 

@@ -26,10 +26,12 @@ pub enum GateRefusal {
         /// Maximum accepted age in seconds.
         allowed: u64,
     },
-    /// The message was sent in the future according to the local clock, by more than the accepted clock skew.
-    #[error("sent_at is {by} s ahead of this machine's clock; at most {allowed} s are allowed. Set the sender's clock")]
+    /// The sender's clock is ahead of the local clock by more than the accepted clock skew.
+    #[error(
+        "sent_at is {by} s ahead of this machine's clock; at most {allowed} s are allowed. Correct the sender's clock"
+    )]
     Ahead {
-        /// Difference to the local clock in seconds.
+        /// Time by which `sent_at` is ahead of the local clock, in seconds.
         by: u64,
         /// Maximum accepted difference in seconds.
         allowed: u64,
@@ -38,7 +40,7 @@ pub enum GateRefusal {
     Empty,
     /// The text in the message exceeds the maximum length.
     #[error(
-        "the text has {bytes} bytes; at most {allowed} are accepted inline. Write it to a file and send a content_ref"
+        "the text has {bytes} bytes; at most {allowed} are accepted inline. Write the text to a file and send a content_ref"
     )]
     TooLong {
         bytes: usize,
@@ -46,7 +48,7 @@ pub enum GateRefusal {
         allowed: usize,
     },
     /// The referenced text exceeds the maximum length.
-    #[error("content_ref names {bytes} bytes; at most {allowed} are accepted")]
+    #[error("content_ref states a size of {bytes} bytes; at most {allowed} bytes are accepted")]
     ReferenceTooLong {
         bytes: u64,
         /// Maximum length of a referenced text in bytes.
@@ -62,7 +64,7 @@ pub enum GateRefusal {
     #[error("the message names the sender {claimed:?}, but the token belongs to {proven}")]
     NotTheSender { claimed: String, proven: MemberId },
     /// The sender belongs to another team than the session.
-    #[error("{by} is not in team {team:?}; a session is controlled by its own team")]
+    #[error("{by} is not in team {team:?}; a session may be controlled only by members of its own team")]
     OtherTeam { by: MemberId, team: String },
     /// The sender is no longer a member of the team.
     #[error("{0} is no longer a member of the team")]
@@ -75,7 +77,7 @@ pub enum GateRefusal {
         /// The team that the message names.
         team: String,
     },
-    /// The message names another agent than the session has.
+    /// The agent id in the message is not the agent id of the session.
     #[error("session {session_id:?} has the agent_id {actual:?}, not {given:?}")]
     OtherAgent {
         session_id: String,
@@ -88,10 +90,12 @@ pub enum GateRefusal {
     #[error("{by} has the role {role:?}, which the team does not define")]
     NoRole { by: MemberId, role: String },
     /// A rule of the sender's role denies the action.
-    #[error("{by} may not {action} here: the role {role:?} denies it by the rule {rule:?}")]
+    #[error(
+        "{by} may not perform the action `{action}` on this session: the role {role:?} denies it by the rule {rule:?}"
+    )]
     Denied { by: MemberId, action: &'static str, role: String, rule: String },
     /// No rule of the sender's role allows the action.
-    #[error("{by} may not {action} here: no rule of the role {role:?} allows it")]
+    #[error("{by} may not perform the action `{action}` on this session: no rule of the role {role:?} allows it")]
     NotAllowed { by: MemberId, action: &'static str, role: String },
     /// The caller may not perform the action from its location.
     #[error(transparent)]

@@ -217,7 +217,7 @@ fn a_team_may_take_rights_from_its_plain_members() {
     let refused = gate.admit(&request(answer("yes")), &by("ada"), Some(&target()), at(0)).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "ada@crew may not answer here: the role \"member\" denies it by the rule \"answer\""
+        "ada@crew may not perform the action `answer` on this session: the role \"member\" denies it by the rule \"answer\""
     );
 }
 

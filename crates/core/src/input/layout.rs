@@ -26,7 +26,7 @@ const PAIRS: [(char, char); 21] = [
     ('/', '?'),
 ];
 
-/// Returns the character that shift and the key of `character` type; `None` if shift does not change the character.
+/// Returns the character that the key of `character` types with shift; `None` if shift does not change the character.
 #[must_use]
 pub fn shifted(character: char) -> Option<char> {
     let pair = PAIRS.iter().find(|(plain, _)| *plain == character);

@@ -1,5 +1,5 @@
-//! Terminal input: text, keys, paste and mouse. The HTTP API parses input from names, which [`KeyPress`] defines. The
-//! `screen` crate encodes input as the bytes that a program expects.
+//! Terminal input: text, keys, paste and mouse. The HTTP API receives keys by their names, which [`KeyPress`] parses.
+//! The `screen` crate encodes input as the bytes that a program expects.
 
 mod closest;
 mod layout;
@@ -9,7 +9,7 @@ pub use closest::closest;
 pub use layout::{shifted, unshifted};
 pub use names::UnknownKey;
 
-/// Single action with the keyboard or the mouse.
+/// Input action of a user: typed text, a key press, a paste or a mouse event.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Gesture {
     /// Characters, as if typed one after the other.
@@ -142,7 +142,7 @@ pub enum MouseAction {
 pub enum MouseButton {
     None,
     Left,
-    /// Middle button, also typed by pressing the wheel.
+    /// Middle button; on most mice, the wheel when pressed.
     Middle,
     Right,
 }

@@ -146,7 +146,7 @@ fn read(name: &str) -> Option<KeyPress> {
     Some(KeyPress::new(key_named(key)?, modifiers))
 }
 
-/// Splits a name into its modifiers, if any, and its key. A `+` separates names, except where the `+` is the key.
+/// Splits a name into its modifiers, if any, and its key. A `+` separates names, unless the `+` itself is the key.
 fn split(name: &str) -> (Option<&str>, &str) {
     if name == "+" {
         return (None, name);
@@ -184,8 +184,8 @@ fn function_key(name: &str) -> Option<KeyCode> {
     FUNCTION_KEYS.contains(&number).then_some(KeyCode::Function(number))
 }
 
-/// Suggests a valid name for a name with blanks, with other separators than `+`, with typing mistakes, or for a byte in
-/// place of a name.
+/// Suggests the valid name that was probably meant. Recognises blanks, other separators than `+`, typing mistakes, and
+/// a control byte in place of a name.
 fn suggestion(name: &str) -> Option<String> {
     if let Some((_, meant)) = BYTES_FOR_NAMES.iter().find(|(byte, _)| *byte == name) {
         return Some((*meant).to_owned());

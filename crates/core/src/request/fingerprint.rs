@@ -10,8 +10,8 @@ use super::RequestId;
 use crate::input::{Gesture, KeyCode, KeyPress, Modifiers, MouseAction, MouseButton};
 use crate::terminal::{SignalTarget, Size};
 
-/// SHA-256 digest of a text. A reference carries the digest: two referenced texts are compared without reading the
-/// files.
+/// SHA-256 digest of a text. A reference to a file contains the digest, so that two referenced texts are compared
+/// without reading the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TextDigest([u8; 32]);
 
@@ -50,8 +50,8 @@ impl Decision {
     }
 }
 
-/// Part of a command that is equal in every retry. Commands with the same effect have the same content on every
-/// interface.
+/// Content of a command, which is equal in every retry. Commands with the same effect have the same content, whether
+/// they arrive over HTTP or over the socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content<'a> {
     /// Text for an agent, or lines for a terminal program.
@@ -62,7 +62,7 @@ pub enum Content<'a> {
         /// Named recipients; `None` for the default targets.
         to: Option<&'a [String]>,
     },
-    /// Interrupts the participant with this name; with `None`, the agent or the program.
+    /// Interrupts the participant with this name; with `None`, every working agent or the terminal program.
     Interrupt(Option<&'a str>),
     Answer {
         question: &'a str,
@@ -96,7 +96,7 @@ impl<'a> Content<'a> {
         let mut text = String::new();
         for gesture in gestures {
             match gesture {
-                // A line break inside a text is not Enter: it types a different byte.
+                // A line break inside a text is not the same as Enter, because it types a different byte.
                 Gesture::Text(typed) if !typed.contains(['\n', '\r']) => text.push_str(typed),
                 Gesture::Key(KeyPress { key: KeyCode::Enter, modifiers: Modifiers::NONE }) => text.push('\n'),
                 _ => return Self::Keys(gestures),
@@ -106,8 +106,8 @@ impl<'a> Content<'a> {
     }
 }
 
-/// Digest of the sender and the content of a command. It is equal after a restart and in every version, and does not
-/// depend on the time or the number of retries.
+/// Digest of the sender and the content of a command. The digest of a command is the same after a restart, in every
+/// version of `wh`, and for every retry.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Fingerprint(String);
 

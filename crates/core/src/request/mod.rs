@@ -30,12 +30,12 @@ const MAX_LEDGER_ENTRIES: usize = 50_000;
 
 const MAX_REQUEST_ID_CHARS: usize = 128;
 
-/// Request id: identifies a command, is chosen by the caller, and makes the command idempotent.
+/// Id of a command, chosen by the caller. Makes the command idempotent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RequestId(String);
 
-/// Error for a text that is not a request id.
+/// Error for a text that is not a valid request id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("request_id must have 1 to {MAX_REQUEST_ID_CHARS} printable characters without blanks")]
 pub struct InvalidRequestId;

@@ -21,7 +21,7 @@ pub struct InputReceipt {
 pub enum DeliveryState {
     /// Some bytes are queued because the program does not read.
     Queued,
-    /// The terminal had accepted every byte at this time.
+    /// The terminal has accepted every byte, the last one at this time.
     Delivered(Instant),
     /// Some bytes will never reach the program, for this reason.
     Lost(Loss),
@@ -31,7 +31,7 @@ pub enum DeliveryState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Loss {
     /// The program ended before the bytes were delivered.
-    #[error("the program ended before it had read all of it")]
+    #[error("the program ended before it had read all of the input")]
     Ended,
     /// An interrupt discarded the bytes.
     #[error("interrupted")]
@@ -71,15 +71,15 @@ struct LedgerEntry {
 #[derive(Debug, Default)]
 pub(super) struct DeliveryLedger {
     known: Ledger<LedgerEntry>,
-    /// Number of bytes that were queued since the start of the session.
+    /// Number of bytes that were added to the queue since the start of the session.
     written: u64,
-    /// Callers whose bytes are queued. The number is the value of `written` after the last byte of the caller.
+    /// Callers whose bytes are queued, each with the value of `written` after the last byte of the caller.
     waiting: VecDeque<(u64, PendingCaller)>,
 }
 
 impl DeliveryLedger {
-    /// Returns the answer if this is a retry: the stored one, or a refusal if the earlier command with the id was
-    /// another one.
+    /// Returns the stored answer if this is a retry, a refusal if the id was used for another command, and `None` if
+    /// the id is new.
     pub fn known(&mut self, request: &Request, now: Instant) -> Option<Result<InputAccepted, Refusal>> {
         let known = self.known.find(&request.id, now)?;
         Some(if known.fingerprint == request.fingerprint {
@@ -110,7 +110,7 @@ impl DeliveryLedger {
         self.written += bytes as u64;
     }
 
-    /// Registers a caller whose last byte is at the end of the queue.
+    /// Adds a caller whose last byte is the last byte in the queue.
     pub fn wait(&mut self, caller: PendingCaller) {
         self.waiting.push_back((self.written, caller));
     }

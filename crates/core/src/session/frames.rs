@@ -1,4 +1,4 @@
-//! Detection of complete frames. A frame ends with a synchronized update, or with a burst of output.
+//! Detection of complete frames. A frame is complete when a synchronized update or a burst of output has ended.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ const BURST_GAP_TIMEOUT: Duration = Duration::from_millis(2);
 /// Maximum duration of a burst. A longer burst is split into several frames, because a program may never pause.
 const MAX_BURST_DURATION: Duration = Duration::from_millis(40);
 
-/// Synchronized updates in a piece of output.
+/// Information about a piece of output from which the end of a frame is detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FrameBoundaries {
     /// Number of synchronized updates that ended in the piece.
@@ -34,7 +34,7 @@ impl Frames {
         self.last
     }
 
-    /// True if the current burst of output has not ended.
+    /// True if a burst of output is in progress.
     pub fn in_burst(&self) -> bool {
         self.burst.is_some()
     }

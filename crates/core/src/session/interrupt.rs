@@ -1,16 +1,16 @@
-//! Stages of an interrupt. First, the input that the program has not read is discarded. If the program may be reading
-//! input, the interrupt is sent only when the program pauses, because a line editor notices a signal only while it
-//! waits for input. After the interrupt, further input is held back until the program has written output and then been
-//! quiet, or until a timeout, because a line editor discards input that arrives before it has handled the interrupt. A
-//! program that is quiet only because it waits for a processor does not count as paused.
+//! Stages of an interrupt. First, the input that the program has not read is discarded. A line editor notices a signal
+//! only while it waits for input. If the program may still be reading, the interrupt is therefore sent only when the
+//! program pauses. A line editor also discards input that arrives before it has handled the interrupt. After the
+//! interrupt, further input is therefore held back until the program has written output and then been quiet, or until a
+//! timeout. A program that is quiet only because it waits for CPU time does not count as paused.
 
 use std::time::{Duration, Instant};
 
 /// Duration for which the program must be quiet after its output. The interrupt then counts as handled.
 pub const INTERRUPT_QUIET_PERIOD: Duration = Duration::from_millis(50);
 
-/// Time after the interrupt at which held input is sent to a program that is silent or never pauses, unless it has
-/// unread input.
+/// Time after which an interrupt counts as handled although the program wrote no output or never paused. Held input is
+/// then sent, unless the program still has unread input.
 pub const INTERRUPT_SILENCE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Delay of the first check for unread input after the Ctrl-C byte was written. No event reports that a program has
@@ -23,10 +23,11 @@ const MAX_UNREAD_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 /// Period after the latest input in which the program may still be reading it.
 const READING_WINDOW: Duration = Duration::from_secs(1);
 
-/// Maximum time for which the interrupt waits until a program that reads input pauses.
+/// Maximum time for which the interrupt is delayed because the program may be reading and writes output without a
+/// pause.
 const READING_PAUSE_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// Maximum time for which the interrupt waits for a quiet program that runs or waits for a processor.
+/// Maximum time for which the interrupt is delayed because the program is quiet but still runs or waits for CPU time.
 const RUNNABLE_PAUSE_TIMEOUT: Duration = Duration::from_millis(750);
 
 /// Byte that Ctrl-C types in a terminal.
@@ -41,7 +42,7 @@ pub(super) enum InterruptStage {
     },
     /// Input is being discarded a second time. The interrupt then follows without waiting for a pause.
     DiscardingAgain,
-    /// The program may still be processing earlier input. At `quiet_at`, it counts as quiet.
+    /// The program may still be processing earlier input. If it writes no output until `quiet_at`, it counts as quiet.
     Reading {
         since: Instant,
         quiet_at: Instant,
@@ -92,14 +93,14 @@ impl InterruptStage {
         }
     }
 
-    /// True if the program was reading and has been quiet, or the maximum wait is over. The caller must then check for
-    /// unread input.
+    /// True in the stage `Reading` if the program has been quiet, or if the maximum delay is over. The caller must then
+    /// check for unread input.
     pub fn is_quiet(&self, now: Instant) -> bool {
         matches!(self, Self::Reading { .. }) && self.wake_at().is_some_and(|at| now >= at)
     }
 
-    /// Handles the result of a check in the stage `Reading`. Returns true if the program has paused or the maximum wait
-    /// is over.
+    /// Handles the result of a check in the stage `Reading`. Returns true if the program has paused or the maximum
+    /// delay is over.
     pub fn has_paused(&mut self, unread: UnreadInput, now: Instant) -> bool {
         let Self::Reading { since, quiet_at, runnable } = self else { return false };
         *runnable = unread.runnable;
@@ -121,14 +122,14 @@ impl InterruptStage {
     }
 }
 
-/// Input that the program has not read, and the state of the program at that time.
+/// Number of bytes that the program has not read, and the state of the program when they were counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnreadInput {
     /// Number of unread bytes; 0 if it is unknown.
     pub bytes: usize,
     /// True if the current terminal mode converts Ctrl-C to a signal.
     pub signals: bool,
-    /// True if the program runs or waits for a processor. Its silence is then not a pause.
+    /// True if the program runs or waits for CPU time. If it writes no output, this is then not a pause.
     pub runnable: bool,
 }
 
@@ -146,7 +147,8 @@ pub(super) enum UnreadCheck {
 #[derive(Debug)]
 pub(super) struct Settling {
     since: Instant,
-    /// True if the interrupt reached the program. A signal does so immediately, a byte when the program has read it.
+    /// True if the interrupt reached the program. A signal reaches the program immediately, the Ctrl-C byte when the
+    /// program has read it.
     delivered: bool,
     /// Time of the latest output since the interrupt was sent.
     last_output: Option<Instant>,
@@ -154,9 +156,10 @@ pub(super) struct Settling {
     check_interval: Duration,
     /// Earliest time of the next check while the program is quiet.
     quiet_check_at: Instant,
-    /// True if the program was quiet after its output and did not wait for a processor.
+    /// True if the program was quiet after its output. It must also not have been runnable, unless the silence timeout
+    /// had passed.
     paused: bool,
-    /// True if the program had no unread input after the silence timeout.
+    /// True if the silence timeout has passed and the program had no unread input.
     silent: bool,
 }
 

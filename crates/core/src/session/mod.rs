@@ -38,7 +38,7 @@ pub const MAX_OPEN_WAITS: usize = 64;
 /// the input.
 const ECHO_TIMEOUT: Duration = Duration::from_millis(80);
 
-/// Number by which the engine finds the caller that an answer is for.
+/// Number that identifies a caller. The engine sends the answer with this number to the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ticket(pub u64);
 
@@ -80,15 +80,15 @@ pub enum Input {
     Command(Ticket, Option<Request>, Command),
     /// The user typed these bytes at the attached terminal.
     Keys(Vec<u8>),
-    /// The terminal emulation replied to a query of the program.
+    /// The terminal emulator replied to a query of the program with these bytes.
     Replied(Vec<u8>),
     /// Result of [`Effect::Write`]: number of bytes that remain in the queue after the first attempt to write.
     Offered(usize),
-    /// Result of [`Effect::DiscardInput`]: input that the program had not read before.
+    /// Result of [`Effect::DiscardInput`]: the input that was unread before it was discarded.
     Discarded(UnreadInput),
     /// Result of [`Effect::Interrupt`]: the signal was sent to the program.
     Interrupted,
-    /// Result of [`Effect::CheckUnreadInput`]: input that the program has not read.
+    /// Result of [`Effect::CheckUnreadInput`]: the input that the program has not read.
     Unread(UnreadInput),
     /// The terminal can no longer accept input.
     Unwritable,
@@ -96,7 +96,7 @@ pub enum Input {
     Wrote(usize),
     /// A client reads the screen.
     ReadScreen(Ticket, ScreenTiming),
-    /// A client waits for a condition, at most for this time.
+    /// A client waits for this condition, at most for this duration.
     Wait(Ticket, Condition, Duration),
     CancelWait(Ticket),
     /// The program wrote output with these frame boundaries.
@@ -107,7 +107,7 @@ pub enum Input {
     Attached(bool),
     /// The attached terminal has this size.
     Window(Size),
-    /// The program was stopped (true) or continued (false).
+    /// A signal has stopped the program (true) or continued it (false).
     Stopped(bool),
     /// The program has ended. Its last output may still arrive.
     Exited(Exit),
@@ -137,7 +137,7 @@ pub enum ScreenTiming {
 pub enum Effect {
     /// Queue these bytes for the program, write the bytes that the terminal accepts now, and send [`Input::Offered`].
     Write(Vec<u8>),
-    /// Queue and write these bytes like [`Effect::Write`]. They are a reply of the terminal emulation, not input of a
+    /// Queue and write these bytes like [`Effect::Write`]. They are a reply of the terminal emulator, not input of a
     /// client.
     Reply(Vec<u8>),
     /// Discard all queued input, including the terminal's own buffer, and send [`Input::Discarded`].
@@ -187,7 +187,7 @@ pub enum Status {
     Exited(Exit),
 }
 
-/// Access of the state machine to the screen.
+/// Read access to the screen, for the state machine.
 pub trait View {
     /// Rows of the screen without trailing blanks, joined by newlines.
     fn text(&self) -> String;
@@ -215,7 +215,7 @@ pub struct Session {
     last_typed: Option<Instant>,
     /// Caller of an interrupt without text, until the interrupt is delivered.
     interrupt_caller: Option<PendingCaller>,
-    /// Input held back until the program has handled an interrupt, with the callers.
+    /// Input held back until the program has handled an interrupt, each with its caller.
     held_input: VecDeque<(Option<PendingCaller>, Vec<u8>)>,
     frames: Frames,
     waits: Waits,
@@ -277,7 +277,7 @@ impl Session {
         self.waits.count()
     }
 
-    /// Returns the number of bytes that the program has not accepted, including input that is held back.
+    /// Returns the number of bytes that the terminal has not accepted, including input that is held back.
     pub fn queued(&self) -> usize {
         self.queued + self.held_input.iter().map(|(_, bytes)| bytes.len()).sum::<usize>()
     }

@@ -1,4 +1,5 @@
-//! Properties of request ids in a terminal session: one id types at most one text, and a retry gets its result.
+//! Property tests of request ids in a terminal session: the text of a request id is typed at most once, and a retry
+//! receives the result of the first attempt.
 
 use std::collections::HashMap;
 

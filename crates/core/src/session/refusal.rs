@@ -29,13 +29,13 @@ pub enum Refusal {
     #[error("the mouse position is outside the terminal, which has {0} cells")]
     OffScreen(Size),
     /// A terminal is attached and determines the size.
-    #[error("a terminal is attached and determines the size")]
+    #[error("an attached terminal determines the size; resize or detach that terminal")]
     Attached,
     /// The request id was already used for another command or content.
     #[error("this request_id was used for a different command or content; use a new one")]
     RequestIdReused,
     /// The maximum number of stored request ids is reached.
-    #[error("too many request_ids within ten minutes; retry later")]
+    #[error("too many request_ids were used within ten minutes; retry later")]
     LedgerFull,
     /// The session shows wh's own UI and has no process that could receive a signal.
     #[error("a conversation accepts no signals; end a session with wh kill, and a single run with /exit")]

@@ -1,4 +1,4 @@
-//! Typing of commands: refuses a command or writes its bytes in order, and answers the caller.
+//! Execution of commands: refuses a command or writes its bytes in order, and answers the caller.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use crate::event::Event;
 use crate::request::Request;
 
 impl Session {
-    /// Returns the stored answer if the request is a retry.
+    /// Returns the answer if the request id was used before: the stored answer to a retry, or a refusal.
     fn known(&mut self, request: Option<&Request>, now: Instant) -> Option<Result<InputAccepted, Refusal>> {
         request.and_then(|request| self.receipts.known(request, now))
     }
@@ -109,8 +109,8 @@ impl Session {
         effects.push(Effect::Publish(Event::Typed { bytes }));
     }
 
-    /// Writes the bytes to the terminal. While an interrupt is in progress or other input is held back, holds the bytes
-    /// back too.
+    /// Writes the bytes to the terminal. If an interrupt is in progress or earlier input is held back, holds these
+    /// bytes back too.
     fn send(&mut self, caller: Option<PendingCaller>, bytes: Vec<u8>, now: Instant, effects: &mut Vec<Effect>) {
         if self.interrupting.is_some() || !self.held_input.is_empty() {
             return self.held_input.push_back((caller, bytes));
@@ -119,7 +119,7 @@ impl Session {
         self.write(caller, bytes, now, effects);
     }
 
-    /// Writes the first input that was held back. [`offered`](Session::offered) writes the next one.
+    /// Writes the first input that was held back. [`offered`](Session::offered) then continues with the next input.
     fn release(&mut self, now: Instant, effects: &mut Vec<Effect>) {
         if self.interrupting.is_none()
             && let Some((caller, bytes)) = self.held_input.pop_front()
@@ -166,8 +166,8 @@ impl Session {
         effects.push(Effect::DiscardInput { keep_next: false });
     }
 
-    /// Continues an interrupt: answers the callers whose time has come, and starts to write the held input when the
-    /// program has handled the interrupt.
+    /// Continues an interrupt: answers the callers that need not wait longer, and starts to write the held input when
+    /// the program has handled the interrupt.
     pub(super) fn settle(&mut self, now: Instant, effects: &mut Vec<Effect>) {
         if self.interrupting.as_ref().is_some_and(|stage| stage.is_quiet(now)) {
             return effects.push(Effect::CheckUnreadInput);
@@ -207,7 +207,7 @@ impl Session {
         self.send(None, bytes, now, effects);
     }
 
-    /// Forwards a reply of wh's terminal emulation to the program. The reply is dropped if a terminal is attached,
+    /// Forwards a reply of wh's terminal emulator to the program. The reply is dropped if a terminal is attached,
     /// because that terminal sends its own replies, or if the queue is full.
     pub(super) fn replied(&mut self, bytes: Vec<u8>, effects: &mut Vec<Effect>) {
         if !bytes.is_empty() && !self.attached && self.queued + bytes.len() <= MAX_QUEUED_INPUT_BYTES {

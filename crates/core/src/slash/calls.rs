@@ -42,7 +42,7 @@ pub fn envelope_of(call: &Call) -> Option<(&'static str, Value)> {
         Call::UseTool { name, arguments } => {
             ("mcp/request", json!({ "method": "tools/call", "params": { "name": name, "arguments": arguments } }))
         }
-        // Closing a stream is announced when it takes effect.
+        // The envelope `stream/close` is added when the stream has been closed.
         Call::CloseStream(_) | Call::Other { .. } => return None,
     })
 }

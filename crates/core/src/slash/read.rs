@@ -1,4 +1,4 @@
-//! Parsers for the arguments of slash commands. Their errors do not contain the usage, which the caller adds.
+//! Parsers for the arguments of slash commands. The caller adds the usage of the command to their errors.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ impl<'a> Words<'a> {
         self.arguments.get(place).copied()
     }
 
-    /// Returns the first argument as a participant.
+    /// Returns the first argument as a participant id.
     pub(super) fn participant(&self) -> Option<ParticipantId> {
         self.get(0).map(ParticipantId::from)
     }
@@ -87,12 +87,14 @@ pub(super) fn ui(command: UiCommand) -> SlashResult {
     Ok(Slash::Ui(command))
 }
 
-/// Returns a call to the participant that the first argument names; without an argument, to the default chat target.
+/// Returns the command that sends `call` to the participant named by the first argument. Without an argument, the only
+/// chat target or agent is called.
 pub(super) fn call(words: &Words<'_>, call: Call) -> SlashResult {
     space(ConversationCommand::Call(words.participant(), call))
 }
 
-/// Returns a call to the default chat target with the name and the arguments of the slash command.
+/// Returns the command that calls a function with the name and the arguments of the slash command. The only chat target
+/// or agent is called.
 pub(super) fn call_by_name(words: &Words<'_>) -> SlashResult {
     space(ConversationCommand::Call(None, named_call(words.name, &words.arguments)))
 }
@@ -116,7 +118,7 @@ pub(super) fn ui_pane(words: &Words<'_>) -> SlashResult {
     match (named, words.get(0)) {
         (Some(pane), _) => ui(UiCommand::Pane(PaneName(pane), visibility(words.get(1))?)),
         (None, Some("clear")) => ui(UiCommand::ClearView),
-        _ => Err("/ui takes board, tools or clear"),
+        _ => Err("the argument must be board, tools or clear"),
     }
 }
 
@@ -126,7 +128,7 @@ fn visibility(word: Option<&str>) -> Result<Option<Visibility>, &'static str> {
         Some("open") => Ok(Some(Visibility::Open)),
         Some("close" | "closed") => Ok(Some(Visibility::Close)),
         Some("auto") => Ok(Some(Visibility::Auto)),
-        Some(_) => Err("the visibility is open, close or auto"),
+        Some(_) => Err("the visibility must be open, close or auto"),
     }
 }
 
@@ -159,7 +161,7 @@ pub(super) fn conversations(words: &Words<'_>) -> SlashResult {
 pub(super) fn pause(words: &Words<'_>) -> SlashResult {
     let seconds = words.get(1).and_then(|word| word.parse::<u64>().ok());
     if seconds.is_some_and(|seconds| seconds > MAX_PAUSE_SECONDS) {
-        return Err("a pause is at most one year");
+        return Err("a pause can last at most one year");
     }
     let reason = words.from(if seconds.is_some() { 2 } else { 1 });
     let call = Call::Pause { timeout: seconds.map(Duration::from_secs), reason };
@@ -170,7 +172,7 @@ pub(super) fn forget(words: &Words<'_>) -> SlashResult {
     let newest = match words.get(1) {
         None | Some("oldest") => false,
         Some("newest") => true,
-        Some(_) => return Err("the direction is oldest or newest"),
+        Some(_) => return Err("the direction must be oldest or newest"),
     };
     let count = words.get(2).map(|word| word.parse::<u64>()).transpose().map_err(|_| "the count must be a number")?;
     space(ConversationCommand::Call(Some(words.required_participant()?), Call::Forget { newest, count }))
@@ -184,7 +186,7 @@ pub(super) fn compact(words: &Words<'_>) -> SlashResult {
             space(ConversationCommand::Call(participant, Call::Compact { tokens: word.parse().ok() }))
         }
         [_] => call(words, Call::Compact { tokens: None }),
-        // Instructions for the summary are passed to the agent.
+        // Several words are instructions for the summary. The complete line is passed to the agent.
         _ => Ok(words.as_agent_command()),
     }
 }
@@ -196,7 +198,7 @@ pub(super) fn login(words: &Words<'_>) -> SlashResult {
         [_] => (words.participant(), AgentRequest::LogIn),
         [_, "cancel"] => (words.participant(), AgentRequest::CancelLogin),
         [_, code] => (words.participant(), AgentRequest::SubmitLoginCode((*code).to_owned())),
-        _ => return Err("the login code is one word"),
+        _ => return Err("the login code must be one word"),
     };
     space(ConversationCommand::Manage(agent, ask))
 }
@@ -211,7 +213,7 @@ pub(super) fn mcp(words: &Words<'_>) -> SlashResult {
         change @ ([] | [_, _]) if change.first().is_none_or(|verb| MCP_VERBS.contains(verb)) => {
             space(ConversationCommand::Call(agent, named_call(words.name, change)))
         }
-        _ => Err("the server name is missing"),
+        _ => Err("give reconnect, enable or disable, and the server name"),
     }
 }
 
@@ -221,9 +223,9 @@ pub(super) fn stream(words: &Words<'_>) -> SlashResult {
             let call = Call::OpenStream { description: words.from(3) };
             space(ConversationCommand::Call(Some(ParticipantId::from(*participant)), call))
         }
-        ["request", _, ..] => Err("the direction is upload, download or both"),
+        ["request", _, ..] => Err("the direction must be upload, download or both"),
         ["close", id, ..] => space(ConversationCommand::CloseStream((*id).into())),
-        _ => Err("the action is request or close"),
+        _ => Err("the action must be request or close"),
     }
 }
 

@@ -60,7 +60,7 @@ pub enum Listing {
     Own(Section),
     /// Common line for this command and others: section, usage and description.
     Joint(Section, &'static str, &'static str),
-    /// No own line: the line of the command with this name covers the command.
+    /// No separate line: the line of the command with this name also describes this command.
     With(&'static str),
 }
 
@@ -94,8 +94,8 @@ impl Form {
         format!("/{name}{}", written.collect::<String>())
     }
 
-    /// True if a line of this form can begin with these arguments. False if a word differs from the fixed words of its
-    /// argument.
+    /// True if a line of this form can begin with these arguments. False if an argument must be one of a few fixed
+    /// words and is another word.
     pub fn fits(&self, words: &[&str]) -> bool {
         let fixed = |argument: &Argument| !argument.written.starts_with('[') && argument.is_words();
         words
@@ -281,7 +281,7 @@ pub const ROWS: &[Row] = &[
         Own(ParticipantControls),
         &[form(
             &[PARTICIPANT, argument("[oldest|newest]", &[Fixed(&["oldest", "newest"])]), free("[COUNT]")],
-            "Remove entries from its context",
+            "Remove entries from the context",
         )],
         read::forget,
     ),
@@ -290,15 +290,15 @@ pub const ROWS: &[Row] = &[
         Joint(
             ParticipantControls,
             "/clear|compact|restart [PARTICIPANT]",
-            "Clear or compact its context, or restart it",
+            "Clear or compact the context, or restart the agent",
         ),
-        &[form(&[OPTIONAL_PARTICIPANT], "Clear its context")],
+        &[form(&[OPTIONAL_PARTICIPANT], "Clear the context")],
         |words| read::call(words, Call::Clear),
     ),
     row(
         &["compact"],
         With("clear"),
-        &[form(&[OPTIONAL_PARTICIPANT, free("[TOKENS]")], "Compact its context")],
+        &[form(&[OPTIONAL_PARTICIPANT, free("[TOKENS]")], "Compact the context")],
         read::compact,
     ),
     row(&["restart"], With("clear"), &[form(&[OPTIONAL_PARTICIPANT], "Restart a participant")], |words| {
@@ -312,11 +312,11 @@ pub const ROWS: &[Row] = &[
         Own(ParticipantControls),
         &[form(
             &[OPTIONAL_AGENT, argument("[reconnect|enable|disable", &[Fixed(read::MCP_VERBS)]), free("SERVER]")],
-            "List its MCP servers, or change one",
+            "List the MCP servers, or change one",
         )],
         read::mcp,
     ),
-    row(&["context"], Own(ParticipantControls), &[form(&[], "Show what uses its context")], read::call_by_name),
+    row(&["context"], Own(ParticipantControls), &[form(&[], "Show what uses the context")], read::call_by_name),
     row(
         &["rewind"],
         Own(ParticipantControls),

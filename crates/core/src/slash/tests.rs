@@ -72,9 +72,9 @@ fn the_help_has_a_line_for_every_row() {
 fn a_mistake_has_the_usage_of_its_command() {
     for (line, expected) in [
         ("/pause", "a participant is missing; usage: /pause PARTICIPANT [SECONDS] [REASON]"),
-        ("/login a b c", "the login code is one word; usage: /login [AGENT] [cancel|CODE]"),
-        ("/ui nonsense", "/ui takes board, tools or clear; usage: /ui board|tools [open|close|auto]"),
-        ("/stream", "the action is request or close; usage: /stream request PARTICIPANT DIRECTION [DESCRIPTION]"),
+        ("/login a b c", "the login code must be one word; usage: /login [AGENT] [cancel|CODE]"),
+        ("/ui nonsense", "the argument must be board, tools or clear; usage: /ui board|tools [open|close|auto]"),
+        ("/stream", "the action must be request or close; usage: /stream request PARTICIPANT DIRECTION [DESCRIPTION]"),
     ] {
         assert_eq!(parse(line).unwrap_err().to_string(), expected, "{line}");
     }

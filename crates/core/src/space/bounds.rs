@@ -30,7 +30,7 @@ const MAX_GROWING_ITEMS: usize = 10_000;
 /// Maximum number of entries in a list: tools, models, modes, commands, options of a question.
 const MAX_LISTED_ENTRIES: usize = 2_000;
 
-/// Change to the stored content of an item that is not shown completely.
+/// Change to the stored content of an item whose content is not shown completely.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReportOverflow {
     /// Store this part of the content of the item.
@@ -54,7 +54,7 @@ pub struct ReportBounds {
 struct ItemGrowth {
     tool: bool,
     extent: Extent,
-    /// Hash of the shown content, by which a repeated report is recognised.
+    /// Hash of the shown content, for recognising a repeated report.
     shown_hash: u64,
 }
 
@@ -96,7 +96,7 @@ impl ReportBounds {
                 bounded.reports.push(Report::Retracted(key));
             }
             Report::Ended(..) | Report::SelfEnded(_) | Report::Gone(_) => {
-                // The end of the turn cuts growing items, so nothing more follows.
+                // Growing items end with the turn, so no further reports about them follow.
                 bounded.reports.extend(self.growing.drain().filter_map(|(_, growth)| notice(growth)));
                 bounded.reports.push(bounded_short(report));
             }
@@ -164,7 +164,7 @@ impl ReportBounds {
     }
 
     fn grew(&mut self, key: HarnessKey, mut text: String, tokens: Option<u64>, bounded: &mut BoundedReport) {
-        // Growth of an unknown item starts a text.
+        // Growth of an item with an unknown key starts a new text.
         let none = Extent { shown: 0, whole: 0 };
         let mut growth = self.growing.remove(&key).unwrap_or(ItemGrowth { tool: false, extent: none, shown_hash: 0 });
         let room = if growth.is_cut() { 0 } else { growth.max_shown().saturating_sub(growth.extent.shown) };
@@ -236,7 +236,8 @@ pub fn shorten(output: &mut Vec<ToolResultPart>) -> String {
         return String::new();
     }
     for piece in output.iter_mut() {
-        // Half of a diff's side would show a change that was not made, so a long diff becomes a patch.
+        // A truncated diff would show a change that was not made, so a long diff becomes a patch, which can be
+        // truncated.
         if let ToolResultPart::Diff { path, old, new } = piece
             && path.len() + old.as_ref().map_or(0, String::len) + new.len() > MAX_SHOWN_RESULT_BYTES / 2
         {
@@ -262,7 +263,7 @@ pub fn fit(value: &mut Value, most: usize) {
     }
 }
 
-/// Size that an empty JSON value counts.
+/// Number of bytes that each JSON value counts in addition to its text.
 const COUNTED_VALUE_BYTES: usize = 8;
 
 fn fits(value: &Value, room: &mut usize) -> bool {
@@ -357,7 +358,7 @@ fn bounded_lines(lines: Vec<String>) -> Vec<String> {
     retained
 }
 
-/// Shortens the texts of a report that has no long content.
+/// Shortens the texts of a report that does not carry the content of an item.
 fn bounded_short(report: Report) -> Report {
     match report {
         Report::EarlierPrompt(text) => Report::EarlierPrompt(cut(text, MAX_SHOWN_TEXT_BYTES)),

@@ -42,13 +42,14 @@ pub enum ConversationCommand {
         /// Status text of the acknowledgement.
         status: Option<String>,
     },
-    /// Cancels acknowledgements that the sender's messages wait for. With [`Selector::All`], interrupts a reasoning
-    /// agent instead if there is one.
+    /// Cancels the acknowledgements for which the sender's messages wait. With [`Selector::All`], interrupts a
+    /// reasoning agent instead if there is one.
     Cancel {
         selector: Selector,
         reason: Option<String>,
     },
     /// Calls a function that only some agents support. Without a participant, the only chat target or agent is called.
+    /// Fails if there are several.
     Call(Option<ParticipantId>, Call),
     CloseStream(StreamId),
     Shutdown(ParticipantId, Option<String>),
@@ -63,7 +64,7 @@ pub enum ConversationCommand {
     /// Executes a request about an agent outside its conversation. Without a participant, the only chat target or agent
     /// is meant.
     Manage(Option<ParticipantId>, AgentRequest),
-    /// Posts an envelope that has no other command.
+    /// Posts an envelope whose kind has no command of its own.
     Post {
         kind: String,
         payload: Value,
@@ -157,14 +158,14 @@ pub enum SpaceRefusal {
     /// The agent (first field) has no saved conversation with this id (second field).
     #[error("{0} has no saved conversation {1:?}; list them again with /sessions")]
     NoSuchConversation(String, String),
-    /// The agent does not have this function. The message names an alternative.
+    /// The agent does not support the request, for this reason.
     #[error("{0}")]
     NotAvailable(String),
     /// The participant is a user or the system, not an agent.
-    #[error("{0} is not an agent that supports this")]
+    #[error("{0} is not an agent")]
     NotAnAgent(ParticipantId),
     /// The participant has left the space.
-    #[error("{0} has left")]
+    #[error("{0} has left the space")]
     Gone(ParticipantId),
     /// The agent is busy and its queue is full.
     #[error("{0} is busy and its queue is full; retry when it is idle")]
@@ -174,11 +175,11 @@ pub enum SpaceRefusal {
         "{0} interprets a leading {1:?}, so the text would not reach the model unchanged; put a word before it, or run it with POST /control/command"
     )]
     NotLiteral(ParticipantId, char),
-    /// No agent is in the space to receive the message.
-    #[error("there is no agent to answer; list the available agents with /agent")]
+    /// No agent is in the space, so no agent can receive the message.
+    #[error("no agent is in the space to answer; list the available agents with /agent")]
     #[serde(rename = "NobodyThere")]
     NoAgentPresent,
-    /// The participant does not support the function that the text describes.
+    /// The participant cannot do this. The text is a verb phrase, such as `be interrupted`.
     #[error("{0} cannot {1}")]
     NotSupported(ParticipantId, String),
     /// The participant failed to execute the command, for this reason.
@@ -192,8 +193,10 @@ pub enum SpaceRefusal {
     /// The answer does not fit the question.
     #[error(transparent)]
     WrongAnswer(#[from] WrongAnswer),
-    /// The command approves or rejects, and the question has no option with that meaning.
-    #[error("the question has no option for a plain approve or reject; choose one of its options")]
+    /// The command approves or rejects the question, and no option of the question has that meaning.
+    #[error(
+        "no option of the question has the meaning of this decision (approve or reject); choose an option by its id"
+    )]
     NoPlainAnswer,
     #[error("no stream {0:?} is open")]
     NoSuchStream(String),

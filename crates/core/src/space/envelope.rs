@@ -1,5 +1,5 @@
-//! Envelopes of the MEW protocol (v0.4), computed from the items. The only stored part of an envelope is the time at
-//! which it was listed ([`Item::listed`]).
+//! Envelopes of the MEW protocol (v0.4), computed from the items. An envelope is listed, that is, becomes visible to
+//! clients, when its item has the required state. Only the times of listing are stored ([`Item::listed`]).
 //!
 //! | item | envelopes |
 //! |---|---|
@@ -40,7 +40,7 @@ pub struct Envelope {
     pub at: SystemTime,
 }
 
-/// Returns the number of envelopes that the item has in its present state, if all were listed.
+/// Returns the maximum number of envelopes of the item in its present state, listed or not.
 pub fn max_count(item: &Item) -> usize {
     match (&item.body, item.progress) {
         (_, Progress::Retracted) => 0,
@@ -54,8 +54,8 @@ pub fn max_count(item: &Item) -> usize {
     }
 }
 
-/// Returns the number of envelopes of an item that must be listed now. The envelope of a running tool call is not among
-/// them, because the agent may still ask for permission: the state machine lists it later.
+/// Returns the number of envelopes of an item that must be listed now. The envelope of a running tool call is not
+/// counted, because the agent may still ask for permission. The state machine lists that envelope later.
 pub fn due_count(item: &Item) -> usize {
     match &item.body {
         Body::Tool(call) if !call.status.is_over() => 0,

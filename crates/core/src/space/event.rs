@@ -113,7 +113,7 @@ pub enum Activity {
     Paused,
     /// The agent has ended, for this reason; `None` if it was shut down.
     Gone(Option<String>),
-    /// The activity is not reported by any source.
+    /// No source reports the activity.
     Unknown,
 }
 
@@ -161,7 +161,7 @@ impl Evidence {
     }
 }
 
-/// Request of a message for an acknowledgement.
+/// Acknowledgement that a message requests from a participant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acknowledgement {
     pub item: ItemId,
@@ -182,7 +182,7 @@ pub struct Pause {
     pub reason: Option<String>,
 }
 
-/// Scopes of chat targets, the first to apply first. The first scope that is set determines the targets.
+/// Scopes of chat targets, in order of precedence. The first scope that is set determines the targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Scope {
     /// Choice of the user with `/target`.

@@ -48,9 +48,9 @@ pub enum PieceError {
     #[error("this item has no output: it is neither a text, a thought, a tool call nor a question")]
     NoOutput,
     /// The offset is after the end of the item, which has this number of bytes.
-    #[error("the offset is beyond the end of the item at {0}")]
+    #[error("the offset is beyond the end of the item, which has {0} bytes")]
     BeyondTheEnd(u64),
-    /// The part is not in the item itself and is no longer stored.
+    /// The item does not contain the part, and the part is no longer stored.
     #[error("this part is no longer stored; wh stores only the newest output of each running agent")]
     #[serde(rename = "NotKept")]
     NoLongerStored,
@@ -72,7 +72,7 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
-/// Returns the largest character boundary of the text that is not above `most` bytes.
+/// Returns the largest byte index that is a character boundary of the text and is at most `most`.
 pub fn boundary(text: &str, most: usize) -> usize {
     let mut end = most.min(text.len());
     while !text.is_char_boundary(end) {
@@ -107,9 +107,9 @@ impl Item {
         }
     }
 
-    /// Returns the part of the item's text that begins at `offset`, at most about `most` bytes. `read` supplies content
-    /// after the shown part. For a shortened question, `read` supplies the whole content, because the text of the shown
-    /// parts has other offsets.
+    /// Returns the part of the item's text that begins at `offset`. A part from the item itself has at most `most`
+    /// bytes. `read` returns the stored content from an offset; it is called if the item does not contain the offset.
+    /// For a shortened question, `read` is called for every offset, because the shown text has different offsets.
     pub fn piece(
         &self,
         offset: u64,

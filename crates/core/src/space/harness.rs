@@ -1,6 +1,6 @@
-//! Protocol between a space and the harness of an agent. The space sends orders, and the harness sends reports. The
-//! protocol is the same for every agent, whether the agent's own protocol has replies, has only notifications, or is a
-//! plain terminal.
+//! Protocol between a space and the harness of an agent, the component that runs the agent's program. The space sends
+//! orders, and the harness sends reports. The protocol is the same for every agent, whether the agent's own protocol
+//! has replies, has only notifications, or is a plain terminal.
 
 use std::time::Duration;
 
@@ -233,8 +233,8 @@ pub enum Report {
     StreamClosed(HarnessKey),
     /// The agent reported its total usage so far.
     Usage(Usage),
-    /// Outcome of an order. The harness acknowledges each [`AckedOrder`] exactly once. Of two equal orders, the first
-    /// acknowledgement belongs to the earlier one.
+    /// Outcome of an order. The harness acknowledges each [`AckedOrder`] exactly once. If two orders are equal, the
+    /// first acknowledgement belongs to the earlier order.
     Acked(AckedOrder, Result<(), String>),
     /// Result of the call with this number.
     Called(u64, Result<Value, String>),

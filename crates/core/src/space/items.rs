@@ -1,5 +1,5 @@
-//! Items of a conversation in the order of their creation. Indexes find items by id, growing items, and envelopes in
-//! their order of listing.
+//! Items of a conversation in the order of their creation. Indexes find items by id, the growing items, and the
+//! envelopes in the order in which they were listed.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ops::Bound;
@@ -18,7 +18,7 @@ pub const MAX_ITEMS: usize = 200_000;
 /// Approximate maximum size of the items in memory. Above it, the oldest items are dropped.
 pub const MAX_ITEM_BYTES: usize = 256 * 1024 * 1024;
 
-/// Minimum difference of two listing times: the precision of times in the HTTP API.
+/// Minimum difference between two listing times. Equal to the precision of times in the HTTP API.
 const LISTING_TIME_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Items of a conversation. Only the items are serialised; the indexes are computed again.
@@ -26,7 +26,7 @@ const LISTING_TIME_INTERVAL: Duration = Duration::from_millis(1);
 #[serde(from = "SerializedItems", into = "SerializedItems")]
 pub struct Items {
     stored: VecDeque<Arc<Item>>,
-    /// Number of dropped items. Items are numbered from 0, so the number of the first stored item is equal.
+    /// Number of dropped items. Items are numbered from 0, so this is also the number of the first stored item.
     dropped: u64,
     numbers: HashMap<ItemId, u64>,
     growing: BTreeSet<u64>,
@@ -53,9 +53,10 @@ impl Default for Items {
 }
 
 impl Items {
-    /// Stores an item. Returns the replaced item, `Some(None)` for a new item, or `None` if nothing was stored because
-    /// the stored item is equal or has a later progress. Lists the [due](envelope::due_count) envelopes of the item,
-    /// and at least `least` of its envelopes, with the time `at` or just after the newest listed envelope.
+    /// Stores an item. Returns `Some(Some(old))` if the item replaced `old`, and `Some(None)` for a new item. Returns
+    /// `None` if nothing was stored because the stored item is equal or has a later progress. Lists the
+    /// [due](envelope::due_count) envelopes of the item, but at least its first `least` envelopes. Their time of
+    /// listing is `at`, or just after the newest listed envelope if `at` is earlier.
     pub fn put(&mut self, mut item: Arc<Item>, at: SystemTime, least: usize) -> Option<Option<Arc<Item>>> {
         if let Some(number) = self.numbers.get(&item.id).copied() {
             let place = self.stored.get_mut(usize::try_from(number.checked_sub(self.dropped)?).ok()?)?;
@@ -124,7 +125,7 @@ impl Items {
         })
     }
 
-    /// Sets the time after which all further envelopes are listed.
+    /// Sets the time after which further envelopes are listed.
     pub(super) fn list_after(&mut self, newest: SystemTime) {
         self.newest = self.newest.max(newest);
     }
@@ -234,8 +235,8 @@ impl From<SerializedItems> for Items {
     }
 }
 
-/// Assigns listing times to the due envelopes of an item, and to at least `least` of its envelopes. Each time is later
-/// than `newest`, even if the clock has been set back.
+/// Assigns listing times to the due envelopes of an item, but to at least its first `least` envelopes. Each time is
+/// later than `newest`, even if the clock has been set back.
 pub(super) fn assign_listing_times(item: &mut Arc<Item>, newest: &mut SystemTime, at: SystemTime, least: usize) {
     *newest = item.listed.iter().copied().fold(*newest, SystemTime::max);
     let due = envelope::due_count(item).max(least.min(envelope::max_count(item)));

@@ -1,4 +1,5 @@
-//! Properties: the state stays valid for any input in any order, and equals the fold of the published events.
+//! Property tests: the state stays valid for any input in any order, and equals the state that is computed from the
+//! published events.
 
 use std::time::SystemTime;
 
@@ -125,7 +126,7 @@ fn envelopes(state: &State) -> Vec<envelope::Envelope> {
     state.items.envelopes(None).filter_map(|(item, place)| envelope::at(item, place)).collect()
 }
 
-/// Client that polls the list of messages for those after the last one that it has seen.
+/// Client that polls for the messages after the last message that it has read.
 #[derive(Default)]
 struct Poller {
     since: Option<SystemTime>,

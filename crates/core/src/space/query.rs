@@ -80,7 +80,7 @@ pub struct EnvelopeFilter {
 pub struct Envelopes {
     /// Envelopes in the order of listing. The caller must still apply the filters `kind` and `from`.
     pub listed: Vec<(Arc<Item>, usize)>,
-    /// Number of all envelopes in the space.
+    /// Number of all listed envelopes in the space.
     pub total: usize,
 }
 
@@ -127,7 +127,7 @@ impl State {
     fn envelopes(&self, filter: &EnvelopeFilter) -> Envelopes {
         let envelopes = self.items.envelopes(filter.since).map(|(item, place)| (Arc::clone(item), place));
         let listed = match filter.limit {
-            // `kind` and `from` are applied later and decide which envelopes count.
+            // If `kind` or `from` is set, the caller filters the envelopes and then applies the limit.
             Some(limit) if filter.kind.is_none() && filter.from.is_none() && filter.since.is_some() => {
                 envelopes.take(limit).collect()
             }

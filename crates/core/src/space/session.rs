@@ -10,7 +10,8 @@ use super::name::{ItemId, StreamId, TurnId};
 /// Maximum number of prompts queued for an agent. Above it, a message is refused.
 const MAX_QUEUED_PROMPTS: usize = 32;
 
-/// Maximum number of stored item keys. Above it, all keys are dropped. Nearly all belong to turns that have ended.
+/// Maximum number of stored item keys. Above it, all keys are dropped. Nearly all of them belong to turns that have
+/// ended.
 const MAX_ITEM_KEYS: usize = 50_000;
 
 /// Prompt that will start a turn.
@@ -85,7 +86,7 @@ impl AgentState {
         self.waiting.iter().any(|prompt| prompt.turn == *turn)
     }
 
-    /// True if a prompt of the message with this item is queued.
+    /// True if a prompt for the message that this item shows is queued.
     pub fn waits_for(&self, item: &ItemId) -> bool {
         self.waiting.iter().any(|prompt| prompt.item == *item)
     }

@@ -130,7 +130,7 @@ pub struct State {
     pub revision: u64,
 }
 
-/// Values of a space that conditions are evaluated against.
+/// Values of a space from which wait conditions are evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Gauges {
     /// Number of envelopes that were listed so far.
@@ -215,14 +215,14 @@ impl State {
         }
     }
 
-    /// Stores an item, or a longer version of a growing one. Replaces the stored item with the same id, unless the
+    /// Stores a new item, or a new version of a growing item. Replaces the stored item with the same id, unless the
     /// stored item has a later progress.
     pub fn put(&mut self, item: Arc<Item>) {
         let at = item.at;
         self.put_at(item, at, 0);
     }
 
-    /// Stores an item and lists its due envelopes, and at least `least` of its envelopes, with the time `at`.
+    /// Stores an item. Lists its due envelopes, but at least its first `least` envelopes, with the time `at`.
     pub(super) fn put_at(&mut self, item: Arc<Item>, at: SystemTime, least: usize) {
         self.revision += 1;
         let over = item.turn.as_ref().and_then(|turn| self.turns.get(turn)).is_some_and(|turn| turn.end.is_some());
@@ -259,7 +259,7 @@ impl State {
             reported_status: None,
             paused: None,
         };
-        // A participant that returns starts with a new state. A repeated join of a present one is ignored.
+        // A participant that returns starts with a new state. A repeated join of a present participant is ignored.
         let known = self.participants.get(id).is_some_and(|known| known.present);
         if !known {
             self.participants.insert(id.clone(), fresh);
@@ -341,7 +341,7 @@ impl State {
         self.items.growing().rfind(|item| item.is_reasoning())
     }
 
-    /// Returns the values that conditions are evaluated against.
+    /// Returns the values from which wait conditions are evaluated.
     pub fn gauges(&self) -> Gauges {
         Gauges {
             messages: self.envelopes,

@@ -57,7 +57,7 @@ pub fn read(text: &str) -> Result<Item, UnreadableItem> {
             Err(error) => error.to_string(),
         }
     } else {
-        format!("it was written by a newer wh (format {version}; this wh reads up to {STORED_ITEM_VERSION})")
+        format!("it was written by a newer wh (format {version}; this wh reads formats up to {STORED_ITEM_VERSION})")
     };
     let MinimalItem { id, from, to, turn, at, listed } = MinimalItem::deserialize(&value).map_err(unreadable)?;
     let lines = vec![format!("this part of the conversation cannot be shown: {why}")];

@@ -39,7 +39,7 @@ fn permission(title: &str, details: Vec<Detail>) -> Question {
 }
 
 fn bell() -> Question {
-    permission("May I ring the ship's bell?", vec![Detail::Text("It only rings in your imagination.".to_owned())])
+    permission("May I ring the ship's bell?", vec![Detail::Text("The bell is simulated.".to_owned())])
 }
 
 fn colour() -> Question {
@@ -47,7 +47,7 @@ fn colour() -> Question {
     Question {
         kind: QuestionKind::Choice,
         title: "What colour should the boat be?".to_owned(),
-        details: vec![Detail::Text("The paint is mixed either way.".to_owned())],
+        details: vec![Detail::Text("Choose a colour, or describe another one.".to_owned())],
         options: options.map(|(id, label)| choice(id, label, Meaning::Other)).to_vec(),
         accepts_text: true,
         preselects: true,
@@ -82,14 +82,14 @@ fn verdict(question: &Question, answer: &Answer) -> (PermissionOutcome, bool) {
 
 fn rejected(reason: Option<&str>) -> String {
     match reason {
-        Some(reason) => format!("You said no: “{reason}”. I leave it."),
-        None => "You said no. I leave it.".to_owned(),
+        Some(reason) => format!("You said no: “{reason}”. I will not do it."),
+        None => "You said no. I will not do it.".to_owned(),
     }
 }
 
 impl DemoStage {
-    /// Asks for a permission, unless the mode or an earlier answer already decides. The question times out after the
-    /// time that `timeout_words` words take.
+    /// Asks for a permission, unless the mode or an earlier answer already decides. The timeout of the question is the
+    /// time in which the agent sends `timeout_words` words; `None` means no timeout.
     pub async fn permit(
         &mut self,
         permit: Permit,
@@ -99,7 +99,7 @@ impl DemoStage {
     ) -> TrickResult<PermissionOutcome> {
         match (self.character.mode, permit) {
             (DemoMode::Plan, Permit::Edit | Permit::Run) => {
-                return Ok(PermissionOutcome::Rejected(Some("nothing is changed in plan mode".to_owned())));
+                return Ok(PermissionOutcome::Rejected(Some("plan mode allows no changes".to_owned())));
             }
             (DemoMode::Edit, Permit::Edit) => return Ok(PermissionOutcome::Standing),
             _ if self.allowed.contains(&permit) => return Ok(PermissionOutcome::Standing),
@@ -121,11 +121,11 @@ impl DemoStage {
     pub async fn ask_permission(&mut self) -> TrickResult {
         let question = bell();
         let words = match self.permit(Permit::Bell, &question.title, question.details, None).await? {
-            PermissionOutcome::Standing => "*Ding!* You chose to always allow that, so I did not ask.".to_owned(),
+            PermissionOutcome::Standing => "*Ding!* You chose “Allow always” before, so I did not ask.".to_owned(),
             PermissionOutcome::Allowed if self.allowed.contains(&Permit::Bell) => {
-                "*Ding!* You chose to always allow it, so I will not ask again.".to_owned()
+                "*Ding!* You chose “Allow always”, so I will not ask again.".to_owned()
             }
-            PermissionOutcome::Allowed => "*Ding!* You allowed it, this once.".to_owned(),
+            PermissionOutcome::Allowed => "*Ding!* You allowed it once.".to_owned(),
             PermissionOutcome::Rejected(reason) => rejected(reason.as_deref()),
             PermissionOutcome::Unanswered => "There was no answer.".to_owned(),
         };
@@ -146,7 +146,7 @@ impl DemoStage {
         };
         Ok(match answer.and_then(|answer| said(&question, &answer)) {
             Some(colour) => format!("You chose **{colour}**. The boat will look good."),
-            None => "No colour, then: bare wood is fine too.".to_owned(),
+            None => "You chose no colour. The boat stays unpainted.".to_owned(),
         })
     }
 
@@ -154,8 +154,8 @@ impl DemoStage {
         let question = name();
         let answer = self.ask(question.clone()).await?;
         let words = match said(&question, &answer) {
-            Some(name) => format!("“{name}” it is. I have painted it on the stern."),
-            None => "Then it stays without a name.".to_owned(),
+            Some(name) => format!("The boat is now called “{name}”. I have painted the name on the stern."),
+            None => "The boat stays without a name.".to_owned(),
         };
         self.speak(&words).await.map(drop)
     }

@@ -12,7 +12,7 @@ use crate::tools::card;
 /// Number of frames that the stream trick sends.
 const STREAM_TRICK_FRAMES: usize = 12;
 
-/// Duration of the pause trick, as a number of words.
+/// Duration of the pause trick: the time in which the agent sends this number of words.
 const PAUSE_WORDS: u32 = 250;
 
 impl DemoStage {
@@ -82,7 +82,7 @@ impl DemoStage {
             size,
         };
         let files = vec![file("harbour.png", "image/png", 48_213), file("log.csv", "text/csv", 1_204)];
-        let text = "A picture of the harbour and the log, attached. (Names only: there is nothing in them.)";
+        let text = "I attach a picture of the harbour and a log. (These are only names; the files do not exist.)";
         self.speak_in(text.split_inclusive(' '), 1, files).await.map(drop)
     }
 
@@ -93,7 +93,7 @@ impl DemoStage {
         self.set_status(&mut shown, ToolStatus::Running).await?;
         self.wait_words(20).await?;
         let reason = match self.folder.read("missing.txt") {
-            Ok(_) => "missing.txt exists after all".to_owned(),
+            Ok(_) => "missing.txt exists".to_owned(),
             Err(reason) => reason,
         };
         self.finish(shown, ToolStatus::Failed, Some(ToolResultPart::Text(reason.clone()))).await?;

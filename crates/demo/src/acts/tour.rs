@@ -6,10 +6,10 @@ use wh_core::space::harness::Report;
 
 use crate::stage::{DemoStage, TrickResult};
 
-/// Timeout of a question, as a number of words.
+/// Timeout of a question: the time in which the agent sends this number of words.
 const ANSWER_TIMEOUT_WORDS: u32 = 550;
 
-/// Time between two stations of the tour, as a number of words.
+/// Time between two parts of the tour: the time in which the agent sends this number of words.
 const STATION_PAUSE_WORDS: u32 = 200;
 
 impl DemoStage {

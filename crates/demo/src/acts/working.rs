@@ -27,7 +27,9 @@ impl DemoStage {
         self.think("looking around in my folder", "I read about the project, then search for the greeting.").await?;
         self.read_a_file("README.md").await?;
         self.search("greet").await?;
-        self.speak("A small project that greets visitors, in `src/greeting.rs`.").await.map(drop)
+        self.speak("This is a small project that greets visitors. The greeting is in `src/greeting.rs`.")
+            .await
+            .map(drop)
     }
 
     async fn read_a_file(&mut self, name: &str) -> TrickResult {
@@ -53,7 +55,7 @@ impl DemoStage {
     }
 
     pub async fn run_a_command(&mut self) -> TrickResult {
-        self.think("checking the boat", "Before we go anywhere, everything is checked. That runs a command, so I ask.")
+        self.think("checking the boat", "I check everything before we leave. This runs a command, so I ask first.")
             .await?;
         let call = card("run", &format!("Run {COMMAND}"), ToolKind::Execute, json!({ "command": COMMAND }));
         let mut shown = self.show(call).await?;
@@ -75,22 +77,22 @@ impl DemoStage {
             self.print(&mut shown, line).await?;
         }
         self.finish(shown, ToolStatus::Completed, None).await?;
-        self.speak("All four checks passed. (No program was started; the output is made up.)").await.map(drop)
+        self.speak("All four checks passed. (No program was started; the output is invented.)").await.map(drop)
     }
 
-    /// Changes the greeting in a file of the agent's directory, after asking for a permission. The question times out
-    /// after the time that `timeout_words` words take.
+    /// Changes the greeting in a file of the agent's directory, after asking for a permission. The timeout of the
+    /// question is the time in which the agent sends `timeout_words` words; `None` means no timeout.
     pub async fn edit_a_file(&mut self, timeout_words: Option<u32>) -> TrickResult {
         let (old, new, word) = match self.folder.read(GREETING) {
             Ok(old) => {
                 let (new, word) = self.reworded(&old);
                 (old, new, word)
             }
-            Err(reason) => return self.speak(&format!("I cannot work: {reason}.")).await.map(drop),
+            Err(reason) => return self.speak(&format!("I cannot change the greeting: {reason}.")).await.map(drop),
         };
         self.think(
             "changing the greeting",
-            &format!("The greeting could be warmer: “{word}”. One line of {GREETING}."),
+            &format!("The greeting could be warmer: “{word}”. I change one line of {GREETING}."),
         )
         .await?;
         let call =
@@ -118,7 +120,7 @@ impl DemoStage {
             }
             Err(reason) => {
                 self.finish(shown, ToolStatus::Failed, Some(ToolResultPart::Text(reason.clone()))).await?;
-                self.speak(&format!("That did not work: {reason}.")).await.map(drop)
+                self.speak(&format!("The change failed: {reason}.")).await.map(drop)
             }
         }
     }
@@ -131,7 +133,7 @@ impl DemoStage {
         let word = self.chance.pick(&others);
         match current {
             Some(current) => (old.replace(&quoted(current), &quoted(word)), word),
-            // The file was edited by hand, so a line is appended.
+            // The file was edited by hand and contains none of the greetings, so a line is appended.
             None => (format!("{old}// {word}\n"), word),
         }
     }
@@ -143,7 +145,10 @@ impl DemoStage {
             .iter()
             .map(|tool| format!("| `{}` | {} |", tool.name, tool.description.as_deref().unwrap_or_default()))
             .collect();
-        let text = format!("My tools, which others may use too:\n\n| tool | does |\n|---|---|\n{}", rows.join("\n"));
+        let text = format!(
+            "These are my tools. Clients can use them too:\n\n| tool | description |\n|---|---|\n{}",
+            rows.join("\n")
+        );
         self.speak(&text).await.map(drop)
     }
 }

@@ -36,7 +36,7 @@ That is all for today.
 ";
 
 const CODE: &str = "\
-The same thing three times. In Rust:
+The same function in three languages. In Rust:
 
 ```rust
 /// Greets a visitor.
@@ -73,7 +73,7 @@ Ships in the harbour:
 | *Kittiwake* | none | 0 | 09:40 |
 | *Petrel* | **oranges**, salt | 1200 | 11:05 |
 
-Numbers stand to the right, times in the middle.
+Numbers are aligned to the right, times are centred.
 ";
 
 const WIDE: &str = "\
@@ -83,7 +83,7 @@ Wide characters take two columns each:
 - 中文：欢迎登船，请看右边的表格。
 - 한국어: 어서 오세요.
 - emoji: ⚓ 🚢 🧭 🌊 👩‍🚀 🇳🇴 👍🏽 ❤️
-- marks: \u{e9} (one letter), e\u{301} (with a mark of its own), ñ, ฝั่ง
+- marks: \u{e9} (one letter), e\u{301} (a letter and a combining mark), ñ, ฝั่ง
 
 | 名前 | emoji | columns |
 |---|---|---:|
@@ -98,9 +98,10 @@ Wide characters take two columns each:
 ";
 
 const SLOW_TEXT: &str = "\
-I am taking my time with this one. Every word comes by itself, so that you can watch it grow, scroll up while it does, \
-type the next message, or press **Esc** and be done with it. What I have said so far stays where it is; the turn ends as \
-cancelled, and I accept the next message. Still here? Then you have patience, and this is the last sentence.";
+I write this answer slowly, and send every word separately, so that you can watch the answer grow. Meanwhile you can \
+scroll up, type the next message, or press **Esc** to interrupt me. If you interrupt me, the text that I have sent so far \
+stays, the turn ends as cancelled, and I accept the next message. If you do not interrupt me, the turn ends after this \
+sentence, which is the last one.";
 
 impl DemoStage {
     pub async fn markdown(&mut self) -> TrickResult {
@@ -124,7 +125,7 @@ impl DemoStage {
         let mut text = format!("A log of {LONG_ANSWER_LINES} lines:\n\n");
         for number in 1..=LONG_ANSWER_LINES {
             let sight = self.chance.pick(&sights);
-            text.push_str(&format!("{number}. At mark {number} we saw {sight}, and went on.\n"));
+            text.push_str(&format!("{number}. At mark {number} we saw {sight}, and continued.\n"));
         }
         text.push_str("\nThat was the last line.\n");
         self.speak_in(text.split_inclusive('\n'), 3, Vec::new()).await.map(drop)
@@ -138,10 +139,10 @@ impl DemoStage {
         let start = self.chance.pick(&["Suppose", "Let us say", "Imagine"]);
         let thought = format!(
             "{start} that a ship needs three days to the island and two days back. Then the wind helps on the way back, or \
-             the cargo is lighter. Barrels do not vanish at sea, as a rule. So it is the wind. But the log says calm weather \
-             for all five days. Then it is the current: it runs from the island to the coast, all year round. That explains \
-             the two days, and also why the driftwood lies on our side. I could check it against last year's log. Last year \
-             it was three and two as well. Good: the current it is."
+             the cargo is lighter. But the cargo is the same on both ways. So it could be the wind. But the log says calm \
+             weather for all five days. Then it is the current, which runs from the island to the coast all year round. \
+             That explains the two days, and also why there is driftwood on our coast. I check it with last year's log: \
+             three days and two days, as this year. So the current is the reason."
         );
         self.think("working out why the way back is shorter", &thought).await?;
         self.speak(

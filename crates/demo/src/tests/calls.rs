@@ -79,11 +79,11 @@ async fn it_forgets_and_compacts() {
         rig.turn("hello", agreeable).await;
     }
     let call = Call::Forget { newest: false, count: Some(2) };
-    assert_eq!(rig.call(call).await.1, Ok("Forgot the oldest 2; 4 left.".to_owned()));
+    assert_eq!(rig.call(call).await.1, Ok("Forgot 2 of the oldest entries; 4 left.".to_owned()));
     let (reports, result) = rig.call(Call::Compact { tokens: Some(7) }).await;
     assert!(result.unwrap().ends_with("to 7 tokens."));
     assert!(matches!(reports[..], [Report::Usage(usage)] if usage.context_tokens == Some(7)));
-    assert_eq!(rig.call(Call::Clear).await.1, Ok("Forgot all 1.".to_owned()));
+    assert_eq!(rig.call(Call::Clear).await.1, Ok("Forgot all entries (1).".to_owned()));
     assert!(!texts(&rig.turn("hello", agreeable).await).contains("I remember"));
     assert!(texts(&rig.turn("hello", agreeable).await).contains("I remember 2 earlier entries."));
 }

@@ -1,6 +1,7 @@
-//! Processes control messages in a fixed order: checks their age and clock skew, authorises them, reads content behind
-//! a reference, and passes them to the session, which recognises retries, stores the message and executes it. Their
-//! shape and version were checked by the codec. Messages to an ended session are answered from the store.
+//! Processes control messages. Checks the age and the clock skew of each message, authorises it, reads the text behind
+//! a content reference, and passes the message to its session. The session recognises retries, stores the message and
+//! executes it. The codec has already checked the fields and the version. Messages to an ended session are answered
+//! from the store.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,7 +29,7 @@ use super::translate;
 use crate::ledger::SessionLedger;
 use crate::store::Store;
 
-/// Timeout for the execution of a message, shorter than senders wait for the acknowledgement.
+/// Timeout for the execution of a message. Senders wait longer than this for the acknowledgement.
 const EXECUTION_TIMEOUT: Duration = Duration::from_millis(1500);
 
 /// Components that a [`Controller`] is created from.
@@ -84,7 +85,7 @@ impl Port for Controller {
             let work =
                 tokio::spawn(async move { state.control(request, caller).await }.instrument(info_span!("control")));
             work.await.unwrap_or_else(|_| {
-                let message = "internal error while executing the message; it is unknown whether it arrived";
+                let message = "internal error while executing the message; it is unknown whether the message arrived";
                 Err(Failure::new(wh_wire::socket::ErrorCode::InternalError, message))
             })
         })
@@ -119,7 +120,7 @@ impl Port for Controller {
         Box::pin(async move {
             let mut shown = BTreeSet::from([DEFAULT_TEAM.to_owned()]);
             if !credentials.is_empty() {
-                // Reads files, so it runs on a blocking thread.
+                // `teams_of` reads files, so it runs on a blocking thread.
                 let look = tokio::task::spawn_blocking(move || state.teams_of(&credentials)).await;
                 shown.extend(look.unwrap_or_default());
             }
@@ -161,7 +162,8 @@ impl Port for Controller {
     }
 }
 
-/// Appends the warning about the text to the detail, if the message was executed.
+/// Appends the gate's warning about the text to the detail, if the message was executed now and not by an earlier
+/// attempt.
 fn with_warning(mut outcome: ControlOutcome, admitted: &Admitted) -> ControlOutcome {
     let carried_out = outcome.result == ControlResult::Ok && !outcome.duplicate;
     if let (true, Some(warning), Some(detail)) = (carried_out, &admitted.warning, &mut outcome.detail) {
@@ -182,10 +184,10 @@ impl ControllerState {
             Err(problem) => return self.reject_malformed(&problem),
         };
         let state = Arc::clone(&self);
-        // Reads files, so it runs on a blocking thread.
+        // `authenticate` reads files, so it runs on a blocking thread.
         let authenticated = tokio::task::spawn_blocking(move || state.authenticate(&caller)).await;
         let (principal, gate) = authenticated.map_err(|error| {
-            let message = format!("internal error before anything was done: {error}");
+            let message = format!("internal error; nothing was done: {error}");
             Failure::new(wh_wire::socket::ErrorCode::InternalError, message)
         })?;
         self.audit_request(&request, &principal);
@@ -234,7 +236,7 @@ impl ControllerState {
     }
 
     async fn decide(self: &Arc<Self>, request: &ControlRequest, principal: &Principal, gate: &Gate) -> ControlOutcome {
-        // Checked before the sessions, so that a session restored in between is found.
+        // The sessions being restored are read first: a session that becomes ready in between is then found below.
         let key = &request.key;
         let own_team = BTreeSet::from([key.team.clone()]);
         let is_restoring = self.daemon.restoring_of(&own_team).iter().any(|(id, _)| *id == key.session_id);
@@ -250,7 +252,7 @@ impl ControllerState {
         };
         let command = Request { id, fingerprint: admitted.fingerprint.clone() };
         let Some(session) = session.filter(|session| session.ended().is_none()) else {
-            // The result of a known message is available after its session has ended.
+            // A retry still gets the stored result after the session has ended.
             return match self.stored_outcome(key, &command).await {
                 Some(outcome) => outcome,
                 None if is_restoring => ControlOutcome::refused(Reason::Busy, "the session is being restored"),
@@ -260,7 +262,7 @@ impl ControllerState {
         };
         let is_reference =
             matches!(&request.action, ControlAction::Stdin(ControlStdin { content: ControlContent::Reference(_), .. }));
-        // The file of a message that was executed before may be gone.
+        // A retry is answered before the file is read, because the sender may have removed the file.
         if is_reference && let Some(outcome) = self.stored_outcome(key, &command).await {
             return outcome;
         }

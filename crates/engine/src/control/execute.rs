@@ -16,7 +16,7 @@ use wh_wire::socket::ControlAnswer;
 use super::outcome::ControlOutcome;
 use super::translate::decision;
 
-/// Action whose text is resolved: sent inline, or read from the file behind `content_ref`.
+/// Action with its text, which was sent inline or read from the file of `content_ref`.
 #[derive(Debug, Clone)]
 pub(super) enum ResolvedAction {
     Text { text: String, interrupt: bool },
@@ -25,7 +25,7 @@ pub(super) enum ResolvedAction {
 }
 
 impl ResolvedAction {
-    /// Returns the detail for the acknowledgement of a delivered message.
+    /// Returns the `detail` of the acknowledgement for a delivered message.
     fn delivered_detail(&self, to_agent: bool) -> &'static str {
         match (self, to_agent) {
             (Self::Text { .. }, true) => "delivered to the agent",
@@ -37,8 +37,8 @@ impl ResolvedAction {
     }
 }
 
-/// Passes a message to its session. After `timeout` the session continues in the background, and the sender gets the
-/// result by a retry with the same id.
+/// Passes a message to its session. After `timeout` the session continues to execute the message, and the sender can
+/// get the result by a retry with the same request id.
 pub(super) async fn execute(
     session: &SessionHandle,
     action: ResolvedAction,

@@ -16,12 +16,12 @@ pub(super) struct ControlOutcome {
     /// True if the message was received before.
     pub duplicate: bool,
     pub detail: Option<String>,
-    /// Reason why the message was not executed, or may not have been; `None` if it was executed.
+    /// Reason why the message was not executed or why this is unknown; `None` if it was executed.
     pub reason: Option<Reason>,
 }
 
 impl ControlOutcome {
-    /// Creates the outcome of a message that was refused, or for which it is unknown if it was executed.
+    /// Creates the outcome of a message that was refused, or of which it is unknown whether it was executed.
     pub fn refused(reason: Reason, words: impl Into<String>) -> Self {
         Self { result: result_of(reason), duplicate: false, detail: Some(words.into()), reason: Some(reason) }
     }
@@ -36,7 +36,7 @@ impl ControlOutcome {
     }
 
     /// Creates the outcome of a message that an agent's session accepted, now or at an earlier attempt. `words` is the
-    /// detail for a delivered message.
+    /// detail to report if the message was delivered.
     pub fn accepted(done: &CommandAccepted, words: &str) -> Self {
         if done.queued {
             let detail = "queued: the message is stored and will be delivered in turn; its receipt shows the progress";
@@ -70,7 +70,7 @@ impl ControlOutcome {
             _ if receipt.was_delivered() => Self::ok(duplicate, words),
             Stage::Failed(Failure { reason: Reason::CutOff, .. }) => refused(Reason::CutOff, CUT_OFF_DETAIL.to_owned()),
             Stage::Failed(Failure { message: words, .. }) => {
-                refused(Reason::NotKnown, format!("{words}; it is unknown whether the agent received it"))
+                refused(Reason::NotKnown, format!("{words}; it is unknown whether the agent received the message"))
             }
             _ => refused(
                 Reason::UnderWay,
@@ -91,8 +91,10 @@ impl ControlOutcome {
             DeliveryState::Lost(loss) => {
                 let words = match loss.reason() {
                     Reason::CutOff => CUT_OFF_DETAIL.to_owned(),
-                    Reason::Interrupted => "an interrupt discarded it before the program had read all of it".to_owned(),
-                    _ => format!("{loss}; it is unknown how much was read"),
+                    Reason::Interrupted => {
+                        "an interrupt discarded the input before the program had read all of it".to_owned()
+                    }
+                    _ => format!("{loss}; it is unknown how many bytes the program read"),
                 };
                 let reason = if loss.reason() == Reason::Ended { Reason::NotKnown } else { loss.reason() };
                 Self { duplicate, ..Self::refused(reason, words) }
@@ -110,8 +112,8 @@ impl ControlOutcome {
     }
 }
 
-const CUT_OFF_DETAIL: &str = "wh ended during the first attempt. It is unknown whether the message arrived, and it is not retried. \
-                       Check the session, and use a new request_id if the message did not arrive";
+const CUT_OFF_DETAIL: &str = "wh ended during the first attempt. It is unknown whether the message arrived. wh does \
+    not send the message again. Check the session, and use a new request_id if the message did not arrive";
 
 impl From<&GateRefusal> for ControlOutcome {
     fn from(refused: &GateRefusal) -> Self {
@@ -137,7 +139,7 @@ impl From<&TerminalRefusal> for ControlOutcome {
     }
 }
 
-/// Returns the result that an acknowledgement has for a reason.
+/// Returns the result to report in an acknowledgement with this reason.
 fn result_of(reason: Reason) -> ControlResult {
     match reason {
         Reason::Busy | Reason::TooManyRequests | Reason::UnderWay => ControlResult::Busy,

@@ -8,8 +8,8 @@ use std::path::Path;
 use nix::libc;
 use nix::unistd::geteuid;
 
-/// Creates a folder with mode 0700, and its parents. A folder that exists must belong to the current user and not be
-/// writable by others.
+/// Creates a folder and its missing parents with mode 0700. An existing folder must belong to the current user and must
+/// not be writable by others.
 pub(super) fn folder(path: &Path) -> io::Result<()> {
     match DirBuilder::new().recursive(true).mode(0o700).create(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(with_path(path, &error)),
@@ -22,8 +22,8 @@ pub(super) fn folder(path: &Path) -> io::Result<()> {
     check_permissions(path, &metadata, 0o022)
 }
 
-/// Reads a text file that belongs to the current user. Others must not be able to write it, or to read it if `secret`
-/// is set. Links, and files larger than `max_bytes`, are refused.
+/// Reads a text file that belongs to the current user. Other users must not have write access, nor read access if
+/// `secret` is set. Links, and files larger than `max_bytes`, are refused.
 pub(super) fn read(path: &Path, secret: bool, max_bytes: u64) -> io::Result<String> {
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(|error| with_path(path, &error))?;

@@ -1,4 +1,4 @@
-//! Converts control messages from their wire form to the types of [`wh_core::gate`].
+//! Converts control messages from the wire types to the types of [`wh_core::gate`].
 
 use wh_core::gate::{ControlMessage, ControlPayload, TextSource};
 use wh_core::request::{self, RequestKey};

@@ -6,14 +6,15 @@ use std::os::unix::ffi::OsStrExt;
 use nix::sys::resource::{Resource, getrlimit};
 use wh_client::{NewSession, Workload};
 
-/// Maximum bytes of one argument or variable with its terminator, equal to `MAX_ARG_STRLEN` of Linux.
+/// Maximum bytes of one argument or variable including its NUL terminator, equal to `MAX_ARG_STRLEN` of Linux.
 const MAX_ARGUMENT_BYTES: usize = 128 << 10;
-/// Bytes of the pointer to an argument or variable. Linux counts them towards the total.
+/// Size of the pointer to an argument or variable. Linux adds these bytes to the total.
 const POINTER_BYTES: usize = size_of::<usize>();
 /// Bytes reserved for the arguments and variables that wh adds.
 const RESERVED_BYTES: usize = 16 << 10;
 
-/// Checks that a program can be started with these arguments and variables; the error is the reason why not.
+/// Checks that a program can be started with these arguments and variables. The error states the limit or rule that is
+/// violated.
 pub(super) fn check(wanted: &NewSession) -> Result<(), String> {
     let mut bytes = RESERVED_BYTES;
     let arguments = match &wanted.workload {
@@ -42,12 +43,12 @@ pub(super) fn check(wanted: &NewSession) -> Result<(), String> {
     }
     let most = max_total_bytes();
     if bytes > most {
-        return Err(format!("the arguments and the environment have {bytes} bytes together; the limit is {most}"));
+        return Err(format!("the arguments and the environment together have {bytes} bytes; the limit is {most}"));
     }
     Ok(())
 }
 
-/// Bytes that an argument counts towards the total.
+/// Returns the number of bytes that an argument adds to the total. The error is the reason for refusing the argument.
 fn argument_bytes(argument: &OsStr, name: impl Fn() -> String) -> Result<usize, String> {
     if argument.as_bytes().contains(&0) {
         return Err(format!("{} contains a NUL character, which no argument may contain", name()));
@@ -55,7 +56,7 @@ fn argument_bytes(argument: &OsStr, name: impl Fn() -> String) -> Result<usize, 
     counted_bytes(argument.len(), name)
 }
 
-/// Bytes that an argument or variable of this length counts towards the total.
+/// Returns the number of bytes that an argument or variable of this length adds to the total. Fails if it is too long.
 fn counted_bytes(length: usize, name: impl FnOnce() -> String) -> Result<usize, String> {
     if length >= MAX_ARGUMENT_BYTES {
         let most = MAX_ARGUMENT_BYTES - 1;
@@ -64,8 +65,8 @@ fn counted_bytes(length: usize, name: impl FnOnce() -> String) -> Result<usize, 
     Ok(length + 1 + POINTER_BYTES)
 }
 
-/// Limit for the total of all arguments and variables, computed as in Linux: a quarter of the stack limit, between 128
-/// KiB and 6 MiB.
+/// Returns the maximum total bytes of all arguments and variables. Computed as in Linux: a quarter of the stack limit,
+/// but at least 128 KiB and at most 6 MiB.
 fn max_total_bytes() -> usize {
     let stack = getrlimit(Resource::RLIMIT_STACK).map_or(8 << 20, |(soft, _)| soft);
     usize::try_from(stack / 4).unwrap_or(usize::MAX).clamp(128 << 10, 6 << 20)

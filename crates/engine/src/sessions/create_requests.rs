@@ -13,12 +13,12 @@ use crate::store::IdempotentCreate;
 /// Maximum number of create requests that are remembered; the oldest are dropped.
 const MAX_CREATE_REQUESTS: usize = 4096;
 
-/// Create request that a retry is compared with.
+/// Earlier create request, with which a retry is compared.
 #[derive(Debug)]
 struct KnownCreateRequest {
     team: String,
     key: String,
-    /// Fields of the request from [`terms`], to distinguish a retry from a reused key.
+    /// Result of [`terms`] for the request. A request with the same key but other terms is not a retry.
     terms: Value,
     /// Id of the created session, once the session exists.
     cell: SessionIdCell,
@@ -32,12 +32,12 @@ pub(super) type SessionIdCell = Arc<OnceCell<String>>;
 pub(super) struct CreateRequests(Mutex<VecDeque<KnownCreateRequest>>);
 
 impl CreateRequests {
-    /// Returns the cell of the request with this key, which is empty for a new request. Fails if the key was used for a
-    /// request with other terms.
+    /// Returns the cell for the session id of the request with this key. The cell is empty if the request is new. Fails
+    /// if the key was used for a request with other terms.
     pub fn cell(&self, team: &str, key: &str, terms: &Value) -> Result<SessionIdCell, CreateError> {
         let mut requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = requests.iter_mut().find(|known| known.team == team && known.key == key) {
-            // A key whose request failed may be used again.
+            // If the earlier request has failed, the key may be used for another request.
             if known.cell.get().is_none() && Arc::strong_count(&known.cell) == 1 {
                 known.terms.clone_from(terms);
             }

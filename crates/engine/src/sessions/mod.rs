@@ -50,7 +50,8 @@ pub const MAX_LIVE_SESSIONS: usize = 1024;
 /// Maximum number of ended sessions that are listed; the oldest are dropped.
 const MAX_LISTED_ENDED_SESSIONS: usize = 1024;
 
-/// Timeout for a session to report its end. Terminal programs and agents that do not end are killed well before.
+/// Timeout for a session to report its end. Terminal programs and agents that do not end are killed well before this
+/// timeout.
 const SESSION_END_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Timeout for storing the end of a session and its last screen.
@@ -59,7 +60,7 @@ const STORE_END_TIMEOUT: Duration = Duration::from_secs(6);
 /// Describes the UI of an agent's session, and the terminal that it runs on.
 #[derive(Debug)]
 pub struct UiSpec {
-    /// Inner end of the terminal that the UI draws on.
+    /// UI's end of the terminal that the UI draws on.
     pub host: Host,
     /// Space that the UI shows.
     pub space: Space,
@@ -85,11 +86,11 @@ pub type AgentCatalogSource = dyn Fn(&Path) -> Result<Catalog, String> + Send + 
 pub struct SessionServices {
     pub catalog: Box<AgentCatalogSource>,
     pub show: Box<ShowUi>,
-    /// Idle time after the last use of its screen, after which the UI of an agent's session is ended.
+    /// Time from the last use of the screen until the UI of an agent's session is ended.
     pub unused_ui_after: Duration,
     /// Amount of screen state to retain per session.
     pub screen: ScreenSpec,
-    /// Variables that no session gets from the environment.
+    /// Environment variables that no session receives.
     pub withheld: Vec<std::ffi::OsString>,
     /// Store of the sessions; without a store, sessions end with the daemon.
     pub store: Option<Store>,
@@ -119,7 +120,7 @@ struct LineageEntry {
     state: Weak<dyn SessionState>,
 }
 
-/// Session, with the handle that ends it.
+/// Session and, while it is live, the backend through which it is ended.
 struct ManagedSession {
     session: Arc<SessionHandle>,
     live: Option<LiveBackend>,
@@ -151,7 +152,7 @@ impl ManagedSession {
         Self { session: Arc::new(session), live: None, written: None }
     }
 
-    /// Ends the session in steps, or at once if `now` is set. Returns the processes that could not be ended.
+    /// Ends the session gracefully, or kills it at once if `now` is set. Returns the processes that could not be ended.
     async fn end(&self, now: bool) -> Survivors {
         let Some(live) = &self.live else { return Survivors::default() };
         let ordered = async {
@@ -167,7 +168,8 @@ impl ManagedSession {
             self.session.until_ended().await;
         };
         let ended = tokio::time::timeout(SESSION_END_TIMEOUT, ordered).await.is_ok();
-        // Includes processes left by an earlier attempt: they may be gone by now.
+        // Checks again the processes that survived an earlier attempt to end the session: they may have ended since
+        // then.
         let left = reaper::end_session(&self.session.id).await;
         if !ended {
             warn!(id = self.session.id, "a session did not report its end in time");
@@ -177,7 +179,7 @@ impl ManagedSession {
         left
     }
 
-    /// Waits until the session's end is stored; the error is the reason why it cannot be stored.
+    /// Waits until the session's end is stored. The error is the reason why the end is not stored.
     async fn until_stored(&self) -> Result<(), String> {
         let Some(mut written) = self.written.clone() else { return Ok(()) };
         match tokio::time::timeout(STORE_END_TIMEOUT, written.wait_for(Option::is_some)).await {
@@ -231,7 +233,8 @@ impl Sessions {
     fn add_at(&self, number: u64, entry: ManagedSession) -> Result<Arc<SessionHandle>, ManagedSession> {
         let session = Arc::clone(&entry.session);
         let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
-        // Checked under the lock: `stop` sets the flag first, and then lists the sessions.
+        // The flag is checked under the lock: `stop` sets the flag before it lists the sessions, and thus ends every
+        // session that was added before.
         if self.stopping.load(Ordering::Acquire) {
             return Err(entry);
         }
@@ -244,8 +247,9 @@ impl Sessions {
         Ok(session)
     }
 
-    /// Adds the lineage of a session, and marks the session's creators as having created others. Must be called before
-    /// the session starts: a running session may ask a question, and a message could instruct a creator to answer it.
+    /// Adds the lineage of a session, and records for each creator that it has created a session. Must be called before
+    /// the session starts: a running session may ask a question, and a message to a creator could be an instruction to
+    /// answer the question.
     fn enter_lineage(&self, session: &SessionHandle) {
         let mut lineages = self.lineages.lock().unwrap_or_else(PoisonError::into_inner);
         lineages.retain(|_, entry| entry.lineage.strong_count() > 0);
@@ -272,7 +276,7 @@ impl Sessions {
         Ok(ReservedName(Arc::clone(&self.reserved), name))
     }
 
-    /// Reserves a name; the caller has checked that the name is free.
+    /// Reserves a name, without a check that the name is free.
     fn reserve(&self, name: &str) -> ReservedName {
         self.reserved.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
         ReservedName(Arc::clone(&self.reserved), name.to_owned())
@@ -376,7 +380,8 @@ impl Sessions {
         let live: Vec<&Arc<ManagedSession>> = all.iter().filter(|one| one.session.ended().is_none()).collect();
         if !end_sessions && self.services.store.is_some() {
             let now = SystemTime::now();
-            // Suspended first: reports of an agent that is ending are not part of the conversation.
+            // Agent sessions are marked as suspended before their agents end, because reports of an ending agent must
+            // not be stored in the conversation.
             live.iter()
                 .filter(|one| one.session.agent().is_some())
                 .for_each(|one| one.session.end(EndCause::Suspended, now));
@@ -440,7 +445,7 @@ impl Daemon for Sessions {
         let session = self.session(id).ok_or_else(|| CreateError::NoSuchSession(id.to_owned()))?;
         let another = |one: &Arc<SessionHandle>| one.id != session.id && one.ended().is_none() && one.name() == name;
         {
-            // Held until the session has the name, so that no other session gets it.
+            // The lock is held until the session has the new name, so that no other session gets the name.
             let reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
             if reserved.iter().any(|one| one == name) || self.sessions().iter().any(another) {
                 return Err(CreateError::NameTaken(name.to_owned()));
@@ -467,7 +472,8 @@ impl Daemon for Sessions {
             if !left.is_empty() {
                 return EndOutcome::Left(left.0);
             }
-            // A daemon that is killed right after the answer must not restore the session.
+            // The end is stored before the answer: if the daemon is killed after the answer, the next daemon must not
+            // restore the session.
             match entry.until_stored().await {
                 Ok(()) => EndOutcome::Ended,
                 Err(why) => EndOutcome::NotStored(why),
@@ -490,7 +496,8 @@ impl Daemon for Sessions {
                 number.and_then(|number| all.remove(&number))
             };
             if let Some(store) = &self.services.store {
-                // Waits until the session's end is stored; otherwise storing the end would add the session again.
+                // The session is removed only after its end is stored; otherwise the attempts to store the end would
+                // fail and be repeated.
                 if let Some(gone) = gone {
                     let _ = gone.until_stored().await;
                 }

@@ -1,4 +1,4 @@
-//! Names of sessions: validation, and derivation from a program. Random session ids.
+//! Validates session names, derives them from a program or agent, and generates random session ids.
 
 use std::io::Read;
 use std::path::Path;
@@ -22,7 +22,7 @@ pub(super) fn is_valid(name: &str) -> bool {
         && name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Derives a free name from the program or agent.
+/// Derives a name that is not in `taken` from the program or agent.
 pub(super) fn find(what: &Workload, taken: &[String]) -> String {
     let base = match what {
         Workload::Agent { agent, .. } => agent.clone(),
@@ -46,7 +46,7 @@ pub(super) fn id() -> String {
     let mut bytes = [0; ID_LENGTH];
     let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
     if read.is_err() {
-        // Without random bytes, time and process id make it unique.
+        // If no random bytes are available, the id is derived from the time and the process id.
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_nanos();
         let mixed = now ^ (u128::from(std::process::id()) << 64);
         bytes.iter_mut().enumerate().for_each(|(index, byte)| *byte = (mixed >> (index * 5)) as u8);

@@ -1,5 +1,5 @@
-//! Persists a running session: its record, and its conversation or screen. The next daemon resumes from this state even
-//! if the daemon is killed.
+//! Persists a running session: its record, and its conversation or screen. The next daemon resumes from the stored
+//! state, even if this daemon is killed.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -100,7 +100,7 @@ pub(super) type EndStored = Option<Result<(), StoreError>>;
 /// Interval between two attempts to store the end of a session.
 const STORE_END_RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Starts a task that persists a session until it ends. The returned channel has the outcome of storing the end.
+/// Starts a task that persists a session until it ends. The returned channel receives the outcome of storing the end.
 pub(super) fn spawn_writer(
     store: Store,
     session: Arc<SessionHandle>,
@@ -175,7 +175,8 @@ impl SessionWriter {
         resume_ids.mark_changed();
         loop {
             tokio::select! {
-                // The last source may always be ready; this order ensures that the others are served.
+                // Polls the branches in this order, so that the last one, which may always be ready, does not starve
+                // the others.
                 biased;
                 () = self.session.until_ended() => break,
                 Ok(()) = resume_ids.changed() => {
@@ -200,13 +201,13 @@ impl SessionWriter {
         self.store_resume_id(&mut stored_id, resume_id).await;
     }
 
-    /// Writes new items, and records growing items for the next write. Returns false if the conversation has ended.
+    /// Writes new items, and remembers growing items for the next write. Returns false if the conversation has ended.
     async fn catch_up(&self, mirror: &mut Mirror, items: &mut ItemWriter<'_>, count: &mut u64) -> bool {
         let Ok(change) = mirror.catch_up().await else { return false };
         let all = &mirror.state().items;
         let before = std::mem::replace(count, total_items(mirror));
         if change.reset {
-            // Unknown changes were missed. Writing an item twice stores it once.
+            // The mirror has missed changes, so all items are written. An item that is stored already is replaced.
             items.write(all.iter().map(|item| &**item)).await;
             return true;
         }
@@ -239,8 +240,8 @@ impl SessionWriter {
         .await;
     }
 
-    /// Stores the current model and mode, with which the agent is restarted. The value "default" is stored as none, so
-    /// that the agent chooses again.
+    /// Stores the current model and mode, with which the agent is restarted. The value "default" is stored as `None`,
+    /// so that the agent chooses again.
     async fn store_model_and_mode(&self, known: &mut ModelAndMode, mirror: &Mirror, agent: &ParticipantId) {
         let Some(participant) = mirror.state().participants.get(agent) else { return };
         let can = &participant.capabilities;
@@ -299,7 +300,7 @@ impl SessionWriter {
         match written.and_then(|()| self.store.append_later(&self.session.id, vec![screen])) {
             Ok(()) => *seen = Some(shown.output_bytes),
             Err(StoreError::Closed) => return false,
-            // The next write stores the whole screen.
+            // `None` makes the next call store the whole output again.
             Err(error) => {
                 debug!(id = self.session.id, %error, "cannot store a screen");
                 *seen = None;
@@ -309,7 +310,7 @@ impl SessionWriter {
     }
 }
 
-/// Total number of items that the conversation ever had.
+/// Returns the number of items that the conversation has ever had.
 fn total_items(mirror: &Mirror) -> u64 {
     mirror.state().items.dropped() + mirror.state().items.len() as u64
 }
@@ -320,7 +321,7 @@ struct ItemWriter<'a> {
     id: &'a str,
     /// Sequence number of the next new item. Items that were stored before keep their number.
     next: u64,
-    /// Items that have changed since they were last written.
+    /// Unfinished items that have changed since they were last written.
     growing: BTreeSet<ItemId>,
 }
 

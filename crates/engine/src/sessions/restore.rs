@@ -28,13 +28,13 @@ const MAX_LISTED_PAST_SESSIONS: usize = 200;
 /// Maximum number of agents that are started concurrently. Each start uses a processor for about a second.
 const MAX_CONCURRENT_STARTS: usize = 4;
 
-/// Time to wait for a restored agent to be ready before the next agent is started.
+/// Timeout for a restored agent to become ready. Then the next agent is started, even if this one is not ready yet.
 const AGENT_RESTORE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Notice added to a conversation that is resumed.
+/// Notice added to a restored conversation.
 const RESTARTED_NOTICE: &str = "The daemon was restarted. Work in progress was cut off.";
 
-/// Number of restored sessions by outcome.
+/// Number of stored sessions by outcome of the restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RestoreCounts {
     /// Sessions that run again.
@@ -45,7 +45,8 @@ pub struct RestoreCounts {
     pub past: usize,
 }
 
-/// Stored sessions that have not been restored yet, each with its position in the list and its reserved name.
+/// Stored sessions that have not been restored yet. Each has its position in the list of sessions and its reserved
+/// name.
 #[derive(Debug)]
 pub struct PendingRestore {
     living: Vec<(u64, SessionRecord, ReservedName)>,
@@ -174,7 +175,7 @@ impl Sessions {
         let queued = queued(ledger.as_ref()).await;
         let epoch = store.opening().epoch;
         let resume = record.resume.as_ref().map(|resume| resume.reveal().to_owned());
-        // A message shown as queued that is not in the queue was handed over.
+        // If the conversation shows more queued messages than the queue contains, some were delivered to the agent.
         let shown_queued = items.iter().filter(|item| item.progress == Progress::Queued).count();
         let said = items.iter().any(is_content) || shown_queued > queued.len();
         let starts_fresh = record.has_fresh_conversation() || !said;
@@ -200,7 +201,7 @@ impl Sessions {
                         };
                     let _ = running.space.end(true).await;
                     warn!(id = record.id, %error, "cannot show a restored session");
-                    // The items that were read before were moved into the failed space.
+                    // The items are read again, because they were moved into the space that has just ended.
                     (session, (items, written)) = (described().0, self::items(store, &record.id).await);
                     self.enter_lineage(&session);
                     let why = error.to_string();
@@ -247,7 +248,7 @@ impl Sessions {
         };
         kept.written = Some(persist::spawn_writer(store.clone(), Arc::clone(&session), subject));
         if let Err(kept) = self.add_at(number, kept) {
-            // The daemon is stopping; the next one restores it.
+            // The daemon is stopping. The next daemon restores the session.
             kept.session.end(EndCause::Suspended, SystemTime::now());
             kept.end(true).await;
             return false;
@@ -330,11 +331,11 @@ async fn last_screen(store: &Store, id: &str) -> Option<String> {
     screen["text"].as_str().map(str::to_owned)
 }
 
-/// Returns the text of an error with the resume id removed.
+/// Returns the text of an error with the resume id replaced by a placeholder.
 fn redact_resume_id(error: &CreateError, resume: Option<&str>) -> String {
     let text = error.message_with_hint();
     match resume.filter(|name| !name.is_empty()) {
-        Some(name) => text.replace(&format!("{name:?}"), "with that id").replace(name, "it"),
+        Some(name) => text.replace(&format!("{name:?}"), "(id hidden)").replace(name, "(id hidden)"),
         None => text,
     }
 }

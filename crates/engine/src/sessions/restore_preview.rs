@@ -7,7 +7,7 @@ use wh_core::space::stored_item;
 use super::restore::is_content;
 use crate::store::{SessionKind, SessionRecord, StoreError, StoreReader};
 
-/// Stored sessions, grouped by what happens to them when the next daemon starts.
+/// Stored sessions, grouped by the expected outcome of a restore.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RestorePreview {
     /// Names of sessions that can be restored.

@@ -22,7 +22,7 @@ use crate::ledger::SessionLedger;
 use crate::space::RunningSpace;
 use crate::terminal::{self, HostSpec, OnDemand, TerminalSpec};
 
-/// Timeout for the rest of a program's output, after all of its processes have ended.
+/// Time to wait for the remaining output of a program after all of its processes have ended.
 const OUTPUT_END_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Value of the variable `TERM` in terminal sessions.
@@ -48,7 +48,8 @@ pub(super) async fn start_program(
     if let Some(given) = &wanted.environment {
         withheld.extend(unlisted_variables(given));
         environment.clone_from(given);
-        // A caller inside a session passes its own variable; the new one is set below.
+        // If the caller runs inside a session, this variable has the id of that session. The id of the new session is
+        // set below.
         environment.retain(|(name, _)| !services.withheld.contains(name) && name != SESSION_VARIABLE);
     }
     environment.push((SESSION_VARIABLE.into(), session.id.clone().into()));
@@ -84,7 +85,7 @@ pub(super) async fn start_program(
     Ok(ManagedSession { session, live: Some(LiveBackend::Program { surface: started.surface }), written: None })
 }
 
-/// Returns the ending to record: processes that could not be ended if there are any, otherwise `ending`.
+/// Returns [`EndCause::Left`] if processes could not be ended, otherwise `ending`.
 fn ending(ending: EndCause, left: Survivors) -> EndCause {
     if left.is_empty() { ending } else { EndCause::Left(left.0) }
 }
@@ -95,7 +96,7 @@ pub(super) fn user() -> ParticipantId {
 }
 
 /// Starts the agent of a session. `resume` is the resume id of the conversation to resume, with the time at which the
-/// id was first reported.
+/// agent reported the id.
 pub(super) async fn start_agent(
     services: &SessionServices,
     session: &SessionHandle,
@@ -120,7 +121,7 @@ pub(super) async fn start_agent(
         (start.resume, start.conversation_created_at) = (Some(Resume::Named(name)), begun);
     }
     start.may_store_state = services.store.is_some();
-    // The conversation is restored from the store, so that the agent need not report it.
+    // The agent need not report the conversation, because it is restored from the store.
     start.reports_history = false;
     match agent.start(start).await {
         Ok(harness) => Ok(harness),
@@ -199,7 +200,7 @@ pub(super) fn attach_archived_conversation(
     let (services, wanted) = (Arc::clone(services), wanted.clone());
     tokio::spawn(async move {
         let Some(mut request) = requests.recv().await else { return };
-        // Detach requests are ignored: a viewer of an ended conversation leaves on its own.
+        // Requests to detach are never read: a client that shows an ended conversation detaches without the session.
         let (leave, _left) = mpsc::channel(1);
         match open_screen(&services, &id, &wanted, &space, port, leave, ledger).await {
             Ok(shown) => {
@@ -240,8 +241,8 @@ pub(super) async fn attach_agent(
         info!(id = watched.id, ?left, "a session's agent has ended");
         watched.end(ending(EndCause::Gone(reason), left), SystemTime::now());
     });
-    // The UI lives as long as its screen is in use, and the session holds the screen: this task must not hold the
-    // session.
+    // This task must not keep the session alive: the session holds the screen, and the screen holds the sender of the
+    // channel that this task reads.
     let audience = Arc::downgrade(&session);
     tokio::spawn(async move {
         while left.recv().await.is_some() {
@@ -267,7 +268,8 @@ pub(super) async fn until_started(space: &Space, participant: &ParticipantId) {
     wait_for_activity(space, participant, answered).await;
 }
 
-/// Waits until a function of the agent's activity returns a value; `None` if the space has ended.
+/// Waits until `wanted` returns a value for the agent's activity, and returns this value; `None` if the space has
+/// ended.
 async fn wait_for_activity<T: Send + 'static>(
     space: &Space,
     participant: &ParticipantId,
@@ -285,8 +287,8 @@ async fn wait_for_activity<T: Send + 'static>(
     }
 }
 
-/// Returns the environment of an agent as changes to that of wh. If the request has an environment, the agent gets no
-/// other variables.
+/// Returns the environment of an agent as changes to the environment of wh; `None` removes a variable. If the request
+/// has an environment, the agent gets only the variables of the request.
 fn environment(services: &SessionServices, wanted: &NewSession) -> BTreeMap<OsString, Option<OsString>> {
     let mut environment: BTreeMap<OsString, Option<OsString>> = BTreeMap::new();
     if let Some(given) = &wanted.environment {
@@ -297,7 +299,7 @@ fn environment(services: &SessionServices, wanted: &NewSession) -> BTreeMap<OsSt
     environment
 }
 
-/// Returns the names of this process's variables that are not among the given ones.
+/// Returns the names of the environment variables of this process that are not in `given`.
 fn unlisted_variables(given: &[(OsString, OsString)]) -> Vec<OsString> {
     std::env::vars_os().map(|(name, _)| name).filter(|name| !given.iter().any(|(one, _)| one == name)).collect()
 }

@@ -58,7 +58,7 @@ impl SessionState for LiveSessionState {
     }
 }
 
-/// Set of terminals attached to a session. The smallest of them determines the size of the session.
+/// Set of terminals attached to a session. The session gets their smallest width and their smallest height.
 #[derive(Debug, Default)]
 struct AttachedTerminals {
     /// Size by terminal number; `None` for a terminal that does not affect the size of the session.

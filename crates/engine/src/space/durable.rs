@@ -1,6 +1,6 @@
-//! Stored commands of a space. A command is entered before the state machine receives it, and settled when its result
-//! is known. A message is stored before it is acknowledged, and removed from the queue before it is delivered to its
-//! agent.
+//! Stored commands of a space. A command is entered in the ledger before the state machine receives the command, and
+//! settled when its result is known. A message is stored before it is acknowledged, and removed from the queue before
+//! it is delivered to its agent.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::poll_fn;
@@ -45,7 +45,7 @@ impl IncomingCommand {
 pub(super) struct CommandCaller {
     reply: CommandReply,
     until: ReplyStage,
-    /// True if the message is acknowledged only when it leaves the queue.
+    /// True if the message is acknowledged only when it is delivered to the agent, not when it is queued.
     waits_in_queue: bool,
     /// Request id of the command, if the command is stored.
     stored: Option<RequestId>,
@@ -63,7 +63,8 @@ pub(super) struct StoredSpaceCommands {
     held: HashMap<ParticipantId, VecDeque<Order>>,
     /// True if the space is about to end. No more queued messages are delivered.
     suspended: bool,
-    /// Messages that were being removed from the queue when the space was suspended. Their receipts do not change.
+    /// Messages that were being removed from the queue when the space was suspended. Their stored receipts are not
+    /// changed.
     kept_receipts: HashSet<RequestId>,
     handing_over: FuturesUnordered<BoxFuture<'static, Handover>>,
 }
@@ -105,7 +106,7 @@ struct OpenCommand {
     message: Option<QueuedMessage>,
     /// True if the message is in the stored queue.
     is_queued: bool,
-    /// True if the message was in the stored queue and its caller knows.
+    /// True if the message was in the stored queue and its caller has received the answer that it is queued.
     was_queued: bool,
     settled: bool,
 }
@@ -193,7 +194,7 @@ impl SpaceTask {
         stored.beginning.push(BeginningCommand { asked, message }, begin);
     }
 
-    /// Continues with a command after the attempt to enter it in the ledger.
+    /// Executes or answers a command after the attempt to enter it in the ledger.
     fn command_begun(&mut self, (BeginningCommand { asked, message }, begun): BegunCommand<BeginningCommand>) {
         let (Some(begun), Some(request), Some(stored)) = (begun, asked.request.clone(), self.stored.as_mut()) else {
             return self.execute(asked, None);
@@ -264,7 +265,7 @@ impl SpaceTask {
         let held = self.stored.as_mut().and_then(|all| all.held.remove(&agent));
         let mut orders = held.unwrap_or_default();
         if let Some(all) = self.stored.as_mut().filter(|all| all.suspended) {
-            // The space is suspended: put the message back for the space that resumes it.
+            // The space is suspended. The message is put back into the queue, so that the next daemon delivers it.
             let id = self.machine.command_of(&turn).cloned();
             let message = id.and_then(|id| all.open.get(&id)?.message.clone());
             if let (Ok(()), Some(message)) = (&stored, message) {
@@ -276,7 +277,7 @@ impl SpaceTask {
             // The message must not be delivered: it is still in the stored queue, and would be delivered again after a
             // crash.
             orders.pop_front();
-            let why = format!("cannot store the hand-over: {error}");
+            let why = format!("the message was not delivered, because the store cannot record the delivery: {error}");
             self.handle_input(SpaceInput::Report(agent.clone(), Report::Ended(turn, Outcome::Failed(why))));
         }
         for order in orders {
@@ -334,7 +335,8 @@ impl SpaceTask {
         let known = self.stored.as_mut().and_then(|stored| stored.open.get_mut(&done.receipt.request_id));
         if let Some(open) = known {
             open.was_queued |= done.queued;
-            // The message is being removed from the queue: it was acknowledged when it was queued.
+            // A message that is being removed from the queue still counts as queued, because its caller has received
+            // that answer.
             done.queued |= open.was_queued && done.receipt.stage == Stage::Accepted;
         }
         let open = id.and_then(|id| self.stored.as_mut()?.open.get_mut(&id)).filter(|_| !done.duplicate);
@@ -372,8 +374,8 @@ impl SpaceTask {
     }
 
     fn refused(&mut self, id: Option<RequestId>, reply: CommandReply, refusal: SpaceRefusal) {
-        // A command that was accepted has a receipt and is settled. With [`Refusal::UsedBefore`] the receipt is that of
-        // another command.
+        // A command that was accepted has a receipt and is settled. With [`SpaceRefusal::UsedBefore`], the receipt
+        // belongs to another command.
         let accepted =
             |id: &RequestId| refusal != SpaceRefusal::UsedBefore && self.machine.state().receipts.get(id).is_some();
         let Some((id, stored)) = id.filter(|id| !accepted(id)).zip(self.stored.as_mut()) else {
@@ -390,14 +392,14 @@ impl SpaceTask {
         });
     }
 
-    /// Sends the receipt of a command, which may have been executed by a previous daemon.
+    /// Sends the receipt of a command. A previous daemon may have executed the command.
     pub(super) fn receipt(&self, id: RequestId, reply: oneshot::Sender<Option<Receipt>>) {
         let here = self.machine.state().receipts.get(&id).cloned();
         match &self.stored {
             Some(stored) if here.is_none() => {
                 let ledger = stored.ledger.clone();
                 tokio::spawn(async move {
-                    // Dropping the reply tells the caller that the command is unknown.
+                    // If the store cannot be read, the reply is dropped: the caller gets an error instead of `None`.
                     if let Ok(receipt) = ledger.stored_receipt(&id).await {
                         let _ = reply.send(receipt);
                     }

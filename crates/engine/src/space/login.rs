@@ -27,7 +27,7 @@ const MAX_LOGIN_OUTPUT_BYTES: usize = 16 * 1024;
 /// device.
 const LOGIN_URL_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Channels to a login in progress, and its task.
+/// Login in progress: the channel for its input, and its task.
 pub(super) struct LoginInProgress {
     input: mpsc::Sender<String>,
     task: AbortHandle,
@@ -40,8 +40,8 @@ impl Drop for LoginInProgress {
 }
 
 impl AgentRoster {
-    /// Starts a login, which stops an earlier one with the same agent. Returns when the login has ended, when there are
-    /// instructions for the user, or after [`LOGIN_URL_TIMEOUT`]. A later outcome is announced in the space.
+    /// Starts a login. An earlier login with the same agent is stopped. Returns when the login has ended, when there
+    /// are instructions for the user, or after [`LOGIN_URL_TIMEOUT`]. A later outcome is announced in the space.
     pub(super) async fn log_in(
         self: &Arc<Self>,
         agent: Arc<dyn Agent>,
@@ -49,7 +49,7 @@ impl AgentRoster {
     ) -> Result<LoginProgress, SpaceRefusal> {
         let (launch, method) = match agent.login_way(&self.surroundings()).await.map_err(manage_refusal)? {
             LoginWay::NotNeeded => {
-                let message = Some("It needs no login.".to_owned());
+                let message = Some("This agent needs no login.".to_owned());
                 return Ok(LoginProgress { success: true, message, ..LoginProgress::default() });
             }
             LoginWay::ByHand { instructions, method } => {
@@ -70,7 +70,7 @@ impl AgentRoster {
         let id = agent.facts().id;
         let login_run = LoginRun { roster: Arc::clone(self), agent, launch, method, messages };
         {
-            // Held until the login is entered: one that ends at once removes its own entry.
+            // The lock is held until the entry is inserted, because a login that ends at once removes its own entry.
             let mut state = self.state();
             let task = tokio::spawn(login_run.run(inputs, reply)).abort_handle();
             state.logins.insert(id, LoginInProgress { input, task });
@@ -82,7 +82,7 @@ impl AgentRoster {
         let input = self.state().logins.get(id).map(|login| login.input.clone());
         let none = || SpaceRefusal::Failed(format!("no login with {id} is in progress; start one with /login {id}"));
         input.ok_or_else(none)?.send(text).await.map_err(|_| none())?;
-        Ok(format!("Sent to the login with {id}."))
+        Ok(format!("The input was sent to the login with {id}."))
     }
 
     pub(super) fn stop_login(&self, id: &str) -> Result<String, SpaceRefusal> {
@@ -98,8 +98,8 @@ impl AgentRoster {
         drop(logins);
     }
 
-    /// Returns true if a user is logged in with the agent, and the account. If the agent cannot report this, the result
-    /// is `otherwise`.
+    /// Returns true if a user is logged in with the agent, and the account if it is known. If the agent cannot report
+    /// the login state, returns `otherwise`.
     async fn logged_in(&self, agent: &dyn Agent, otherwise: bool) -> (bool, Option<String>) {
         self.state().checked.remove(&agent.facts().id);
         match self.check(agent).await.login {
@@ -157,7 +157,7 @@ impl LoginRun {
         self.report(&mut reply, LoginProgress { success, pending: false, account, method, message, instructions })
             .await;
         let id = self.agent.facts().id;
-        // Removed last, because dropping the entry aborts this task. Another login may have replaced the entry.
+        // The entry is removed last, because dropping it aborts this task. It is kept if it belongs to a later login.
         let mut state = self.roster.state();
         if state.logins.get(&id).is_some_and(|login| login.task.id() == tokio::task::id()) {
             state.logins.remove(&id);

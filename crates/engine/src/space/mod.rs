@@ -32,7 +32,7 @@ use roster::{AgentRoster, RosterMessage};
 /// Maximum number of queued roster messages; further senders wait.
 const MAX_QUEUED_ROSTER_MESSAGES: usize = 8;
 
-/// Returns a roster that has no agents to invite.
+/// Returns a roster without agents.
 pub(crate) fn no_agents() -> Roster {
     Roster { catalog: Catalog::default(), start: Start::new(PathBuf::from(".")) }
 }
@@ -80,8 +80,8 @@ impl RunningSpace {
         Self::restore(name, me, left, None, Some(ledger))
     }
 
-    /// Starts a space with the items of a previous daemon, which no longer change; see [`Machine::restore`]. `notice`
-    /// is shown to users.
+    /// Starts a space with the items of a previous daemon. These items no longer change, see [`Machine::restore`].
+    /// `notice` is shown to users.
     pub fn restore(
         name: &str,
         me: ParticipantId,

@@ -1,5 +1,5 @@
-//! Agents that can be invited into a space. They are checked without starting them, and started when a user invites
-//! one. Slow work runs in separate tasks, which send their results to the space's task.
+//! Agents that can be invited into a space. An agent can be checked without starting it, and is started when a user
+//! invites it. Slow work runs in separate tasks, which send their results to the space's task.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,7 +37,7 @@ pub struct Roster {
 pub(super) enum RosterMessage {
     /// Add a started agent; the reply is true if the space accepted the agent.
     Enrol(ParticipantId, Harness, oneshot::Sender<bool>),
-    /// Result of the request with this number, for its caller.
+    /// Pass on the result of the agent request with this number.
     Managed(u64, Result<AgentReply, SpaceRefusal>),
     /// Publish an announcement in the space.
     Announced(Level, AgentReply),
@@ -133,7 +133,7 @@ impl AgentRoster {
         cards
     }
 
-    /// Answers a query about one agent or about all agents.
+    /// Executes a request about one agent or about all agents.
     pub async fn manage(
         self: Arc<Self>,
         messages: mpsc::Sender<RosterMessage>,
@@ -232,7 +232,7 @@ impl AgentRoster {
         };
         let mut start = Start { resume, ..self.roster.start.clone() };
         if let Some(Resume::Named(name)) = &start.resume {
-            // The space shows the conversation already, so that the agent need not report it.
+            // The agent need not report a conversation that the space already shows.
             start.reports_history &= !self.state().conversations_here.contains(&(id.to_owned(), name.clone()));
         }
         let participant = ParticipantId::from(id);
@@ -240,7 +240,7 @@ impl AgentRoster {
             let (gone, waiting) = oneshot::channel();
             let _ = messages.send(RosterMessage::Leave(participant.clone(), gone)).await;
             let ended = timeout(REPLACE_TIMEOUT, waiting).await;
-            ended.map_err(|_| SpaceRefusal::Failed(format!("{id} does not end; retry when it is idle")))?.ok();
+            ended.map_err(|_| SpaceRefusal::Failed(format!("{id} did not end in time; retry when it is idle")))?.ok();
         }
         let harness = agent.start(start).await.map_err(|error| start_refusal(&error))?;
         let (reply, enrolled) = oneshot::channel();

@@ -9,7 +9,7 @@ use wh_agents::interface::ForceStop;
 use wh_core::space::ParticipantId;
 use wh_core::space::harness::Report;
 
-/// Time for an agent to end in steps: the harness first stops the agent's work, and then waits for it to exit.
+/// Time for an agent to end gracefully: the harness first stops the agent's work, and then waits for its exit.
 const AGENT_END_GRACE: Duration = Duration::from_secs(9);
 
 /// Time for the harness to report the end of an agent after the agent was killed.
@@ -22,7 +22,7 @@ const KILLED_REASON: &str = "it did not end when asked to, and was killed";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum EndUrgency {
     None,
-    /// End the agent in steps, within [`AGENT_END_GRACE`].
+    /// End the agent gracefully, within [`AGENT_END_GRACE`].
     Soon,
     /// Kill the agent at once.
     Now,
@@ -61,13 +61,13 @@ pub(super) async fn supervise(
                 let report = match report {
                     Report::Gone(why) => {
                         gone_reported = true;
-                        // The agent may have seen the request before this task did.
+                        // The agent may have ended because of a request that this task has not processed yet.
                         requested |= *urgency.borrow() > EndUrgency::None;
                         Report::Gone(end_reason(why, requested, was_killed))
                     }
                     other => other,
                 };
-                // If the receiver is gone the agent ends too; keep reading until it has.
+                // If the receiver is dropped, the agent ends too. Its reports are read until then.
                 let _ = reporter.send((id.clone(), generation, report)).await;
                 continue;
             }
@@ -107,8 +107,8 @@ pub(super) async fn supervise(
     }
 }
 
-/// Returns the reason for the agent's end. A requested end has no reason, whatever the agent reports, unless the agent
-/// had to be killed.
+/// Returns the reason for the agent's end: [`KILLED_REASON`] if the agent had to be killed, `None` if its end was
+/// requested, otherwise the reported reason `why`.
 fn end_reason(why: Option<String>, requested: bool, was_killed: bool) -> Option<String> {
     match (requested, was_killed) {
         (_, true) => Some(KILLED_REASON.to_owned()),

@@ -32,7 +32,7 @@ const MAX_EVENTS_PER_UPDATE: usize = 512;
 /// Maximum number of queued reports of all agents. When the queue is full, agents wait; no report is dropped.
 const MAX_QUEUED_AGENT_REPORTS: usize = 256;
 
-/// Maximum bytes of an item that one call returns.
+/// Maximum bytes of an item's text that one call returns.
 const MAX_PIECE_BYTES: usize = 256 * 1024;
 
 /// Timeout for all agents to end. Longer than the grace period after which a supervisor kills an agent.
@@ -50,11 +50,11 @@ pub(super) struct SpaceTask {
     pub(super) orders: HashMap<ParticipantId, mpsc::Sender<Order>>,
     /// Required urgency of ending each agent; [`EndUrgency::Soon`] without an entry.
     urgency: HashMap<ParticipantId, watch::Sender<EndUrgency>>,
-    /// Full output of agents whose items contain only a part of it.
+    /// Stores with the full output of each agent. The items contain only a part of a long output.
     stored_output: HashMap<ParticipantId, OverflowStore>,
     reports: mpsc::Receiver<(ParticipantId, u64, Report)>,
     reporter: mpsc::Sender<(ParticipantId, u64, Report)>,
-    /// Generation of the agent that currently has a name. Reports of earlier generations are dropped.
+    /// Generation of the current agent with each name. Reports of earlier agents with the same name are dropped.
     generations: HashMap<ParticipantId, u64>,
     generation: u64,
     /// Callers that wait until an agent has ended, by agent.
@@ -74,7 +74,7 @@ pub(super) struct SpaceTask {
 }
 
 impl SpaceTask {
-    /// Creates the task of a new space, and performs the effects of creating it.
+    /// Creates the task of a new space, and performs the initial effects of the state machine.
     pub fn new(
         (machine, effects): (Space, Vec<SpaceEffect>),
         started: Now,
@@ -162,7 +162,7 @@ impl SpaceTask {
                 for urgency in self.urgency.values() {
                     supervisor::raise(urgency, if now { EndUrgency::Now } else { EndUrgency::Soon });
                 }
-                // Closing its order channel ends an agent, even if the channel is full.
+                // An agent ends when its order channel is closed, even if the channel is full.
                 self.orders.clear();
                 if self.all_agents_gone() {
                     self.answer_end_requests();
@@ -209,7 +209,8 @@ impl SpaceTask {
         }
     }
 
-    /// Returns a future that answers a query about an agent, to be awaited outside of the loop.
+    /// Returns a future that executes a request about agents. The future may be slow, and must be awaited outside of
+    /// the loop.
     fn manage(
         &self,
         agent: Option<String>,
@@ -255,7 +256,7 @@ impl SpaceTask {
             }
             RosterMessage::Leave(id, reply) => {
                 self.ask_to_end(&id);
-                // Closing its order channel ends an agent.
+                // An agent ends when its order channel is closed.
                 if self.orders.remove(&id).is_some() {
                     self.leaving.entry(id).or_default().push(reply);
                 } else {
@@ -265,7 +266,7 @@ impl SpaceTask {
         }
     }
 
-    /// Reads a part of an item's text. Parts that the item does not contain are read from the stored output.
+    /// Reads a part of an item's text. A part that the item does not contain is read from the stored output.
     fn piece(&self, id: &ItemId, offset: u64, reply: oneshot::Sender<Result<TextPiece, PieceError>>) {
         let Some(item) = self.machine.state().items.get(id).cloned() else {
             return drop(reply.send(Err(PieceError::NoSuchItem)));
@@ -402,7 +403,7 @@ impl SpaceTask {
             let gauges = self.machine.state().gauges();
             self.notices.send_modify(|notice| *notice = ChangeNotice { change_count: notice.change_count + 1, gauges });
         }
-        // Answered last, so that the events of the command are visible to its caller.
+        // Callers are answered last, so that the events of a command are visible when its caller gets the answer.
         for (asking, answer) in answers {
             self.handle_answer(asking, answer);
         }
@@ -427,7 +428,7 @@ impl SpaceTask {
         }
         let Some(orders) = self.orders.get(id) else { return Err("it is not connected") };
         orders.try_send(order).map_err(|error| match error {
-            TrySendError::Full(_) => "it does not read its orders",
+            TrySendError::Full(_) => "its queue of orders is full",
             TrySendError::Closed(_) => "it ended unexpectedly",
         })
     }

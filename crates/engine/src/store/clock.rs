@@ -3,7 +3,7 @@
 //! Store time is the total time that the store has been open since its creation, in milliseconds. It advances with the
 //! monotonic clock while the store is open, and continues from the last stored value when the store is opened again.
 //! Changes of the wall clock thus do not affect the age of a request. Requests do not age while the store is closed, so
-//! that they may be remembered for longer than needed, but never for less.
+//! that they may be remembered for longer than needed, but never for a shorter time.
 
 use std::time::Instant;
 

@@ -1,8 +1,9 @@
 //! Thread that owns the database, and its group commits.
 //!
 //! All queued jobs run in one transaction, each in a separate savepoint, and are answered after the commit. A failed
-//! job is rolled back to its savepoint and gets the error. If the whole transaction fails, for example because the disk
-//! is full, each job is run again in a separate transaction, so that only the jobs that cannot be committed fail.
+//! job is rolled back to its savepoint, and its caller gets the error. If the whole transaction fails, for example
+//! because the disk is full, each job is run again in a separate transaction, so that only the jobs that cannot be
+//! committed fail.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,7 +16,7 @@ use super::error::StoreError;
 use super::queue::{HistoryAccess, Job, QueueEvent, StoreQueue};
 use super::{StoreLimits, history, requests};
 
-/// Number of pages in the write-ahead log (4 MiB) at which it is checkpointed.
+/// Number of pages in the write-ahead log (4 MiB) at which the log is checkpointed.
 const MAX_LOG_PAGES: u32 = 1000;
 
 /// Interval at which expired requests are removed while the store is idle.
@@ -24,7 +25,7 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(30);
 /// Interval between two steps of removing an orphaned history.
 const CLEAR_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Additional delay after a chore has failed.
+/// Additional delay before the next chores if a chore has failed.
 const CHORE_RETRY_DELAY: Duration = Duration::from_secs(5);
 
 /// Open database, with the state that jobs use.
@@ -34,7 +35,7 @@ pub(super) struct Database {
     pub limits: StoreLimits,
     /// Epoch of the store, incremented each time it is opened.
     pub epoch: u64,
-    /// Cached row counts, which are rolled back with their transaction.
+    /// Cached row counts. They are reset to their earlier values if their transaction is rolled back.
     pub counts: StoreCounts,
     /// True if there may be an orphaned history to remove.
     pub has_orphans: bool,
@@ -112,7 +113,7 @@ impl Database {
         for (job, outcome) in jobs.into_iter().zip(outcomes) {
             job.answer(outcome);
         }
-        // Checkpoints after the answers, so that no caller waits for it.
+        // The checkpoint runs after the answers, so that no caller waits for it.
         if self.log_pages.load(Ordering::Relaxed) >= MAX_LOG_PAGES {
             self.checkpoint();
         }
@@ -128,7 +129,8 @@ impl Database {
         outcome
     }
 
-    /// Runs all jobs in one transaction. If it fails, nothing is committed.
+    /// Runs all jobs in one transaction. Returns the outcome of each job, or an error if the whole transaction was
+    /// rolled back.
     fn transact(
         &mut self,
         jobs: &mut [Box<dyn Job>],
@@ -220,7 +222,7 @@ impl Database {
         outcome
     }
 
-    /// Writes the store time to the database, so that it continues there when the store is next opened.
+    /// Writes the store time to the database. The clock continues from this time when the store is opened again.
     fn store_time(&mut self) {
         let now = self.clock.now();
         if now == self.stored_time {

@@ -13,7 +13,7 @@ use super::error::StoreError;
 /// File name of the store's database.
 pub const DATABASE_FILE: &str = "wheelhouse.db";
 const LOCK_FILE: &str = "wheelhouse.lock";
-/// Prefix of the name given to a damaged database; the date follows.
+/// Prefix of the new name of a damaged database, followed by the date.
 const DAMAGED_PREFIX: &str = "wheelhouse.db.damaged-";
 
 /// Directory of the store, locked until this value is dropped.
@@ -30,7 +30,7 @@ impl StoreDirectory {
         let file = private(&directory.join(LOCK_FILE))?;
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(mut lock) => {
-                // The process id is informational; the lock does not depend on it.
+                // The process id is only written for error messages; the lock does not depend on it.
                 let _ = lock.set_len(0).and_then(|()| writeln!(lock, "{}", std::process::id()));
                 Ok(Self { path: directory.to_owned(), _lock: lock })
             }
@@ -94,7 +94,7 @@ impl StoreDirectory {
         Ok(path)
     }
 
-    /// Renames a damaged database and its companion files to a name with the date. Returns the new path of the
+    /// Renames a damaged database and its companion files to names with the current date. Returns the new path of the
     /// database.
     pub fn set_aside(&self) -> Result<PathBuf, StoreError> {
         const SUFFIXES: [&str; 3] = ["", "-shm", "-wal"];
@@ -106,7 +106,7 @@ impl StoreDirectory {
             .find(|aside| !SUFFIXES.iter().any(|suffix| suffixed(aside, suffix).exists()))
             .ok_or_else(|| StoreError::Unusable {
                 path: path.clone(),
-                why: "too many damaged files were set aside".to_owned(),
+                why: "the directory contains too many damaged databases; remove some of them".to_owned(),
             })?;
         // The log is renamed last: after a crash in between, the next start finds only the log and sets it aside as
         // well.
@@ -137,7 +137,7 @@ fn prepare(directory: &Path) -> Result<(), StoreError> {
     }
     if metadata.mode() & 0o077 != 0 {
         let mode = metadata.mode() & 0o777;
-        return refuse(format!("other users have access (mode {mode:o}); run: chmod 700"));
+        return refuse(format!("other users have access (mode {mode:o}); run: chmod 700 {}", directory.display()));
     }
     Ok(())
 }
@@ -159,7 +159,7 @@ pub fn damaged_files(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the path of a database's companion file, such as `-wal`.
+/// Returns the path of a database's companion file with this suffix, such as `-wal`.
 pub(super) fn suffixed(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use rusqlite::ErrorCode;
 
-/// Error of opening the store or of a call. A failed call has stored nothing.
+/// Error of opening the store or of a call to the store. A failed call has stored nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// Another process has the store open.
@@ -24,7 +24,7 @@ pub enum StoreError {
         why: String,
     },
     /// A newer version of wh wrote the database.
-    #[error("{} was written by a newer wh (schema {found}, this one knows {known}); use that wh, or another directory", path.display())]
+    #[error("{} was written by a newer wh (schema {found}; this version of wh supports up to {known}); use the newer version, or choose another directory", path.display())]
     Newer {
         /// Path of the database.
         path: PathBuf,
@@ -36,17 +36,17 @@ pub enum StoreError {
     /// The disk of the store is full.
     #[error("the disk of the store is full and nothing was stored; free some space and retry")]
     DiskFull,
-    /// The maximum number of entries is reached, and none of them can be removed yet.
-    #[error("the store has the maximum of {most} {what} and none can be removed yet; retry later")]
+    /// The store has the maximum number of entries of this kind, and none of them can be removed yet.
+    #[error("the store has {most} {what}, which is the maximum, and none can be removed yet; retry later")]
     Full {
-        /// Kind of the entries, in the plural.
+        /// Plural name of the entries, for the error message.
         what: &'static str,
         most: u64,
     },
     /// A value is too large.
     #[error("{what} has {size} bytes; the limit is {most}")]
     TooLarge {
-        /// Name of the value in the message.
+        /// Name of the value, for the error message.
         what: &'static str,
         /// Size of the value in bytes.
         size: usize,
@@ -63,7 +63,7 @@ pub enum StoreError {
     /// No session has this id.
     #[error("the store has no session {0:?}")]
     NoSuchSession(String),
-    /// The request is not pending: it was never begun, or has expired.
+    /// The request is not pending, because it was never begun or has expired.
     #[error("the store has no pending request {0:?}")]
     NoSuchRequest(String),
     /// The request already has another result.
@@ -74,14 +74,14 @@ pub enum StoreError {
         /// Result that the request already has.
         state: String,
     },
-    /// The buffer of history that waits to be written is full.
-    #[error("more than {most} bytes of history wait to be written; wait for the disk, or for flush()")]
+    /// The buffer of unwritten history is full.
+    #[error("the buffer of unwritten history is full ({most} bytes); call flush() and retry")]
     Behind {
         /// Maximum bytes of buffered history.
         most: usize,
     },
     /// The database is damaged.
-    #[error("the store's file is damaged ({0}); the next start sets it aside")]
+    #[error("the store's database is damaged ({0}); the next start renames it and creates a new one")]
     Corrupt(String),
     /// The disk or SQLite reported an error.
     #[error("cannot read or write the store: {0}")]

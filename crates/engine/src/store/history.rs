@@ -13,7 +13,7 @@ pub const MAX_STORED_ITEM_BYTES: usize = 4 << 20;
 /// Maximum number of items in an [`ItemPage`].
 pub const MAX_READ_ITEMS: usize = 2000;
 
-/// Size in bytes at which a page ends, so that a read does not block the store for long.
+/// Size in bytes after which a page ends, so that a read does not block the store for long.
 const MAX_PAGE_BYTES: usize = 4 << 20;
 
 /// Maximum number of rows of an orphaned history that are removed in one step.
@@ -83,8 +83,8 @@ impl Store {
             .await
     }
 
-    /// Buffers items, which are stored within 100 ms, and returns at once. Of items with the same id only the newest is
-    /// stored. Items of unknown sessions are dropped.
+    /// Buffers items, which are stored within 100 ms, and returns at once. If several items have the same id, only the
+    /// newest is stored. Items of unknown sessions are dropped.
     pub fn append_later(&self, session: &str, items: Vec<StoredItem>) -> Result<(), StoreError> {
         self.check(&items)?;
         if items.is_empty() {
@@ -93,8 +93,8 @@ impl Store {
         self.queue().buffer(|later| later.items(session, items))
     }
 
-    /// Replaces the raw output of a terminal session, and waits until it is durable. The beginning of output beyond the
-    /// limit is removed.
+    /// Replaces the raw output of a terminal session, and waits until it is durable. If the output exceeds the limit,
+    /// its beginning is removed.
     pub async fn set_screen(&self, session: impl Into<String>, bytes: Vec<u8>) -> Result<(), StoreError> {
         let session = session.into();
         self.queue()
@@ -125,8 +125,8 @@ impl Store {
         self.queue().run(HistoryAccess::Follows, |_| Ok(())).await
     }
 
-    /// Reads the items after a position, in order. Returns at most `most` and [`MAX_READ_ITEMS`] items, and fewer if
-    /// they are large.
+    /// Reads the items after a position, in order. Returns at most `most` items, never more than [`MAX_READ_ITEMS`],
+    /// and fewer if the items are large.
     pub async fn items_from(
         &self,
         session: impl Into<String>,
@@ -137,8 +137,8 @@ impl Store {
         self.queue().run(HistoryAccess::Reads, move |database| read(database, &session, from, most, true)).await
     }
 
-    /// Reads the last items before a position, in order. Returns at most `most` and [`MAX_READ_ITEMS`] items, and fewer
-    /// if they are large.
+    /// Reads the last items before a position, in order. Returns at most `most` items, never more than
+    /// [`MAX_READ_ITEMS`], and fewer if the items are large.
     pub async fn items_before(
         &self,
         session: impl Into<String>,
@@ -149,7 +149,7 @@ impl Store {
         self.queue().run(HistoryAccess::Reads, move |database| read(database, &session, to, most, false)).await
     }
 
-    /// Returns the stored raw output of a session, of which only the end is stored.
+    /// Returns the stored raw output of a session. Only the end of the output is stored.
     pub async fn screen(&self, session: impl Into<String>) -> Result<Vec<u8>, StoreError> {
         let session = session.into();
         self.queue().run(HistoryAccess::Reads, move |database| output(database, &session)).await
@@ -224,7 +224,8 @@ pub(super) fn put(database: &Database, history: i64, items: &[StoredItem]) -> Re
     Ok(())
 }
 
-/// Appends to the output or replaces it, and removes the beginning of output beyond the limit.
+/// Appends to the output, or replaces it if `replace` is set. If the output exceeds the limit, its beginning is
+/// removed.
 pub(super) fn put_output(database: &Database, history: i64, bytes: &[u8], replace: bool) -> Result<(), StoreError> {
     let connection = &database.connection;
     let bytes = &bytes[bytes.len().saturating_sub(database.limits.output)..];
@@ -282,7 +283,7 @@ fn read(
     };
     let most = most.min(MAX_READ_ITEMS);
     let mut statement = database.connection.prepare_cached(statement)?;
-    // Reads one more than requested, to know whether there are more.
+    // Reads one item more than requested, to find out whether more items follow.
     let mut rows = statement.query(params![history, place.seq, place.number, most as i64 + 1])?;
     let (mut items, mut bytes, mut next, mut last) = (Vec::new(), 0, None, place);
     while let Some(row) = rows.next()? {

@@ -14,11 +14,11 @@ use super::queue::{Durable, HistoryAccess};
 use super::requests::{self, truncate_detail};
 use super::{Store, millis};
 
-/// Maximum bytes of a queued message as JSON: a text of 16 MiB, with each byte escaped as six.
+/// Maximum bytes of a queued message as JSON: a text of 16 MiB of which each byte is escaped as six bytes.
 const MAX_QUEUED_MESSAGE_BYTES: usize = ((6 * 16) << 20) + 4096;
 
 impl Store {
-    /// Resolves when all earlier calls are durable.
+    /// Returns a future that resolves when all earlier calls are durable.
     pub fn barrier(&self) -> Durable<()> {
         self.queue().submit(HistoryAccess::Nothing, |_| Ok(()))
     }
@@ -64,7 +64,7 @@ impl Store {
         })
     }
 
-    /// Stores the final receipt of a settled command. From then on the command can expire.
+    /// Stores the final receipt of a settled command. Afterwards the command can expire.
     pub fn note_receipt(&self, key: RequestKey, receipt: String) -> Durable<()> {
         self.queue().submit(HistoryAccess::Nothing, move |database| {
             let statement = "UPDATE requests SET receipt = ?5, open = NULL, stamp = ?6
@@ -76,13 +76,13 @@ impl Store {
         })
     }
 
-    /// Removes a request like [`Store::undo`], but in call order.
+    /// Removes a request like [`Store::undo`], but in the order of the calls.
     pub fn take_back(&self, key: RequestKey) -> Durable<bool> {
         self.queue().submit(HistoryAccess::Nothing, move |database| requests::undo(database, &key))
     }
 
-    /// Returns the messages for this agent that were queued in earlier openings of the store, in order. They belong to
-    /// the current opening from then on.
+    /// Returns the messages for this agent that were queued in earlier epochs of the store, in order. Assigns these
+    /// messages to the current epoch.
     pub async fn queued(&self, team: &str, session: &str, agent: &str) -> Result<Vec<String>, StoreError> {
         let (team, session, agent) = (team.to_owned(), session.to_owned(), agent.to_owned());
         let work = move |database: &mut Database| {

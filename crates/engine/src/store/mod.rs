@@ -93,7 +93,8 @@ impl StoreLimits {
         StoreTime::try_from(self.remembered.as_millis()).unwrap_or(StoreTime::MAX)
     }
 
-    /// Returns the latest stamp that has expired: requests with this or an earlier stamp are removed.
+    /// Returns the newest time that counts as expired at `now`: requests with this stamp or an earlier one have
+    /// expired.
     fn expired(&self, now: StoreTime) -> StoreTime {
         now.saturating_sub(self.remembered())
     }
@@ -103,10 +104,11 @@ impl StoreLimits {
     }
 }
 
-/// Result of opening the store, including recovered damage.
+/// Result of opening the store, including a report of damage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opening {
-    /// Epoch of the store: 1 at the first opening, incremented at each further one.
+    /// Epoch of the store: 1 when the store is opened for the first time, and incremented each time that it is opened
+    /// again.
     pub epoch: u64,
     /// Number of requests that were pending when the store was last closed, see [`Store::cut_off`].
     pub cut_off: u64,
@@ -150,8 +152,8 @@ impl Store {
         let (end, ended) = watch::channel(None);
         let thread_queue = Arc::clone(&queue);
         let thread = move || {
-            // On every exit of the thread the database is closed first, then waiting callers are released, and the lock
-            // is dropped last.
+            // These values are dropped in this order, even after a panic: the database is closed, then waiting callers
+            // get an error, and the lock is released last.
             let held = locked;
             let release = ReleaseOnDrop(Arc::clone(&thread_queue));
             let mut database = database;

@@ -15,13 +15,16 @@ use super::error::StoreError;
 use super::schema::{self, MigrationFailure};
 use super::{Opening, StoreLimits, sessions, wal};
 
-/// - `locking_mode`: the only connection keeps its lock, and the index of the log is in process memory.
-/// - `journal_mode`: a commit is one append to a log and one sync.
-/// - `synchronous`: FULL syncs the log with every commit; with NORMAL a loss of power could undo an answered job.
-/// - `temp_store`: savepoints use memory, and need no room on another disk.
+/// Settings of the connection. [`prepare`] also sets `journal_mode` to WAL: a commit is then one append to a log and
+/// one sync. The hook in [`start_epoch`] replaces `wal_autocheckpoint`: the store's thread runs checkpoints after it
+/// has answered the callers.
+///
+/// - `locking_mode`: the only connection keeps its lock, so that the index of the log is in process memory.
+/// - `synchronous`: FULL syncs the log with every commit. With NORMAL, a loss of power could undo an answered job.
+/// - `temp_store`: savepoints use memory, and need no space on another disk.
 /// - `cache_size`: 16 MiB.
-/// - `trusted_schema`, `cell_size_check`: detect a damaged or foreign file.
-/// - `wal_autocheckpoint`: off; the thread checkpoints after it has answered the callers.
+/// - `journal_size_limit`: a log that is larger than 64 MiB is truncated to this size when SQLite reuses it.
+/// - `trusted_schema`, `cell_size_check`: protect against a foreign or damaged file.
 const PRAGMAS: &str = "
     PRAGMA locking_mode = EXCLUSIVE;
     PRAGMA synchronous = FULL;
@@ -94,7 +97,8 @@ fn check_for_damage(directory: &StoreDirectory) -> Result<(), StoreError> {
     if found.torn {
         tracing::warn!("the last transaction of the store is incomplete and was discarded");
     }
-    // SQLite would restart such a log with random salts, and its remains would look like garbage after another kill.
+    // A log without a commit is emptied. SQLite would restart it with random salts, and after another kill its old
+    // frames would look like damage.
     if found.database_pages == 0 && !log.is_empty() {
         directory.empty_log()?;
     }
@@ -135,13 +139,13 @@ fn create(directory: &StoreDirectory) -> Result<PathBuf, StoreError> {
 pub(super) fn checkpoint_all(connection: &Connection) -> Result<(), StoreError> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     let busy: i64 = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-    if busy == 0 { Ok(()) } else { Err(StoreError::Failed("the log is in use".to_owned())) }
+    if busy == 0 { Ok(()) } else { Err(StoreError::Failed("the write-ahead log is in use".to_owned())) }
 }
 
 fn open_at(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
-    // Keeps a damaged database unchanged, including its log.
+    // Closing the connection must not run a checkpoint, so that a damaged database and its log stay unchanged.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     prepare(&mut connection).map_err(|failure| match failure {
         MigrationFailure::Newer(found) => newer(path, found),
@@ -166,9 +170,10 @@ fn prepare(connection: &mut Connection) -> Result<(), MigrationFailure> {
     connection.execute_batch(PRAGMAS)?;
     let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
     if mode != "wal" {
-        return Err(
-            StoreError::Failed(format!("its file system does not support a write-ahead log, only {mode:?}")).into()
-        );
+        return Err(StoreError::Failed(format!(
+            "its file system does not support journal mode \"wal\", only {mode:?}"
+        ))
+        .into());
     }
     let fresh: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let owner: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;

@@ -16,14 +16,14 @@ use super::write_buffer::WriteBuffer;
 /// Maximum number of queued jobs; further callers wait for room.
 const MAX_QUEUED_JOBS: usize = 1024;
 
-/// Maximum number of jobs committed together, which bounds the wait of the first one.
+/// Maximum number of jobs committed together, which bounds the time that the first job waits.
 const MAX_BATCH_JOBS: usize = 256;
 
-/// Time to wait for further jobs after a commit. Callers that were answered together usually call again together. The
-/// window, a fraction of a sync, prevents a commit of only the first of their jobs.
+/// Time to wait for further jobs after a commit. Callers that were answered together usually call again together.
+/// Without this window, the first of their jobs would be committed alone. The window is much shorter than a sync.
 const GATHER_WINDOW: Duration = Duration::from_micros(150);
 
-/// Delay before a failed write of buffered history is retried. A call that needs the history retries it at once.
+/// Delay before a failed write of buffered history is retried. A call that needs the history retries the write at once.
 const DRAIN_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Job for the store's thread. It may run more than once before the caller is answered, because its transaction may be
@@ -35,20 +35,20 @@ pub(super) trait Job: Send {
     /// Answers the caller. Called once, after the commit or after the final failure.
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
 
-    /// Returns the effect of the job on buffered history.
+    /// Returns the use of buffered history by the job.
     fn history_access(&self) -> HistoryAccess;
 }
 
-/// Dependency of a job on buffered history.
+/// Use of buffered history by a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HistoryAccess {
-    /// Does not use history.
+    /// The job does not use history.
     Nothing,
-    /// Writes the buffered history.
+    /// The job writes the buffered history.
     Drains,
-    /// Reads history. If the buffer cannot be written first, reads only the stored history.
+    /// The job reads history. If the buffer cannot be written before, the job reads only the stored history.
     Reads,
-    /// Depends on the buffered history. The buffer is written first; if that fails, so does the job.
+    /// The job depends on the buffered history. The buffer is written first; if this fails, the job fails too.
     Follows,
 }
 
@@ -66,7 +66,7 @@ where
     F: FnMut(&mut Database) -> Result<T, StoreError> + Send,
 {
     fn run(&mut self, database: &mut Database) -> Result<(), StoreError> {
-        // The work may contain a caller's closure. Its panic is rolled back like a failure.
+        // A panic, for example in a closure of the caller, is rolled back like an error.
         let outcome = catch_unwind(AssertUnwindSafe(|| (self.work)(database)));
         let failed = |_| Err(StoreError::Failed("the job panicked".to_owned()));
         self.done = Some(outcome.unwrap_or_else(failed)?);
@@ -138,7 +138,7 @@ impl<T> Future for Durable<T> {
 }
 
 struct QueueState {
-    /// Queued jobs, each with true if it holds a permit.
+    /// Queued jobs, each with a flag that is true if the job holds a permit.
     jobs: VecDeque<(Box<dyn Job>, bool)>,
     buffer: WriteBuffer,
     closed: bool,
@@ -150,7 +150,7 @@ struct QueueState {
 pub(super) enum QueueEvent {
     /// Run these jobs in one batch.
     Jobs(Vec<Box<dyn Job>>),
-    /// Run the chores, such as removing expired requests.
+    /// Run the periodic chores, such as removing expired requests.
     Chores,
     /// Stop: the queue is closed and empty.
     End,
@@ -192,7 +192,7 @@ impl StoreQueue {
     ) -> Durable<T> {
         let (reply, answer) = oneshot::channel();
         let mut state = self.lock();
-        // On a closed queue the job is dropped, which the caller notices.
+        // If the queue is closed, the job is dropped, and the caller gets [`StoreError::Closed`].
         if !state.closed {
             state.jobs.push_back((Box::new(QueuedJob { work, history_access, done: None, reply }), has_permit));
         }
@@ -201,7 +201,7 @@ impl StoreQueue {
         Durable(answer)
     }
 
-    /// Adds history to the buffer. Does not wait until it is written.
+    /// Adds history to the buffer, without waiting until the history is written.
     pub fn buffer(&self, put: impl FnOnce(&mut WriteBuffer) -> Result<(), StoreError>) -> Result<(), StoreError> {
         let mut state = self.lock();
         if state.closed {
@@ -231,7 +231,7 @@ impl StoreQueue {
     /// Waits for the next action of the thread; `chores` is the time of the next chores.
     pub fn next(self: &Arc<Self>, chores: Option<Instant>) -> QueueEvent {
         let mut state = self.lock();
-        // Measured from the answers of the last batch.
+        // The window begins now, because the thread has just answered the last batch.
         let gathered = Instant::now() + GATHER_WINDOW;
         loop {
             let (now, due) = (Instant::now(), state.buffer.due());
@@ -278,7 +278,7 @@ impl StoreQueue {
     pub fn abandon(&self) -> bool {
         let mut state = self.lock();
         state.closed = true;
-        // Dropping a job tells its caller that the store is closed.
+        // The caller of a dropped job gets [`StoreError::Closed`].
         state.jobs.clear();
         !state.buffer.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Reads a store while no engine has it open. The database and its write-ahead log are copied into memory. Nothing is
+//! Reads a store that no engine has open. The database and its write-ahead log are copied into memory. Nothing is
 //! locked, created or changed, so that an engine can start at any time.
 
 use std::fs;
@@ -47,7 +47,7 @@ impl StoreReader {
         sessions::read_all(&self.connection)
     }
 
-    /// True if `matches` is true for the JSON of an item of the session.
+    /// True if `matches` returns true for the JSON of at least one item of the session.
     pub fn any_item(&self, session: &str, matches: impl Fn(&str) -> bool) -> Result<bool, StoreError> {
         let mut statement = self.connection.prepare(
             "SELECT json FROM items JOIN histories ON items.history = histories.number WHERE histories.session = ?1",

@@ -48,7 +48,8 @@ pub struct SessionRecord {
     pub environment: BTreeMap<String, String>,
     /// Sessions that created this session: its creator first, then the creator's creator, and so on.
     pub creators: Vec<String>,
-    /// True if the session is the user's own shell: callers inside the session count as outside of every session.
+    /// True if the session is the user's own shell. Callers inside such a session are treated like callers outside of
+    /// every session.
     pub person: bool,
     /// Idempotency key and terms of the create request, if it had a key.
     pub idempotency: Option<IdempotentCreate>,

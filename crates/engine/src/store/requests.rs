@@ -67,7 +67,7 @@ pub enum RequestState {
         /// Wall-clock time of the result.
         at: SystemTime,
     },
-    /// The engine ended before it stored a result. It is unknown if the request was executed.
+    /// The engine ended before it stored a result. It is unknown whether the request was executed.
     CutOff {
         /// Epoch in which the store found the request pending.
         epoch: u64,
@@ -147,7 +147,8 @@ fn begin(database: &mut Database, key: &RequestKey, fingerprint: &str, at: i64) 
         sweep(database)?;
     }
     if database.counts.requests >= database.limits.requests {
-        // Requests begun while the wall clock was far ahead must not fill the store permanently.
+        // Also removes expired requests that were begun while the wall clock was far ahead. They would otherwise fill
+        // the store.
         sweep_until(database, i64::MAX)?;
     }
     if database.counts.requests >= database.limits.requests {
@@ -253,7 +254,7 @@ pub(super) fn undo(database: &mut Database, key: &RequestKey) -> Result<bool, St
 }
 
 /// Removes the oldest expired requests. Pending requests never expire. Requests whose wall-clock time is recent or in
-/// the future are kept: their messages could still pass the age limit.
+/// the future are kept, because a retry of their messages could still pass the age limit.
 pub(super) fn sweep(database: &mut Database) -> Result<(), StoreError> {
     sweep_until(database, database.limits.expired(wall_clock()))
 }

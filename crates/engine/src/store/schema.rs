@@ -37,7 +37,7 @@ pub(super) const MIGRATIONS: &[&str] = &["
     CREATE UNIQUE INDEX sessions_live ON sessions (team, name) WHERE ended_at IS NULL;
     CREATE INDEX sessions_ended ON sessions (ended_at) WHERE ended_at IS NOT NULL;
 
-    -- A history without a session waits to be cleared away, a little at a time.
+    -- A history whose session is NULL belonged to a removed session; its rows are removed in steps.
     CREATE TABLE histories (
         number INTEGER PRIMARY KEY, session TEXT UNIQUE,
         items INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0, output INTEGER NOT NULL DEFAULT 0
@@ -50,8 +50,8 @@ pub(super) const MIGRATIONS: &[&str] = &["
     CREATE TABLE outputs (number INTEGER PRIMARY KEY, history INTEGER NOT NULL, bytes BLOB NOT NULL) STRICT;
     CREATE INDEX outputs_place ON outputs (history, number);
 ","
-    -- queued: a message that no agent was given yet, as JSON; place is its place among those that wait.
-    -- receipt: how far the command is, as JSON; open: more of it is to come, so that it does not expire.
+    -- queued: message that was not delivered to its agent yet, as JSON; place: position of the message in the queue.
+    -- receipt: last receipt of the command, as JSON; open: 1 if another receipt follows, so that the request is kept.
     ALTER TABLE requests ADD COLUMN queued TEXT;
     ALTER TABLE requests ADD COLUMN place INTEGER;
     ALTER TABLE requests ADD COLUMN receipt TEXT;
@@ -63,7 +63,7 @@ pub(super) const MIGRATIONS: &[&str] = &["
 /// steps that had been applied before.
 pub(super) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<usize, MigrationFailure> {
     let seen: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    let seen = usize::try_from(seen).map_err(|_| StoreError::Corrupt(format!("its version is {seen}")))?;
+    let seen = usize::try_from(seen).map_err(|_| StoreError::Corrupt(format!("its schema version is {seen}")))?;
     if seen > steps.len() {
         return Err(MigrationFailure::Newer(u32::try_from(seen).unwrap_or(u32::MAX)));
     }
@@ -79,7 +79,7 @@ pub(super) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<usi
 /// Reason why a file could not be migrated.
 #[derive(Debug)]
 pub(super) enum MigrationFailure {
-    /// The file has more steps than this version of wh has.
+    /// More steps were applied to the file than this version of wh has.
     Newer(u32),
     /// The store cannot be read or written.
     Store(StoreError),

@@ -27,8 +27,8 @@ impl Store {
         self.queue().run(HistoryAccess::Nothing, move |database| put(database, &record)).await
     }
 
-    /// Changes a session atomically, except its id. The function gets the stored record; it may be called more than
-    /// once.
+    /// Changes the record of a session atomically; the id cannot be changed. `change` gets the stored record, and may
+    /// be called more than once.
     pub async fn change_session(
         &self,
         id: impl Into<String>,

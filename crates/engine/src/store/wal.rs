@@ -13,8 +13,8 @@ const FRAME_HEADER_BYTES: usize = 24;
 /// Magic number of logs with little-endian checksums. The magic number of logs with big-endian checksums is one higher.
 const MAGIC: u32 = 0x377f_0682;
 const VERSION: u32 = 3_007_000;
-/// Maximum number of restarts by which a frame after the end may be older than the log; others count as damage. The
-/// first salt counts the restarts.
+/// Limit for the age of a frame after the end of the log. SQLite reuses the file of a log and increments the first salt
+/// each time. A frame of an earlier log does not count as damage if its first salt is lower by less than this limit.
 const MAX_GENERATIONS: u32 = 1 << 20;
 
 /// Committed content of a write-ahead log.
@@ -32,7 +32,7 @@ pub(super) struct WalContent {
 
 /// Parses a log. The error describes the damage.
 pub(super) fn read(log: &[u8]) -> Result<WalContent, String> {
-    // The header is synced before the first frame is written.
+    // SQLite syncs the header before it writes the first frame. A log without a complete header thus has no commit.
     if log.len() < HEADER_BYTES || (log.len() == HEADER_BYTES && log.iter().all(|byte| *byte == 0)) {
         return Ok(WalContent::default());
     }
@@ -57,10 +57,13 @@ pub(super) fn read(log: &[u8]) -> Result<WalContent, String> {
     }
     let behind = &frames[valid..];
     found.torn = !open.is_empty() || behind.iter().any(|frame| frame.salts() == header.salts);
-    // Only one transaction can be torn; more unreadable commits are damage.
+    // Only the last transaction can be incomplete. More than one unreadable commit is damage.
     let commits = behind.iter().filter(|frame| frame.salts() == header.salts && frame.commit() != 0).count();
     if commits > 1 {
-        return Err(format!("the write-ahead log is damaged at frame {}, with {commits} commits behind it", valid + 1));
+        return Err(format!(
+            "the write-ahead log is damaged at frame {}, and {commits} commits cannot be read",
+            valid + 1
+        ));
     }
     let strange = |frame: &&WalFrame<'_>| {
         let age = header.salts.0.wrapping_sub(frame.salts().0);
@@ -69,7 +72,7 @@ pub(super) fn read(log: &[u8]) -> Result<WalContent, String> {
             && frame.bytes.iter().any(|byte| *byte != 0)
     };
     match behind.iter().position(|frame| strange(&frame)) {
-        Some(place) => Err(format!("frame {} of the write-ahead log is garbage", valid + place + 1)),
+        Some(place) => Err(format!("frame {} of the write-ahead log is invalid", valid + place + 1)),
         None => Ok(found),
     }
 }

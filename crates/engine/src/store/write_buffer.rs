@@ -58,7 +58,7 @@ impl WriteBuffer {
         std::mem::replace(self, empty)
     }
 
-    /// Buffers items; an item replaces a buffered one with the same id.
+    /// Buffers items. An item replaces a buffered item with the same id.
     pub fn items(&mut self, session: &str, items: Vec<StoredItem>) -> Result<(), StoreError> {
         let size = items.iter().map(StoredItem::size).sum::<usize>();
         self.check_capacity(size)?;
@@ -91,7 +91,7 @@ impl WriteBuffer {
                     let old = &mut waiting.items[place];
                     self.bytes -= old.size();
                     old.json = item.json;
-                    // The item keeps its id and its position.
+                    // The buffered item keeps its position and its sequence number.
                 }
                 None => {
                     waiting.places.insert(item.id.clone(), waiting.items.len());
@@ -118,7 +118,8 @@ impl WriteBuffer {
         self.bytes = self.bytes + output.bytes.len() - before;
     }
 
-    /// Buffers history again after a failed write. History that was buffered since then replaces it.
+    /// Puts `older` back into the buffer after a failed write. History that was buffered in the meantime is newer and
+    /// is applied on top. The buffer is not due before `not_before`.
     pub fn put_back(&mut self, older: Self, not_before: Instant) {
         let newer = std::mem::replace(self, older);
         for (session, waiting) in newer.sessions {

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 use wh_client::{FromTerminal, ToTerminal};
 
-/// Action of the attached user: typed input, another change such as a resize, or detaching.
+/// Action of the attached user: typing, another change such as a resize, or detaching.
 pub(super) enum UserAction {
     Typed(Bytes),
     Changed(FromTerminal),
@@ -48,7 +48,7 @@ impl AttachedDisplay {
         }
     }
 
-    /// Waits for room in the queue, and reports that the program was stopped. Cancel safe.
+    /// Waits for room in the queue, and reports to the terminal that the program was stopped. Cancel safe.
     pub async fn stopped(&self) {
         if let Some(permit) = self.reserve().await {
             permit.send(ToTerminal::Stopped);

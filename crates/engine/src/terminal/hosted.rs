@@ -30,7 +30,7 @@ pub struct HostSpec {
     /// Command line shown for the UI.
     pub command: Vec<String>,
     pub size: Size,
-    /// True if a user's terminal will be attached. The UI's output is not read before.
+    /// True if a user's terminal will be attached. The UI's output is not read before that.
     pub attended: bool,
     /// Amount of screen state to retain; `None` if the screen is never read.
     pub screen: Option<ScreenSpec>,
@@ -42,7 +42,7 @@ pub struct HostSpec {
     pub ledger: Option<SessionLedger>,
 }
 
-/// Outer end of a terminal for wh's own UI, used by clients.
+/// Client's end of a terminal for wh's own UI.
 #[derive(Debug)]
 pub struct Hosted {
     /// Handle through which clients use the terminal.
@@ -53,7 +53,7 @@ pub struct Hosted {
     pub recorded: Option<oneshot::Receiver<io::Result<()>>>,
 }
 
-/// Inner end of a terminal, used by wh's own UI.
+/// UI's end of a terminal for wh's own UI.
 #[derive(Debug)]
 pub struct Host {
     /// Stream from which the UI reads typed input, and to which it writes output.
@@ -78,7 +78,7 @@ pub struct OnDemand {
     pub start: StartUi,
     /// Amount of screen state to retain while the UI runs.
     pub screen: ScreenSpec,
-    /// Idle time after the last use of the screen, after which the UI is ended.
+    /// Time from the last use of the screen until the UI is ended.
     pub unused_after: Duration,
 }
 
@@ -86,7 +86,7 @@ pub struct OnDemand {
 /// journal.
 const MAX_QUEUED_EVENT_BATCHES: usize = 16;
 
-/// Number of checks per idle period; each check ends the UI if it is no longer needed.
+/// Number of checks per idle period. Each check ends the UI if it is no longer needed.
 const UI_CHECKS_PER_IDLE_PERIOD: u32 = 10;
 
 /// Maximum number of commands queued for a UI that runs on demand; further ones are refused.
@@ -102,7 +102,7 @@ async fn follow(space: Space) -> Result<(watch::Receiver<ChangeNotice>, mpsc::Re
     tokio::spawn(async move {
         loop {
             changes.borrow_and_update();
-            // Growth is not forwarded; watch the space for it.
+            // Only events are requested: no growing item is newer than revision `u64::MAX`.
             match space.updates(cursor.clone(), u64::MAX).await {
                 Ok(Ok(updates)) => {
                     if let Some(last) = updates.events.last() {
@@ -143,7 +143,8 @@ pub async fn host(spec: HostSpec) -> io::Result<(Hosted, Host)> {
 }
 
 /// Creates a terminal whose UI starts on the first use of its screen. After [`OnDemand::unused_after`] without use, the
-/// UI is ended if it is at rest. [`HostSpec::screen`] is ignored. Must be called within a Tokio runtime.
+/// UI is ended if it is [at rest](UiFacts::at_rest). [`HostSpec::screen`] is ignored. Must be called within a Tokio
+/// runtime.
 pub async fn host_on_demand(spec: HostSpec, on_demand: OnDemand) -> io::Result<Hosted> {
     let (sizes, _) = watch::channel(spec.size);
     // Placeholder whose other end is closed; each UI gets a new socket pair.
@@ -171,8 +172,8 @@ fn serve(spec: HostSpec, terminal: TerminalWithPeer) -> Hosted {
     Hosted { surface, ended, recorded }
 }
 
-/// Connects a new UI. Returns the outer end, the inner end, and the state of the UI. `typed` is the number of input
-/// bytes sent to earlier UIs.
+/// Connects a new UI. Returns the client's end of the terminal, the UI's end, and the state of the UI. `typed` is the
+/// number of input bytes sent to earlier UIs.
 fn connect(sizes: &watch::Sender<Size>, typed: u64) -> io::Result<(PtyMaster, Host, RunningUi)> {
     let (ours, theirs) = StdUnixStream::pair()?;
     theirs.set_nonblocking(true)?;
@@ -262,9 +263,9 @@ struct OnDemandUi {
     spec: OnDemand,
     /// Time of the last use of the screen.
     used: Instant,
-    /// Time of the next check if the UI is still needed.
+    /// Time of the next check whether the UI is still needed.
     check_at: Option<Instant>,
-    /// Guard shared with the watchers of the screen, which keeps the UI running.
+    /// Guard that is shared with the watchers of the screen. The UI keeps running while a watcher holds it.
     screen_use: ScreenUse,
 }
 
@@ -366,7 +367,7 @@ impl TerminalPeer {
         }
     }
 
-    /// Returns the newest revision of the space if the UI has not drawn it yet.
+    /// Returns the number of the newest change of the space, if a UI is running that has not drawn this change yet.
     pub fn undrawn_change(&self) -> Option<u64> {
         let Self::Ui(ui) = self else { return None };
         let running = ui.running.as_ref()?;
@@ -388,7 +389,8 @@ impl TerminalPeer {
     pub fn give(&self, order: Order) {
         match self {
             Self::Program(program) => program.1.send_order(order),
-            // The machine refuses signals for a UI; other orders ask it to end. One queued request is enough.
+            // Every order is a request to end the UI, because the machine refuses signals for a UI. One queued request
+            // is enough.
             Self::Ui(ui) => {
                 if let Some(running) = &ui.running {
                     let _ = running.leave.try_send(());
@@ -443,14 +445,14 @@ impl TerminalPeer {
         self.demand().map(|(demand, ..)| demand.screen_use.clone())
     }
 
-    /// Treats the first frame as drawn, because its timeout has passed.
+    /// Treats the first frame as drawn, because the timeout for the frame has passed.
     pub fn assume_drawn(&mut self) {
         if let Self::Ui(ui) = self {
             ui.running.iter_mut().for_each(|running| running.has_drawn = true);
         }
     }
 
-    /// Returns the time of the next check if the UI is still needed.
+    /// Returns the time of the next check whether the UI is still needed; `None` if no UI runs on demand.
     pub fn check_at(&self) -> Option<Instant> {
         match self {
             Self::Program(_) => None,
@@ -484,7 +486,7 @@ pub(super) enum ScreenReadiness {
     Drawn,
     /// The UI has not drawn its first frame yet.
     Starting,
-    /// The UI was just started on this terminal. A new screen must be opened.
+    /// The UI was just started on this terminal. A new screen must be opened with these settings.
     Started(PtyMaster, ScreenSpec),
 }
 

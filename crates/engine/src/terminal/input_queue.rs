@@ -7,13 +7,13 @@ use bytes::{Buf, Bytes};
 use wh_screen::pty::PtyMaster;
 
 /// Input bytes for a program, in order. The queue has no limit, because its sources are limited: the machine refuses
-/// commands beyond its own limit, typed input is not read while the queue has input, and the terminal's answers are
-/// small and only follow program output.
+/// commands beyond its own limit, typed input is not read while the queue has input, and the answers of the terminal
+/// emulator are small and only follow program output.
 #[derive(Debug, Default)]
 pub(super) struct InputQueue {
     waiting: VecDeque<Bytes>,
     length: usize,
-    /// Total bytes ever queued.
+    /// Total number of bytes ever queued.
     pushed: u64,
 }
 
@@ -31,7 +31,7 @@ impl InputQueue {
         self.length
     }
 
-    /// Total bytes ever queued, which is the input position behind the last byte.
+    /// Returns the total number of bytes ever queued. This is the input position after the last queued byte.
     pub fn pushed(&self) -> u64 {
         self.pushed
     }

@@ -1,4 +1,4 @@
-//! Terminal sessions: starts a program in a pseudo-terminal, and the task that owns the session.
+//! Terminal sessions. Starts a program in a pseudo-terminal, and the task that owns the session.
 
 mod attached;
 mod hosted;
@@ -42,7 +42,7 @@ pub struct TerminalSpec {
     /// Id of the daemon's session that the program runs in; `None` outside a daemon.
     pub session: Option<String>,
     pub size: Size,
-    /// User's terminal, if it will be attached. Program output is not read before.
+    /// User's terminal, if it will be attached. Program output is not read before that.
     pub terminal: Option<OwnedFd>,
     /// Amount of screen state to retain. If `None`, program output is not interpreted and the screen cannot be read.
     pub screen: Option<ScreenSpec>,
@@ -70,7 +70,7 @@ pub struct TerminalSession {
     pub pid: i32,
     /// Receives the exit of the program, after all of its output has been processed.
     pub ended: oneshot::Receiver<Exit>,
-    /// Receives the processes that could not be ended, after the program and all of its descendants were ended.
+    /// Receives the processes that survived, once the program and its descendants have ended or could not be ended.
     pub empty: oneshot::Receiver<Survivors>,
     /// Receives the result of the recording, if there is one.
     pub recorded: Option<oneshot::Receiver<io::Result<()>>>,
@@ -88,7 +88,7 @@ pub enum StartError {
         source: io::Error,
     },
     /// The working directory cannot be entered.
-    #[error("cannot run in {directory:?}: {source}")]
+    #[error("cannot enter the working directory {directory:?}: {source}")]
     Directory {
         /// Path as given.
         directory: PathBuf,
@@ -110,7 +110,8 @@ impl StartError {
     }
 }
 
-/// Start time on both clocks. Later wall-clock times are computed from the monotonic clock.
+/// Start time of a session on the monotonic clock and on the wall clock. Later wall-clock times are computed from the
+/// monotonic clock.
 #[derive(Debug, Clone, Copy)]
 struct StartClock {
     instant: Instant,
@@ -126,7 +127,7 @@ impl StartClock {
         self.time + instant.saturating_duration_since(self.instant)
     }
 
-    /// Creates the receipt of a typed command. [`Stage::Delivered`] is its last successful stage.
+    /// Creates the receipt of a typed command. [`Stage::Delivered`] is the last stage of a successful command.
     fn receipt(&self, id: &RequestId, taken: InputReceipt) -> Receipt {
         let mut receipt = Receipt::accepted(id.clone(), self.time(taken.accepted));
         match taken.delivery {
@@ -183,7 +184,8 @@ pub async fn start(spec: TerminalSpec) -> Result<TerminalSession, StartError> {
     Ok(TerminalSession { surface, pid, ended, empty, recorded })
 }
 
-/// Canonicalizes the working directory once, so that the checked path and the entered path are the same.
+/// Canonicalizes the working directory once, so that the path that is checked and the path that is entered are the
+/// same.
 fn canonical_directory(directory: PathBuf) -> Result<PathBuf, StartError> {
     let entered = directory
         .canonicalize()

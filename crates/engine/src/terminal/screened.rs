@@ -26,7 +26,7 @@ struct SessionScreen {
     log: ByteLog,
     /// Current frame, computed on the first request.
     frame: OnceLock<Arc<ScreenFrame>>,
-    /// Latest computed frame before the current one.
+    /// Last frame that was computed before the current one.
     before: Option<Arc<ScreenFrame>>,
     /// Start of the open synchronized update, if there is one.
     updating_since: Option<Instant>,
@@ -95,7 +95,7 @@ impl ScreenedSession {
         (effects, answers)
     }
 
-    /// Time at which [`ScreenedSession::tick`] must be called at the latest.
+    /// Returns the time by which [`ScreenedSession::tick`] must be called; `None` if no timer runs.
     pub fn wake_at(&self) -> Option<Instant> {
         let update = self
             .screen
@@ -171,7 +171,7 @@ impl ScreenedSession {
     }
 }
 
-/// Read access of the machine to the screen; `None` without a screen.
+/// Gives the state machine read access to the screen; `None` without a screen.
 struct ScreenView<'a>(Option<&'a SessionScreen>);
 
 impl View for ScreenView<'_> {

@@ -42,7 +42,7 @@ use requests::{AwaitedReply, Replies};
 /// prepares the next; reading again at once would only wait for the worker.
 const MAX_TERMINAL_READ_BYTES: usize = 64 * 1024;
 
-/// Number of last screen lines returned if a wait does not match.
+/// Number of lines from the end of the screen that are returned if a wait does not match.
 const UNMATCHED_WAIT_LINES: usize = 20;
 
 type CommandAnswer = Result<InputAccepted, Refusal>;
@@ -79,7 +79,7 @@ pub(super) struct TerminalTask {
     recorder: Option<Recorder>,
     size: Size,
     reading: OutputReading,
-    /// True if the program was stopped, and the attached terminal has not received the report yet.
+    /// True if the program was stopped by a signal, and this was not reported to the attached terminal yet.
     stop_unreported: bool,
     /// True while the supervisor runs.
     supervised: bool,

@@ -14,8 +14,8 @@ use super::{CloseOnDrop, Codec, Inbound, LinkShared};
 /// Maximum bytes of messages buffered during a handshake. Messages beyond the limit are dropped.
 const MAX_BUFFERED_BYTES: usize = 256 * 1024;
 
-/// Maximum bytes of requests, withdrawals and replies buffered during a handshake. They are never dropped, since a
-/// requester waits for each. At the limit no more events are read until the handshake is over.
+/// Maximum bytes of requests, their withdrawals and replies buffered during a handshake. None of these is dropped,
+/// since the program or a caller waits for it. At the limit no more events are read until the handshake is over.
 const MAX_BUFFERED_EXCHANGE_BYTES: usize = 256 * 1024;
 
 /// An event in the queue of a link.
@@ -23,7 +23,8 @@ pub(super) struct Queued<C: Codec> {
     pub event: Inbound<C>,
     /// Length of the line that the event was read from.
     pub bytes: usize,
-    /// True for a request, a withdrawal, a reply or the end, which must not be dropped.
+    /// True for an event that must not be dropped: a request, the withdrawal of a request, a reply, or the end of the
+    /// link.
     pub is_exchange: bool,
 }
 
@@ -42,7 +43,7 @@ struct HandshakeSpace {
 }
 
 impl HandshakeSpace {
-    /// True if the event may be dropped or fits.
+    /// True if the event fits into the remaining space, or may be dropped.
     fn accepts<C: Codec>(&self, queued: &Queued<C>) -> bool {
         !queued.is_exchange || queued.size() <= self.exchange || matches!(queued.event, Inbound::Closed(_))
     }
@@ -53,7 +54,7 @@ pub struct LinkEvents<C: Codec> {
     receiver: mpsc::UnboundedReceiver<Queued<C>>,
     /// Events buffered during a handshake, or put back.
     buffered: VecDeque<Inbound<C>>,
-    /// Event that was taken from the queue and follows the buffered ones.
+    /// Event that was taken from the queue but not buffered. Delivered after the buffered ones.
     next: Option<Queued<C>>,
     shared: Arc<LinkShared<C>>,
     _held: Arc<CloseOnDrop<C>>,
@@ -104,18 +105,19 @@ impl<C: Codec> LinkEvents<C> {
         self.receiver.poll_recv(context).map(|next| next.map(|queued| self.take(queued)))
     }
 
-    /// Runs a handshake, and buffers events that arrive before it completes, to be read afterwards in order. The limit
-    /// is 256 KiB of messages, and 256 KiB of requests, withdrawals and replies. Messages beyond the limit are dropped.
-    /// Requests are not dropped: beyond the limit no event is read, so the program blocks and the handshake may time
-    /// out. Events that arrive after the last reply of the handshake are never dropped.
+    /// Runs a handshake. Buffers the events that arrive before it completes; they are read afterwards, in order. The
+    /// limit is 256 KiB of messages, and another 256 KiB of requests, their withdrawals and replies. Messages beyond
+    /// the limit are dropped. Requests are not dropped: beyond the limit no event is read, so the program blocks and
+    /// the handshake may time out. Events that arrive after the last reply of the handshake are never dropped.
     pub async fn buffer_during<T>(&mut self, handshake: impl Future<Output = T>) -> T {
         let mut space = HandshakeSpace { messages: MAX_BUFFERED_BYTES, exchange: MAX_BUFFERED_EXCHANGE_BYTES };
-        // Unconstrained, so that a reply is seen at once, see below.
+        // Not subject to tokio's cooperative budget, so that a reply is seen as soon as it arrives.
         let handshake = unconstrained(handshake);
         tokio::pin!(handshake);
         std::future::poll_fn(|context| {
             loop {
-                // Counted before the handshake is polled: a reply before these events would have completed it.
+                // Counted before the handshake is polled. If a reply had arrived before these events, that poll would
+                // complete the handshake.
                 let arrived = self.receiver.len();
                 if let Poll::Ready(done) = handshake.as_mut().poll(context) {
                     return Poll::Ready(done);
@@ -133,9 +135,9 @@ impl<C: Codec> LinkEvents<C> {
         .await
     }
 
-    /// Buffers or drops the next event and up to `arrived` events of the queue; false if one does not fit and must not
-    /// be dropped. Unlike `poll_recv`, `try_recv` does not yield after 128 events, which is fewer than the reader
-    /// queues at a time.
+    /// Buffers or drops the next event and up to `arrived` events of the queue. False if one of them does not fit and
+    /// must not be dropped. Unlike `poll_recv`, `try_recv` does not yield after 128 events; the reader queues more than
+    /// that at a time.
     fn buffer(&mut self, arrived: usize, space: &mut HandshakeSpace) -> bool {
         for count in 0..=arrived {
             let queued = if count == 0 { self.next.take() } else { self.receiver.try_recv().ok() };

@@ -27,7 +27,7 @@ impl<I> Outbound<I> {
 }
 
 impl<C: Codec> Link<C> {
-    /// Encodes a frame and assigns an id.
+    /// Encodes a frame with the next frame number of this link.
     ///
     /// # Errors
     ///

@@ -41,11 +41,11 @@ pub struct Launch {
     pub directory: Option<PathBuf>,
     /// Changes to the inherited environment; `None` removes a variable.
     pub environment: BTreeMap<OsString, Option<OsString>>,
-    /// Command of a [supervisor](crate::supervisor) for pipes. Without a supervisor, the program's group ends with
-    /// the [`Child`], but survives a kill of this process.
+    /// Command of a [supervisor](crate::supervisor) for pipes. Without a supervisor, the program's group is killed when
+    /// the [`Child`] is dropped, but keeps running if this process is killed.
     pub supervisor: Option<Vec<OsString>>,
-    /// Session that the supervisor is registered for. Clients that run below the supervisor are attributed to this
-    /// session, and end with it.
+    /// Session that the supervisor is registered for. Callers that run below the supervisor are attributed to this
+    /// session. When the session ends, all processes below the supervisor are ended.
     pub session: Option<String>,
     /// Number of bytes of standard error to retain.
     pub stderr: usize,
@@ -77,7 +77,7 @@ impl fmt::Debug for Launch {
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     /// The program does not exist.
-    #[error("there is no program {0:?}{where_looked}", where_looked = if has_slash(.0) { "" } else { " on the path" })]
+    #[error("there is no program {0:?}{where_looked}", where_looked = if has_slash(.0) { "" } else { " in PATH" })]
     NotFound(OsString),
     /// The program exists but cannot be executed: the execute permission or the interpreter named in its first line
     /// is missing.
@@ -99,7 +99,7 @@ pub enum LaunchError {
     /// The supervisor could not be started, or failed.
     #[error("the supervisor {command:?} failed: {source}")]
     Supervisor {
-        /// Program that was to be run.
+        /// First word of the supervisor's command.
         command: OsString,
         /// Error of the system.
         source: io::Error,
@@ -271,7 +271,7 @@ impl Launch {
         };
         let mut there = None;
         for place in candidates(&program, &path.unwrap_or_default()) {
-            // The program starts in its own working directory, so only an absolute path means the same there.
+            // The program starts in its own working directory, where a relative path may refer to another file.
             let place = std::path::absolute(&place).unwrap_or(place);
             if is_executable(&place) {
                 return Ok(place);

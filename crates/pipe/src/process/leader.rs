@@ -72,7 +72,7 @@ impl UnsupervisedProgram {
         }
     }
 
-    /// Waits for the program to exit. `deaths` has received SIGCHLD since before the program was started.
+    /// Waits for the program to exit. `deaths` was subscribed to SIGCHLD before the program was started.
     async fn exited(&self, deaths: &mut tokio::signal::unix::Signal) -> Exit {
         loop {
             if let Some(exit) = self.try_exit() {
@@ -103,8 +103,8 @@ impl Drop for UnsupervisedProgram {
         let pid = self.pid;
         match waitpid(pid, Some(WaitPidFlag::WNOHANG)) {
             Ok(WaitStatus::StillAlive) | Err(Errno::EINTR) => {
-                // The watching task did not run to its end, or its runtime was dropped. If the thread cannot be
-                // started, the process that adopts the program after this one exits reaps it.
+                // The watching task was stopped early, for example with its runtime, so the program may still be
+                // exiting. If the thread cannot be started, the program is reaped only after this process has exited.
                 let held = (self.registration.take(), self.hold.take());
                 let wait = move || {
                     while waitpid(pid, None) == Err(Errno::EINTR) {}

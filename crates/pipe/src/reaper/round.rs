@@ -114,7 +114,7 @@ impl Reaper {
             if !view.lives(*id) {
                 plan.dead.insert(*id);
                 plan.strays.extend(&tree.members);
-                // Once it has been reaped, its pid may be reused.
+                // Waits only until the supervisor has been reaped: afterwards its pid may be reused.
                 if tree.registration.is_some()
                     && waitpid(id.raw(), Some(WaitPidFlag::WNOHANG)) != Ok(WaitStatus::StillAlive)
                 {
@@ -131,8 +131,8 @@ impl Reaper {
         plan
     }
 
-    /// Stops and then kills the processes of the plan. Returns the last snapshot and all processes found; at least two
-    /// scans were made.
+    /// Stops and then kills the processes of the plan. Makes at least two scans. Returns the last snapshot, and all
+    /// processes found.
     fn end(
         &self,
         plan: &Plan,
@@ -192,7 +192,7 @@ impl Reaper {
                 let below = view.below(*id);
                 tree.members.extend(&below);
                 tree.members.retain(|member| view.lives(*member));
-                // The supervisor may still report how its program ended before it is killed.
+                // The supervisor gets time to report how its program ended, before it is killed.
                 let report_by = if below.is_empty() {
                     *tree.empty_since.get_or_insert(now) + SUPERVISOR_GRACE
                 } else {
@@ -204,8 +204,8 @@ impl Reaper {
                     tree.members.extend(&unclaimed);
                     any_claims = true;
                 }
-                // Checked before the retain: a process that died in this round may have forked before, so another scan
-                // is needed.
+                // Checked before `retain`: a process that died in this round may have forked before, so another scan is
+                // needed.
                 let nothing_found = tree.members.is_empty() && plan.dead.contains(id);
                 tree.members.retain(|member| view.lives(*member));
                 if tree.registration.is_some() {

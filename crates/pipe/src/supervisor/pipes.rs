@@ -34,8 +34,8 @@ struct PipesFrontEnd {
 impl FrontEnd for PipesFrontEnd {
     const STEPS: &'static [ShutdownStep] = &[TERMINATE, KILL];
 
-    /// Grace period for the program to exit by itself: its input is closed together with the owner's end of the
-    /// pipes.
+    /// Grace period for the program to exit by itself. When the owner exits, its end of the pipes is closed, so the
+    /// program sees the end of its input.
     const OWNER_GONE_GRACE: Duration = Duration::from_millis(500);
 
     const CHANGES: WaitPidFlag = WaitPidFlag::empty();

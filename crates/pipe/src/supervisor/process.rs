@@ -111,7 +111,7 @@ impl<F: FrontEnd> Process<F> {
         };
         // SAFETY: between fork and exec only async-signal-safe system calls are made, on memory that is already there.
         unsafe { command.pre_exec(become_program) };
-        #[expect(clippy::disallowed_methods, reason = "a supervisor has one child, and adopts on purpose")]
+        #[expect(clippy::disallowed_methods, reason = "a supervisor starts one child, and adopts orphans on purpose")]
         let child = command.spawn()?;
         let pid = Pid::from_raw(i32::try_from(child.id()).map_err(io::Error::other)?);
         self.front_end.started()?;

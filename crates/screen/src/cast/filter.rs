@@ -118,12 +118,12 @@ impl PlayFilter {
         match character {
             '\x1b' => self.state = FilterState::Escape(String::new()),
             '\x18' | '\x1a' => self.state = FilterState::Ground,
-            // Executed immediately, also within a sequence.
+            // Terminals execute these controls at once, even within a sequence.
             '\x07'..='\x0f' => {
                 self.changes.charset |= character == '\x0e';
                 out.push(character);
             }
-            // NUL, ENQ (requests the terminal's identification), flow control and C1 controls.
+            // Dropped: NUL, ENQ (requests the terminal's identification), flow control and C1 controls.
             '\0'..='\x1f' | '\x7f'..='\u{9f}' => {}
             _ => match std::mem::take(&mut self.state) {
                 FilterState::Escape(intermediates) => self.escape(intermediates, character, out),
@@ -190,7 +190,7 @@ impl PlayFilter {
             ("" | " " | "!", _) if !numbers => false,
             // Erasing the scrollback (3) would delete lines that are not part of the recording.
             ("", 'J') => matches!(parameters, "" | "0" | "1" | "2"),
-            // With more parameters these mean mouse highlight tracking, and left and right margins.
+            // With more parameters `T` starts mouse highlight tracking, and `s` sets the left and right margins.
             ("", 'T') => count <= 1,
             ("", 's' | 'u') => parameters.is_empty(),
             ("", '@'..='I' | 'K'..='M' | 'P' | 'S' | 'X' | 'Z' | '`' | 'a' | 'b' | 'd'..='f' | 'm' | 'r') => true,

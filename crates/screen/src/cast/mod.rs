@@ -95,8 +95,7 @@ impl CastHeader {
     }
 }
 
-/// Rounds a time to microseconds. The order of times is preserved: an event that is not later than a time is not
-/// later after both are rounded.
+/// Rounds a time to microseconds. Rounding preserves the order: an earlier time never becomes later than a later one.
 fn to_microseconds(time: Duration) -> u64 {
     u64::try_from((time.as_nanos() + 500) / 1000).unwrap_or(u64::MAX)
 }

@@ -40,8 +40,8 @@ impl std::str::FromStr for Speed {
 pub struct PlaybackStep<'a> {
     /// Delay since the previous step.
     pub delay: Duration,
-    /// Time since the start of the playback. A player should wait until this time, since waiting for `delay`
-    /// accumulates delays of the output.
+    /// Time since the start of the playback. A player should wait until this time. A player that waits for each `delay`
+    /// is late, since the time to write the output adds up.
     pub at: Duration,
     /// Output of the program. Empty only in the last step, if the recording ended after a pause.
     pub bytes: &'a [u8],
@@ -63,9 +63,9 @@ pub struct Playback<'a> {
 }
 
 impl<'a> Playback<'a> {
-    /// Creates the schedule from the beginning of the recording. Pauses are shortened to `idle_limit`, or to the
-    /// recording's own limit if it is `None`. The limit is in recorded time: at double speed the longest pause takes
-    /// half of it.
+    /// Creates the schedule from the beginning of the recording. Pauses are shortened to `idle_limit`; if it is `None`,
+    /// to the limit in the recording's header. The limit is in recorded time: at double speed the longest pause takes
+    /// half of the limit.
     pub fn new(cast: &'a Cast, speed: Speed, idle_limit: Option<Duration>) -> Self {
         Self {
             events: cast.events.iter(),

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::{Cast, EventContent, to_microseconds};
 use crate::vt::{SYNCHRONIZED_UPDATE_TIMEOUT, Vt};
 
-/// Returns the terminal after all events up to and including `at`. Pass the scrollback of the recorded terminal as
-/// `history`: a screen that grows takes lines back from the scrollback, so another value can give another screen.
+/// Returns the terminal after all events up to and including `at`. `history` is the scrollback of the recorded terminal
+/// in lines. It must be the same number: a screen that grows takes lines back from the scrollback.
 pub fn screen_at(cast: &Cast, at: Duration, history: usize) -> Vt {
     let at = Duration::from_micros(to_microseconds(at));
     let mut replay = CastReplay { vt: Vt::new(cast.header.size, history), updating_since: None };
@@ -32,7 +32,7 @@ impl CastReplay {
     fn output(&mut self, bytes: &[u8], now: Duration) {
         self.vt.feed(bytes);
         self.updating_since = self.vt.updating().then(|| self.updating_since.unwrap_or(now));
-        // The program received these replies when it was recorded.
+        // The program already received these replies during the recording.
         self.vt.take_replies();
     }
 

@@ -30,7 +30,7 @@ pub enum CastEvent<'a> {
 ///
 /// Each event makes one line, with two exceptions. An incomplete character at the end of output or input is held back
 /// until the rest arrives, so an event with nothing else makes no line. Very long text is split into several lines with
-/// the same time. Events are not merged; a caller that gets output in small chunks may join those of a few
+/// the same time. Events are not merged; a caller that gets output in small chunks may join the chunks of a few
 /// milliseconds.
 #[derive(Debug)]
 pub struct CastWriter {

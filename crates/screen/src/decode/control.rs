@@ -20,8 +20,8 @@ impl CsiParameters<'_> {
         self.0.split(';').count()
     }
 
-    /// Returns the modifiers in the given parameter. `None` if the sequence is not a press to report: a release, or a
-    /// press with an unsupported modifier.
+    /// Returns the modifiers in the given parameter. `None` for a release, and for a press with an unsupported
+    /// modifier; neither is reported.
     fn held(&self, parameter: usize) -> Option<HeldModifiers> {
         const RELEASE: u32 = 3;
         let bits = self.number(parameter).unwrap_or(1).saturating_sub(1);
@@ -60,12 +60,13 @@ pub(super) fn sequence(parameters: &[u8], last: u8) -> InputTokenKind {
     found.unwrap_or(InputTokenKind::Nothing)
 }
 
-/// Decodes `CSI 1 ; modifiers letter`, or without numbers.
+/// Decodes `CSI letter` and `CSI 1 ; modifiers letter`.
 fn letter(parameters: &CsiParameters<'_>, last: u8) -> Option<InputTokenKind> {
     let held = parameters.held(1)?.modifiers;
     let key = match last {
         b'Z' => return Some(InputTokenKind::key(KeyCode::Tab, Modifiers { shift: true, ..held })),
-        // A cursor position report ends like F3 with modifiers, but only in the first row is it ambiguous.
+        // Both F3 with modifiers and a cursor position report end with `R`. Only a report of the first row can look
+        // like a key.
         b'R' if !is_key(parameters) => return None,
         b'A'..=b'D' | b'F' | b'H' | b'P'..=b'S' => after_ss3(last)?,
         _ => return None,
@@ -141,7 +142,8 @@ fn kitty(parameters: &CsiParameters<'_>) -> Option<InputTokenKind> {
         return Some(InputTokenKind::key(key, modifiers));
     };
     let alternate = |part| parameters.part(0, part).and_then(key_of_code).filter(|key| matches!(key, KeyCode::Char(_)));
-    // A command on a non-Latin layout uses the key at that position: ctrl+c works on a Cyrillic layout too.
+    // With ctrl or alt on a non-Latin layout, the key at the same position of the standard layout counts: ctrl+c works
+    // on a Cyrillic layout too.
     if let Some(base) = alternate(2).filter(|_| command && !character.is_ascii()) {
         return Some(InputTokenKind::key(base, modifiers));
     }

@@ -6,7 +6,8 @@ use super::control;
 
 const ESCAPE: u8 = 0x1b;
 
-/// Maximum length of a control sequence. Terminals send no longer ones, so the end of a longer one was lost.
+/// Maximum length of a control sequence. Terminals send no longer sequences, so beyond the limit the end of the
+/// sequence was lost.
 const MAX_SEQUENCE_BYTES: usize = 256;
 
 /// Next token of the input, and its length in bytes.
@@ -41,8 +42,8 @@ impl InputTokenKind {
     }
 }
 
-/// Normalises a press. A letter is reported in its key's form with shift as a modifier; for other characters shift is
-/// part of the character.
+/// Normalises a press. A letter is in lower case, with shift as a modifier; any other character is as typed, without
+/// shift.
 fn canonical(key: KeyCode, modifiers: Modifiers) -> KeyPress {
     let KeyCode::Char(character) = key else {
         return KeyPress::new(key, modifiers);
@@ -89,7 +90,7 @@ fn escape(input: &[u8]) -> Option<InputToken> {
     let follows = *input.get(1)?;
     let third = input.get(2).copied();
     match follows {
-        // Followed by another sequence at once, this was alt and `[`.
+        // Another sequence follows at once, so these two bytes are alt and `[`.
         b'[' if third == Some(ESCAPE) => {
             Some(InputToken { taken: 2, found: InputTokenKind::key(KeyCode::Char('['), ALT) })
         }
@@ -98,7 +99,8 @@ fn escape(input: &[u8]) -> Option<InputToken> {
             Some(key) => InputToken { taken: 3, found: InputTokenKind::key(key, Modifiers::NONE) },
             None => InputToken { taken: 2, found: InputTokenKind::key(KeyCode::Char('O'), ALT) },
         }),
-        // Strings begin like alt with a key. The ones that terminals send continue with these characters.
+        // A string begins with the same bytes as alt with a key. The strings that terminals send continue with these
+        // characters.
         b']' if third?.is_ascii_digit() => Some(InputToken { taken: 2, found: InputTokenKind::AnswerBegins }),
         b'P' if third?.is_ascii_digit() || b">!$+".contains(&third?) => {
             Some(InputToken { taken: 2, found: InputTokenKind::AnswerBegins })
@@ -132,7 +134,7 @@ fn code(byte: u8, held: Modifiers) -> (KeyCode, Modifiers) {
     let ctrl = Modifiers { ctrl: true, ..held };
     match byte {
         b'\r' => (KeyCode::Enter, held),
-        // Sent by `keys` for shift+enter without a keyboard protocol.
+        // The `keys` module sends this byte for shift+enter if no keyboard protocol is enabled.
         b'\n' if !held.alt => (KeyCode::Enter, Modifiers { shift: true, ..held }),
         b'\t' => (KeyCode::Tab, held),
         0x7f => (KeyCode::Backspace, held),
@@ -159,7 +161,7 @@ fn character(input: &[u8]) -> Option<(usize, Option<char>)> {
 /// sequence.
 fn sequence(input: &[u8]) -> Option<InputToken> {
     match input[2..] {
-        // The Linux console's first five function keys, and the old mouse encoding up to 223.
+        // F1 to F5 of the Linux console, and the old mouse encoding with coordinates up to 223.
         [b'[', letter, ..] => return Some(InputToken { taken: 4, found: control::console(letter) }),
         [b'[', ..] => return None,
         [b'M', button, column, row, ..] => {
@@ -181,7 +183,8 @@ fn sequence(input: &[u8]) -> Option<InputToken> {
     Some(InputToken { taken: 2 + length + 1, found })
 }
 
-/// Returns the number of bytes of `input` that belong to a skipped control sequence, and whether it ended.
+/// Returns the number of bytes of `input` that belong to a skipped control sequence, and whether the sequence has
+/// ended.
 pub(super) fn rest_of_sequence(input: &[u8]) -> (usize, bool) {
     match input.iter().position(|byte| !matches!(byte, 0x20..=0x3f)) {
         Some(end) => (end + usize::from(matches!(input[end], 0x40..=0x7e)), true),
@@ -189,8 +192,9 @@ pub(super) fn rest_of_sequence(input: &[u8]) -> (usize, bool) {
     }
 }
 
-/// Returns the number of bytes of `input` that belong to a string from the terminal, and whether it ended: with BEL,
-/// with `ESC \`, or because a control character shows that the user is typing. `None` if the next byte decides.
+/// Returns the number of bytes of `input` that belong to a string from the terminal, and whether the string has ended.
+/// It ends with BEL or `ESC \`, or when a control character shows that the user is typing. `None` if the next byte is
+/// needed to decide.
 pub(super) fn rest_of_answer(input: &[u8]) -> Option<(usize, bool)> {
     let Some(end) = input.iter().position(|byte| *byte < 0x20) else {
         return Some((input.len(), false));

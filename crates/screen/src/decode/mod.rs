@@ -1,6 +1,6 @@
 //! Decodes terminal input to gestures: the inverse of [`keys`](crate::keys), [`mouse`](crate::mouse) and
 //! [`paste`](crate::paste). Specified by xterm's ctlseqs and by <https://sw.kovidgoyal.net/kitty/keyboard-protocol/>.
-//! Pure: the caller reads and provides the clock.
+//! Pure: the caller reads the input and provides the clock.
 //!
 //! All encodings are accepted at any time. A press that types a character is reported as text. Any other press has one
 //! canonical form: a letter is in lower case with shift as a modifier (`alt+shift+a`), any other character is as typed,
@@ -26,7 +26,7 @@ const PASTE_END: &[u8] = b"\x1b[201~";
 pub struct Decoded {
     /// The gesture in its canonical form.
     pub gesture: Gesture,
-    /// Offset in the input, from the first byte ever fed, of the end of the gesture.
+    /// Offset of the end of the gesture, counted from the first byte of the whole input.
     pub end: u64,
 }
 
@@ -94,7 +94,7 @@ impl Decoder {
     /// partial character, a sequence with numbers, a paste) stays incomplete.
     #[must_use]
     pub fn timeout(&mut self) -> Vec<Decoded> {
-        // A terminal writes a reply at once, so after a pause this was typed by the user and has no end.
+        // A terminal writes a reply at once. After a pause, this was not a reply: the user typed it, and it has no end.
         if matches!(self.state, DecoderState::Answer) {
             self.state = DecoderState::Ground;
         }

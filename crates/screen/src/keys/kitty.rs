@@ -97,7 +97,7 @@ impl KittyEvent {
             KeyCode::Enter => (13, 'u'),
             KeyCode::Tab => (9, 'u'),
             KeyCode::Backspace => (127, 'u'),
-            // Its legacy sequence is ambiguous with a cursor position report.
+            // The legacy sequence of F3 with modifiers is ambiguous with a cursor position report.
             KeyCode::Function(3) => (13, '~'),
             key => match Sequence::of(key)? {
                 Sequence::Letter(letter) => (1, letter),

@@ -32,8 +32,8 @@ pub(super) fn encode(press: &KeyPress, modes: &TerminalModes) -> Vec<u8> {
     }
 }
 
-/// Returns the control character for ctrl with a character, by the rule of the VT100; `None` if there is none and the
-/// character is sent unchanged.
+/// Returns the control character that a VT100 sends for ctrl with this character. `None` if there is none; the
+/// character is then sent unchanged.
 pub(super) fn control(character: char) -> Option<u8> {
     let byte = u8::try_from(character).ok()?;
     Some(match byte {
@@ -46,8 +46,8 @@ pub(super) fn control(character: char) -> Option<u8> {
     })
 }
 
-/// Returns the code and modifiers of a press that modifyOtherKeys reports as a sequence: at level 1 presses without an
-/// unambiguous legacy code, at level 2 nearly all with modifiers.
+/// Returns the code and modifiers of a press that modifyOtherKeys reports as a sequence. Level 1 reports presses
+/// without an unambiguous legacy code. Level 2 reports nearly all presses with modifiers.
 fn other_key(press: &KeyPress, level: u8) -> Option<(u32, Modifiers)> {
     if level == 0 || press.modifiers.is_empty() {
         return None;
@@ -60,8 +60,8 @@ fn other_key(press: &KeyPress, level: u8) -> Option<(u32, Modifiers)> {
         KeyCode::Tab if alt => everything.then_some(9),
         KeyCode::Tab => ctrl.then_some(9),
         KeyCode::Escape => everything.then_some(27),
-        // Reports the byte that the key would send, which ctrl changes from DEL to BS. Ctrl+backspace alone keeps its
-        // legacy code.
+        // Ctrl changes the byte of the backspace key from DEL to BS, so the code is 8. Ctrl+backspace without other
+        // modifiers keeps its legacy code.
         KeyCode::Backspace if ctrl => (everything && (alt || shift)).then_some(8),
         KeyCode::Backspace => everything.then_some(127),
         _ => None,
@@ -75,7 +75,8 @@ fn other_character(character: char, modifiers: Modifiers, everything: bool) -> O
     let taken = match (ctrl || alt, everything) {
         (true, true) => true,
         (true, false) => ctrl && control(typed).is_none(),
-        // Shift alone is already part of the character, but xterm reports it for all characters that ctrl could change.
+        // Without ctrl and alt, the character already includes shift. xterm reports the press anyway if ctrl could
+        // change the character.
         (false, true) => matches!(typed, ' ' | '@'..='\x7f'),
         (false, false) => false,
     };

@@ -25,7 +25,8 @@ pub(super) fn shapes(character: char, metrics: CellMetrics) -> Option<Vec<Shape>
         }
         '\u{2800}'..='\u{28ff}' => braille((code - 0x2800) as u32, metrics),
         '\u{1fb00}'..='\u{1fb3b}' => {
-            // All patterns of six in order, except those with a code point elsewhere: empty, left half, right half.
+            // The code points are all patterns of six blocks in order. Four patterns are missing, since they have a
+            // code point elsewhere: empty, left half, right half, full.
             let index = (code - 0x1fb00) as u32 + 1;
             mosaic(index + u32::from(index >= 0x15) + u32::from(index >= 0x29), 3, metrics)
         }
@@ -34,7 +35,7 @@ pub(super) fn shapes(character: char, metrics: CellMetrics) -> Option<Vec<Shape>
     })
 }
 
-/// Returns two columns of blocks, row by row from the lowest bit.
+/// Returns the filled blocks of a grid with two columns. Each bit stands for one block, row by row from the lowest bit.
 fn mosaic(bits: u32, rows: i32, metrics: CellMetrics) -> Vec<Shape> {
     let middle = (metrics.width * 4 + 4) / 8;
     let y = |row: i32| (metrics.height * row + rows / 2) / rows;
@@ -66,7 +67,7 @@ fn braille(bits: u32, metrics: CellMetrics) -> Vec<Shape> {
         .collect()
 }
 
-/// Returns a separator of status lines: right, right outline, left, left outline.
+/// Returns a triangle, used as a separator in status lines. `kind` is 0 right, 1 right outline, 2 left, 3 left outline.
 fn triangle(kind: i32, metrics: CellMetrics) -> Shape {
     let (width, height, stroke) = (metrics.width as f32, metrics.height as f32, metrics.stroke as f32 * 1.5);
     let x = |x: f32| if kind < 2 { x } else { width - x };

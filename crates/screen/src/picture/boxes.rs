@@ -3,8 +3,8 @@
 use crate::picture::CellMetrics;
 use crate::picture::shapes::{Area, Segment, Shape, polygon};
 
-/// Lines from the centre of a cell to its left, upper, right and lower edge: 0 none, 1 thin, 2 thick, 3 double. In the
-/// order of the code points; all 0 for characters that do not consist of such lines.
+/// Lines from the centre of a cell to its left, upper, right and lower edge: 0 none, 1 thin, 2 thick, 3 double. One
+/// entry per code point from U+2500; all 0 for characters that do not consist of such lines.
 #[rustfmt::skip]
 const ARMS: [[u8; 4]; 128] = [
     *b"1010", *b"2020", *b"0101", *b"0202", *b"0000", *b"0000", *b"0000", *b"0000", // ─━│┃┄┅┆┇
@@ -49,7 +49,7 @@ fn bands(length: i32, stroke: i32) -> [i32; 6] {
     [0, middle - stroke, middle, middle + stroke, middle + 2 * stroke, length]
 }
 
-/// Returns the rectangles that the arms of a character fill, from the bands of the cell.
+/// Returns the rectangles that the arms of a character fill. Their edges are the boundaries of the cell's bands.
 fn tiles(arms: [u8; 4], metrics: CellMetrics) -> Vec<Shape> {
     let mut filled = [[false; 5]; 5];
     for (direction, weight) in arms.into_iter().enumerate() {
@@ -76,17 +76,17 @@ fn tiles(arms: [u8; 4], metrics: CellMetrics) -> Vec<Shape> {
     areas(&filled, bands(metrics.width, metrics.stroke), bands(metrics.height, metrics.stroke))
 }
 
-/// Returns the band in which an arm ends, counted from the edge of the cell that the arm touches: for the first line
-/// of a double arm, for a single line, and for the second line.
+/// Returns the bands in which the lines of an arm end, counted from the edge of the cell that the arm touches: first
+/// line of a double arm, single line, second line of a double arm.
 fn ends(arms: [u8; 4], direction: usize) -> [usize; 3] {
     let opposite = arms[(direction + 2) % 4];
-    // The arms to the left and right, or above and below.
+    // The two arms at right angles to this arm.
     let (first, second) = if direction.is_multiple_of(2) { (arms[1], arms[3]) } else { (arms[0], arms[2]) };
     let sides = [first, second];
     let single = if opposite != b'0' {
         2
     } else if sides == [b'3', b'3'] {
-        // It stops at the nearer of two crossing lines.
+        // The line stops at the nearer of two crossing lines.
         0
     } else if sides.contains(&b'2') || sides.contains(&b'3') {
         3
@@ -145,14 +145,14 @@ fn dashes(character: char, count: i32, metrics: CellMetrics) -> Vec<Shape> {
         .collect()
 }
 
-/// Returns a rounded corner: a quarter of a ring, and straight lines to the middles of two edges, with the pixels of a
-/// normal line.
+/// Returns a rounded corner: a quarter of a ring, and straight lines to the middles of two edges. The straight lines
+/// cover the same pixels as those of other characters.
 fn arc(character: char, metrics: CellMetrics) -> Vec<Shape> {
     /// Length of a cubic curve's handles for a quarter of a circle with radius 1.
     const HANDLE: f32 = 0.552_285;
     let (xs, ys) = (bands(metrics.width, metrics.stroke), bands(metrics.height, metrics.stroke));
     let (to_right, to_bottom) = (matches!(character, '╭' | '╰'), matches!(character, '╭' | '╮'));
-    // The outer radius reaches from the far side of one line to near the edge of the cell.
+    // The outer radius reaches from the outer side of one line almost to the edge of the cell.
     let radius = if to_right { metrics.width - xs[2] } else { xs[3] } - metrics.stroke;
     let center_x = if to_right { xs[2] + radius } else { xs[3] - radius };
     let center_y = if to_bottom { ys[2] + radius } else { ys[3] - radius };

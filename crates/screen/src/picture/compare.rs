@@ -81,7 +81,7 @@ impl Picture {
         let mut decoder = decoder(bytes);
         decoder.set_transformations(png::Transformations::EXPAND | png::Transformations::STRIP_16);
         let mut reader = decoder.read_info().map_err(|error| failed(error.to_string()))?;
-        let length = reader.output_buffer_size().ok_or_else(|| failed("too large".to_owned()))?;
+        let length = reader.output_buffer_size().ok_or_else(|| failed("it is too large".to_owned()))?;
         let mut samples = vec![0; length];
         let info = reader.next_frame(&mut samples).map_err(|error| failed(error.to_string()))?;
         if info.color_type == png::ColorType::Indexed || info.bit_depth != png::BitDepth::Eight {

@@ -42,7 +42,7 @@ impl Glyphs {
 
     fn make(&mut self, key: GlyphKey) -> Coverage {
         let character = alias(key.character);
-        // Wide characters prefer a bitmap of that width; an outline would look lost.
+        // A wide character is drawn from a wide bitmap if there is one; an outline is only one column wide.
         if key.wide
             && let Some(bitmap) = fallback::bitmap(character).filter(|bitmap| bitmap.len() == 2)
         {
@@ -124,8 +124,8 @@ impl Pixels {
         byte.is_some_and(|byte| byte >> (7 - x % 8) & 1 == 1)
     }
 
-    /// True if a pixel of the bitmap at double size is set. Edges are smoothed by the EPX rule: a corner follows its
-    /// two neighbours if they agree and the others do not.
+    /// True if a pixel of the bitmap at double size is set. Edges are smoothed by the EPX rule: a pixel in a corner
+    /// takes the value of its two neighbours if these are equal and both differ from the neighbours opposite to them.
     fn is_lit_at_double(&self, x: i32, y: i32) -> bool {
         let (column, row) = (x.div_euclid(2), y.div_euclid(2));
         let (side, end) = (if x % 2 == 0 { -1 } else { 1 }, if y % 2 == 0 { -1 } else { 1 });

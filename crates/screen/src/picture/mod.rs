@@ -36,8 +36,8 @@ pub use compare::{PictureComparison, compare};
 pub use raster::png;
 pub use svg::svg;
 
-/// Maximum number of pixels of a picture, drawn or compared: a terminal of 500 columns and 200 rows at scale 2. Drawing
-/// it takes about 200 MB.
+/// Maximum number of pixels of a picture that is drawn or compared. Enough for a terminal of 500 columns and 200 rows
+/// at scale 2; drawing that picture takes about 200 MB.
 pub const MAX_PICTURE_PIXELS: u64 = 64 << 20;
 
 /// Scale of a PNG.

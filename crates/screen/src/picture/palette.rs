@@ -41,7 +41,8 @@ pub(super) struct CellColors {
 }
 
 impl CellColors {
-    /// Returns the colours under a block cursor: swapped, or the defaults swapped if both are equal.
+    /// Returns the colours under a block cursor: text and background swapped. If both are the same colour, returns the
+    /// default colours swapped.
     pub(super) fn under_cursor(self, defaults: ResolvedDefaults) -> Self {
         let (text, background) = if self.text == self.background {
             (defaults.background, defaults.text)
@@ -82,7 +83,7 @@ fn entry(index: usize) -> Rgb {
     Rgb(red, green, blue)
 }
 
-/// Mixes `part` of `whole` of the first colour with the rest of the second.
+/// Mixes two colours. The share of the first colour is `part / whole`.
 pub(super) fn mix(first: Rgb, second: Rgb, part: u32, whole: u32) -> Rgb {
     let channel = |first: u8, second: u8| {
         let sum = u32::from(first) * part + u32::from(second) * (whole - part);

@@ -36,8 +36,9 @@ impl SceneCell<'_> {
         own.copied().filter(|mark| !mark.is_control() && !is_invisible(*mark) && !is_decoration(*mark)).collect()
     }
 
-    /// Returns the rest of the cluster for a document, whose viewer may have a font for it: also joiners, tones and
-    /// variation selectors, but no characters that could reorder text.
+    /// Returns the characters that follow the first one in the cell's cluster, for a document: its viewer may have a
+    /// font for the cluster. Includes joiners, skin tones and variation selectors, but no characters that could reorder
+    /// text.
     pub(super) fn cluster(&self) -> Vec<char> {
         let all = self.cell.extra.as_ref().map_or(&[][..], |extra| &extra.combining);
         let joins = |mark: char| matches!(mark, '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0020}'..='\u{e007f}');

@@ -13,7 +13,7 @@ pub(super) enum Shape {
     Path(Vec<Segment>),
 }
 
-/// Rectangle in whole pixels, from its top left corner.
+/// Rectangle in whole pixels: its top left corner, width and height.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Area {
     pub(super) x: i32,

@@ -131,7 +131,8 @@ impl<'a> SvgTextWriter<'a> {
         let mut text = String::new();
         std::iter::once(character).chain(cluster).for_each(|character| escape(character, &mut text));
         let width = METRICS.width * i32::from(scene_cell.columns);
-        // Keeps marks that the viewer's font cannot place from shifting the next cell.
+        // Sets the position or the width explicitly, so that marks that the viewer's font cannot place do not shift the
+        // next cell.
         let place = if scene_cell.columns == 2 {
             format!("x=\"{}\" text-anchor=\"middle\"", x + width / 2)
         } else {
@@ -300,7 +301,7 @@ fn write_segment(segment: &Segment, out: &mut String) {
         Segment::Close => 'Z',
     });
     for (index, value) in segment.points().flatten().enumerate() {
-        // A hundredth is finer than any screen.
+        // A hundredth of a unit is finer than a pixel of any screen.
         let rounded = (value * 100.0).round() / 100.0;
         let _ = write!(out, "{}{rounded}", if index == 0 { "" } else { " " });
     }

@@ -22,8 +22,8 @@ use nix::unistd::{Pid, dup2_stderr, dup2_stdout, getpid, setsid, tcgetpgrp, tcse
 use wh_pipe::supervisor::process::{self, FrontEnd};
 use wh_pipe::tree::{KILL, ShutdownStep, TERMINATE};
 
-/// Disables every mode that a program may have enabled in the user's terminal. The cursor is saved first, so that
-/// leaving an alternate screen that was never entered does not move it.
+/// Disables every mode that a program may have enabled in the user's terminal. Saves the cursor first, because leaving
+/// the alternate screen restores the saved cursor, even if the alternate screen was never entered.
 pub const RESET_SEQUENCES: &[u8] = b"\x1b7\x1b[?1049l\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1005l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[?1l\x1b>\x1b[<9u\x1b[>4;0m\x1b[?25h\x1b[0 q\x1b[0m";
 
 /// Maximum wait for the user's terminal to accept [`RESET_SEQUENCES`] once the program has exited. A terminal whose
@@ -86,8 +86,7 @@ impl FrontEnd for TerminalFrontEnd {
 
     /// Moves the program to the foreground of its terminal.
     fn enter() -> io::Result<()> {
-        // A background process that calls `tcsetpgrp` is stopped by SIGTTOU, unless it blocks it, as the supervisor
-        // does.
+        // SIGTTOU would stop a background process that calls `tcsetpgrp`. The supervisor has blocked this signal.
         Ok(tcsetpgrp(io::stdin(), getpid())?)
     }
 
@@ -99,7 +98,8 @@ impl FrontEnd for TerminalFrontEnd {
         self.slave = None;
     }
 
-    /// Restores the user's terminal in a separate thread, since writing to a terminal whose output is stopped blocks.
+    /// Restores the user's terminal in a separate thread, since a write to a terminal blocks while its output is
+    /// stopped.
     fn owner_gone(&mut self) {
         let Some((terminal, settings)) = self.terminal.take() else { return };
         let (restored, restoring) = mpsc::channel();

@@ -35,9 +35,9 @@ pub struct UnreadQueue {
 }
 
 impl PtyMaster {
-    /// Discards all unread input, and returns the state of the queue before. With `keep_next` the next byte is kept
-    /// for a line editor, which may have been notified of input and be about to read: callers of readline do not
-    /// notice a signal while blocked in that read.
+    /// Discards all unread input. Returns the state of the queue before that. If `keep_next` is true, the next byte is
+    /// kept for a line editor that may be about to read it: a program that uses readline does not notice a signal while
+    /// it is blocked in that read.
     pub fn discard_input(&self, keep_next: bool) -> io::Result<UnreadQueue> {
         let unread = self.unread()?;
         let slave = self.slave()?;

@@ -25,7 +25,7 @@ pub use wh_pipe::protocol::{Order, Report};
 use wh_pipe::supervisor::{Supervisor, SupervisorKind, SupervisorReports};
 
 /// Number of bytes below which a read is known to have drained the output. Another read would find nothing, and on
-/// Linux it would wait for the terminal's worker. Later output wakes the reader again.
+/// Linux it would wait for a worker of the kernel. Later output wakes the reader again.
 const DRAINED_READ_BYTES: usize = 1024;
 
 /// Describes a program to start in a terminal.
@@ -66,7 +66,7 @@ impl PtyProgram {
     pub fn start(spec: ProgramSpec) -> io::Result<Self> {
         let settings = spec.terminal.as_ref().and_then(|terminal| tcgetattr(terminal).ok());
         let OpenptyResult { master, slave } = openpty(&window_size(spec.size), settings.as_ref())?;
-        // Not inherited: a process with the master could read all output of the program and type to it.
+        // Neither end is inherited: a process that has the master could read all output of the program and type to it.
         for end in [&master, &slave] {
             fcntl(end, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
         }
@@ -131,7 +131,8 @@ impl PtyMaster {
     fn new(master: OwnedFd) -> io::Result<Self> {
         let flags = OFlag::from_bits_truncate(fcntl(&master, FcntlArg::F_GETFL)?);
         fcntl(&master, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
-        // SAFETY: the descriptor is owned by the registration, which neither replaces nor closes it before its own end.
+        // SAFETY: the descriptor is owned by the registration, which neither replaces the descriptor nor closes it
+        // before the registration is dropped.
         Ok(Self(unsafe { AsyncFd::register(master) }?))
     }
 

@@ -69,8 +69,8 @@ fn title(text: &str) -> String {
     format!("\x1b]2;{clean}\x1b\\")
 }
 
-/// Returns sequences that change the terminal's modes for keys, mouse and pastes to those that the program has set,
-/// since the program receives the input of that terminal.
+/// Returns sequences that set the other terminal's modes for keys, mouse and pastes to those of the program, since the
+/// program receives the input of the other terminal.
 fn mode_changes(from: TerminalModes, to: TerminalModes) -> String {
     let mut out = String::new();
     let mut flag = |before: bool, after: bool, on: &str, off: &str| {

@@ -1,5 +1,5 @@
-//! Wraps the emulator and corrects its deviations from xterm: every operation passes through here. Operations after the
-//! list of unchanged ones are corrections, each verified against xterm and tmux.
+//! Wraps the emulator and corrects its deviations from xterm. Every operation passes through this module. A list names
+//! the unchanged operations; those after the list are corrections, each verified against xterm and tmux.
 
 use std::ops::Range;
 
@@ -69,8 +69,8 @@ impl Emulator {
         }
     }
 
-    /// Frees memory after the screen has become smaller, since the emulator retains hidden rows and the former width
-    /// of each row. The inactive screen (the primary one behind the alternate one) cannot be reached.
+    /// Frees memory after the screen has become smaller, since the emulator retains hidden rows and the former width of
+    /// each row. The inactive screen (the primary one behind the alternate one) cannot be reached and keeps its memory.
     fn shrink(&mut self) {
         let grid = self.term.grid_mut();
         grid.truncate();
@@ -280,7 +280,7 @@ impl Handler for Emulator {
         self.move_cursor(self.line_below(count), 0);
     }
 
-    // In new line mode a line feed also returns the carriage.
+    // In new line mode a line feed also performs a carriage return.
     fn linefeed(&mut self) {
         self.term.newline();
     }
@@ -311,7 +311,7 @@ impl Handler for Emulator {
         self.term.delete_chars(count.min(self.term.columns() - self.column()));
     }
 
-    // Also clears the line above the cursor if it is the first line.
+    // Clears the first line even if it is the only line above the cursor.
     fn clear_screen(&mut self, mode: ClearMode) {
         if matches!(mode, ClearMode::Above) {
             let line = self.term.grid().cursor.point.line;

@@ -1,4 +1,4 @@
-//! Builds response bodies about agents: status, models, MCP servers, logins and saved sessions.
+//! Builds response bodies about agents: status, models, MCP servers, logins and conversations.
 
 use serde_json::{Value, json};
 use wh_core::space::roster::{

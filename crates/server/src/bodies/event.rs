@@ -67,7 +67,7 @@ fn space_event_body(event: &SpaceEvent, me: &ParticipantId) -> EventBody {
     }
 }
 
-/// Converts the end of a turn.
+/// Builds the body for the end of a turn.
 pub(super) fn turn_body(turn: &TurnId, outcome: &Outcome, tally: &TurnStats) -> TurnBody {
     let (outcome, reason) = match outcome {
         Outcome::Completed => ("completed", None),

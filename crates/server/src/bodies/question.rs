@@ -6,7 +6,7 @@ use wh_core::space::question::{Choice, Detail, Meaning, Question, QuestionKind};
 use wh_core::time::iso;
 use wh_wire::control::{DetailBody, OptionBody, QuestionBody};
 
-/// Returns the open questions of a conversation, oldest first. Returns none if there is no conversation or the
+/// Returns the open questions of a conversation, oldest first. The list is empty if there is no conversation or the
 /// conversation has ended.
 pub(crate) async fn questions_of(conversation: Option<&Conversation>) -> Vec<QuestionBody> {
     match conversation {

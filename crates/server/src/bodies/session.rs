@@ -99,7 +99,7 @@ async fn add_terminal_state(session: &SessionHandle, summary: &mut SessionSummar
         let (state, reason) = match facts.status {
             Status::Running => ("running", None),
             Status::Stopped => ("stopped", None),
-            // The session ends when all of its processes have ended.
+            // The session is still running, because it ends only when all of its processes have ended.
             Status::Exited(exit) => ("running", Some(format!("{}; its processes are being ended", exit_words(exit)))),
         };
         summary.status.state = state.to_owned();

@@ -35,7 +35,7 @@ fn fingerprint(revision: &Revision, ui: &UiFacts, now: SystemTime) -> u64 {
     hasher.finish()
 }
 
-/// Returns the fingerprint that [`state`] returns, unless the state changes in between.
+/// Returns the same fingerprint as [`state`], unless the state changes between the two calls.
 pub(crate) async fn state_fingerprint(conversation: &Conversation) -> Result<u64, Gone> {
     let revision = conversation.space.revision().await?;
     Ok(fingerprint(&revision, &conversation.ui.facts(), SystemTime::now()))
@@ -208,7 +208,8 @@ fn acknowledgements(state: &State) -> Acknowledgements {
     Acknowledgements { pending: pending.collect(), my_pending: mine.collect() }
 }
 
-/// Returns the status of each participant: its session status with its last summary, else its last reported status.
+/// Returns the status of each participant, with the summary that the participant reported last. The status of the
+/// agent's session takes precedence over a status that the participant reported.
 fn statuses(state: &State) -> BTreeMap<String, ParticipantStatus> {
     let status = |one: &Participant| {
         let said = one.reported_status.as_ref().map(|(status, summary, at)| (status.as_str(), summary.clone(), *at));

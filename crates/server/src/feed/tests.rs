@@ -226,6 +226,6 @@ async fn a_subscriber_behind_the_journal_is_dropped() {
     for _ in 0..=wh_core::event::MAX_JOURNAL_EVENTS {
         session.publish(mark("x"));
     }
-    assert_eq!(summary(feed.next().await), "dropped: too slow: the next event is no longer available");
+    assert_eq!(summary(feed.next().await), "dropped: the reader was too slow; the next event is no longer available");
     assert_eq!(summary(feed.next().await), "over");
 }

@@ -57,7 +57,7 @@ pub(super) async fn check(State(api): State<ApiState>, request: Request, next: N
 /// Checks a request against the access rules, and forwards it to the router or refuses it.
 pub(super) async fn guarded(access: &Access, request: Request, next: Next) -> Response {
     let admitted = access.admit(request.headers()).and_then(|()| {
-        // Absent if another router has already checked the request.
+        // The connection is absent if another router has already checked the request.
         let connection = request.extensions().get::<TcpConnection>();
         connection.map_or(Ok(()), |connection| connection.admitted(access.token.is_some()).map_err(Fault::from))
     });

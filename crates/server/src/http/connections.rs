@@ -4,9 +4,9 @@
 //!
 //! | class | at most | closed when full |
 //! |---|---|---|
-//! | trusted: has sent the token; without a token: of this user | 256 | the longest idle, else the new one (503) |
-//! | pending: belongs to this user, no request admitted yet | 64 | the oldest idle |
-//! | other: other users and machines without the token | 16 | the oldest idle of the owner with the most connections |
+//! | trusted: sent the token, or is of this user if none is required | 256 | the longest idle, else the new one (503) |
+//! | pending: is of this user, no request admitted yet | 64 | the oldest idle one |
+//! | other: is of another user or machine, no token | 16 | the oldest idle one of the owner with the most connections |
 //! | unchecked: the owner is not known yet | 8, and 256 during an owner lookup | none; the owners are looked up |
 //!
 //! An untrusted connection is closed after 5 s without a request. Owners are looked up only if more than 8 connections
@@ -166,7 +166,7 @@ impl TcpConnection {
         let admission = if with_token { AdmittedRequest::WithToken } else { AdmittedRequest::WithoutToken };
         let number = self.slot.number();
         let mut table = self.slot.slots().lock();
-        // An evicted connection is about to close.
+        // The connection was evicted and is about to close.
         let Some(facts) = table.get_mut(number) else { return Err(Full) };
         let before = std::mem::replace(&mut facts.admission, admission);
         if facts.class() == Class::Trusted && count(&table, Class::Trusted) > MAX_TRUSTED {
@@ -189,7 +189,7 @@ impl TcpConnection {
         InRequest(self.clone())
     }
 
-    /// Completes when an untrusted connection was idle for too long.
+    /// Completes when the connection is untrusted and has been idle for too long.
     pub async fn expired(&self) {
         let mut until = Instant::now() + UNTRUSTED_IDLE_TIMEOUT;
         loop {
@@ -202,7 +202,7 @@ impl TcpConnection {
             match seen {
                 Some((Class::Trusted, ..)) => return std::future::pending().await,
                 Some((.., idle_until)) if idle_until > now => until = idle_until,
-                // It may belong to this user, which makes it trusted.
+                // The connection may belong to this user. Then the lookup makes it trusted.
                 Some((Class::Unchecked, AdmittedRequest::WithoutToken, _)) => self.all.look_up_owners().await,
                 _ => return,
             }

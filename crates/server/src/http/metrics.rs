@@ -74,7 +74,7 @@ fn exposition(facts: &SurfaceFacts, counts: &Counts, up: Duration) -> String {
     plain("wh_input_bytes_total", "counter", "Bytes typed into the program by clients.", facts.typed_bytes as f64);
     plain("wh_input_queue_bytes", "gauge", "Input bytes queued for the program.", facts.queued_input as f64);
     plain("wh_frames_total", "counter", "Frames drawn by the program.", facts.frames_rendered as f64);
-    plain("wh_open_waits", "gauge", "Open waits.", facts.open_waits as f64);
+    plain("wh_open_waits", "gauge", "Wait requests in progress.", facts.open_waits as f64);
     let _ = write!(text, "# HELP wh_requests_total Requests by path and status.\n# TYPE wh_requests_total counter\n");
     for ((path, status), count) in &counts.requests {
         let _ = writeln!(text, "wh_requests_total{{path=\"{path}\",status=\"{status}\"}} {count}");

@@ -73,11 +73,11 @@ const MAX_CONCURRENT_SCREENSHOTS: usize = 2;
 /// Maximum number of open event streams.
 const MAX_OPEN_STREAMS: usize = 64;
 
-/// Sender name of all requests. A client with the token acts as the owner, the default member of the team.
+/// Sender name of all HTTP requests: the name of the local user as a member of the default team.
 const SENDER: &str = "local";
 
 impl ApiState {
-    /// True if `to` is just the session's own agent, the default target.
+    /// True if `to` contains only the session's own agent, which is the default target.
     fn is_default_target(&self, to: &[String]) -> bool {
         matches!((&self.admission, to), (Admission::Session { session, .. }, [one]) if session.agent() == Some(one))
     }

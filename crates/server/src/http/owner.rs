@@ -55,8 +55,8 @@ fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
-/// Parses a row to the socket's own address, its remote address, and the socket. `None` if the row is malformed or
-/// `is_ours` is false for the remote port.
+/// Parses a row of the table. Returns the socket's own address, its remote address, and the socket. Returns `None` if
+/// the row is malformed or `is_ours` is false for the remote port.
 fn row(line: &str, is_ours: impl Fn(u16) -> bool) -> Option<((SocketAddr, SocketAddr), Socket)> {
     let mut fields = line.split_whitespace().skip(1);
     let (theirs, ours) = (fields.next()?, fields.next()?);
@@ -70,7 +70,8 @@ fn row(line: &str, is_ours: impl Fn(u16) -> bool) -> Option<((SocketAddr, Socket
     Some((ends, Socket { uid, inode }))
 }
 
-/// Parses an address of the table: groups of four bytes in native byte order, in hexadecimal, and the port.
+/// Parses an address of the table: the IP address in hexadecimal, in groups of four bytes in native byte order, and the
+/// port.
 fn address(text: &str) -> Option<SocketAddr> {
     let (address, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;

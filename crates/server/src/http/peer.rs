@@ -25,9 +25,9 @@ pub(super) struct Ends {
     pub ours: SocketAddr,
 }
 
-/// Caller of a connection. Traced at the first request that needs its origin, and cached for the connection: a
-/// process cannot leave its session, and a connection that was opened outside a session can be passed on only by the
-/// process that opened it.
+/// Caller of a connection. Its origin is determined at the first request that needs the origin, and is cached for the
+/// connection. The cached origin stays correct: a process cannot leave its session, and a connection that was opened
+/// outside a session can be passed on only by the process that opened it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Peer {
     /// `None` if the addresses are unknown, which makes the caller untraceable.
@@ -87,8 +87,8 @@ impl Ends {
         if socket.inode == 0 { None } else { trace::directory_of_socket(socket.inode) }
     }
 
-    /// Finds the caller's origin. Blocks. A caller on another machine is outside. A local caller that has closed its
-    /// end, or whose process cannot be found, is untraceable.
+    /// Finds the caller's origin. Blocks. A caller on another machine counts as outside. A local caller that has closed
+    /// its end, or whose process cannot be found, is untraceable.
     pub fn origin(self) -> Origin {
         match sockets(&[self]).into_iter().next().flatten() {
             Some(Socket { inode: 0, .. }) => Origin::Untraceable,

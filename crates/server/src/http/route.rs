@@ -3,10 +3,11 @@
 //!
 //! | rows | served |
 //! |---|---|
-//! | `Route<ApiState>` | by a single run, of a program or of a space; by a daemon below `/sessions/{session}` |
+//! | `Route<ApiState>` | by a single run, and by a daemon below `/sessions/{session}` |
 //! | `Route<DaemonApiState>` | by a daemon itself |
 //!
-//! [`super::access`] checks host, origin and token before any row. A row can require further admission of the caller.
+//! [`super::access`] checks host, origin and token before any handler runs. A row can also require admission of the
+//! caller.
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -27,7 +28,8 @@ pub(super) struct Route<S> {
     pub method: Method,
     pub path: &'static str,
     handler: MethodRouter<S>,
-    /// Action that the caller must be admitted to. `None` if every caller may, or if the handler decides by the body.
+    /// Action for which the caller must be admitted. `None` if every caller is admitted, or if the handler checks the
+    /// admission because it depends on the body.
     act: Option<GuardedAction>,
     pub operation: Operation,
 }

@@ -31,7 +31,7 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
         .query("history", switch(), "`1` adds the buffered raw output.")
         .query("now", switch(), "`1` does not wait for a complete frame or for the effect of typed input.")
         .returns::<ScreenBody>(200, "The screen. Its ETag changes when the visible content changes.")
-        .returns_empty(304, "Not changed since If-None-Match.")
+        .returns_empty(304, "The screen has not changed: its ETag is the one in If-None-Match.")
         .fails(400, "The query is invalid.")
         .gone()
     })]

@@ -116,7 +116,7 @@ async fn serve_connection(
         .with_upgrades();
     let mut serving = pin!(serving);
     let ended = tokio::select! {
-        // Checked first, so that an evicted connection starts no request.
+        // The eviction is checked first, so that an evicted connection starts no request.
         biased;
         _ = evicted => return debug!(?ends, "a connection was closed to make room"),
         ended = serving.as_mut() => ended,
@@ -131,7 +131,7 @@ async fn serve_connection(
     }
 }
 
-/// Response body that ends its request when dropped.
+/// Response body. Its request counts as in progress until the body is dropped.
 struct TrackedBody {
     body: Body,
     _answering: InRequest,

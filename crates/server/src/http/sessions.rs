@@ -66,7 +66,7 @@ pub(super) fn routes() -> Vec<Route<DaemonApiState>> {
         Route::new(Method::Get, "/sessions", list, "sessions", "List all sessions, including ended ones.", |it| {
             it.returns::<SessionsBody>(200, "The sessions, oldest first.")
         }),
-        // Admission depends on the requested session.
+        // The handler checks the admission, because it depends on the requested session.
         Route::new(
             Method::Post,
             "/sessions",
@@ -185,7 +185,7 @@ async fn end(
     Params(query): Params<EndSessionQuery>,
 ) -> Result<Json<SessionSummary>, Fault> {
     let session = find(&api, &id)?;
-    // Spawned, so that the end completes even if the caller disconnects.
+    // A separate task, so that the session is ended even if the caller disconnects.
     let work = tokio::spawn(async move {
         let (name, forgets) = (session.name(), is_enabled(query.forget.as_deref()));
         match api.daemon.end(&session.id, is_enabled(query.now.as_deref())).await {
@@ -205,7 +205,7 @@ async fn end(
 }
 
 fn find(api: &DaemonApiState, id: &str) -> Result<Arc<SessionHandle>, Fault> {
-    // Checked first, because a session restored in between is then found below.
+    // Restoring sessions are checked first: a session that becomes ready after this check is found below.
     let returning = api.daemon.is_restoring(id);
     let missing = || match returning {
         true => CreateError::Returning(id.to_owned()),
@@ -222,7 +222,7 @@ async fn forward(
 ) -> Result<Response, Fault> {
     let session = find(&api, &id)?;
     let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
-    // Taken from the undecoded path, so that nothing is decoded twice.
+    // Uses the path before decoding, because the router of the session decodes it.
     let sent = request.uri().path().splitn(4, '/').nth(3).unwrap_or(&rest);
     let target: Uri = format!("/{sent}{query}").parse().map_err(|_| Fault::NoSuchPath)?;
     // Receipts of a lost terminal program are only in the store.

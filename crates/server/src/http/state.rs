@@ -25,7 +25,7 @@ use crate::bodies::{self, client_state};
 /// Default number of messages in a response.
 const DEFAULT_MESSAGE_LIMIT: usize = 100;
 
-/// Start time of this process, part of every ETag. It differs from that of an earlier process on the same port.
+/// Start time of this process, part of every ETag. ETags of an earlier process on the same port therefore never match.
 static PROCESS: LazyLock<SystemTime> = LazyLock::new(SystemTime::now);
 
 pub(super) fn routes() -> Vec<Route<ApiState>> {
@@ -40,15 +40,15 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
                 it.query(
                     "limit",
                     json!({"type": "integer", "minimum": 0}),
-                    "Maximum number of messages: the newest, or with since the first ones after it. Default: all.",
+                    "Maximum number of messages. Returns the newest ones, or with `since` the first ones after that time. Default: all.",
                 )
                 .query(
                     "since",
                     json!({"type": "string", "format": "date-time"}),
                     "Only messages added after this time.",
                 )
-                .returns::<ClientState>(200, "The state. Its ETag changes when the state does.")
-                .returns_empty(304, "Not changed since If-None-Match.")
+                .returns::<ClientState>(200, "The state. Its ETag changes when the state changes.")
+                .returns_empty(304, "The state has not changed: its ETag is the one in If-None-Match.")
                 .fails(400, "The query is invalid.")
                 .gone()
             },
@@ -63,7 +63,7 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
                 it.query(
                     "limit",
                     json!({"type": "integer", "minimum": 0}),
-                    "Maximum number of messages: the newest, or with since the first ones after it. Default: 100.",
+                    "Maximum number of messages. Returns the newest ones, or with `since` the first ones after that time. Default: 100.",
                 )
                 .query("kind", json!({"type": "string"}), "Only messages of this kind.")
                 .query("from", json!({"type": "string"}), "Only messages from this sender.")

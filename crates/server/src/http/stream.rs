@@ -37,7 +37,13 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
             events,
             "events",
             "Subscribe to events over server-sent events; each `data` is a StreamBody.",
-            |it| stream_responses(it.text(200, "text/event-stream", "The stream. `Last-Event-ID` works like `after`.")),
+            |it| {
+                stream_responses(it.text(
+                    200,
+                    "text/event-stream",
+                    "The stream. The header `Last-Event-ID` works like `after`.",
+                ))
+            },
         ),
         Route::new(
             Method::Get,
@@ -56,7 +62,7 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
 
 fn stream_responses(it: Describe<'_>) -> Describe<'_> {
     it.includes_schema::<StreamBody>()
-        .query("after", json!({"type": "string"}), "Resume after this event: EPOCH.SEQ.")
+        .query("after", json!({"type": "string"}), "Resume after the event with this cursor, in the form EPOCH.SEQ.")
         .query("frames", json!({"enum": ["none", "plain", "raw"]}), "Format of screen frames to send.")
         .query(
             "rate",
@@ -124,7 +130,7 @@ fn options(query: &StreamQuery, last: Option<&str>) -> Result<(Option<Cursor>, F
     Ok((after, frames, rate))
 }
 
-/// Formats a message as a server-sent event. Only messages that a client can resume from have an id.
+/// Formats a message as a server-sent event. Only messages after which a client can resume have an id.
 fn sse(body: &StreamBody) -> Event {
     let (name, id) = match body {
         StreamBody::Snapshot { epoch, seq, .. } => ("snapshot", Some((epoch, seq))),

@@ -1,5 +1,5 @@
-//! Attaches a user's terminal to a session: draws screen changes on it and types its input. Several terminals can
-//! attach; the smallest determines the size.
+//! Attaches a user's terminal to a session: draws screen changes on the terminal, and types the terminal's input into
+//! the session. Several terminals can attach; the smallest determines the size.
 
 use std::io;
 use std::sync::Arc;
@@ -42,7 +42,8 @@ pub(super) fn authorize(
 /// Entry of a terminal or UI in a session's audience. Dropping it removes the entry.
 pub(super) struct Seat<'a> {
     pub session: &'a SessionHandle,
-    /// Surface to resize for the remaining terminals on removal; `None` for a UI with its own screen.
+    /// Surface that is resized for the remaining terminals when the entry is removed; `None` for a UI, which has its
+    /// own screen.
     pub surface: Option<&'a Surface>,
     pub number: u64,
 }
@@ -73,7 +74,7 @@ pub(super) async fn serve(
 ) -> io::Result<()> {
     let (number, fits) = session.audience.enter(plausible_size(wanted.size.width, wanted.size.height));
     let seat = Seat { session, surface: Some(&surface), number };
-    // A failed resize is visible on the screen.
+    // A failed resize is not reported, because the user sees the actual size.
     if let Some(fits) = fits {
         let _ = surface.resize(fits, None).await;
     }

@@ -159,7 +159,7 @@ pub(super) async fn serve_requests(
 
 /// Finds a session by id or name in these teams. A session of another team is reported as missing.
 fn find(server: &SocketState, id: &str, teams: &BTreeSet<String>) -> Result<Arc<SessionHandle>, Failure> {
-    // Checked first, because a session restored in between is then found below.
+    // Restoring sessions are checked first: a session that becomes ready after this check is found below.
     let returning = server.daemon.restoring_of(teams).iter().any(|(own, name)| own == id || name == id);
     let missing = || match returning {
         true => Failure::new(ErrorCode::Busy, CreateError::Returning(id.to_owned()).to_string()),
@@ -229,9 +229,11 @@ async fn answer(
             }
             Err(failure) => Response::failed(id, failure.code, failure.message),
         },
-        SocketCommand::Subscribe(_) | SocketCommand::Attach(_) | SocketCommand::Join(_) => {
-            Response::failed(id, ErrorCode::InternalError, "send this command on a new connection")
-        }
+        SocketCommand::Subscribe(_) | SocketCommand::Attach(_) | SocketCommand::Join(_) => Response::failed(
+            id,
+            ErrorCode::InternalError,
+            "this command needs its own connection; send it on a new one",
+        ),
     }
 }
 

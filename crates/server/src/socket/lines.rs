@@ -12,7 +12,7 @@ use wh_wire::socket::MAX_SOCKET_LINE_BYTES;
 
 /// Timeout from the first to the last byte of a line.
 pub(super) const LINE_TIMEOUT: Duration = Duration::from_secs(30);
-/// Bytes of a line that every connection may buffer outside of the shared budget.
+/// Bytes of each line that do not count towards the shared budget.
 const LINE_FREE_BYTES: usize = 64 << 10;
 /// Shared budget: bytes that the lines of all connections may buffer beyond [`LINE_FREE_BYTES`] each.
 const LINE_SHARED_BYTES: usize = 32 << 20;
@@ -30,7 +30,7 @@ impl LineBudget {
     }
 }
 
-/// Received bytes of a line. Returns the bytes taken from the budget when dropped.
+/// Received bytes of a line. When dropped, returns to the budget the bytes that were taken from it.
 #[derive(Debug)]
 pub(super) struct LineBytes {
     bytes: Vec<u8>,
@@ -92,7 +92,7 @@ pub(super) enum ReceivedLine {
     TooSlow,
 }
 
-/// Reads the next line; `None` at the end. Bytes after the last line feed are ignored.
+/// Reads the next line; `None` at the end of the stream. Bytes after the last line feed are ignored.
 pub(super) async fn next(
     reader: &mut (impl AsyncBufRead + Unpin),
     budget: &LineBudget,

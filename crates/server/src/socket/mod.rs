@@ -28,7 +28,7 @@ use crate::closing::{Closing, closed};
 use crate::slots::{Evicted, Slot, SlotTable, Slots};
 use lines::LineBudget;
 
-/// Maximum connections of this user. An idle one is closed for a new one.
+/// Maximum connections of this user. If all are in use, an idle one is closed to admit a new one.
 const MAX_CONNECTIONS: usize = 512;
 
 /// Maximum connections of other users that get a refusal message at the same time. Further ones are closed without a
@@ -76,7 +76,7 @@ impl SocketState {
 fn peer_pidfd(stream: &UnixStream) -> Result<Option<OwnedFd>, Errno> {
     let mut pidfd: libc::c_int = -1;
     let mut length = libc::socklen_t::try_from(size_of_val(&pidfd)).map_err(|_| Errno::EINVAL)?;
-    // SAFETY: the socket is open for the call, and both pointers are to variables of the sizes that are given.
+    // SAFETY: the socket is open during the call, and both pointers refer to variables of the given sizes.
     let failed = unsafe {
         libc::getsockopt(
             stream.as_raw_fd(),

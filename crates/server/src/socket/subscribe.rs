@@ -14,7 +14,7 @@ use super::connection::{SocketReader, send};
 use crate::bodies::FrameFormat;
 use crate::feed::Feed;
 
-/// Frame rate for the feed, which requires a value. Not used, since subscriptions receive no frames.
+/// Frame rate that [`Feed::open`] requires. It has no effect, since subscriptions receive no frames.
 const UNUSED_FRAME_RATE: u32 = 1;
 
 pub(super) async fn stream(
@@ -29,7 +29,7 @@ pub(super) async fn stream(
     let Some(surface) = session.surface.clone() else { return send(&mut writer, &gone().encode()).await };
     let after = wanted.after.map(|cursor| Cursor { epoch: Epoch::new(&cursor.epoch), seq: cursor.seq });
     let options = (after, FrameFormat::None, UNUSED_FRAME_RATE);
-    // Needs no stream permit: the connection itself is counted.
+    // No stream permit is needed, because the connection itself is counted.
     let Ok(mut feed) = Feed::open(surface, session.conversation.clone(), server.closing.clone(), None, options).await
     else {
         return send(&mut writer, &gone().encode()).await;
@@ -56,7 +56,7 @@ pub(super) async fn stream(
                 continue;
             }
             StreamBody::Snapshot { epoch, seq, state, .. } => {
-                let reason = reason.take().unwrap_or_else(|| "start of the subscription".to_owned());
+                let reason = reason.take().unwrap_or_else(|| "the subscription has started".to_owned());
                 StreamLine::Reset { epoch, seq, session_id, reason, state: Some(state) }
             }
             StreamBody::Event { epoch, seq, at, event } => {

@@ -15,8 +15,8 @@ pub struct TestClient {
 }
 
 impl TestClient {
-    /// Creates a client that opens a connection for each request. If the run has ended, errors contain its exit status
-    /// from the record in the directory `records`.
+    /// Creates a client that opens a connection for each request. If the `wh` process has ended, errors contain its
+    /// exit status, which is read from its record in the directory `records`.
     pub fn new(port: u16, records: Option<PathBuf>) -> io::Result<Self> {
         let builder = wh_api::Client::builder(Address::local(port)).timeout(SOCKET_TIMEOUT).records(records);
         Ok(Self { port, client: builder.without_keep_alive().blocking().map_err(io::Error::other)? })
@@ -28,7 +28,7 @@ impl TestClient {
         Ok(Self { port, client: builder.token(token).blocking().map_err(io::Error::other)? })
     }
 
-    /// Sends a request. Requests that `wh-api` cannot send are written byte by byte.
+    /// Sends a request. A request that `wh-api` cannot send is written byte by byte.
     pub fn send(&self, request: &TestRequest) -> io::Result<Response> {
         let Some(plain) = request.well_formed() else { return RawConnection::open(self.port)?.send(request) };
         match self.client.send(&plain) {

@@ -23,13 +23,13 @@ const LONG_ANSWER: &str = "slow: 60";
 /// Prompt with an answer of a tenth of a second, which ends at about the time of the interrupt.
 const SHORT_ANSWER: &str = "slow: 1";
 
-/// Average number of rounds for each round with a short answer.
+/// One in this number of rounds, on average, has a short answer.
 const SHORT_ANSWER_SHARE: usize = 5;
 
-/// Average number of rounds for each round that sends the interrupt without delay.
+/// One in this number of rounds, on average, sends the interrupt without delay.
 const NO_DELAY_SHARE: usize = 3;
 
-/// Maximum time until the receipts are final for a round that counts as cancelled immediately.
+/// Maximum time from the interrupt until both receipts are final, if the round counts as cancelled immediately.
 const PROMPT_CANCEL_WINDOW: Duration = Duration::from_secs(1);
 
 /// Round of the trial: one prompt and its interrupt.
@@ -37,7 +37,8 @@ const PROMPT_CANCEL_WINDOW: Duration = Duration::from_secs(1);
 pub(super) struct Round {
     /// Unique word in the prompt.
     pub marker: String,
-    /// Time from the response to the prompt until the interrupt was sent. Zero if both were sent in one write.
+    /// Time from the HTTP response to the prompt until the interrupt was sent. Zero if both requests were sent in one
+    /// write.
     pub delay: Duration,
     /// Time at which the interrupt was sent.
     pub interrupted: SystemTime,
@@ -68,7 +69,8 @@ pub(super) enum CommandState {
 }
 
 impl CommandState {
-    /// Returns the times of acceptance and of the final stage; `None` if the command was rejected or is not final.
+    /// Returns the times at which the command was accepted and at which its receipt became final; `None` if the command
+    /// was rejected or is not final.
     pub fn times(&self) -> Option<(SystemTime, SystemTime)> {
         match *self {
             Self::Finished { accepted, at } | Self::Failed { accepted, at, .. } => Some((accepted, at)),
@@ -101,7 +103,8 @@ impl CommandState {
 }
 
 impl Round {
-    /// Returns the time from the interrupt until both receipts were final.
+    /// Returns the time from the acceptance of the interrupt until both receipts were final; `None` if a command was
+    /// rejected or is not final.
     pub fn settled_after(&self) -> Option<Duration> {
         let ((_, prompt), (accepted, interrupt)) = (self.prompt.times()?, self.interrupt.times()?);
         Some(prompt.max(interrupt).duration_since(accepted).unwrap_or_default())
@@ -164,8 +167,9 @@ impl<'a> InterruptConversation<'a> {
         };
         let (prompt, interrupt) = (last(&prompt_id, &prompted), last(&interrupt_id, &stopped));
         let round = Round { marker, delay, interrupted, prompt, interrupt, streams: Vec::new() };
-        // A turn that is still running would disturb the next round. After a cancelled turn the next prompt follows
-        // immediately, while the agent may still be busy with the cancellation.
+        // After an immediate cancellation, the next prompt follows at once, even if the agent is still busy with the
+        // cancellation. Otherwise the answers must have ended first: a turn that is still running would disturb the
+        // next round.
         if round.settled_after().is_none_or(|time| time > PROMPT_CANCEL_WINDOW) {
             deadline::wait_until(CONDITION_TIMEOUT, || self.ended_streams(&round.marker));
         }

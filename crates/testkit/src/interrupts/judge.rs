@@ -24,22 +24,22 @@ pub enum InterruptedTurnEnd {
     CancelledInStream,
     /// The answer was complete before the interrupt or at about the same time.
     FinishedBefore,
-    /// The answer was completed long after the interrupt.
+    /// The answer was completed long after the interrupt, or its stream has not ended.
     FinishedAfter,
 }
 
 /// Receipt or notice that disagrees with the log of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Contradiction {
-    /// The interrupt has `finished`, but the answer was completed.
+    /// The receipt of the interrupt is `finished`, but the answer was completed.
     InterruptIgnored,
-    /// The prompt was `cancelled`, but the model delivered the whole answer.
+    /// The prompt failed as `cancelled`, but the model delivered the whole answer.
     CancelledButComplete,
-    /// The prompt has `finished`, but the answer was cut or never requested.
+    /// The receipt of the prompt is `finished`, but the answer was cut off or never requested.
     FinishedButCut,
     /// The prompt failed for another reason than the interrupt.
     OtherReason,
-    /// The interrupt `failed`, but the turn was cancelled.
+    /// The receipt of the interrupt is `failed`, but the turn was cancelled.
     FailedButCancelled,
     /// The interrupt was rejected during the turn.
     RefusedWhileWorking,
@@ -47,22 +47,22 @@ pub enum Contradiction {
     NotFinal,
     /// The prompt was requested from the model more than once.
     RequestedTwice,
-    /// A receipt or notice contains a provider id or a line of the agent's log.
+    /// A receipt or notice contains an id that the model provider assigned, or a line of the agent's log.
     Leaked,
 }
 
 impl fmt::Display for Contradiction {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::InterruptIgnored => "interrupt `finished`, answer ran to its end",
-            Self::CancelledButComplete => "prompt `cancelled`, answer complete",
-            Self::FinishedButCut => "prompt `finished`, answer cut or never requested",
-            Self::OtherReason => "prompt `failed` for another reason",
-            Self::FailedButCancelled => "interrupt `failed`, turn cancelled",
+            Self::InterruptIgnored => "interrupt `finished`, but the answer was completed",
+            Self::CancelledButComplete => "prompt `cancelled`, but the answer was completed",
+            Self::FinishedButCut => "prompt `finished`, but the answer was cut off or never requested",
+            Self::OtherReason => "prompt `failed`, but not because of the interrupt",
+            Self::FailedButCancelled => "interrupt `failed`, but the turn was cancelled",
             Self::RefusedWhileWorking => "interrupt rejected during the turn",
             Self::NotFinal => "receipt not final, or prompt rejected",
-            Self::RequestedTwice => "prompt requested twice",
-            Self::Leaked => "provider id or log line in user-visible text",
+            Self::RequestedTwice => "prompt sent to the model more than once",
+            Self::Leaked => "model provider's id or log line in user-visible text",
         })
     }
 }

@@ -1,6 +1,6 @@
-//! Detects provider ids and lines of an agent's log in user-visible text. Pure.
+//! Detects ids of model providers, such as `msg_…`, and lines of an agent's log in user-visible text. Pure.
 
-/// Prefixes of the providers' ids.
+/// Prefixes of the ids that model providers assign.
 const ID_PREFIXES: [&str; 7] = ["msg_", "resp_", "toolu_", "call_", "fc_", "req_", "rs_"];
 
 /// Minimum number of characters after a prefix. Shorter words are not ids.

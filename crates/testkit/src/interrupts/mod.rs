@@ -82,7 +82,8 @@ impl InterruptTrial {
             let mut rounds: Vec<Round> = Vec::new();
             for number in done..self.rounds.min(done + ROUNDS_PER_CONVERSATION) {
                 rounds.push(conversation.round(number));
-                // Later rounds would be queued behind this one.
+                // The trial continues in a new conversation. In this one, later prompts would be queued behind the open
+                // round.
                 if !rounds.last().is_some_and(Round::is_over) {
                     stuck += 1;
                     break;

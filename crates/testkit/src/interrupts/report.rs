@@ -54,7 +54,7 @@ impl InterruptReport {
         self.settled_after.sort();
     }
 
-    /// Returns the number of rounds with this end of the turn.
+    /// Returns the number of rounds whose interrupted turn ended this way.
     pub fn count(&self, end: InterruptedTurnEnd) -> usize {
         self.turn_ends.get(&end).copied().unwrap_or_default()
     }
@@ -106,9 +106,9 @@ fn described(round: &Round) -> String {
     };
     let answers = match judge::turn_end(round) {
         InterruptedTurnEnd::CancelledBeforeSubmission => "never requested",
-        InterruptedTurnEnd::CancelledInStream => "cut",
+        InterruptedTurnEnd::CancelledInStream => "cut off",
         InterruptedTurnEnd::FinishedBefore => "complete",
-        InterruptedTurnEnd::FinishedAfter => "ran to its end",
+        InterruptedTurnEnd::FinishedAfter => "not interrupted",
     };
     let delay = milliseconds(Some(&round.delay));
     let (prompt, interrupt) = (state(&round.prompt), state(&round.interrupt));
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(lines[2], "| Codex | 3 | 3 | 0 | 0 | 0 | 2 | 20 ms | 20 ms |");
         assert_eq!(
             lines[6],
-            "| Codex | prompt `finished`, answer cut or never requested | 2 \
+            "| Codex | prompt `finished`, but the answer was cut off or never requested | 2 \
              | m2 after 3 ms: prompt finished; interrupt finished; answer never requested |"
         );
         assert_eq!(lines.len(), 7);

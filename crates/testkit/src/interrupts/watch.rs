@@ -9,7 +9,7 @@ use wh_api::{Address, EventOptions};
 
 use crate::CONDITION_TIMEOUT;
 
-/// Timeout for one event. The deadline is checked after each.
+/// Maximum time to wait for one event. After each event, the overall timeout is checked.
 const EVENT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Event stream of `GET /control/events`, and the receipts received from it.
@@ -20,7 +20,7 @@ pub(super) struct ReceiptWatch {
 }
 
 impl ReceiptWatch {
-    /// Connects and waits for the first event. All later receipts are received.
+    /// Connects and waits for the first event, so that no later receipt is missed.
     pub fn open(port: u16) -> Self {
         let client = Client::new(Address::local(port)).expect("a client");
         let mut events = client.events(EventOptions::new().reconnect_for(Duration::ZERO));

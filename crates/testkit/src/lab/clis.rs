@@ -23,7 +23,7 @@ pub(super) fn installed() -> Result<PathBuf, String> {
         let command = directory.join("node_modules/.bin").join(cli);
         let size = fs::metadata(&command).map_err(|error| format!("{}: {error}", command.display()))?.len();
         if cli == "claude" && size <= MAX_STUB_BYTES {
-            return Err(format!("{} is only half installed", command.display()));
+            return Err(format!("the installation of {} is incomplete", command.display()));
         }
     }
     Ok(directory)
@@ -43,6 +43,6 @@ fn check(directory: &Path, package: &str, version: &str) -> Result<(), String> {
     let manifest: Value = serde_json::from_slice(&text).unwrap_or_default();
     match manifest["version"].as_str() {
         Some(found) if found == version => Ok(()),
-        found => Err(format!("{package} is at {}, not at {version}", found.unwrap_or("an unknown version"))),
+        found => Err(format!("the installed version of {package} is {}, not {version}", found.unwrap_or("unknown"))),
     }
 }

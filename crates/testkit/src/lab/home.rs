@@ -5,7 +5,8 @@ use std::path::Path;
 
 use serde_json::json;
 
-/// Claude Code asks for approval of a key unless its last 20 characters are already approved. This key has exactly 20.
+/// API key for Claude Code, exactly 20 characters long. Claude Code asks for approval of a key unless its last 20
+/// characters are already approved.
 const LAB_API_KEY: &str = "sk-ant-lab-key-00000";
 
 /// Writes the settings of all three CLIs and marks `project` as trusted.
@@ -18,8 +19,8 @@ pub(super) fn prepare(home: &Path, project: &Path, model: &str) {
     write(&home.join(".gemini/settings.json"), &gemini());
 }
 
-/// Returns the complete environment of a CLI. `PATH` is the test's own, preceded by the CLIs; everything else is
-/// artificial.
+/// Returns the complete environment of a CLI. `PATH` is the directory of the CLIs, followed by the `PATH` of the test.
+/// All other variables are set for the lab.
 pub(super) fn environment(home: &Path, clis: &Path, model: &str) -> Vec<(String, String)> {
     let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".to_owned());
     let path = format!("{}:{path}", clis.join("node_modules/.bin").display());
@@ -65,8 +66,9 @@ fn claude(project: &Path) -> String {
     .to_string()
 }
 
-/// Plugins are disabled because Codex tries to download a list of them and waits five seconds for it when it exits
-/// offline. Compression is disabled because the scripted model reads plain JSON.
+/// Returns the configuration of Codex. Plugins are disabled because Codex tries to download a list of them, and waits
+/// five seconds for that list when it exits offline. Compression is disabled because the scripted model reads plain
+/// JSON.
 fn codex(project: &Path, model: &str) -> String {
     let project = project.display();
     format!(

@@ -52,9 +52,9 @@ impl Lab {
         }
     }
 
-    /// Starts the calling program, which is not a test, again in a lab with these arguments; it can then call
-    /// [`Lab::here`]. Each line of its stdout is passed to `on_line`; its stderr is forwarded. Fails if there is no lab
-    /// or if the program fails.
+    /// Starts the calling program again in a lab, with these arguments. The new process can call [`Lab::here`]. Each
+    /// line of its stdout is passed to `on_line`, and its stderr is forwarded. Tests use [`Lab::inside`] instead. Fails
+    /// if there is no lab or if the program fails.
     pub fn reenter(
         arguments: &[&str],
         limit: Duration,

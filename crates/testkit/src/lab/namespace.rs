@@ -42,7 +42,7 @@ pub(super) fn root() -> Option<PathBuf> {
     env::var_os(LAB_ROOT_VARIABLE).map(PathBuf::from)
 }
 
-/// Creates a file that shows the process outside the namespace that the test exists and has completed.
+/// Creates a marker file. It shows the process outside the namespace that the test was found and has completed.
 pub(super) fn finished(root: &Path) {
     fs::write(marker(root), "").expect("the end of the test is marked");
 }
@@ -167,7 +167,7 @@ pub(super) fn probe() -> Result<(), String> {
     }
 }
 
-/// Writes directly to stderr, because the print macros are captured in a test that passes.
+/// Reports a skipped test. Writes directly to stderr, because the print macros are captured in a test that passes.
 fn skip(test_name: &str, reason: &str) {
     let line = format!("SKIPPED: {test_name}, because {reason}; run crates/testkit/install-clis\n");
     let _ = std::io::stderr().write_all(line.as_bytes());

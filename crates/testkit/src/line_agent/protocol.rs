@@ -213,8 +213,8 @@ impl LineItems {
         reports
     }
 
-    /// Sets the status of a call and returns the report of it; `None` if the call is unknown or denied. A denied call
-    /// stays denied.
+    /// Sets the status of a call and returns the report of this change; `None` if the call is unknown or denied. A
+    /// denied call stays denied.
     fn decided(&mut self, id: &str, status: ToolStatus) -> Option<Report> {
         let (key, call) = self.calls.get_mut(id).filter(|(_, call)| call.status != ToolStatus::Denied)?;
         call.status = status;
@@ -486,7 +486,7 @@ impl Protocol for LineProtocol {
             Call::Other { name, .. } => {
                 steps.push(Step::Request(LineFrame::Request(json!({ "op": "call", "name": name })), id));
             }
-            other => steps.called(id, Err(format!("{TITLE} has no {}", call_name(&other)))),
+            other => steps.called(id, Err(format!("{TITLE} does not support {}", call_name(&other)))),
         }
     }
 

@@ -14,8 +14,8 @@ use super::turn::{ModelReply, ModelToolCall, ModelTurn, ScriptedFailure, TextRep
 /// Delay after each word of reasoning.
 const THOUGHT_WORD_DELAY: Duration = Duration::from_millis(20);
 
-/// Extracts the turn from a request. The user's text is the last text block of the last user message, except for
-/// reminders added by Claude Code. Messages with role `system` may follow that message.
+/// Extracts the turn from a request. The user's text is the last text block of the last user message, ignoring
+/// reminders that Claude Code adds. Messages with role `system` may follow that message.
 pub(super) fn read(body: &Value) -> ModelTurn {
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let last = messages.iter().rfind(|message| message["role"] == "user");
@@ -62,7 +62,7 @@ fn choice(question: &str) -> Value {
     }]})
 }
 
-/// Builds the message without its content.
+/// Builds an assistant message with empty content.
 fn message(body: &Value) -> Value {
     json!({
         "id": fresh_id("msg"),

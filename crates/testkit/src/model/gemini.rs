@@ -69,7 +69,7 @@ fn streamed(reply: ModelReply) -> EventScript {
             for (index, word) in words.iter().enumerate() {
                 stream.data(&chunk(json!({"text": word}), index == last));
                 // There is no delay after the last chunk, because a client may close the connection as soon as it has
-                // received it.
+                // received that chunk.
                 if index != last {
                     stream.pause(speech.delay);
                 }
@@ -88,7 +88,8 @@ fn chunk(part: Value, last: bool) -> Value {
     json!({"candidates": [candidate], "usageMetadata": usage})
 }
 
-/// Returns true for requests that Gemini CLI makes itself, for routing and for detecting the next speaker.
+/// Returns true for a request that demands a JSON answer. Gemini CLI sends such requests on its own, to choose a model
+/// and to decide who speaks next.
 fn wants_json(body: &Value) -> bool {
     let config = &body["generationConfig"];
     !config["responseJsonSchema"].is_null() || !config["responseSchema"].is_null()

@@ -100,7 +100,7 @@ impl Drop for Model {
     fn drop(&mut self) {
         drop(self.stop.take());
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
-            eprintln!("the model panicked");
+            eprintln!("the scripted model panicked");
         }
     }
 }

@@ -1,4 +1,5 @@
-//! HTTP server of the scripted model: selects the vendor API and answers all other requests.
+//! HTTP server of the scripted model. Passes requests to the implementation of the vendor's API, and answers all other
+//! requests with minimal JSON.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -59,7 +60,8 @@ async fn answer(State(app): State<ModelServer>, request: Request) -> Response {
     });
 
     if let Some(encoding) = head.headers.get(CONTENT_ENCODING).map(text).filter(|encoding| encoding != "identity") {
-        let message = format!("the scripted model reads no {encoding}; switch request compression off in the agent");
+        let message =
+            format!("the scripted model does not support {encoding}; disable request compression in the agent");
         return (StatusCode::UNSUPPORTED_MEDIA_TYPE, Json(error(&message))).into_response();
     }
     match asked.zip(turn) {

@@ -12,8 +12,7 @@ use hyper::body::Frame;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-/// Capacity of the queue of events to the client. When it is full, the script waits, so that the client's reading sets
-/// the pace.
+/// Capacity of the queue of events to the client. When the queue is full, the script waits until the client reads.
 const EVENT_QUEUE_CAPACITY: usize = 16;
 
 const EVENT_STREAM: &str = "text/event-stream";

@@ -39,7 +39,7 @@ pub(super) struct TextReply {
     pub(super) delay: Duration,
 }
 
-/// HTTP error status instead of a reply.
+/// HTTP error status that the model sends instead of a reply.
 #[derive(Debug, PartialEq)]
 pub(super) struct ScriptedFailure(pub(super) u16);
 
@@ -91,7 +91,7 @@ fn say(words: impl IntoIterator<Item = String>) -> ModelReply {
     ModelReply::Say(TextReply { thought: None, chunks: words.into_iter().collect(), delay: Duration::ZERO })
 }
 
-/// Returns an id that is unique also across earlier models of the same session.
+/// Returns an id that is unique, even if the conversation contains ids of earlier models.
 pub(super) fn fresh_id(prefix: &str) -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

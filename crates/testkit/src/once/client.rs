@@ -56,7 +56,7 @@ impl TrialMessage {
     }
 }
 
-/// Final outcome reported by the daemon.
+/// Final outcome of a message, as the daemon reported it to the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claim {
     /// Acknowledged with `ok`.
@@ -120,7 +120,7 @@ impl<'a> TrialClient<'a> {
 
     fn try_once(&mut self, message: &TrialMessage, tries: u64) -> io::Result<(AttemptResult, String)> {
         if let Some(http) = &mut self.http {
-            return http.send(message).map(|result| (result, "over HTTP".to_owned()));
+            return http.send(message).map(|result| (result, "sent over HTTP".to_owned()));
         }
         self.send(message, tries).map(|ack| (classify(&ack), ack.to_string()))
     }
@@ -167,7 +167,7 @@ impl<'a> TrialClient<'a> {
             std::thread::sleep(pause);
             pause = (pause * 2).min(MAX_RETRY_DELAY);
         }
-        Claim::Unknown(format!("no end within {timeout:?}; {last}"))
+        Claim::Unknown(format!("no final outcome within {timeout:?}; {last}"))
     }
 }
 
@@ -181,7 +181,7 @@ fn classify(ack: &Value) -> AttemptResult {
     let duplicate = ack["duplicate"] == true;
     match (result, error) {
         ("ok", _) => AttemptResult::Final(Claim::Arrived { duplicate }),
-        // The outcome of an earlier attempt does not change any more.
+        // The outcome of an earlier attempt is final, so a retry is useless.
         (_, "already_tried" | "cut_off" | "not_known") => {
             AttemptResult::Final(Claim::Unknown(format!("{result}, {error}")))
         }

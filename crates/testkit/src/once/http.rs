@@ -37,7 +37,7 @@ impl HttpClient {
         Ok(answer)
     }
 
-    /// Requests a path below a session.
+    /// Sends a GET request for `path` below the URL of the session.
     pub fn get(&mut self, session: &str, path: &str) -> io::Result<Response> {
         self.ask(&TestRequest::get(&format!("/sessions/{session}/{path}")))
     }
@@ -63,7 +63,7 @@ impl HttpClient {
         })
     }
 
-    /// Determines the outcome from the receipt, because the session has ended.
+    /// Determines the outcome from the receipt. Used if the session has ended.
     fn receipt(&mut self, message: &TrialMessage) -> io::Result<AttemptResult> {
         let path = format!("control/receipts/{}", message.request_id);
         let answer = self.get(&message.target.session_id, &path)?;

@@ -74,7 +74,8 @@ impl ExactlyOnceTrial {
                 let (socket, token, targets, terminals) = (&socket, &token, &targets, &terminals);
                 let (all, tries, next, ended) = (&all, &tries, &next, &ended);
                 scope.spawn(move || {
-                    // Each client has the other interface for duplicates.
+                    // Each thread has a client on the socket and one over HTTP. `one` sends all messages, `other` the
+                    // duplicates.
                     let mut one = TrialClient::new(socket, token);
                     let mut other = TrialClient::over_http(socket, token);
                     if client % 2 == 1 {
@@ -141,7 +142,8 @@ impl ExactlyOnceTrial {
         let span = self.requests / (self.kills + 1).max(1);
         for kill in 0..self.kills {
             until(ended, kill * span + span / 4 + chance.below(span));
-            // A random delay hits all phases of a request, not only the moment after one has ended.
+            // With a random delay, the kill can hit any phase of a request, not only the moment after a request has
+            // ended.
             std::thread::sleep(Duration::from_micros(chance.below(20_000) as u64));
             daemon.kill();
             let at = ended.load(Ordering::Relaxed);
@@ -152,7 +154,8 @@ impl ExactlyOnceTrial {
     }
 }
 
-/// Waits until every acknowledged message is final, and reads the receipts and histories.
+/// Reads the receipts and histories. Before that, waits until the receipts of all messages that agents may have
+/// received are final.
 fn ends(socket: &Path, claims: &[(TrialMessage, Vec<Claim>)], targets: &[Target], living: &[Target]) -> TrialOutcome {
     let mut http = HttpClient::new(socket.parent().unwrap_or(socket));
     let mut ends = TrialOutcome::default();
@@ -169,7 +172,7 @@ fn ends(socket: &Path, claims: &[(TrialMessage, Vec<Claim>)], targets: &[Target]
             matches!(receipt["stage"].as_str(), Some("finished" | "failed"))
                 .then(|| code.unwrap_or_else(|| "finished".to_owned()))
         });
-        ends.receipts.insert(message.request_id.clone(), end.unwrap_or_else(|| "no end".to_owned()));
+        ends.receipts.insert(message.request_id.clone(), end.unwrap_or_else(|| "not final".to_owned()));
     }
     for target in targets {
         let history = http.get(&target.session_id, "history").map(|answer| answer.json()).unwrap_or_default();
@@ -177,7 +180,6 @@ fn ends(socket: &Path, claims: &[(TrialMessage, Vec<Claim>)], targets: &[Target]
         let name = |entry: &serde_json::Value| Some(entry["text"].as_str()?.rsplit(' ').next()?.to_owned());
         ends.histories.insert(target.session_id.clone(), sent.filter_map(name).collect());
     }
-    // The last typed lines may still be on the way from the terminal to the program.
     ends.living = living.iter().map(|target| target.session_id.clone()).collect();
     ends
 }

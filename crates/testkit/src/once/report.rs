@@ -25,14 +25,15 @@ pub struct DeliveryReport {
     pub tries: RetryCounts,
     /// Number of requests that were acknowledged with `ok`.
     pub arrived: usize,
-    /// Number of acknowledged requests for which only a retry was acknowledged.
+    /// Number of acknowledged requests for which the client received only acknowledgements of retries.
     pub duplicates: usize,
     /// Number of acknowledged requests that were typed into terminals.
     pub typed: usize,
     /// Acknowledged messages that a kill cut off after the handover, according to their receipts: their number, and
     /// how many of them were delivered.
     pub cut_off: (usize, usize),
-    /// Acknowledged lines typed into programs that a kill ended: their number, and how many were read.
+    /// Acknowledged lines typed into programs that ended when the daemon was killed: their number, and how many of them
+    /// were read.
     pub lost_programs: (usize, usize),
     /// Number of user messages in the histories of the sessions.
     pub history: usize,
@@ -47,7 +48,7 @@ pub struct DeliveryReport {
 /// Receipts and histories at the end of the trial, before the daemon is stopped.
 #[derive(Debug, Clone, Default)]
 pub struct TrialOutcome {
-    /// Final stage of each acknowledged message by request id: `finished`, or the failure code.
+    /// Final stage of the receipt of each message, by request id: `finished`, the failure code, or `not final`.
     pub receipts: HashMap<String, String>,
     /// Terminal sessions whose program was never killed.
     pub living: HashSet<String>,
@@ -57,7 +58,7 @@ pub struct TrialOutcome {
 
 impl DeliveryReport {
     /// Compares all acknowledgements, receipts and histories with the log of deliveries. A request that was sent twice
-    /// has two claims.
+    /// has two entries in its list of claims.
     pub fn check(
         &mut self,
         claims: &[(TrialMessage, Vec<Claim>)],
@@ -164,31 +165,31 @@ impl fmt::Display for DeliveryReport {
         row("", &"")?;
         row("---", &"---")?;
         row("requests", &self.requests)?;
-        row("of these repeated deliberately", &self.repeated)?;
+        row("of these, deliberately sent twice", &self.repeated)?;
         row("clients", &self.clients)?;
         row("sessions", &self.sessions)?;
         row("kills of the daemon", &self.kills)?;
         row("seconds", &format!("{:.1}", self.took.as_secs_f64()))?;
-        row("messages sent, with all retries", &self.tries.sent)?;
+        row("messages sent, including retries", &self.tries.sent)?;
         row("answered `busy`, and retried", &self.tries.busy)?;
         row("answered `timeout`, and retried", &self.tries.timeout)?;
         row("answered with a transient `internal_error`, and retried", &self.tries.internal_error)?;
         row("connections broken or refused, and retried", &self.tries.broken)?;
         row("**acknowledged with `ok`**", &self.arrived)?;
-        row("of these only as a repetition", &self.duplicates)?;
-        row("of these typed into terminals", &self.typed)?;
-        let two = |(all, there): (usize, usize)| format!("{all} ({there} in the log)");
+        row("of these, only a retry was acknowledged", &self.duplicates)?;
+        row("of these, typed into terminals", &self.typed)?;
+        let two = |(all, there): (usize, usize)| format!("{all} ({there} delivered)");
         row("acknowledged, then cut off by a kill (`failed`, `cut_off`)", &two(self.cut_off))?;
-        row("typed into a program that a kill ended", &two(self.lost_programs))?;
+        row("typed into a program that ended with a kill of the daemon", &two(self.lost_programs))?;
         row("messages in the histories, each delivered", &self.history)?;
         for (why, (all, there)) in &self.unknown {
             row(&format!("**delivery unknown** ({why})"), all)?;
-            row("of these in the agent's log", there)?;
+            row("of these, delivered", there)?;
         }
         for (why, count) in &self.not_executed {
             row(&format!("**not executed** ({why})"), count)?;
         }
-        row("**delivered twice, lost, or different from the response**", &self.faults.len())
+        row("**delivered twice, lost, or contrary to the response**", &self.faults.len())
     }
 }
 

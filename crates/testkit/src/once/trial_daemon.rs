@@ -26,7 +26,7 @@ const DAEMON_EXIT_GRACE: Duration = Duration::from_secs(30);
 const AGENT: &str = include_str!("agent.py");
 const PROGRAM: &str = include_str!("book.py");
 
-/// Session to send messages to: the ids in a control message.
+/// Session that receives messages, with the ids that a control message contains.
 #[derive(Debug, Clone)]
 pub struct Target {
     /// Id of the session.
@@ -152,7 +152,7 @@ impl TrialDaemon {
         self.running.as_ref().map(|(_, output)| output.text()).unwrap_or_default()
     }
 
-    /// Returns the credential of the client.
+    /// Returns the token with which the test sends control messages.
     pub fn token(&self) -> String {
         let path = self.path("config/wheelhouse/teams/default/credentials/local.token");
         fs::read_to_string(path).expect("the daemon creates a team").trim().to_owned()
@@ -177,7 +177,7 @@ impl TrialDaemon {
         self.create(&json!({ "command": [program], "name": name, "cwd": self.home.path() }))
     }
 
-    /// Creates a session from a create request.
+    /// Creates a session. `wanted` is the payload of the create request.
     #[track_caller]
     pub fn create(&self, wanted: &Value) -> Target {
         let answer = self.connect().and_then(|mut line| line.request("create", None, wanted));

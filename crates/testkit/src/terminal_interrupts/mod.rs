@@ -1,6 +1,7 @@
 //! Interrupt trial with terminal programs: real programs in sessions of a daemon are interrupted through its socket,
-//! idle and busy, with and without type-ahead. The text of each round appends a unique name to a file, which shows if
-//! it was executed exactly once. A busy program can only do that if the interrupt ended its work.
+//! idle and busy, with and without type-ahead. In each round the program executes a text that appends a unique name to
+//! a file, and the file shows whether the text was executed exactly once. A busy program can execute the text only if
+//! the interrupt has ended its current command.
 //!
 //! A short trial is part of the tests; `wh-bench terminal-interrupts` runs the full one.
 
@@ -47,14 +48,14 @@ impl ProgramState {
     }
 }
 
-/// Messages of one round, in order: a text, and in some cases type-ahead and an interrupt.
+/// Kind of round: the messages that are sent to the program, the last of which is a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InterruptCase {
-    /// Text that interrupts the program first.
+    /// A text with the option `interrupt`: the program is interrupted before the text is typed.
     Text,
-    /// Type-ahead of 12 kB, followed by a text that interrupts the program first.
+    /// Type-ahead of 12 kB, followed by a text with the option `interrupt`.
     TextAfterInput,
-    /// Type-ahead of 12 kB, followed by an interrupt and then a text.
+    /// Type-ahead of 12 kB, followed by a separate interrupt and then a text.
     InterruptAfterInput,
 }
 
@@ -66,8 +67,8 @@ impl InterruptCase {
     pub fn name(self) -> &'static str {
         match self {
             Self::Text => "stdin with interrupt",
-            Self::TextAfterInput => "stdin with interrupt, 12 kB typed ahead",
-            Self::InterruptAfterInput => "interrupt, 12 kB typed ahead, then stdin",
+            Self::TextAfterInput => "12 kB typed ahead, then stdin with interrupt",
+            Self::InterruptAfterInput => "12 kB typed ahead, then interrupt, then stdin",
         }
     }
 }
@@ -127,7 +128,7 @@ impl TerminalTrial {
                     }
                 }
                 progress(&format!(
-                    "{}, {}, {}: {} of {} executed",
+                    "{}, {}, {}: {} of {} texts executed",
                     program.executable(),
                     state.name(),
                     case.name(),
@@ -186,7 +187,7 @@ impl<'a> ProgramTrial<'a> {
             }
         }
         if case != InterruptCase::Text {
-            // The program need not read all of it.
+            // The program may leave a part of the type-ahead unread.
             self.say(&self.program.ahead(odd), false);
         }
         let (name, note) = self.note();
@@ -222,7 +223,7 @@ impl<'a> ProgramTrial<'a> {
         answer.unwrap_or_else(|error| json!({ "result": error.to_string() }))
     }
 
-    /// Waits until the name is in the file, and returns the number of times that it occurs; 0 after a timeout.
+    /// Waits until the file contains the name. Returns the number of occurrences; 0 after a timeout.
     fn seen(&self, name: &str) -> usize {
         let count = || self.lines().iter().filter(|line| *line == name).count();
         deadline::wait_until(TYPED_TEXT_TIMEOUT, || Some(count()).filter(|count| *count > 0)).unwrap_or(0)

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Length of a type-ahead line without its start and end.
+/// Number of filler characters in a type-ahead line, without its prefix and line break.
 const AHEAD_COLUMNS: usize = 98;
 
 /// Program that reads from a terminal.

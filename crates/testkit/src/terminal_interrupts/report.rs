@@ -13,7 +13,7 @@ pub(super) enum TextOutcome {
     Corrupted,
 }
 
-/// Rounds of one program in one state and case.
+/// Row of the table: counts for one program in one state and case.
 #[derive(Debug, Clone)]
 pub struct TerminalRow {
     /// Program that was interrupted.

@@ -1,5 +1,5 @@
-//! Converts text captured by tmux to the visible text. tmux captures DEC line drawing as an attribute of plain letters,
-//! and only together with the other attributes.
+//! Converts text captured by tmux to the visible text. tmux captures DEC line drawing characters as letters with an
+//! attribute. The capture contains this attribute only if all other attributes are captured too.
 
 /// Line drawing characters from `` ` `` to `~`. A blank means that tmux shows the letter itself.
 const LINE_DRAWING: [char; 31] = [

@@ -57,7 +57,7 @@ impl TmuxOptions {
         self
     }
 
-    /// Starts the program from a command and its arguments, without a shell.
+    /// Starts the program without a shell. `command` consists of the program and its arguments.
     #[track_caller]
     pub fn start(self, command: &[&str]) -> Tmux {
         static SERVERS: AtomicU32 = AtomicU32::new(0);
@@ -76,7 +76,7 @@ impl TmuxOptions {
         if let Some(directory) = &self.directory {
             server.current_dir(directory);
         }
-        // These options apply to panes that start after them.
+        // These options affect only panes that start after the options are set.
         for (option, value) in [
             ("status", "off"),
             ("escape-time", "0"),
@@ -206,7 +206,7 @@ impl Tmux {
         run(self.command().args(args))
     }
 
-    /// Returns the command that attaches in control mode without pane output. The caller provides the pipes.
+    /// Returns the command that attaches in control mode without pane output. The caller sets up stdin and stdout.
     pub fn control(&self) -> Command {
         let mut command = self.command();
         command.args(["-C", "attach-session", "-f", "no-output"]);
@@ -233,7 +233,8 @@ impl Tmux {
     }
 
     fn padded(&self, row: &str) -> String {
-        // Width is summed by character, as in cells. A string as a whole may be narrower because of ligatures.
+        // The width is the sum of the widths of the characters, as in terminal cells. The width of the whole string may
+        // be smaller because of ligatures.
         let width: usize = row.chars().filter_map(UnicodeWidthChar::width).sum();
         let missing = usize::from(self.cols).saturating_sub(width);
         format!("{row}{}", " ".repeat(missing))

@@ -26,8 +26,9 @@ impl Replay {
     /// Displays the next bytes of the stream, and waits until tmux has processed all of them.
     #[track_caller]
     pub fn show(&mut self, bytes: &[u8]) {
-        // The title is sent through the same pipe after the last byte, and does not affect the grid. The string
-        // terminator before it closes sequences that the bytes may have left open; on its own it has no effect.
+        // The title follows the last byte through the same pipe, so the new title shows that tmux has processed all
+        // bytes. The title does not affect the grid. The string terminator before it closes sequences that the bytes
+        // may have left open; if there are none, the terminator has no effect.
         self.pieces += 1;
         let shown = format!("wh-testkit: piece {} is shown", self.pieces);
         let marked = [bytes, format!("\x1b\\\x1b]2;{shown}\x1b\\").as_bytes()].concat();
@@ -42,7 +43,7 @@ impl Replay {
 }
 
 impl Tmux {
-    /// Starts a pane of the given size for a stream in pieces.
+    /// Starts a pane of the given size that displays a stream piece by piece, see [`Replay::show`].
     #[track_caller]
     pub fn replay(cols: u16, rows: u16) -> Replay {
         let directory = tempfile::tempdir().expect("a directory for the pipe");

@@ -1,4 +1,4 @@
-//! Visible content of a terminal, and its comparison with another one.
+//! Visible content of a terminal, and its comparison with the content that tmux shows.
 
 use std::fmt::Write as _;
 
@@ -20,7 +20,7 @@ impl VisibleScreen {
     pub fn differences(&self, tmux: &Self) -> String {
         let mut report = String::new();
         if self.rows.len() != tmux.rows.len() {
-            let _ = writeln!(report, "rows: ours has {}, tmux {}", self.rows.len(), tmux.rows.len());
+            let _ = writeln!(report, "number of rows: ours {}, tmux {}", self.rows.len(), tmux.rows.len());
         }
         for (number, (ours, tmux)) in self.rows.iter().zip(&tmux.rows).enumerate() {
             if ours != tmux {
@@ -63,6 +63,6 @@ mod tests {
             "row 1, from character 7:\n  ours \"then this\"\n  tmux \"then that\"\n\
              cursor: ours (1, 2) shown, tmux (1, 2) hidden\n"
         );
-        assert_eq!(ours.differences(&sight(&["same"], (1, 2), true)), "rows: ours has 2, tmux 1\n");
+        assert_eq!(ours.differences(&sight(&["same"], (1, 2), true)), "number of rows: ours 2, tmux 1\n");
     }
 }

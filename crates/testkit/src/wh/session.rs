@@ -37,7 +37,7 @@ impl DaemonSession {
     }
 }
 
-/// True if tests should use sessions of daemons.
+/// Returns true if tests must run programs as sessions of a daemon.
 pub(super) fn wanted() -> bool {
     std::env::var_os(IN_DAEMON_VARIABLE).is_some_and(|value| value == "1")
 }

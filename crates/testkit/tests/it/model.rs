@@ -159,7 +159,7 @@ mod openai {
         let request = TestRequest::post("/v1/responses", [0x28, 0xb5, 0x2f, 0xfd]).header("Content-Encoding", "zstd");
         let response = request.send(model.port()).unwrap();
         assert_eq!(response.status, 415);
-        assert!(response.text().contains("reads no zstd"), "{}", response.text());
+        assert!(response.text().contains("does not support zstd"), "{}", response.text());
         assert_eq!(model.requests()[0].header("content-encoding"), Some("zstd"));
     }
 

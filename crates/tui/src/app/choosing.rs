@@ -19,7 +19,7 @@ use crate::picker::{Picker, PickerOutcome, PickerRow};
 /// Kind of list that the user chooses from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PickerKind {
-    /// List of agents. The chosen agent receives the chat.
+    /// List of agents. Chat is sent to the chosen agent.
     Agent,
     /// List of the models of the addressed agent.
     Model,
@@ -54,14 +54,14 @@ pub(crate) struct OpenPicker {
     owner: Option<ParticipantId>,
     pub(crate) picker: Picker,
     conversations: Vec<ConversationCard>,
-    /// Agent that the user chose although it may not work. Choosing the agent a second time starts it.
+    /// Agent for which the list shows a warning that it may not work. Choosing the agent again starts it.
     warned: Option<String>,
 }
 
-/// Query to the space. The answer may take seconds, and frames do not wait for it.
+/// Query to the space. The answer may take seconds, and frames are drawn without waiting for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BackgroundQuery {
-    /// Lists the available agents.
+    /// Lists all known agents, including agents that are not installed.
     Agents,
     /// Lists the saved conversations of the agent with this name.
     Conversations(String),
@@ -85,7 +85,7 @@ pub(crate) enum BackgroundAnswer {
 #[derive(Debug, Default)]
 pub(crate) struct PickerState {
     open: Option<OpenPicker>,
-    /// Available agents, as last listed.
+    /// All known agents, as returned by the last query.
     cards: Vec<AgentCard>,
     /// Agents that are being started.
     inviting: Vec<String>,
@@ -159,8 +159,8 @@ impl App {
         effects
     }
 
-    /// Returns true if exactly one agent is addressed and it has something to choose from. If not, the caller sends the
-    /// command to the space, which reports the reason.
+    /// Returns true if exactly one agent is addressed and, for a list of models or modes, the agent offers any. If
+    /// false, the caller sends the command to the space, which reports the reason.
     pub(super) fn has_choices(&self, of: PickerKind, state: &State) -> bool {
         addressed(state).is_ok_and(|(_, one)| match of {
             PickerKind::Model => !one.capabilities.models.is_empty(),
@@ -215,17 +215,13 @@ impl App {
             PickerKind::Agent => {
                 let missing = self.choices.cards.iter().find(|card| card.id == key).and_then(missing_requirement);
                 let here = joined_agent(state, &key).is_some();
-                // An agent's login state may be reported wrongly, but not whether it is installed.
+                // The reported login state may be wrong, so a second choice starts the agent anyway, but only if it is
+                // installed.
                 let insists = open.warned.as_deref() == Some(&key);
                 let absent = |card: &AgentCard| card.id == key && !card.installed;
                 let absent = self.choices.cards.iter().any(absent);
                 if let Some(missing) = missing.filter(|_| !here && (absent || !insists)) {
-                    let again = if absent {
-                        ""
-                    } else {
-                        "
-                    Press Enter again to start it anyway."
-                    };
+                    let again = if absent { "" } else { "\nPress Enter again to start it anyway." };
                     open.picker.problem = Some(format!("{missing}{again}"));
                     open.warned = Some(key);
                     self.choices.open = Some(open);
@@ -336,7 +332,8 @@ impl App {
             return Vec::new();
         }
         let has = &one.capabilities.mode;
-        // A second press selects the mode after, even if the agent has not switched yet or has refused to.
+        // A second press selects the mode after the requested one, even if the agent has not switched yet or has
+        // refused to switch.
         let from = match self.choices.cycled.take() {
             Some((owner, before, asked)) if owner == *id && before == *has => Some(asked),
             _ => has.clone(),

@@ -99,7 +99,7 @@ fn candidates(source: Source, before: Option<&str>, state: &State) -> Vec<Candid
 fn ghost(line: &str) -> String {
     let Some((name, words)) = words(line).filter(|_| !line.contains('\n')) else { return String::new() };
     let Some(row) = slash::find(name) else { return String::new() };
-    // Forms that are listed separately in the help have no common usage until an argument selects one.
+    // A command whose forms are listed separately in the help has no common usage until an argument selects a form.
     let form = match (row.forms, row.listing) {
         ([_, _, ..], Listing::Own(_)) if words.is_empty() => None,
         (forms, _) => forms.iter().find(|form| form.fits(&words)),

@@ -164,9 +164,9 @@ impl Dialog {
         self.ignore_until.is_some()
     }
 
-    /// Records that a frame is drawn, and returns the time until the next guard period (`draft_until`, `ignore_until`)
-    /// ends. Only a frame ends a guard period, because input that was queued while the UI was busy was typed before the
-    /// user could see the change.
+    /// Records that a frame is drawn. Ends each guard period (`draft_until`, `ignore_until`) that is over, and returns
+    /// the time until the next one ends; `None` if there is none. Only a frame ends a guard period: input that was
+    /// queued while the UI was busy was typed before the user could see the change.
     pub(crate) fn frame(&mut self, now: SystemTime) -> Option<Duration> {
         if self.drawn.is_some() || self.shown.is_none() {
             self.draft_until = self.draft_until.filter(|until| *until > now);
@@ -180,8 +180,8 @@ impl Dialog {
 
     /// Returns true if a gesture is for the composer although a question is open: the user was typing when the question
     /// opened, or cannot have read the question yet. `drafting` is true if the composer contains text. If the composer
-    /// is empty, digits and Enter always go to the question. After the first frame so do several characters at once,
-    /// because only programs send them.
+    /// is empty, digits and Enter always go to the question. After the first frame, text of several characters also
+    /// goes to the question, because only programs send such text.
     pub(crate) fn goes_to_draft(&self, gesture: &Gesture, drafting: bool, now: SystemTime) -> bool {
         if self.draft_until.is_some() || self.question_focused || self.ignore_until.is_some() {
             return self.draft_until.is_some();
@@ -205,7 +205,8 @@ impl Dialog {
         self.answered.retain(|id| state.items.get(id).is_some_and(|item| item.open_question().is_some()));
         let follows = self.shown.is_some();
         let next = self.current(state).map(|(item, question, _)| {
-            // After another question nothing is highlighted, so that an Enter for that one does not answer this one.
+            // If this question follows another one, nothing is highlighted. An Enter meant for the previous question
+            // then does not answer this one.
             let selected = first(question).filter(|_| !follows || question.options.is_empty());
             (Arc::clone(item), selected, question.options.is_empty())
         });

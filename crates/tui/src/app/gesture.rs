@@ -53,8 +53,8 @@ impl App {
         Vec::new()
     }
 
-    /// Returns true if the text has several characters, no pane covers the conversation, and a pane handles characters
-    /// one by one, such as the digits that answer a question.
+    /// Returns true if the text has several characters, no pane covers the conversation, and an open pane handles typed
+    /// characters one by one. For example, a digit answers a question.
     fn types_into_pane(&self, typed: &str, state: &State) -> bool {
         !is_one_key(typed)
             && !panes::covered(self, state)
@@ -152,8 +152,8 @@ impl App {
         self.write_to(gesture, composes, state, now)
     }
 
-    /// Same as [`write`](Self::write), except that the caller decides: if `composes` is true, the panes do not receive
-    /// the input.
+    /// Handles input as [`write`](Self::write) does, but the caller decides who receives it: if `composes` is true, the
+    /// panes do not.
     fn write_to(&mut self, gesture: &Gesture, composes: bool, state: &State, now: SystemTime) -> Vec<AppEffect> {
         for pane in PANES.iter().filter(|_| !composes) {
             if pane.is_open(self, state)

@@ -187,7 +187,7 @@ impl App {
             }
             UiCommand::Pane(name, visibility) => match panes::named(name) {
                 Some(pane) => return pane.show(self, name, visibility, state, now),
-                None => self.warn(format!("This screen has no {}", name.0), now),
+                None => self.warn(format!("There is no pane named {}", name.0), now),
             },
             UiCommand::ClearView => {
                 self.transcript.clear_view(state);

@@ -125,7 +125,8 @@ impl Pager {
                 PagerMove::Down(lines) => self.top.saturating_add(*lines).min(most),
                 PagerMove::Up(lines) => self.top.saturating_sub(*lines),
                 PagerMove::Start => 0,
-                // A part that has just arrived is not wrapped into rows yet.
+                // The index of the last row is not known if the part has just arrived, because it is not wrapped into
+                // rows yet.
                 PagerMove::End => usize::MAX,
             };
         }

@@ -9,7 +9,7 @@ use super::fuzzy;
 pub struct CompletionToken {
     /// Kind of candidates that can complete the word.
     pub kind: TokenKind,
-    /// Offset in the text at which the word begins, including the mark.
+    /// Offset in the text at which the word begins, including its mark (`/` or `@`).
     pub start: usize,
     /// Offset in the text at which the word ends.
     pub end: usize,

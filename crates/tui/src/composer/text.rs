@@ -46,7 +46,7 @@ impl EditableText {
     pub(super) fn insert(&mut self, inserted: &str) {
         self.content.insert_str(self.caret, inserted);
         self.caret += inserted.len();
-        // A combining character joins the previous grapheme, and the caret must not stand within one.
+        // A combining character joins the previous grapheme, and the caret must not stand within a grapheme.
         self.caret = self.boundary_at(self.caret);
     }
 

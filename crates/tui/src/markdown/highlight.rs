@@ -248,8 +248,8 @@ impl<'a> CodeReader<'a> {
     }
 }
 
-/// Returns the length of a key (with the indentation and the dash of a list item before it) or of a section header in
-/// brackets at the beginning of a line.
+/// Returns the length of a key at the beginning of a line, including the indentation and the dash of a list item before
+/// it, or the length of a section header in brackets.
 fn setting(line: &str) -> Option<usize> {
     let end = line.find('\n').unwrap_or(line.len());
     let line = &line[..end];

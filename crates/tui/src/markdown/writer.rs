@@ -84,7 +84,8 @@ impl<'a> MarkdownWriter<'a> {
                     if done { Span::styled("☑ ", self.theme.success) } else { Span::styled("☐ ", self.theme.dim) };
                 if let Some(first) = self.margins.last_mut().and_then(|margin| margin.first.as_mut()) {
                     let indent = first.content.len() - first.content.trim_start().len();
-                    // The mark is as wide as a bullet; a number's indentation is kept.
+                    // The task mark is as wide as a bullet. If it replaces a number, blanks keep the width of the
+                    // margin.
                     let blanks = first.width().saturating_sub(indent + 2);
                     *first = Span::styled(
                         format!("{}{}{}", " ".repeat(indent), mark.content, " ".repeat(blanks)),

@@ -269,7 +269,7 @@ fn frames(page: &mut BoardPage<'_>, state: &State) {
     if state.frames.is_empty() {
         return;
     }
-    page.section("Last frames", page.theme.heading);
+    page.section("Stream frames", page.theme.heading);
     for frame in state.frames.iter().rev().take(MAX_FRAMES) {
         let payload = match &frame.payload {
             serde_json::Value::String(text) => one_line(text),

@@ -44,7 +44,7 @@ pub(crate) type PanePart = usize;
 /// Area of a pane that does not belong to an entry.
 pub(crate) const WHOLE_PANE: PanePart = usize::MAX;
 
-/// Position of a pane on the screen. The name of each position is followed by the methods that size such a pane.
+/// Position of a pane on the screen. The comment of each variant names the methods that determine the size of the pane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layer {
     /// Over the conversation, within [`Pane::bounds`].
@@ -112,12 +112,12 @@ pub(crate) trait Pane: Debug + Sync {
         Vec::new()
     }
 
-    /// Returns true if the pane, while it is open, receives all input.
+    /// Returns true if the pane receives all input while it is open.
     fn is_modal(&self) -> bool {
         false
     }
 
-    /// Returns true if the pane, instead of the composer, receives typed input.
+    /// Returns true if typed input goes to the pane and not to the composer.
     fn is_focused(&self, app: &App, state: &State) -> bool {
         self.is_modal() && self.is_open(app, state)
     }

@@ -14,7 +14,7 @@ use crate::app::{App, AppEffect, ClickTarget};
 use crate::view::lines::{fit, put, thousands};
 use crate::view::{FrameClock, frame};
 
-/// Draws the pager if it is open. Records the text shown as read, unless another pane covers the pager.
+/// Draws the pager if it is open. Records the visible text as read, unless another pane covers the pager.
 fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, covered: bool, moment: &FrameClock) {
     let theme = *app.theme();
     let Some(pager) = &mut app.pager else { return };
@@ -29,7 +29,7 @@ fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, covered: bool, moment: &
         put(buffer, Rect { y, height: 1, ..inside }, row);
     }
     let title = match pager.full_length() {
-        Some(whole) => format!(" Full text · to byte {} of {} ", thousands(end), thousands(whole)),
+        Some(whole) => format!(" Full text · up to byte {} of {} ", thousands(end), thousands(whole)),
         None => " Full text ".to_owned(),
     };
     let hint = match (pager.problem(), pager.is_loading()) {

@@ -197,7 +197,7 @@ fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State) -> Option
     let cursor = draw_field(app, buffer, field, (in_field, secret), &theme);
     let hint = match (typing, ignoring) {
         (true, _) => "you are typing: pause or press Tab to answer".to_owned(),
-        (false, true) => "next question: pause to answer it".to_owned(),
+        (false, true) => "next question: pause, then answer".to_owned(),
         (false, false) => hint(app, question, more, in_field),
     };
     put(buffer, on_frame(area.bottom() - 1), &Line::styled(fit(&format!(" {hint} "), columns(area.width)), theme.dim));
@@ -316,14 +316,14 @@ fn hint(app: &App, question: &Question, more: Option<usize>, in_field: bool) -> 
         return "number or ↑↓ Enter · Esc back".to_owned();
     }
     if let (Some(lines), false) = (more, app.dialog.read_progress.is_complete()) {
-        return format!("End: read to the end · {lines} more · Ctrl+O opens");
+        return format!("End: read to the end · {lines} more · Ctrl+O: full text");
     }
     if app.dialog.read_progress.unread_bytes() > 0 {
         parts.push("Ctrl+O opens the full text".to_owned());
     }
     match more {
         Some(0) => parts.push("PgUp".to_owned()),
-        Some(lines) => parts.push(format!("PgDn {lines} more")),
+        Some(lines) => parts.push(format!("PgDn: {lines} more")),
         None => {}
     }
     let choosing = if in_field { "Enter sends" } else { "number or ↑↓ Enter" };
@@ -389,7 +389,7 @@ impl Pane for QuestionPane {
         }
         let outcome = app.dialog.handle(gesture, state);
         Some(app.apply_dialog_outcome(outcome, state, now).unwrap_or_else(|| {
-            // Keys that scroll the conversation work behind a question; the draft is not affected.
+            // Keys that scroll the conversation also work while a question is open. The draft is not affected.
             app.transcript.handle(gesture);
             Vec::new()
         }))

@@ -215,7 +215,7 @@ pub(super) fn took(state: &State, place: usize, item: &Item) -> Option<Duration>
     let next = later.find(|next| next.from == item.from && next.turn == item.turn).map(|next| next.at);
     let end = item.turn.as_ref().and_then(|turn| state.turn(turn)?.end.as_ref().map(|(_, at)| *at));
     let over = match item.progress {
-        // Turns of a previous process are unknown, but the time when the end of the thought was listed is not.
+        // The turns of a previous process are unknown, but the item records when the end of its thought was listed.
         Progress::Cut => end.or_else(|| item.listed.last().copied()),
         _ => next.into_iter().chain(end).min(),
     };

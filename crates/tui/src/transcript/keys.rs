@@ -208,7 +208,8 @@ impl Window {
         }
     }
 
-    /// Selects the first message found at `from` or at the following indexes that `step` gives.
+    /// Selects the first message at the index `from` or, if the item there is no message, at the next index in the
+    /// direction of `step`.
     fn select_from(&mut self, pages: &mut Pages<'_>, from: Option<usize>, step: impl Fn(usize) -> Option<usize>) {
         let mut next = from;
         while let Some(index) = next

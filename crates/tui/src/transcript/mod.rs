@@ -59,8 +59,8 @@ struct Anchor {
     /// Item that contains the line; `None` for the lines after the last item.
     item: Option<ItemRef>,
     line: usize,
-    /// Number of lines of the item when the anchor was set. If the width of the item has changed since then, the line
-    /// is found by the number of characters before it.
+    /// Number of lines of the item when the anchor was set. If the width has changed since then, the line is found by
+    /// the number of characters before it, or estimated from this height if the item is not cached.
     height: usize,
     width: u16,
 }

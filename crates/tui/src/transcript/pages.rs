@@ -19,7 +19,7 @@ use super::text;
 /// Maximum number of stream frames shown at the end, over all streams.
 const MAX_TAIL_FRAMES: usize = 3;
 
-/// Maximum number of preceding items searched for one that is not retracted.
+/// Maximum number of preceding items that are searched for an item that is not retracted.
 const MAX_LOOKBACK: usize = 16;
 
 /// Position of a line: the index of the item among the visible items, and the index of the line within the item.

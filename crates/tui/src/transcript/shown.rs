@@ -1,4 +1,4 @@
-//! Index of the visible items in display order, so that drawing a frame need not skip hidden items one by one.
+//! Index of the visible items in display order, so that drawing a frame does not have to skip hidden items one by one.
 
 use std::collections::VecDeque;
 

@@ -139,7 +139,7 @@ fn draw_beside(app: &mut App, state: &State, buffer: &mut Buffer, mut rest: Rect
             pane.draw(app, state, buffer, inside, moment);
             break;
         }
-        // Each pane gets the height that it wants, or half of the area.
+        // The panes below get the height that they need, at most half of the area. This pane gets the rest.
         let wanted: usize =
             after.iter().map(|pane| pane.lines(app, state, (width, usize::MAX), moment).len() + 1).sum();
         let most = inside.height - u16::try_from(wanted).unwrap_or(u16::MAX).min(inside.height / 2);
@@ -152,7 +152,7 @@ fn draw_beside(app: &mut App, state: &State, buffer: &mut Buffer, mut rest: Rect
             inside = Rect { y: inside.y + 1, height: inside.height - 1, ..inside };
         }
     }
-    // The divider and a free column before it.
+    // The conversation also loses the divider and a free column before it.
     rest.width -= columns + 2;
     rest
 }

@@ -85,7 +85,7 @@ fn parts(app: &App, state: &State, moment: &FrameClock) -> Vec<StatusPart> {
     if questions > 0 {
         add(8, theme.warning, counted(questions, "question", "questions"));
     }
-    // While the board is closed, its chips show these.
+    // While the board is closed, its chips show pauses, acknowledgements and streams.
     let open = app.signals.is_open();
     if let Some((id, pause)) = state.pause().filter(|_| open) {
         let left = pause.until.map(|until| format!(" {}", moment.left(until))).unwrap_or_default();
@@ -115,7 +115,7 @@ fn of_agent(app: &App, state: &State, theme: &Theme, add: &mut impl FnMut(u8, St
     let Some((first, agent)) = primary_agent(state) else {
         if let Some(targets) = state.targets.effective() {
             let names: Vec<&str> = targets.iter().map(|id| id.as_str()).collect();
-            add(8, theme.warning, format!("{} is not in the space (F6)", one_line(&names.join(", "))));
+            add(8, theme.warning, format!("{} is not in the space (F6: agents)", one_line(&names.join(", "))));
         } else if let Some(title) = &app.options().agent {
             add(3, theme.dim, one_line(title));
         }

@@ -43,7 +43,7 @@ pub(super) fn draw(app: &App, state: &State, buffer: &mut Buffer, area: Rect) {
         lines.push(key("/demo", "list what the demo agent can do"));
     }
     let height = lines.len() as u16;
-    // Drawn at the bottom, if it does not touch the first items.
+    // The text is drawn at the bottom, and only if it does not touch the first items.
     if area.height < height + MAX_ITEMS_WHEN_NEW as u16 / 2 || area.width < 40 {
         return;
     }

@@ -224,7 +224,7 @@ async fn the_options_are_always_visible_on_a_small_screen() {
         .await;
     stage.sees("3 No").await;
     let screen = stage.screen();
-    for text in ["demo asks", "1 Yes, this once", "2 Yes, from now on", "line 0", "more · Ctrl+O opens"] {
+    for text in ["demo asks", "1 Yes, this once", "2 Yes, from now on", "line 0", "more · Ctrl+O: full text"] {
         assert!(screen.contains(text), "{text} is not in\n{screen}");
     }
     stage.press(&["pagedown"]).await;

@@ -363,7 +363,7 @@ async fn an_agent_that_ends_is_reported_and_not_confused_with_another() {
     let reason = "nobody is logged in; run `other login`".to_owned();
     other.reports.send(Report::Gone(Some(reason))).await.unwrap();
     stage.sees("run `other login`").await;
-    stage.sees("other is not in the space (F6)").await;
+    stage.sees("other is not in the space (F6: agents)").await;
     assert!(!stage.lines().last().unwrap().contains("sonnet"), "{}", stage.screen());
     stage.text("/agent demo\r").await;
     stage.sees("demo sonnet (ask)").await;

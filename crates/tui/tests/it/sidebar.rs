@@ -62,7 +62,7 @@ async fn the_command_takes_open_close_or_auto() {
     stage.text("/tools open\r").await;
     stage.sees("F5 closes").await;
     stage.text("/tools wrong\r").await;
-    stage.sees("the visibility is open, close or auto").await;
+    stage.sees("the visibility must be open, close or auto").await;
 }
 
 #[tokio::test]

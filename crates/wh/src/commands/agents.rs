@@ -26,8 +26,8 @@ const EXAMPLES: &str = "  wh agents
 
 /// List and manage agents: logins, models, MCP servers, sessions
 ///
-/// wh calls each agent's own CLI. If an agent lacks a command, wh tells you what to do instead. In a space, use /agent,
-/// /status, /login, /logout, /models, /mcp and /sessions.
+/// wh calls each agent's own CLI. If the CLI has no command for a task, wh tells you what to do instead. In a space,
+/// use the slash commands /agent, /status, /login, /logout, /models, /mcp and /sessions.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes(EXAMPLES, &[code::REFUSED]), args_conflicts_with_subcommands = true)]
 pub struct AgentsCommand {
@@ -51,7 +51,7 @@ struct AgentsOptions {
 
 #[derive(Debug, Args)]
 struct AgentSubject {
-    /// Agent, e.g. `claude`; `wh agents` lists them
+    /// Agent id, e.g. `claude`; `wh agents` lists the agents
     agent: String,
 
     #[command(flatten)]
@@ -60,10 +60,10 @@ struct AgentSubject {
 
 #[derive(Debug, Args)]
 struct McpSubject {
-    /// Agent, e.g. `claude`; `wh agents` lists them
+    /// Agent id, e.g. `claude`; `wh agents` lists the agents
     agent: String,
 
-    /// Enable or disable a server
+    /// Enable or disable the MCP server
     #[arg(value_parser = ["enable", "disable"], requires = "server")]
     switch: Option<String>,
 
@@ -88,7 +88,7 @@ enum AgentsSubcommand {
     Models(AgentSubject),
     /// List the MCP servers of an agent, or enable or disable one
     Mcp(McpSubject),
-    /// List an agent's saved conversations of this directory
+    /// List the conversations that an agent has saved for this directory
     Sessions(AgentSubject),
 }
 
@@ -146,7 +146,7 @@ async fn answer(agent: Option<String>, ask: AgentRequest, cwd: Option<PathBuf>) 
             return log_in(known.as_ref(), &directory).await;
         }
     }
-    // Runs the same query as a space does.
+    // Runs the query in a temporary space, so that the reply is the same as for a slash command.
     let roster = Roster { catalog, start: Start::new(&directory) };
     let running = RunningSpace::with_roster("agents", ParticipantId::from("human"), roster);
     running.space.manage(agent.as_deref(), ask).await.map_err(|refusal| match refusal {
@@ -155,7 +155,7 @@ async fn answer(agent: Option<String>, ask: AgentRequest, cwd: Option<PathBuf>) 
     })
 }
 
-/// Logs in with the agent's own command, which gets the user's terminal.
+/// Logs in to an agent. Runs its login command on the user's terminal, or returns instructions if it has none.
 async fn log_in(agent: &dyn wh_agents::Agent, directory: &Path) -> Result<AgentReply, CliFailure> {
     let here = QueryContext::new(directory);
     let way = agent.login_way(&here).await.map_err(|error| match error {
@@ -183,7 +183,7 @@ async fn log_in(agent: &dyn wh_agents::Agent, directory: &Path) -> Result<AgentR
         LoginState::Yes { account } => (true, account),
         LoginState::NotNeeded => (true, None),
         LoginState::No => (false, None),
-        // The login state is not reported, so only the exit status of the login command is known.
+        // The agent does not report its login state, so only the exit status of the login command is known.
         LoginState::Unknown => (message.is_none() && instructions.is_none(), None),
     };
     let instructions = instructions.filter(|_| !success);
@@ -204,7 +204,10 @@ fn run(launch: &Launch) -> Result<Option<String>, CliFailure> {
             None => command.env_remove(name),
         };
     }
-    #[expect(clippy::disallowed_methods, reason = "this command is not a child subreaper")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "`wh agents login` is not a child subreaper, so no reaper ends this child"
+    )]
     let status = command.status().map_err(|error| CliFailure::new(code::FAILED, error))?;
     Ok((!status.success()).then(|| format!("Login command failed: {status}.")))
 }

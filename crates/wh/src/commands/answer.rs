@@ -15,19 +15,20 @@ use crate::target::TargetArguments;
 
 /// List open questions of an agent, or answer one
 ///
-/// Without QUESTION, lists the open questions with their options. For a file change, only the changed lines are shown.
-/// `wh output QUESTION` prints a long question in full. OPTION is the id of an option; --text replies with text.
+/// Without QUESTION, lists the open questions with their options. A question about a file change shows the changed
+/// lines, not the whole file. `wh output QUESTION` prints a long question in full. OPTION is the id of an option;
+/// --text replies with text.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes("  wh answer a\n  wh answer a q3 allow_once\n  wh answer a q4 --text 'use the other branch'", API_CODES))]
 pub struct AnswerCommand {
-    /// Session name or id; `-` is the only run or session
+    /// Session name or id; `-` selects the only run or session
     #[arg(value_name = "SESSION")]
     named: String,
 
     /// Id of the question
     question: Option<String>,
 
-    /// Id of the option
+    /// Id of the option to choose
     #[arg(requires = "question")]
     option: Option<String>,
 
@@ -90,7 +91,7 @@ fn listing(questions: &[QuestionBody]) -> String {
     out
 }
 
-/// Formats the details of a question as lines. Truncates nothing, because the user must see everything that an answer
+/// Formats one detail of a question as lines. Truncates nothing, because the user must see everything that an answer
 /// permits.
 fn about(detail: &DetailBody) -> Vec<String> {
     let lines = |before: &str, text: &str| -> Vec<String> {

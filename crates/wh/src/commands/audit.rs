@@ -41,7 +41,7 @@ pub struct AuditCommand {
     #[arg(long, value_name = "RESULT", value_parser = result)]
     result: Option<ControlResult>,
 
-    /// Show only entries newer than this: 10m, 2h
+    /// Show only entries of the last TIME, e.g. 10m or 2h
     #[arg(long, value_name = "TIME", value_parser = duration)]
     since: Option<Duration>,
 
@@ -49,7 +49,7 @@ pub struct AuditCommand {
     #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
     newest: usize,
 
-    /// Show the log of the senders instead of the daemon's
+    /// Show the log of your `wh control` commands instead of the daemon's log
     #[arg(long)]
     sent: bool,
 
@@ -96,8 +96,8 @@ impl AuditCommand {
     }
 }
 
-/// Resolves a session name to its id with the daemon. Returns the text unchanged if the daemon is not running or does
-/// not know the session.
+/// Asks the daemon for the id of the session with this name. Returns the name unchanged if the daemon is not running or
+/// does not know the session.
 fn id_of(paths: &DaemonPaths, session: String) -> String {
     let target = paths
         .running_daemon()

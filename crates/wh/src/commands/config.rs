@@ -21,8 +21,7 @@ use crate::settings::table::{ProjectRule, SettingRow, by_key, table};
 ///
 /// Settings are read from config.toml in $XDG_CONFIG_HOME/wheelhouse (~/.config/wheelhouse), and from
 /// .wheelhouse/config.toml of the project. Precedence, highest first: flag, environment variable, project file, user
-/// file, default. A project file may set the theme. Its other settings are used only after you trust the file with `wh
-/// trust`.
+/// file, default. From a project file, only the theme is used until you trust the file with `wh trust`.
 ///
 /// Without a command, lists every setting with its value and source.
 #[derive(Debug, Args)]
@@ -71,23 +70,23 @@ enum ConfigSubcommand {
         #[arg(allow_hyphen_values = true)]
         value: String,
 
-        /// Change the project's file
+        /// Change the project's settings file instead of yours
         #[arg(long)]
         project: bool,
     },
     /// Remove a key from your settings file
     Unset {
-        /// A setting, or any other key in the file
+        /// Key of a setting, or any other key in the file
         #[arg(value_name = "KEY", value_parser = any_key(), hide_possible_values = true)]
         key: String,
 
-        /// Change the project's file
+        /// Change the project's settings file instead of yours
         #[arg(long)]
         project: bool,
     },
     /// Print the path of your settings file
     Path {
-        /// Print the path of the project's file
+        /// Print the path of the project's settings file instead
         #[arg(long)]
         project: bool,
     },
@@ -192,9 +191,9 @@ fn set(key: &str, value: &str, project: bool) -> Result<(), CliFailure> {
     if project && setting.project == ProjectRule::Never {
         return Err(CliFailure::new(
             code::USAGE,
-            format!("{key} cannot be set per project: the daemon serves all projects"),
+            format!("a project cannot set {key}: the daemon uses it for all projects"),
         )
-        .hint(format!("set it in your own file: wh config set {key} {value}")));
+        .hint(format!("set it in your own settings file: wh config set {key} {value}")));
     }
     let wrong = |wrong: crate::settings::value::InvalidSettingValue| {
         CliFailure::new(code::USAGE, format!("{key} {}", wrong.message))
@@ -218,14 +217,20 @@ fn set(key: &str, value: &str, project: bool) -> Result<(), CliFailure> {
         print_to_stderr(&format!("wh: the file has an error and is not used: {}", clean_line(&mistake.to_string())));
     }
     if setting.variable.is_some_and(|name| std::env::var_os(name).is_some()) {
-        print_to_stderr(&format!("wh: the environment variable {} overrides it", setting.variable.unwrap_or_default()));
+        print_to_stderr(&format!(
+            "wh: the environment variable {} overrides this value",
+            setting.variable.unwrap_or_default()
+        ));
     }
     if setting.daemon && !project && DaemonPaths::here().is_ok_and(|paths| paths.running_daemon().is_some()) {
-        print_to_stderr("wh: restart the daemon to apply it: wh daemon restart");
+        print_to_stderr("wh: to apply the change, restart the daemon: wh daemon restart");
     }
     if project && setting.project == ProjectRule::Trusted {
         let directory = path.parent().and_then(Path::parent).unwrap_or(&path);
-        print_to_stderr(&format!("wh: not used until you trust the file: wh trust {}", quoted(directory)));
+        print_to_stderr(&format!(
+            "wh: the setting is not used until you trust the file with: wh trust {}",
+            quoted(directory)
+        ));
     }
     Ok(())
 }
@@ -239,12 +244,12 @@ fn unset(key: &str, project: bool) -> Result<(), CliFailure> {
     })?;
     if !removed {
         return Err(CliFailure::new(code::USAGE, format!("{} does not contain {key:?}", path.display()))
-            .hint("wh config shows the source of each value"));
+            .hint("`wh config` shows the source of each value"));
     }
     print(&format!("removed {} from {}\n", clean_line(key), clean_line(&path.display().to_string())))
 }
 
-/// Prints a notice for each project setting that is not used.
+/// Prints notices about project settings that are not used.
 fn print_notices(found: &FoundSettings) {
     for notice in found.notices(|_| true) {
         print_to_stderr(&format!("wh: {}", clean_line(&notice)));

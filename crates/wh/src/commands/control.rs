@@ -15,9 +15,9 @@ use crate::sender::{retry_hint, seconds, send};
 
 /// Send a control message to a session as a member of its team
 ///
-/// Messages are authenticated and audited, and delivered exactly once. A retry with the same request id is executed
-/// only once, even if the daemon was killed in between. The result is ok (delivered or queued), busy, not_live,
-/// not_found, timeout, rejected or internal_error.
+/// Messages are authenticated, audited, and executed at most once: a retry with the same request id is not executed
+/// again, even if the daemon was killed in between. The result is ok (delivered or queued), busy, not_live, not_found,
+/// timeout, rejected or internal_error.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes(
     "  wh control send a 'run the tests'\n  wh control send a - --request-id nightly-7 < prompt.md\n  wh control interrupt a\n  wh control answer a q-3 --option allow\n  wh audit --session a",
@@ -30,7 +30,7 @@ pub struct ControlCommand {
 
 #[derive(Debug, Subcommand)]
 enum ControlSubcommand {
-    /// Send text: as a prompt to an agent, or typed into a terminal program with Enter for each line break
+    /// Send a prompt to an agent, or type text into a terminal program with Enter for each line break
     Send(ControlSend),
     /// Interrupt a session
     Interrupt(ControlInterrupt),
@@ -68,18 +68,18 @@ struct ControlAnswer {
     /// Session name or id
     session: String,
 
-    /// Question id; `wh answer SESSION` lists them
+    /// Question id; `wh answer SESSION` lists the open questions
     question: String,
 
-    /// Id of the option
+    /// Id of the option to choose
     #[arg(long, value_name = "ID", required_unless_present_any = ["approve", "reject", "text"])]
     option: Option<String>,
 
-    /// Approve the request once
+    /// Approve the agent's request, this time only
     #[arg(long, conflicts_with_all = ["option", "reject"])]
     approve: bool,
 
-    /// Reject the request
+    /// Reject the agent's request
     #[arg(long, conflicts_with = "option")]
     reject: bool,
 
@@ -112,8 +112,8 @@ pub struct DeliveryOptions {
     #[arg(long = "as", value_name = "MEMBER", default_value = "local", env = "WH_MEMBER")]
     pub member: String,
 
-    /// Time to wait for the acknowledgement, in seconds, plus one second per MiB of text. Requests before the message
-    /// have the same limit
+    /// Time to wait for the acknowledgement, in seconds, plus one second per MiB of text. Requests that wh sends before
+    /// the message have the same limit
     #[arg(long, value_name = "SECS", default_value_t = 2.0)]
     pub timeout: f64,
 
@@ -212,7 +212,7 @@ fn standard_input() -> Result<String, CliFailure> {
     let mut text = String::new();
     let read = std::io::stdin().lock().take(MAX_STDIN_BYTES + 1).read_to_string(&mut text);
     read.map_err(|error| {
-        CliFailure::new(code::USAGE, format!("standard input: {error}")).hint("the text must be UTF-8")
+        CliFailure::new(code::USAGE, format!("cannot read standard input: {error}")).hint("the text must be UTF-8")
     })?;
     Ok(text)
 }

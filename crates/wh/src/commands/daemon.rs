@@ -78,7 +78,8 @@ struct DaemonStop {
 
 #[derive(Debug, Args)]
 struct DaemonRestart {
-    /// Given options replace those of the running daemon
+    /// Options that replace those of the running daemon. Read from the command line of the process, not from this
+    /// field.
     #[command(flatten)]
     _replaced: DaemonArguments,
 }
@@ -139,7 +140,8 @@ impl DaemonStart {
             };
             let served = async_runtime::block_on(watched);
             if let (Err(failure), true) = (&served, self.background) {
-                // Reported on the pipe too, because the log's disk may be full.
+                // Standard output is a pipe to the starting process. The log alone is not enough, because its disk may
+                // be full.
                 let _ = writeln!(std::io::stdout(), "{}", failure.reported());
             }
             return served.map(|()| ExitCode::SUCCESS);
@@ -169,11 +171,11 @@ fn restart(paths: &DaemonPaths, settings: &Settings) -> Result<ExitCode, CliFail
     if let Some(daemon) = running.as_ref().filter(|daemon| daemon.foreground) {
         return Err(CliFailure::new(
             code::REFUSED,
-            format!("the daemon (process {}) was started with --foreground", daemon.pid),
+            format!("cannot restart the daemon (process {}): it was started with --foreground", daemon.pid),
         )
         .hint("restart it with its service manager, e.g. systemctl --user restart wheelhouse"));
     }
-    // The last of two equal options wins.
+    // If an option occurs twice, the last one counts, so the options of this command override the daemon's.
     let mut options = running.map(|daemon| daemon.arguments).unwrap_or_default();
     options.extend(options_after("restart"));
     check(&options, settings)?;
@@ -191,13 +193,13 @@ fn check(options: &[String], settings: &Settings) -> Result<(), CliFailure> {
     arguments.limits.resolve().map(drop)
 }
 
-/// Returns the options of this command for the new process, without `--foreground` and `--background`.
+/// Returns the arguments after the subcommand `verb`, for the daemon process. Omits `--foreground` and `--background`.
 fn options_after(verb: &str) -> Vec<String> {
     let words = std::env::args().skip(1).skip_while(|word| word != verb).skip(1);
     words.filter(|word| !matches!(word.as_str(), "--foreground" | "--background")).collect()
 }
 
-/// Reports to the starting process or on standard error that the daemon is ready.
+/// Reports that the daemon is ready: to the process that started it if `background` is true, else on standard error.
 fn ready(file: &DaemonFile, background: bool) {
     let Ok(line) = serde_json::to_string(file) else { return };
     if !background {
@@ -267,7 +269,8 @@ impl DaemonStatus {
     }
 }
 
-/// Returns a notice about a store that was found damaged at an earlier start. Shown until the file is removed.
+/// Returns a notice about a store that was found damaged at an earlier start. The notice is shown until the file is
+/// removed.
 fn damaged_store_notice(path: &Path) -> String {
     format!(
         "a damaged store from an earlier start is saved as {}; delete it when you no longer need it",

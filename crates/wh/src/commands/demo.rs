@@ -7,13 +7,13 @@ use clap::Args;
 use crate::demo;
 use crate::failure::{CliFailure, code};
 
-/// Run the built-in demo program, the same as `wh run --demo`
+/// Run the built-in demo program, which `wh run --demo` also runs
 ///
 /// A small full-screen program to test automation with: an input line, a transcript, colours, wide characters, a
 /// spinner and mouse input. It needs a terminal.
 #[derive(Debug, Args)]
 pub struct DemoCommand {
-    /// URL of its HTTP API, shown in its examples
+    /// URL of an HTTP API to show in the demo's example command
     #[arg(long)]
     url: Option<String>,
 }

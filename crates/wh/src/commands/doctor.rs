@@ -16,8 +16,8 @@ use crate::settings::files;
 /// Check which agents can be used here and what is missing
 ///
 /// For each built-in agent and each agent from agents.toml, shows whether it is installed, its version, its login, and
-/// the command to fix what is missing. Also lists the settings files in use and errors in them. It changes nothing and
-/// starts no conversation.
+/// the command to fix what is missing. Also lists the settings files in use and errors in them. `wh doctor` changes
+/// nothing and starts no conversation.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes("  wh doctor\n  wh doctor --json | jq -r 'select(.installed) | .agent'", &[]))]
 pub struct DoctorCommand {
@@ -46,7 +46,7 @@ impl DoctorCommand {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Prints the settings files in use, or the error in one.
+    /// Prints the settings files in use with notices about them, or the error if a file is invalid.
     fn settings(&self) -> Result<(), CliFailure> {
         let found = files::find(Some(Path::new(".")));
         let found = found.and_then(|found| files::merge(&found.files).map(|settings| (found, settings)));
@@ -121,7 +121,7 @@ fn paragraph(facts: &AgentFacts, readiness: &Readiness, files: &[PathBuf], width
     let login = match &readiness.login {
         _ if !readiness.installation.is_present() => String::new(),
         LoginState::NotNeeded => String::new(),
-        LoginState::Yes { account: Some(account) } => format!(", logged in by {account}"),
+        LoginState::Yes { account: Some(account) } => format!(", logged in with {account}"),
         LoginState::Yes { account: None } => ", logged in".to_owned(),
         LoginState::No => ", not logged in".to_owned(),
         LoginState::Unknown => ", login unknown".to_owned(),
@@ -161,7 +161,7 @@ mod tests {
         let ready = Readiness { installation, login: LoginState::Yes { account: Some("KEY".to_owned()) }, hint: None };
         assert_eq!(
             paragraph(&facts(), &ready, &["/a.toml".into()], 6),
-            "claude  Claude Code: 2.1 at /bin/claude, logged in by KEY\n        defined in /a.toml\n"
+            "claude  Claude Code: 2.1 at /bin/claude, logged in with KEY\n        defined in /a.toml\n"
         );
     }
 }

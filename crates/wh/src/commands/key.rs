@@ -17,7 +17,8 @@ use crate::target::TargetArguments;
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes("  wh key enter\n  wh key ctrl+a ctrl+k\n  wh key shift+tab down down enter", API_CODES))]
 pub struct KeyCommand {
-    /// Keys to press, in order. If the first word is not a key, or is the name of a session, it selects the session
+    /// Keys to press, in order. If there are several words and the first is a session name or not a key, the first word
+    /// selects the session
     #[arg(value_name = "NAME", required = true)]
     names: Vec<String>,
 

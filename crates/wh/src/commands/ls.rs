@@ -51,7 +51,7 @@ impl LsCommand {
         }
         sessions.retain(|one| self.all || one.status.live);
         if runs.is_empty() && sessions.is_empty() && !(returning.is_empty() && restorable_lines.is_empty()) {
-            // Reported above.
+            // Nothing to list: the messages above describe the sessions.
         } else if runs.is_empty() && sessions.is_empty() {
             print_to_stderr("wh: no sessions and no runs; start one with: wh new --agent demo");
         } else if self.json {

@@ -46,16 +46,16 @@ impl MessagesCommand {
             filters.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))).collect();
         self.target.get("messages", &query)?.show(self.target.json, |body: MessagesBody| {
             if body.total == 0 {
-                print_to_stderr("wh: no messages; terminal programs have none");
+                print_to_stderr("wh: no messages (terminal programs have none)");
             } else if body.messages.is_empty() {
-                print_to_stderr(&format!("wh: no matching messages; the conversation has {}", body.total));
+                print_to_stderr(&format!("wh: none of the {} messages of the conversation matches", body.total));
             }
             body.messages.iter().map(line).collect()
         })
     }
 }
 
-/// Formats a message: a heading, then its text, or its payload as JSON.
+/// Formats a message: a heading, then its text. A message without text shows its payload as JSON.
 fn line(message: &Message) -> String {
     let from = message.from.as_deref().unwrap_or("-");
     let to = message.to.as_ref().map(|to| format!(" to {}", to.join(", "))).unwrap_or_default();

@@ -26,8 +26,8 @@ use crate::target::{AnswerTimeout, TargetArguments};
     "  wh new --agent demo --name a\n  wh new --agent claude --model sonnet --attach\n  wh new --name build -- make -j2 watch\n  wh new --person --attach -- bash\n  wh send a 'hello'\n  wh attach a", API_CODES
 ))]
 pub struct NewCommand {
-    /// Agent to start: `demo` is built in; `wh doctor` lists the others [default: `agent`, if set in config.toml or
-    /// WH_AGENT]
+    /// Agent to start: `demo` is built in; `wh doctor` lists the others [default: WH_AGENT, else `agent` in
+    /// config.toml]
     #[arg(long, value_name = "AGENT", env = "WH_AGENT")]
     agent: Option<String>,
 
@@ -95,7 +95,7 @@ impl NewCommand {
         // size.
         let tty = if self.attach { Some(super::attach::require_terminal()?) } else { None };
         let size = self.size.or_else(|| tty.map(|tty| tty.size()));
-        // A given command wins over an agent that only an environment variable names.
+        // A command that is given wins over an agent from WH_AGENT or config.toml.
         let program = !self.command.is_empty() && (self.agent.is_none() || !named_agent());
         if self.person && !program {
             return Err(CliFailure::new(code::USAGE, "--person is for terminal programs, not for agents")
@@ -148,7 +148,7 @@ impl NewCommand {
             return Ok(());
         }
         let wrong = match (&self.command[..], settings.names("agent")) {
-            ([], [_, _, ..]) => "`agent` in config.toml names several agents; wh new starts one",
+            ([], [_, _, ..]) => "`agent` in config.toml names several agents, but `wh new` starts only one",
             ([], _) => "no agent and no program given",
             _ if self.model.is_some() || self.mode.is_some() || self.allow_skipping_permissions => {
                 "--model, --mode and --allow-skipping-permissions require an agent"
@@ -160,7 +160,7 @@ impl NewCommand {
     }
 }
 
-/// True if the command line has `--agent`. False if only the environment variable names an agent.
+/// True if the command line has `--agent`. False if the agent comes from WH_AGENT or config.toml.
 fn named_agent() -> bool {
     std::env::args().take_while(|word| word != "--").any(|word| word == "--agent" || word.starts_with("--agent="))
 }

@@ -20,8 +20,8 @@ use crate::open_file;
 ///
 /// Reads asciicast v2 and v3 files of `wh run --record` and asciinema. Only drawing sequences reach your terminal:
 /// text, colours, cursor movement, erasing, scrolling and the alternate screen. Clipboard access, titles, links,
-/// queries, device strings, and keyboard and mouse modes are dropped. The terminal is restored at the end. --raw passes
-/// everything. Press Ctrl-C to stop.
+/// queries, device control strings, and keyboard and mouse modes are dropped. The terminal is restored at the end. With
+/// --raw nothing is dropped. Press Ctrl-C to stop.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  wh play run.cast --speed 2\n  wh play run.cast --idle-limit 0.5\n\nExit codes:\n  0    success\n  2    usage error\n  125  the file cannot be read or is not a recording\n  130  stopped by Ctrl-C"
@@ -71,7 +71,7 @@ impl PlayCommand {
             }
         }
         if !self.raw {
-            // A write error here cannot be reported.
+            // Playback is complete, so a write error is ignored.
             let _ = out.write_all(filter.finish().as_bytes()).and_then(|()| out.flush());
         }
         if let Some(signal) = ended {
@@ -102,8 +102,8 @@ impl PlaybackClock {
         Ok(Self { start: Instant::now(), signals: SignalFd::new(&set)? })
     }
 
-    /// Waits until this time since the start, so that delays of earlier waits do not add up. Returns the signal number
-    /// if a signal arrives first.
+    /// Waits until the time `at` after the start of the clock, so that delays of earlier waits do not add up. Returns
+    /// the signal number if a signal arrives first.
     fn wait_until(&mut self, at: Duration) -> Result<Option<u8>, Errno> {
         loop {
             let left = at.saturating_sub(self.start.elapsed());

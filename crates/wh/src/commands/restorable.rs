@@ -1,4 +1,5 @@
-//! Describes stored sessions while the daemon is not running: the next start restores some of them, others are lost.
+//! Describes the stored sessions while the daemon is not running: the ones that its next start restores, the ones that
+//! cannot be restored, and the ended ones.
 
 use wh_engine::sessions::RestorePreview;
 use wh_engine::store::StoreError;
@@ -9,7 +10,8 @@ use crate::print::clean_line;
 /// Maximum number of session names in a line.
 const MAX_NAMES: usize = 10;
 
-/// Returns lines about the stored sessions; with `all` also about ended ones. Empty if there are none.
+/// Returns messages about the stored sessions. Counts ended sessions only if `all` is true. Empty if there is nothing
+/// to report.
 pub fn lines(paths: &DaemonPaths, all: bool) -> Vec<String> {
     match RestorePreview::read(&paths.store()) {
         Ok(Some(outlook)) => summary(&outlook, all),
@@ -17,7 +19,7 @@ pub fn lines(paths: &DaemonPaths, all: bool) -> Vec<String> {
         Err(StoreError::Corrupt(why)) => {
             let store = paths.store();
             vec![format!(
-                "the store in {} is damaged ({why}); wh daemon start renames it and creates a new one",
+                "the store in {} is damaged ({why}); `wh daemon start` renames it and creates a new store",
                 store.display()
             )]
         }
@@ -29,13 +31,13 @@ fn summary(outlook: &RestorePreview, all: bool) -> Vec<String> {
     let mut lines = Vec::new();
     let RestorePreview { restorable, lost, ended } = outlook;
     if !restorable.is_empty() {
-        lines.push(format!("wh daemon start restores {}: {}", sessions(restorable.len()), names(restorable)));
+        lines.push(format!("`wh daemon start` restores {}: {}", sessions(restorable.len()), names(restorable)));
     }
     if !lost.is_empty() {
         lines.push(format!("{} cannot be restored: {}", sessions(lost.len()), names(lost)));
     }
     if all && *ended > 0 {
-        lines.push(format!("{} ended earlier; wh logs shows them while the daemon is running", sessions(*ended)));
+        lines.push(format!("{} ended earlier; while the daemon is running, see `wh logs SESSION`", sessions(*ended)));
     }
     lines
 }
@@ -60,11 +62,11 @@ mod tests {
             RestorePreview { restorable: vec!["a".to_owned(), "b".to_owned()], lost: vec!["sh".to_owned()], ended: 3 };
         assert_eq!(
             summary(&outlook, false),
-            ["wh daemon start restores 2 sessions: a, b", "1 session cannot be restored: sh"]
+            ["`wh daemon start` restores 2 sessions: a, b", "1 session cannot be restored: sh"]
         );
         assert_eq!(
             summary(&outlook, true)[2],
-            "3 sessions ended earlier; wh logs shows them while the daemon is running"
+            "3 sessions ended earlier; while the daemon is running, see `wh logs SESSION`"
         );
         assert_eq!(summary(&RestorePreview::default(), true), [""; 0]);
     }

@@ -69,8 +69,9 @@ All other exit codes are those of the program.
 
 Environment:
   WH_CONTROL_TOKEN      API token, see --control-token-file
-  CONTROL_PLANE_BUFFER  characters of raw output buffered for ?history=1 (default 4000)
-  XDG_RUNTIME_DIR       directory that lists runs
+  CONTROL_PLANE_BUFFER  number of characters of raw output kept for /control/screen?history=1
+                        (default 4000)
+  XDG_RUNTIME_DIR       directory with the files through which other commands find the run
   WH_LOG                log level on standard error (error, warn, info, debug, trace); only
                         without a terminal")]
 pub struct RunCommand {
@@ -88,12 +89,12 @@ pub struct RunCommand {
     #[arg(long)]
     headless: bool,
 
-    /// Keep the HTTP API open for SECS seconds after the program's exit [default: until a client that used it in the
-    /// last 10 seconds has read the exit, at most 2 seconds; 0 on a real terminal]
+    /// Keep the HTTP API open for SECS seconds after the program's exit [default on a real terminal: 0; otherwise, if a
+    /// client used the API in the last 10 seconds: until a client has read the exit status, at most 2 seconds]
     #[arg(long, value_name = "SECS")]
     linger: Option<u32>,
 
-    /// Scrollback lines to keep, so that they can be rewrapped on resize
+    /// Number of scrollback lines to keep; a resize rewraps them
     #[arg(long, value_name = "LINES", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     scrollback: u32,
 
@@ -209,7 +210,8 @@ fn cannot_start(error: &StartError) -> CliFailure {
     }
 }
 
-/// Waits until the program and all of its processes have ended. A signal ends the program; a second signal kills it.
+/// Waits until the program and all of its processes have ended. A signal to wh terminates the program; a second signal
+/// kills it.
 async fn wait_for_end(session: TerminalSession, tty: Option<LocalTerminal>, signals: &mut Signals) -> RunEnd {
     let TerminalSession { surface, mut ended, mut empty, recorded, .. } = session;
     let mut attached = match tty {
@@ -220,7 +222,7 @@ async fn wait_for_end(session: TerminalSession, tty: Option<LocalTerminal>, sign
     let exit = loop {
         tokio::select! {
             exit = &mut ended => break exit.unwrap_or(Exit::Unknown),
-            // No process is left, or one cannot be ended. The exit status is known by now or never will be.
+            // No process is left, or one cannot be ended. The exit status arrives within the timeout or never.
             _ = &mut empty => {
                 settled = true;
                 let exit = tokio::time::timeout(EXIT_FLUSH_TIMEOUT, &mut ended).await;
@@ -241,7 +243,7 @@ async fn wait_for_end(session: TerminalSession, tty: Option<LocalTerminal>, sign
     {
         print_to_stderr(&format!("wh: the recording is incomplete: {error}"));
     }
-    // `with_child_cleanup` retries and reports processes that could not be ended.
+    // Later `with_child_cleanup` tries again to end processes that are left, and reports those that it cannot end.
     while !settled {
         tokio::select! {
             _ = &mut empty => settled = true,

@@ -14,13 +14,13 @@ use crate::failure::{API_CODES, CliFailure, code, with_exit_codes};
 use crate::print::{print, without_controls, without_sequences};
 use crate::target::TargetArguments;
 
-/// Scrollback lines for a recording, as by default in `wh run`. A screen that grows shows lines from the scrollback
-/// again.
+/// Number of scrollback lines kept for a recording, the same as the default of `wh run`. When the screen grows, lines
+/// from the scrollback become visible again.
 const RECORDING_SCROLLBACK_LINES: usize = 2000;
 
 /// Print the screen of a run
 ///
-/// Prints plain text without trailing blank lines. Control characters are removed unless --raw is given.
+/// Prints plain text without trailing blank lines. Control characters are replaced by U+FFFD unless --raw is given.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes(
     "  wh screen\n  wh screen --cast run.cast --at 12.5\n  wh screen --raw > frame.ansi\n  wh screen --json | jq .cursor", API_CODES
@@ -38,7 +38,7 @@ pub struct ScreenCommand {
     #[arg(long)]
     cells: bool,
 
-    /// Print the last output of the program instead of its screen; with --json, in addition
+    /// Print the last output of the program instead of its screen; with --json, print both
     #[arg(long)]
     history: bool,
 

@@ -15,19 +15,20 @@ use crate::target::TargetArguments;
 
 /// Type text into a run, or send a message to an agent
 ///
-/// Types TEXT byte for byte, then presses the keys. Both are one atomic command. A line break in TEXT is sent as
-/// Ctrl-J; use `--key enter` for Enter. Write -- before a TEXT that begins with -.
+/// Types TEXT byte for byte, then presses the keys given with --key. Both are one atomic command. A line break in TEXT
+/// is sent as Ctrl-J; use `--key enter` for Enter. Write -- before a TEXT that begins with -.
 ///
 /// For an agent session of the daemon, TEXT is a message and needs no Enter. It does not change the draft of an
-/// attached user. The output shows the delivery stage. The text reaches the model unchanged; it is refused if the
-/// agent would interpret it (a leading / for Claude Code and Agent Client Protocol agents).
+/// attached user. The output shows the delivery stage. The text reaches the model unchanged. A text that the agent
+/// would take as a command is refused: for Claude Code and Agent Client Protocol agents, a text that begins with /.
 #[derive(Debug, Args)]
 #[command(override_usage = "wh send [OPTIONS] [SESSION] <TEXT>")]
 #[command(after_help = with_exit_codes(
     "  wh send 'echo hello' --key enter\n  wh send a 'run the tests'\n  wh send --paste - < notes.txt\n  wh send 'once only' --request-id a1", API_CODES
 ))]
 pub struct SendCommand {
-    /// Session and text. `-` reads the text from standard input. Without SESSION, the only run or session is used
+    /// Session and text. If TEXT is `-`, it is read from standard input. Without SESSION, the only run or session is
+    /// used
     #[arg(value_names = ["SESSION", "TEXT"], num_args = 1..=2, required = true)]
     words: Vec<String>,
 
@@ -39,7 +40,7 @@ pub struct SendCommand {
     #[arg(long)]
     paste: bool,
 
-    /// Idempotency key: repeating the command with the same key sends nothing
+    /// Idempotency key: repeating the command with the same key does not send the text again
     #[arg(long, value_name = "ID")]
     request_id: Option<String>,
 
@@ -59,7 +60,7 @@ impl SendCommand {
         if let Some(ended) = session.as_ref().filter(|one| !one.status.live) {
             let name = &ended.name;
             return Err(CliFailure::new(code::REFUSED, format!("{name} has ended"))
-                .hint(format!("wh logs {name} prints its output; wh new creates another session")));
+                .hint(format!("`wh logs {name}` prints its output; `wh new` creates another session")));
         }
         let speaks = session.is_some_and(|one| one.kind == SessionKind::Agent);
         if self.keys.is_empty() && !self.paste && speaks {

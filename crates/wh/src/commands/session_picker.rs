@@ -26,8 +26,8 @@ enum PickerChoice {
     None,
 }
 
-/// Opens a space, or attaches to a session of the daemon if the user picks one. Asks only without arguments and on a
-/// terminal.
+/// Opens a space, or attaches to a session of the daemon if the user picks one. Asks the user only if `wh` has no
+/// arguments, runs on a terminal, and the daemon has live sessions.
 pub fn run(space: SpaceArguments, loaded: LoadedSettings) -> Result<ExitCode, CliFailure> {
     let interactive =
         std::env::args_os().count() == 1 && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();

@@ -44,7 +44,7 @@ pub struct ShotCommand {
     #[arg(long, default_value_t = 0.0, requires = "compare")]
     threshold: f64,
 
-    /// Output file for the diff image [default: next to GOLDEN]
+    /// Output file for the diff image [default: GOLDEN with the extension .diff.png]
     #[arg(long, value_name = "FILE", requires = "compare")]
     diff: Option<PathBuf>,
 
@@ -100,7 +100,11 @@ impl ShotCommand {
         }
         let diff = self.diff.clone().unwrap_or_else(|| golden.with_extension("diff.png"));
         write(&diff, &compared.diff)?;
-        print_to_stderr(&format!("wh: screen differs from {}: {counted}; see {}", golden.display(), diff.display()));
+        print_to_stderr(&format!(
+            "wh: the screen differs from {} in {counted}; see {}",
+            golden.display(),
+            diff.display()
+        ));
         Ok(ExitCode::from(code::DIFFERENT))
     }
 }

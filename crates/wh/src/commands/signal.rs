@@ -20,7 +20,7 @@ pub struct SignalCommand {
     /// Name of the signal
     name: String,
 
-    /// Send it to the foreground process group of the terminal: in a shell, the running job
+    /// Send the signal to the foreground process group of the terminal: in a shell, the running job
     #[arg(long)]
     foreground: bool,
 

@@ -35,7 +35,8 @@ use crate::settings::{LoadedSettings, Settings};
 use crate::signals::Signals;
 use crate::terminal_ui::TerminalUi;
 
-/// Environment variables with the port of the Gemini CLI remote control. Used if there is no --control-port.
+/// Environment variables in which Gemini CLI expects the port of its remote control. wh serves its HTTP API on this
+/// port if there is no --control-port.
 const REMOTE_PORTS: [&str; 2] = ["GEMINI_CLI_REMOTE_PORT", "GEMINI_CLI_TUI_REMOTE_PORT"];
 
 /// Timeout for the recording to finish after the UI's end.
@@ -163,7 +164,7 @@ pub struct SpaceArguments {
     #[arg(long = "target", value_name = "NAME", env = "WH_TARGET", value_delimiter = ',')]
     targets: Vec<String>,
 
-    /// Default targets of the space, used if there is no --target
+    /// Default targets of the space: they receive your messages if there is no --target
     #[arg(long = "space-target", value_name = "NAME", env = "WH_SPACE_TARGET", value_delimiter = ',')]
     space_targets: Vec<String>,
 
@@ -191,7 +192,7 @@ impl SpaceArguments {
             let what = if self.headless {
                 "--headless needs --control-port or --record: without them the space is not accessible"
             } else {
-                "no terminal to show the space on"
+                "there is no terminal to show the space"
             };
             return Err(CliFailure::new(code::USAGE, what)
                 .hint("run wh in a terminal without --headless, or serve the HTTP API with --control-port 9090"));
@@ -249,7 +250,7 @@ impl SpaceArguments {
             self.model.is_some() || self.mode.is_some() || self.resume.is_some() || !self.arguments.is_empty();
         if ids.len() > 1 && for_one {
             return Err(CliFailure::new(code::USAGE, "--model, --mode, --resume and ARGS require a single agent")
-                .hint("start one agent, or choose later with /target and /model"));
+                .hint("start one agent, or leave out these options and use /model and /mode in the space"));
         }
         ids.into_iter().map(|id| agents::named(catalog, id)).collect()
     }
@@ -258,8 +259,9 @@ impl SpaceArguments {
         let taken = self.me == "system" || self.agents.contains(&self.me);
         if taken || self.me.is_empty() || self.me.contains(|letter: char| letter.is_whitespace() || letter.is_control())
         {
-            return Err(CliFailure::new(code::USAGE, format!("{:?} cannot be your name in the space", self.me))
-                .hint("choose one word with --as that is not the name of an agent, for example --as human"));
+            return Err(CliFailure::new(code::USAGE, format!("{:?} cannot be your name in the space", self.me)).hint(
+                "give another name with --as: one word that is not the name of an agent, for example --as human",
+            ));
         }
         Ok(ParticipantId::from(self.me.as_str()))
     }
@@ -382,7 +384,8 @@ fn remote_port() -> Result<Option<u16>, CliFailure> {
     let set = REMOTE_PORTS.iter().find_map(|name| std::env::var(name).ok().map(|value| (name, value)));
     let Some((name, value)) = set.filter(|(_, value)| !value.is_empty()) else { return Ok(None) };
     value.trim().parse().map(Some).map_err(|_| {
-        CliFailure::new(code::USAGE, format!("{name} is {value:?}")).hint("set it to a port, for example 3000")
+        CliFailure::new(code::USAGE, format!("{name} is {value:?}, which is not a port"))
+            .hint("set it to a port, for example 3000")
     })
 }
 

@@ -40,7 +40,7 @@ fn of_session(session: &SessionFacts) -> Vec<(&'static str, String)> {
     if let Some(exit) = &session.exit {
         status.push_str(&match exit.signal {
             Some(signal) => format!(", ended by signal {signal}"),
-            None => format!(", with code {}", exit.code),
+            None => format!(", exit code {}", exit.code),
         });
     }
     let mut facts = vec![("command", session.command.join(" ")), ("status", status)];
@@ -67,7 +67,7 @@ fn of_terminal(terminal: &TerminalFacts) -> Vec<(&'static str, String)> {
         ("directory", &terminal.directory),
         ("notification", &terminal.notification),
         ("progress", &terminal.progress),
-        ("shell mark", &terminal.shell_mark),
+        ("OSC 133 mark", &terminal.shell_mark),
     ];
     let mut facts = vec![("terminal", size)];
     facts.extend(reports.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))));

@@ -9,10 +9,10 @@ use crate::daemon::DaemonPaths;
 use crate::failure::{CliFailure, code, print_to_stderr, with_exit_codes};
 use crate::print::print;
 
-/// Manage teams: who may control sessions
+/// Manage teams, whose members may control sessions
 ///
 /// Each member of a team has a credential, stored in a file that only you can read. The credential proves identity. A
-/// member may do what its role allows; without a role, everything. Roles are defined in config.json, see
+/// member may do what its role allows. A member without a role may do everything. Roles are defined in config.json, see
 /// docs/security.md.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes("  wh team list\n  wh team add default ci\n  wh control send a 'run the tests' --as ci\n  wh team remove default ci", &[]))]
@@ -83,7 +83,7 @@ impl TeamCommand {
             TeamSubcommand::Remove { team, member } => {
                 if !teams.remove(&team, &member).map_err(failed)? {
                     return Err(CliFailure::new(code::USAGE, format!("team {team} has no member {member}"))
-                        .hint("wh team list shows the members"));
+                        .hint("`wh team list` shows the members"));
                 }
                 print(&format!("removed {member} from team {team}\n"))?;
             }

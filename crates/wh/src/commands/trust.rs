@@ -90,12 +90,12 @@ impl TrustCommand {
             return Ok(ExitCode::SUCCESS);
         };
         let (it, is, verb) =
-            if unknown.len() == 1 { ("It", "is", "it changes") } else { ("They", "are", "they change") };
+            if unknown.len() == 1 { ("The file", "is", "it changes") } else { ("The files", "are", "they change") };
         let starts = unknown
             .iter()
             .any(|file| files.iter().any(|(name, one)| *name == ProjectFileName::Agents && std::ptr::eq(one, *file)));
         if !self.yes && !confirm(starts)? {
-            print(&format!("{it} {is} not trusted, and not used.\n"))?;
+            print(&format!("{it} {is} not trusted.\n"))?;
             return Ok(ExitCode::from(code::REFUSED));
         }
         let cannot = |error| CliFailure::new(code::FAILED, format!("cannot save the list of trusted files: {error}"));
@@ -135,14 +135,14 @@ fn read_files(directory: &Path) -> Result<Vec<(ProjectFileName, ProjectFile)>, C
         let config = config.file_name().unwrap_or_default().to_string_lossy().into_owned();
         return Err(CliFailure::new(
             code::USAGE,
-            format!("{} and {config} exist neither here nor in a parent directory", agents.display()),
+            format!("there is no {} or {config}, and none in a parent directory", agents.display()),
         )
         .hint("your own agents.toml and config.toml apply to all projects and need no trust"));
     }
     Ok(files)
 }
 
-/// Returns the path of a file, with its real path if that is outside of the project.
+/// Returns a heading line with the path of a file. Adds its real path if a symbolic link leads out of the project.
 fn headline(file: &ProjectFile, name: ProjectFileName) -> String {
     let mut text = clean_line(&project::file_path(&file.directory, name).display().to_string());
     if !file.path.starts_with(&file.directory) {
@@ -194,7 +194,7 @@ fn confirm(starts: bool) -> Result<bool, CliFailure> {
     let (mut input, mut output) = (io::stdin().lock(), io::stdout());
     if !input.is_terminal() || !output.is_terminal() {
         return Err(CliFailure::new(code::USAGE, "cannot ask for confirmation without a terminal")
-            .hint("run it in a terminal, or review the file and use --yes"));
+            .hint("run `wh trust` in a terminal, or review the files and use --yes"));
     }
     let what = if starts { "Allow these files to define programs that wh starts" } else { "Use these settings" };
     let _ = write!(output, "\n{what}? [y/N] ");
@@ -206,7 +206,7 @@ fn confirm(starts: bool) -> Result<bool, CliFailure> {
 
 fn revoke(book: &mut TrustStore, named: &Path) -> Result<ExitCode, CliFailure> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    // The file or the project may have been deleted. Then the given path is compared as it is.
+    // If the path cannot be resolved, for example because the project was deleted, it is compared as given.
     let directory = real(named);
     let mut places = vec![named.to_owned(), directory.clone()];
     for name in ProjectFileName::ALL {

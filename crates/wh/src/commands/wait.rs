@@ -27,7 +27,7 @@ pub struct WaitCommand {
     #[arg(value_names = ["SESSION", "CONDITION"], num_args = 1..=2, required = true)]
     words: Vec<String>,
 
-    /// Maximum time to wait: 500ms, 5s, 2m, or a number of seconds
+    /// Maximum time to wait, e.g. 500ms, 5s, 2m, or a number of seconds
     #[arg(id = "wait_timeout", long = "timeout", value_name = "TIME", default_value = "5s", value_parser = duration)]
     timeout: Duration,
 

@@ -14,8 +14,8 @@ use crate::failure::{CliFailure, code};
 use crate::settings::table::by_key;
 use crate::settings::value::{SettingValue, ValueKind};
 
-/// File descriptor limit of the daemon: a few per session and one per connection. Not higher, because programs inherit
-/// the limit and some programs close every possible descriptor.
+/// File descriptor limit of the daemon. Each session needs a few descriptors, each connection one. The limit is not
+/// higher, because programs inherit it and some programs close every possible descriptor when they start.
 const WANTED_DESCRIPTORS: u64 = 16_384;
 
 /// Limits of control messages. A flag overrides its environment variable. A value of config.toml arrives as a flag if
@@ -23,27 +23,27 @@ const WANTED_DESCRIPTORS: u64 = 16_384;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Control messages")]
 pub struct ControlLimits {
-    /// Maximum length of inline text in bytes; longer text needs a content_ref. From 1024 to 4194304 [default: 1048576,
-    /// or WH_CONTROL_HARD_LIMIT]
+    /// Maximum length of inline text in bytes; longer text needs a content_ref. From 1024 to 4194304 [default:
+    /// WH_CONTROL_HARD_LIMIT, else 1048576]
     #[arg(long, value_name = "BYTES", value_parser = value_parser!(u64).range(bounds("control.hard_limit")))]
     control_hard_limit: Option<u64>,
 
-    /// Maximum age of a message in seconds since its sent_at. From 1 to 43200 [default: 600, or WH_CONTROL_MAX_AGE]
+    /// Maximum age of a message in seconds since its sent_at. From 1 to 43200 [default: WH_CONTROL_MAX_AGE, else 600]
     #[arg(long, value_name = "SECS", value_parser = value_parser!(u64).range(bounds("control.max_age")))]
     control_max_age: Option<u64>,
 
     /// Maximum time that a message's sent_at may be ahead of this machine's clock, in seconds. From 0 to 43200
-    /// [default: 300, or WH_CONTROL_MAX_SKEW]
+    /// [default: WH_CONTROL_MAX_SKEW, else 300]
     #[arg(long, value_name = "SECS", value_parser = value_parser!(u64).range(bounds("control.max_skew")))]
     control_max_skew: Option<u64>,
 
     /// Time to remember a request_id, in seconds. At least the maximum age plus the maximum skew, at most 86400
-    /// [default: 900 or that sum, or WH_CONTROL_DEDUPE_TTL]
+    /// [default: WH_CONTROL_DEDUPE_TTL, else 900 or that sum if it is larger]
     #[arg(long, value_name = "SECS", value_parser = value_parser!(u64).range(bounds("control.dedupe_ttl")))]
     control_dedupe_ttl: Option<u64>,
 
     /// Maximum number of remembered request_ids; beyond that, new messages are refused. From 1 to 10000000 [default:
-    /// 200000, or WH_CONTROL_DEDUPE_CAPACITY]
+    /// WH_CONTROL_DEDUPE_CAPACITY, else 200000]
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(bounds("control.dedupe_capacity")))]
     control_dedupe_capacity: Option<u64>,
 }
@@ -94,12 +94,12 @@ impl ControlLimits {
         let dedupe = seconds(ttl, times.dedupe.max(least));
         if dedupe < least {
             let message = format!(
-                "--control-dedupe-ttl (WH_CONTROL_DEDUPE_TTL, control.dedupe_ttl) is {} s; it must be at least the maximum age plus the maximum skew, {} s",
+                "--control-dedupe-ttl (WH_CONTROL_DEDUPE_TTL, control.dedupe_ttl) is {} s; it must be at least {} s, the maximum age plus the maximum skew",
                 dedupe.as_secs(),
                 least.as_secs()
             );
             return Err(CliFailure::new(code::USAGE, message).hint(
-                "with a shorter time a message could be executed twice; raise it, or lower --control-max-age or --control-max-skew",
+                "with a shorter time a message could be executed twice; raise this limit, or lower --control-max-age or --control-max-skew",
             ));
         }
         let capacity = value("control.dedupe_capacity", self.control_dedupe_capacity, variable)?;

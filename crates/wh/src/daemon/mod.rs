@@ -26,7 +26,7 @@ use crate::target::NOTICE_DELAY;
 
 pub use serve::{DaemonArguments, DaemonCommandLine, UiAppearance, serve, texts};
 
-/// Paths of this user's daemon. Independent of whether the daemon is running.
+/// Paths of the files of this user's daemon. They are the same while the daemon is not running.
 #[derive(Debug, Clone)]
 pub struct DaemonPaths {
     runtime: PathBuf,
@@ -38,7 +38,7 @@ pub struct DaemonPaths {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DaemonFile {
     pub pid: u32,
-    /// Start time of the process in clock ticks since boot. Detects a reused process id.
+    /// Start time of the process in clock ticks since boot. Shows if the process id now belongs to another process.
     pub process_start: u64,
     /// URL of the HTTP API.
     pub url: String,
@@ -51,7 +51,7 @@ pub struct DaemonFile {
     /// True if the daemon runs in the foreground, for example under a service manager.
     #[serde(default)]
     pub foreground: bool,
-    /// Damage found in the store at the start.
+    /// Damage that the daemon found in the store when it started.
     #[serde(default)]
     pub store_damage: Option<StoreDamage>,
 }
@@ -92,7 +92,7 @@ impl DaemonPaths {
         let runtime = runtime::directory().map_err(|error| CliFailure::new(code::FAILED, error))?;
         let (state, config) = (directories::owned_state()?, directories::owned_config()?);
         DirBuilder::new().recursive(true).mode(0o700).create(&state).map_err(|error| {
-            CliFailure::new(code::FAILED, format!("state directory {}: {error}", state.display()))
+            CliFailure::new(code::FAILED, format!("cannot create the state directory {}: {error}", state.display()))
                 .hint("set XDG_STATE_HOME to a directory that you own")
         })?;
         Ok(Self { runtime, state, config })
@@ -187,7 +187,8 @@ impl DaemonPaths {
         }
     }
 
-    /// Returns the running daemon. A file of a dead daemon is ignored.
+    /// Returns the contents of the running daemon's file. `None` if no daemon runs, even if a dead daemon left its
+    /// file.
     pub fn running_daemon(&self) -> Option<DaemonFile> {
         let file: DaemonFile = serde_json::from_slice(&fs::read(self.file()).ok()?).ok()?;
         (process_start(file.pid) == Some(file.process_start)).then_some(file)
@@ -212,7 +213,7 @@ impl DaemonPaths {
     }
 }
 
-/// Receives a value with a timeout. Prints `notice` after [`NOTICE_DELAY`].
+/// Receives a value with a timeout. Prints `notice` if the value has not arrived after [`NOTICE_DELAY`].
 fn receive_with_notice<T>(from: &Receiver<T>, timeout: Duration, notice: &str) -> Result<T, RecvTimeoutError> {
     let rest = timeout.saturating_sub(NOTICE_DELAY);
     match from.recv_timeout(timeout.min(NOTICE_DELAY)) {

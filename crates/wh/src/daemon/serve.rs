@@ -133,7 +133,7 @@ pub async fn serve(
         is_team: is_team(paths),
     });
     let recalled = sessions.begin_restore().await.map_err(|error| failed(&error))?;
-    // Requests during the restore see the sessions restored so far.
+    // A request during the restore finds only the sessions that are already restored.
     let restorer = Arc::clone(&sessions);
     let restoring = tokio::spawn(async move { restorer.finish_restore(recalled).await });
     let controller = controller(paths, Arc::clone(&sessions) as Arc<dyn Daemon>, store.clone(), &chosen)?;
@@ -269,7 +269,7 @@ pub fn texts() -> Result<LoggedText, CliFailure> {
         Ok("1" | "all") => Ok(LoggedText::Whole),
         Ok(other) => match other.parse() {
             Ok(bytes) => Ok(LoggedText::Beginning(bytes)),
-            Err(_) => Err(CliFailure::new(code::USAGE, format!("WH_AUDIT_TEXT is {other:?}"))
+            Err(_) => Err(CliFailure::new(code::USAGE, format!("WH_AUDIT_TEXT has the invalid value {other:?}"))
                 .hint("set it to none, all, or the number of bytes to log of each text")),
         },
     }

@@ -44,7 +44,7 @@ impl DaemonPaths {
         if let Some(out) = child.stdout.take() {
             std::thread::spawn(move || {
                 let mut line = String::new();
-                // One line, or an empty one if the process exits.
+                // The line stays empty if the process exits without a report.
                 let _ = BufReader::new(out).read_line(&mut line);
                 let _ = report.send(line);
             });
@@ -53,7 +53,7 @@ impl DaemonPaths {
         let Ok(line) = receive_with_notice(&reported, DAEMON_START_TIMEOUT, &notice) else {
             let limit = DAEMON_START_TIMEOUT.as_secs();
             return Err(failed(format!("process {} is not ready after {limit} s", child.id())).hint(format!(
-                "its log is {}; end it with: kill {}",
+                "the log of the daemon is {}; end the process with: kill {}",
                 path.display(),
                 child.id()
             )));
@@ -65,7 +65,7 @@ impl DaemonPaths {
         if let Some(failure) = CliFailure::read(&line) {
             return Err(failure);
         }
-        Err(failed(early_exit(&path, written, status)).hint(format!("its log is {}", path.display())))
+        Err(failed(early_exit(&path, written, status)).hint(format!("the log of the daemon is {}", path.display())))
     }
 }
 

@@ -13,10 +13,11 @@ use super::{DaemonPaths, receive_with_notice};
 use crate::failure::{CliFailure, code};
 use crate::runtime::process_start;
 
-/// Signal that ends the sessions permanently. SIGTERM ends only their processes.
+/// Signal to the daemon to end its sessions permanently. SIGTERM ends only their processes, so that the next daemon can
+/// restore agent sessions.
 pub const END_SESSIONS: Signal = Signal::SIGUSR1;
 
-/// Timeout for processes that outlive the daemon to exit. Their supervisors end them.
+/// Maximum time to wait for processes that outlive the daemon. Their supervisors end them.
 const LEFTOVER_EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 fn process_names(processes: &[ProcessId]) -> String {
@@ -42,7 +43,7 @@ impl DaemonPaths {
         let pid = Pid::from_raw(i32::try_from(daemon.pid).map_err(|error| failed(&error))?);
         let below = tree::below(pid).into_iter().filter_map(|pid| ProcessId::of(pid.as_raw()).ok());
         let mut processes: Vec<ProcessId> = below.collect();
-        // An older daemon without a handler would be killed by the signal. Its SIGTERM ends the sessions.
+        // An older daemon has no handler, so the signal would kill it. It ends its sessions permanently on SIGTERM.
         let order = if end_sessions && has_handler(daemon.pid, END_SESSIONS) { END_SESSIONS } else { Signal::SIGTERM };
         kill(pid, order).map_err(|error| failed(&error))?;
         // A stopped process handles the signal only after it continues.
@@ -60,13 +61,14 @@ impl DaemonPaths {
             let left: Vec<ProcessId> = own.into_iter().chain(processes).filter(is_running).collect();
             let message = format!("the daemon (process {}) has not ended within {timeout:?}", daemon.pid);
             return Err(CliFailure::new(code::TIMEOUT, message).hint(format!(
-                "still running: {}\nits log is {}\nend it with: kill -9 {}",
+                "still running: {}\nthe log of the daemon is {}\nend the daemon with: kill -9 {}",
                 process_names(&left),
                 self.log().display(),
                 daemon.pid
             )));
         }
-        // The daemon has listed the processes that started since and could not be ended.
+        // The daemon has written a list of processes that it could not end. Some may have started after the list above
+        // was made.
         let noted = self.take_unended().0.into_iter().filter_map(|pid| ProcessId::of(pid).ok());
         let noted: Vec<ProcessId> = noted.filter(|one| !processes.contains(one)).collect();
         processes.extend(noted);

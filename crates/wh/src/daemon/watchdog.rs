@@ -1,5 +1,5 @@
 //! Watches the async runtime from a separate thread. If a task blocks the runtime, no session, server or signal handler
-//! can run, and the watchdog exits the process: supervisors end the programs, and the next daemon restores the
+//! can run. The watchdog then exits the process. The supervisors end the programs, and the next daemon restores the
 //! sessions.
 
 use std::fmt::{self, Write as _};
@@ -23,14 +23,15 @@ use crate::failure::code;
 /// Interval between two checks of the runtime.
 const TICK_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Number of ticks without an answer after which the runtime counts as stalled (5 s).
+/// Number of ticks without an answer from the runtime after which it counts as stalled (5 s).
 const STALLED_TICKS: u32 = 10;
 
-/// Number of ticks without an answer (60 s) after which the runtime counts as stalled even if it was starved of CPU
+/// Number of ticks without an answer from the runtime (60 s) after which it counts as stalled even if it got no CPU
 /// time.
 const STARVED_TICKS: u32 = 120;
 
-/// CPU time of half a tick, in the units of [`Stat::cpu`]. A ready worker that got less in a tick was starved.
+/// CPU time of half a tick, in the units of [`Stat::cpu`]. A runnable worker thread that got less CPU time in a tick
+/// was starved.
 const HALF_TICK_CPU: u64 = TICK_INTERVAL.as_millis() as u64 / 10 / 2;
 
 /// Timeout for writing the last log line.
@@ -127,8 +128,8 @@ pub fn start(runtime: Handle, last_polled: LastPolled) -> io::Result<()> {
     thread::Builder::new().name("wh-watchdog".to_owned()).spawn(watch).map(drop)
 }
 
-/// Writes the last log line to standard error, without the lock that the stalled thread may hold. Waits at most
-/// [`LAST_LINE_TIMEOUT`].
+/// Writes the last log line to standard error, without the lock of [`io::stderr`], which the stalled thread may hold.
+/// Waits at most [`LAST_LINE_TIMEOUT`].
 fn last_line(line: String) {
     let (done, written) = mpsc::channel();
     let write = move || {
@@ -152,8 +153,8 @@ impl fmt::Display for Stall {
     }
 }
 
-/// Detects a stall by counting ticks instead of reading the clock, so that a stopped process or a suspended machine
-/// does not count as stalled.
+/// Asks the runtime to run a task, and checks at each tick if the task has answered. Detects a stall by counting ticks
+/// instead of reading the clock, so that a stopped process or a suspended machine does not count as stalled.
 struct Watchdog {
     runtime: Handle,
     answers: Arc<TickAnswers>,
@@ -168,7 +169,7 @@ struct Watchdog {
 #[derive(Default)]
 struct TickAnswers {
     count: AtomicU64,
-    /// Thread id of the last worker that answered.
+    /// Thread id of the worker that ran the last answering task.
     worker: AtomicI32,
 }
 
@@ -195,7 +196,7 @@ impl Watchdog {
             self.ask();
         } else {
             self.silent += 1;
-            // On a loaded machine a ready worker may get no CPU time. That is not a stall.
+            // On a loaded machine a runnable worker may get no CPU time. That is not a stall.
             let is_starved = |stat: Stat| stat.state == 'R' && stat.cpu.saturating_sub(self.cpu) < HALF_TICK_CPU;
             let starved = worker.is_some_and(is_starved);
             self.counted += u32::from(!starved);

@@ -1,5 +1,5 @@
-//! Makes values of settings files the defaults of command-line flags, so that commands need not know the source of a
-//! value.
+//! Makes the values in settings files the defaults of command-line flags, so that commands need not know where a value
+//! comes from.
 
 use std::path::{Path, PathBuf};
 
@@ -11,14 +11,14 @@ use super::merge::Settings;
 use super::table::{SettingRow, table};
 use crate::failure::CliFailure;
 
-/// Commands that show the terminal UI and therefore also use the settings that have no flag.
+/// Subcommand paths of the commands that show the terminal UI. They also use the settings that have no flag.
 const SHOWS_UI: [&[&str]; 5] = [&[], &["space", "connect"], &["daemon", "start"], &["attach"], &["new"]];
 
 /// Settings of this process.
 #[derive(Debug)]
 pub struct LoadedSettings {
     pub settings: Settings,
-    /// Notices about values of a project file that are not used.
+    /// Notices about a project file, or about settings in it, that wh ignores.
     pub notices: Vec<String>,
     /// Settings whose value comes from a file instead of a flag.
     from_files: Vec<&'static SettingRow>,
@@ -79,7 +79,7 @@ fn leaf(matches: &ArgMatches) -> (Vec<&str>, &ArgMatches) {
     (path, leaf)
 }
 
-/// Returns the settings that have a flag in this command, with the flag's id.
+/// Returns the settings that have a flag in the command at `path`, each with the clap id of the flag.
 fn used(command: &Command, path: &[&str]) -> Vec<(&'static SettingRow, String)> {
     let mut command = command;
     for name in path {
@@ -109,7 +109,8 @@ fn within(command: Command, path: &[&str], settings: &Settings) -> Command {
     }
 }
 
-/// Makes values of files the defaults of a command's flags. A value that an environment variable overrides is skipped.
+/// Makes the values in settings files the defaults of a command's flags. Skips a value that an environment variable
+/// overrides.
 pub fn with_files(mut command: Command, settings: &Settings) -> Command {
     for (setting, id) in used(&command, &[]) {
         let value = settings.get(setting).filter(|resolved| resolved.source.is_file());

@@ -70,7 +70,7 @@ impl ConfigFile {
         let document = Document::parse(text).map_err(|error| SettingsFileError::syntax(path, text, &error))?;
         let mut reader = SettingsReader { owner, entries: Vec::new(), mistakes: Vec::new() };
         reader.root(document.as_table());
-        // The first by position, not by key order.
+        // Reports the first error in the file. The keys were not checked in this order.
         if let Some((offset, message)) = reader.mistakes.into_iter().min_by_key(|(offset, _)| *offset) {
             return Err(SettingsFileError::new(path, text, offset, message));
         }
@@ -88,7 +88,7 @@ impl ConfigFile {
 
 struct SettingsReader {
     owner: SettingsFileOwner,
-    /// Values with the offsets of their keys.
+    /// Settings with their values and the byte offsets of their keys.
     entries: Vec<(&'static SettingRow, SettingValue, usize)>,
     mistakes: Vec<(usize, String)>,
 }
@@ -120,7 +120,7 @@ impl SettingsReader {
             return;
         };
         if self.owner == SettingsFileOwner::Project && setting.project == ProjectRule::Never {
-            let message = format!("{key} is only allowed in your own config.toml: the daemon serves all projects");
+            let message = format!("{key} is only allowed in your own config.toml: the daemon uses it for all projects");
             self.mistakes.push((at.start, message));
             return;
         }
@@ -182,8 +182,8 @@ pub fn set(path: &Path, text: &str, setting: &SettingRow, value: &SettingValue) 
     Ok(document.to_string())
 }
 
-/// Returns the text of a file without a key, known or unknown. `None` if the file does not have it. Comments above the
-/// key stay.
+/// Returns the text of a file without `key`, which need not be a known setting. `None` if the file does not have the
+/// key. Comments above the key stay.
 pub fn unset(path: &Path, text: &str, key: &str) -> Result<Option<String>, SettingsFileError> {
     let document = Document::parse(text).map_err(|error| SettingsFileError::syntax(path, text, &error))?;
     let root = document.as_table();
@@ -191,7 +191,7 @@ pub fn unset(path: &Path, text: &str, key: &str) -> Result<Option<String>, Setti
         None => (Some(root), key),
         Some((section, name)) => (root.get(section).and_then(Item::as_table), name),
     };
-    // A key of a table is on lines of its own, which are removed.
+    // A key outside of inline tables has its own lines, which are removed.
     if let Some((key, Item::Value(value))) = table.and_then(|table| table.get_key_value(name))
         && let (Some(from), Some(to)) = (key.span(), value.span())
     {
@@ -254,7 +254,7 @@ mod tests {
             ("zebra = 1\ntheme = 1", r#"/c.toml:1:1: unknown key "zebra"; `wh config` lists the keys"#),
             (
                 "agent = ['demo', 'a b']",
-                r#"/c.toml:1:18: agent has the name "a b"; a name is one word; write several names as a list"#,
+                r#"/c.toml:1:18: agent has the name "a b"; a name is one word without commas; write several names as a list"#,
             ),
             (
                 "[keys]\nundo = 'ctlr+x'",
@@ -274,7 +274,7 @@ mod tests {
             ConfigFile::read(Path::new(PATH), text, SettingsFileOwner::Project).map_err(|error| error.to_string())
         };
         let words =
-            "/c.toml:2:1: control.max_age is only allowed in your own config.toml: the daemon serves all projects";
+            "/c.toml:2:1: control.max_age is only allowed in your own config.toml: the daemon uses it for all projects";
         assert_eq!(read("[control]\nmax_age = 1").unwrap_err(), words);
         assert!(read("theme = 'dark'\nagent = 'demo'").is_ok());
     }

@@ -20,10 +20,10 @@ use crate::{directories, print};
 #[derive(Debug)]
 pub struct FoundSettings {
     pub files: SettingsFiles,
-    /// Reason why a project's file is not used.
+    /// Notice that the project's file is not used, with the reason.
     pub unused: Option<String>,
-    /// Reason why some settings of the project's file are not used, with a hint. Printed after the keys of the
-    /// settings.
+    /// Reason why the project's file is untrusted, with a hint; empty if it is trusted. In the notice it follows the
+    /// keys of the settings.
     pub untrusted: String,
 }
 
@@ -34,7 +34,9 @@ impl FoundSettings {
         files.into_iter().flatten().map(|file| file.path.clone()).collect()
     }
 
-    /// Returns notices about unused values of the project's file, limited to settings accepted by `is_used`.
+    /// Returns notices for the user: one if the project's file cannot be used at all, and one that lists its settings
+    /// that wh ignores because the user has not trusted the file. The list has only settings for which `is_used`
+    /// returns true, for example the settings that the current command uses.
     pub fn notices(&self, is_used: impl Fn(&SettingRow) -> bool) -> Vec<String> {
         let untrusted = self.files.untrusted().into_iter().filter(|setting| is_used(setting));
         let keys: Vec<String> = untrusted.map(SettingRow::key).collect();
@@ -44,7 +46,7 @@ impl FoundSettings {
     }
 }
 
-/// Returns the path of the user's file, which may not exist.
+/// Returns the path of the user's settings file, which may not exist.
 pub fn user_path() -> Result<PathBuf, CliFailure> {
     let directory = directories::config();
     let directory =
@@ -52,7 +54,7 @@ pub fn user_path() -> Result<PathBuf, CliFailure> {
     Ok(directory.join("config.toml"))
 }
 
-/// Returns the path of the project's file for a directory, which may not exist.
+/// Returns the path of the settings file of the project that `directory` is in. The file may not exist.
 pub fn project_path(directory: &Path) -> PathBuf {
     let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     let home = directories::home();
@@ -61,12 +63,12 @@ pub fn project_path(directory: &Path) -> PathBuf {
     project::file_path(&root, ProjectFileName::Config)
 }
 
-/// Converts an error in a file to a failure.
+/// Converts an error in a settings file to a failure.
 pub fn wrong(mistake: &SettingsFileError) -> CliFailure {
     CliFailure::new(code::USAGE, mistake)
 }
 
-/// Reads the user's file. `None` if it does not exist.
+/// Reads the user's settings file. `None` if it does not exist.
 pub fn user_file() -> Result<Option<ConfigFile>, CliFailure> {
     let Ok(path) = user_path() else { return Ok(None) };
     match project::read(&path, false) {
@@ -80,7 +82,7 @@ pub fn user_file() -> Result<Option<ConfigFile>, CliFailure> {
 }
 
 /// Finds the settings files for a directory, or only the user's file if there is no directory. An error in a project's
-/// file is a failure only if the user trusts the file, because an unknown file must not stop wh.
+/// file is a failure only if the user trusts the file, because an untrusted file must not stop wh.
 pub fn find(directory: Option<&Path>) -> Result<FoundSettings, CliFailure> {
     let user = user_file()?;
     let mut found = FoundSettings {
@@ -120,7 +122,7 @@ pub fn find(directory: Option<&Path>) -> Result<FoundSettings, CliFailure> {
     Ok(found)
 }
 
-/// Merges the files with the environment.
+/// Merges the settings files with the environment variables.
 pub fn merge(files: &SettingsFiles) -> Result<Settings, CliFailure> {
     let variable = |name: &str| std::env::var_os(name).map(|text| text.to_string_lossy().into_owned());
     Settings::new(files, variable).map_err(|mistake| wrong(&mistake))
@@ -135,7 +137,7 @@ pub fn change<T>(
     let cannot = |error: io::Error| {
         CliFailure::new(code::FAILED, format!("cannot write {}: {error}", path.display())).hint("make it writable")
     };
-    // The target of a symbolic link, so that the link itself is preserved.
+    // Writes to the target of a symbolic link, so that the link itself is preserved.
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let directory = path.parent().unwrap_or(Path::new("/"));
     DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(cannot)?;

@@ -1,5 +1,5 @@
-//! Merges settings from environment, project file, user file and defaults, in this order of precedence. Clap handles
-//! flags, which override all of these. Does no I/O.
+//! Merges settings from environment variables, project file, user file and defaults, highest precedence first. Clap
+//! handles flags, which override all of these. Does no I/O.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -58,14 +58,14 @@ pub struct SettingsFiles {
 }
 
 impl SettingsFiles {
-    /// Lists settings of the project's file that are not used because it is not trusted.
+    /// Lists settings of the project's file that are not used because the user does not trust the file.
     pub fn untrusted(&self) -> Vec<&'static SettingRow> {
         let entries = self.project.iter().filter(|_| !self.trusted).flat_map(|file| &file.entries);
         entries.map(|entry| entry.setting).filter(|setting| setting.project != ProjectRule::Always).collect()
     }
 }
 
-/// Effective settings without flags.
+/// Effective settings, before flags override them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Values in the order of the table's rows.
@@ -214,7 +214,8 @@ fn default(setting: &'static SettingRow) -> ResolvedSetting {
     ResolvedSetting { value: setting.default_value(), source: SettingSource::Default }
 }
 
-/// Resolves one setting. The error is the name of an environment variable with an invalid value, and a message.
+/// Resolves one setting. If its environment variable has an invalid value, the error is the name of the variable and a
+/// message.
 fn resolve(
     setting: &'static SettingRow,
     files: &SettingsFiles,
@@ -222,7 +223,8 @@ fn resolve(
 ) -> Result<ResolvedSetting, (&'static str, String)> {
     if let Some(name) = setting.variable
         && let Some(text) = variable(name)
-        // As in the commands: an empty number counts as not set, an empty list is a list.
+        // The commands do the same: an empty variable counts as not set if the setting is a number, and as an empty
+        // list if it is a list.
         && !(text.is_empty() && matches!(setting.kind, ValueKind::Number { .. }))
     {
         let value = setting.kind.parse_text(&text).map_err(|wrong| (name, format!("{name} {}", wrong.message)))?;

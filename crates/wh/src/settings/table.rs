@@ -103,7 +103,7 @@ const FIXED: [SettingRow; 14] = [
         arguments: &["agents", "agent"],
         variable: Some("WH_AGENT"),
         used_by: "wh, wh space connect, wh new",
-        description: "Agents to start with; wh new starts one",
+        description: "Agents to start; `wh new` starts only one",
         ..BASE_ROW
     },
     SettingRow {
@@ -121,7 +121,7 @@ const FIXED: [SettingRow; 14] = [
         arguments: &["space_targets"],
         variable: Some("WH_SPACE_TARGET"),
         used_by: SPACE,
-        description: "Default targets of the space, used if there is no target",
+        description: "Default targets of the space: they receive your messages if target is not set",
         ..BASE_ROW
     },
     SettingRow {
@@ -151,7 +151,7 @@ const FIXED: [SettingRow; 14] = [
         flag: Some("control-max-skew"),
         arguments: &["control_max_skew"],
         variable: Some("WH_CONTROL_MAX_SKEW"),
-        description: "Maximum time that a message may be ahead of the clock, in seconds",
+        description: "Maximum time that the sent_at of a message may be ahead of the clock, in seconds",
         ..CONTROL_ROW
     },
     SettingRow {
@@ -215,7 +215,7 @@ const FIXED: [SettingRow; 14] = [
         flag: Some("linger"),
         arguments: &["linger"],
         used_by: "wh run",
-        description: "Seconds to keep the HTTP API open after the program's exit [default: until the exit was read]",
+        description: "Seconds to keep the HTTP API open after the exit [default: until a client has read the exit]",
         ..BASE_ROW
     },
     SettingRow {
@@ -225,7 +225,7 @@ const FIXED: [SettingRow; 14] = [
         default: Cow::Borrowed("off"),
         used_by: "wh, wh space connect, the daemon",
         daemon: true,
-        description: "When to ring the terminal bell: question, when one opens; all, also when agents have finished",
+        description: "Ring the terminal bell when a question opens (question), or also when agents finish (all)",
         ..BASE_ROW
     },
 ];

@@ -14,7 +14,7 @@ use crate::commands::duration;
 /// Type of a setting's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueKind {
-    /// Word from this list.
+    /// One of these words.
     Choice(&'static [&'static str]),
     /// A name, or a list of at least `least` names.
     Names { least: usize },
@@ -134,7 +134,7 @@ impl ValueKind {
     }
 }
 
-/// Parses a string or a list of strings. The error is `None` if `item` is neither.
+/// Parses a string or a list of strings with `read`. The error is `None` if `item` is neither.
 fn texts<T>(item: &Item, read: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, Option<InvalidSettingValue>> {
     let list = match item {
         Item::Value(Toml::Array(list)) => list.iter().map(|one| (one.as_str(), one.span())).collect(),
@@ -151,7 +151,7 @@ fn texts<T>(item: &Item, read: impl Fn(&str) -> Result<T, String>) -> Result<Vec
 fn name(text: &str) -> Result<String, String> {
     let unusable = |letter: char| letter.is_whitespace() || letter.is_control() || letter == ',';
     if text.is_empty() || text.contains(unusable) {
-        return Err(format!("has the name {text:?}; a name is one word; write several names as a list"));
+        return Err(format!("has the name {text:?}; a name is one word without commas; write several names as a list"));
     }
     Ok(text.to_owned())
 }
@@ -190,7 +190,7 @@ impl SettingValue {
         }
     }
 
-    /// Converts to arguments of the flag, one for each item.
+    /// Converts to values for the flag: one for each name of a list of names, else a single one.
     pub fn to_arguments(&self) -> Vec<String> {
         match self {
             Self::Names(names) => names.clone(),
@@ -271,7 +271,11 @@ mod tests {
             (NUMBER, "10", "is 10; it must be a number from 1 to 9"),
             (ValueKind::Time, "'soon'", r#"is "soon"; it must be a duration such as 500ms, 10s or 2m"#),
             (ValueKind::Time, "-1", "is -1; it must be a duration such as 500ms, 10s or 2m"),
-            (NAMES, "['a b']", r#"has the name "a b"; a name is one word; write several names as a list"#),
+            (
+                NAMES,
+                "['a b']",
+                r#"has the name "a b"; a name is one word without commas; write several names as a list"#,
+            ),
             (NAMES, "{ a = 1 }", "is an inline table; it must be a name, or a list of names"),
             (ValueKind::Names { least: 1 }, "[]", "is empty; it must be a name, or a list of names"),
             (ValueKind::Keys, "'ctlr+x'", r#"has an unknown key "ctlr+x"; did you mean "ctrl+x"?"#),

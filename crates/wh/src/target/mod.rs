@@ -1,5 +1,5 @@
 //! Client side of the HTTP API for commands: selects the run or session, maps statuses to exit codes and prints
-//! responses. `wh_api` does the calls.
+//! responses. `wh_api` sends the requests.
 
 mod ended_run;
 mod requests;
@@ -26,27 +26,27 @@ pub use table::{session_table, table};
 pub struct RunArguments {
     /// URL of the run, e.g. http://127.0.0.1:9090. Precedence: --url, --port, WH_CONTROL_URL, WH_CONTROL_PORT, the only
     /// run or session
-    #[arg(long, value_name = "URL", help_heading = "Which run")]
+    #[arg(long, value_name = "URL", help_heading = "Run or session")]
     url: Option<String>,
 
     /// Port of the run on this machine; `wh ls` lists runs
-    #[arg(long, value_name = "PORT", help_heading = "Which run")]
+    #[arg(long, value_name = "PORT", help_heading = "Run or session")]
     port: Option<u16>,
 
     /// Name or id of a session of the daemon; `wh ls` lists sessions
-    #[arg(short = 's', long, value_name = "SESSION", help_heading = "Which run")]
+    #[arg(short = 's', long, value_name = "SESSION", help_heading = "Run or session")]
     session: Option<String>,
 
     /// Send the API token in FILE, which must be readable only by you. The environment variable WH_CONTROL_TOKEN does
     /// the same
-    #[arg(long, value_name = "FILE", help_heading = "Which run")]
+    #[arg(long, value_name = "FILE", help_heading = "Run or session")]
     token_file: Option<PathBuf>,
 }
 
 /// Option that limits the time for a response.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct AnswerTimeout {
-    /// Fail if the daemon or run does not answer within this time: 500ms, 10s, 2m
+    /// Fail if the daemon or run does not answer within this time, e.g. 500ms, 10s or 2m
     #[arg(
         id = "answer_timeout",
         long = "timeout",
@@ -83,7 +83,7 @@ impl TargetArguments {
         Self { run, answer: AnswerTimeout { timeout }, json: false }
     }
 
-    /// Selects the session of a positional argument, if there is one.
+    /// Selects the session of a positional argument, if there is one. Fails if `--session` names another session.
     pub fn with_session(mut self, session: Option<String>) -> Result<Self, CliFailure> {
         match (&self.run.session, session) {
             (Some(given), Some(other)) if *given != other => {

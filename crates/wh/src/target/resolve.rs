@@ -26,10 +26,10 @@ pub(super) struct ApiTarget {
 }
 
 impl ApiTarget {
-    /// Parses a URL. `source` names its origin in errors.
+    /// Parses a URL. `source` names the origin of the URL in error messages.
     pub fn at(url: &str, source: &str) -> Result<Self, CliFailure> {
         match Address::parse(url) {
-            // wh serves no TLS.
+            // Runs and daemons do not serve TLS.
             Ok(address) if !address.is_tls() => Ok(Self { address, token: None }),
             _ => Err(CliFailure::new(code::USAGE, format!("{source}: {url:?} is not a valid run URL"))
                 .hint("expected http://HOST:PORT, for example http://127.0.0.1:9090")),
@@ -58,22 +58,24 @@ impl ApiTarget {
 
     /// Converts an API error to a failure for the user.
     pub fn failure(&self, error: Error) -> CliFailure {
-        let strange = |message: String| CliFailure::new(code::FAILED, message).hint("check that this is a run of wh");
+        let strange = |message: String| {
+            CliFailure::new(code::FAILED, message).hint("check that this URL is that of a run or daemon of wh")
+        };
         match error {
             Error::Unreachable { .. } | Error::Ended(_) => {
                 CliFailure::new(code::UNREACHABLE, &error).hint(ServerProcess::at(&self.address).unreachable_hint())
             }
             Error::Timeout { after, .. } => ServerProcess::at(&self.address).timeout_failure(after),
             Error::Refused(refusal) => super::response::refused(&refusal),
-            Error::RequestTooLarge { bytes, limit } => {
-                CliFailure::new(code::REFUSED, format!("request too large: {bytes} bytes (limit {limit})"))
-                    .hint("send it in parts")
-            }
+            Error::RequestTooLarge { bytes, limit } => CliFailure::new(
+                code::REFUSED,
+                format!("the request has {bytes} bytes, more than the maximum of {limit}"),
+            )
+            .hint("send the text in parts"),
             Error::ResponseTooLarge { url, .. } => strange(format!("the response from {url} is too large")),
             Error::UnexpectedServer { .. } => strange(error.to_string()),
-            Error::TokenNeeded { .. } => {
-                CliFailure::new(code::USAGE, error).hint(format!("pass one with --token-file FILE or {TOKEN_VARIABLE}"))
-            }
+            Error::TokenNeeded { .. } => CliFailure::new(code::USAGE, error)
+                .hint(format!("pass the token with --token-file FILE or {TOKEN_VARIABLE}")),
             Error::Token => CliFailure::new(code::USAGE, error),
             error => CliFailure::new(code::FAILED, format!("request to {} failed: {error}", self.address.url())),
         }
@@ -109,7 +111,8 @@ impl TargetArguments {
         Ok(self.listed()?.sessions)
     }
 
-    /// Returns the selected session; `None` if the target is a run. The daemon resolves names.
+    /// Returns the selected session, or the only live one if none is selected. `None` if the target is a run or not
+    /// unique. The daemon resolves names.
     pub fn summary(&self) -> Result<Option<SessionSummary>, CliFailure> {
         let Some(session) = &self.run.session else {
             if self.explicit_target()?.is_some() {
@@ -136,7 +139,8 @@ impl TargetArguments {
         ApiTarget::at(&paths.require_daemon()?.url, "the daemon's file")?.with_token(Some(&file))
     }
 
-    /// Returns the selected run or session. `None` if none is given and nothing runs.
+    /// Returns the selected run or session, or the only live one if none is selected. `None` if none is selected and
+    /// none is live.
     pub(super) fn target(&self) -> Result<Option<ApiTarget>, CliFailure> {
         if let Some(session) = &self.run.session {
             let daemon = self.daemon_target()?;
@@ -173,7 +177,7 @@ impl TargetArguments {
         Ok((runs, sessions))
     }
 
-    /// Returns the target of an option or an environment variable.
+    /// Returns the target that a URL or port selects, in an option or an environment variable.
     fn explicit_target(&self) -> Result<Option<ApiTarget>, CliFailure> {
         let RunArguments { url, port, .. } = &self.run;
         let local = |port: u16| ApiTarget { address: Address::local(port), token: None };
@@ -188,7 +192,7 @@ impl TargetArguments {
         }
         let Some(text) = variable(PORT_VARIABLE)? else { return Ok(None) };
         text.trim().parse().map(local).map(Some).map_err(|_| {
-            CliFailure::new(code::USAGE, format!("{PORT_VARIABLE} is {text:?}"))
+            CliFailure::new(code::USAGE, format!("{PORT_VARIABLE} is {text:?}, which is not a port"))
                 .hint("set it to a port, for example 9090")
         })
     }

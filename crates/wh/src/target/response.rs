@@ -34,7 +34,7 @@ impl ApiResponse {
         Self { status, body, picture: Bytes::new() }
     }
 
-    /// Prints the response: the JSON itself if `json` is true, else the text that `words` returns for it.
+    /// Prints the response: the JSON itself if `json` is true, else the text that `words` makes of the parsed body.
     pub fn show<T: DeserializeOwned>(
         &self,
         json: bool,
@@ -61,7 +61,7 @@ impl ApiResponse {
         if self.code() == 0 { Ok(self.picture) } else { Err(self.failure()) }
     }
 
-    /// True if the request needs a conversation and the target is a terminal program.
+    /// True if the request was refused because it needs a conversation and the target is a terminal program.
     pub fn has_no_conversation(&self) -> bool {
         self.refusal().code() == Some(Reason::PlainProgram.code())
     }
@@ -75,7 +75,7 @@ impl ApiResponse {
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, CliFailure> {
         serde_json::from_str(&self.body).map_err(|error| {
             CliFailure::new(code::FAILED, format!("unexpected response: {error}"))
-                .hint("the run may have another version of wh; --json prints the response unchanged")
+                .hint("the run may have another version of wh; use --json to print the response unchanged")
         })
     }
 
@@ -110,13 +110,13 @@ pub(super) fn refused(refusal: &ErrorResponse) -> CliFailure {
     }
     if is(Reason::NoSession) {
         let message = detail.map_or_else(|| refusal.message(), str::to_owned);
-        return CliFailure::new(code::UNREACHABLE, message).hint("wh ls --all lists the sessions");
+        return CliFailure::new(code::UNREACHABLE, message).hint("`wh ls --all` lists the sessions");
     }
     let failure = CliFailure::new(code, refusal.message());
     match refusal.status {
         401 => failure.hint(format!("pass the run's token with --token-file FILE or {TOKEN_VARIABLE}")),
         404 | 405 if refusal.hint().is_some() => {
-            failure.hint("check that the server is wh, in the same version as this command")
+            failure.hint("check that the server is wh and has the same version as this command")
         }
         _ => failure,
     }

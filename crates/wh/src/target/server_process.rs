@@ -66,7 +66,7 @@ impl ServerProcess {
     pub fn unreachable_hint(&self) -> &'static str {
         match self {
             Self::Daemon(_) => "see: wh daemon status",
-            Self::Run { .. } => "wh ls lists the runs; start one with: wh run --control-port 0 -- PROGRAM",
+            Self::Run { .. } => "`wh ls` lists the runs; start one with: wh run --control-port 0 -- PROGRAM",
         }
     }
 
@@ -79,12 +79,14 @@ impl ServerProcess {
         match self {
             Self::Daemon(pid) => {
                 let log = DaemonPaths::here().map_or_else(|_| PathBuf::from("daemon.log"), |paths| paths.log());
-                hints.push(format!("see wh daemon status; its log is {}", log.display()));
+                hints.push(format!("see `wh daemon status`; the log of the daemon is {}", log.display()));
                 hints.push("wait longer with --timeout, or stop it with: wh daemon stop".to_owned());
-                hints.push(format!("if that fails too: kill -9 {pid}; wh daemon start restores the agent sessions"));
+                hints.push(format!(
+                    "if that fails too, run: kill -9 {pid}; then `wh daemon start` restores the agent sessions"
+                ));
             }
             Self::Run { pid, .. } => {
-                hints.push("wait longer with --timeout; wh ls lists the runs".to_owned());
+                hints.push("wait longer with --timeout; `wh ls` lists the runs".to_owned());
                 hints.extend(pid.map(|pid| format!("end it with: kill {pid}")));
             }
         }

@@ -188,7 +188,7 @@ fn usage_errors_are_reported_and_exit_with_2() {
     assert!(fails(runs, 2, "wh send x --key ctrl+").contains("key"));
     assert!(fails(runs, 2, "wh send ''").contains("missing text or key"));
     let condition = fails(runs, 2, "wh wait 'exited and nonsense'");
-    assert!(condition.contains("at 11: "), "{condition}");
+    assert!(condition.contains("at character 11: "), "{condition}");
     assert!(condition.contains("\n    exited and nonsense\n               ^\n"), "the place is shown: {condition}");
     assert_eq!(done(runs, "wh wait 'exited and nonsense' --json | jq .position || [ $? = 2 ]"), "11");
     for wrong in ["5min", "-1", "soon"] {
@@ -284,7 +284,7 @@ fn a_wrong_token_exits_with_5() {
     }
     fails(runs, 5, &format!("wh screen --token-file {wrong}"));
     assert_eq!(done(runs, "wh state --json | jq -r .error || [ $? = 5 ]"), "Unauthorized");
-    assert!(fails(runs, 2, &format!("wh screen --token-file {open}")).contains("others can read it"));
+    assert!(fails(runs, 2, &format!("wh screen --token-file {open}")).contains("other users can access it"));
     done(runs, &format!("wh screen --token-file {right}"));
     done(runs, "WH_CONTROL_TOKEN=s3cret wh screen");
     fails(runs, 5, &format!("WH_CONTROL_TOKEN=s3cret wh screen --token-file {wrong}"));

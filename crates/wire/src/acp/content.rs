@@ -8,9 +8,9 @@ use serde_json::Value;
 pub enum ContentBlock {
     /// Text for the user.
     Text(String),
-    /// Image without its data.
+    /// Image. The image data is discarded.
     Image,
-    /// Audio without its data.
+    /// Audio. The audio data is discarded.
     Audio,
     /// Link to a resource.
     Link {
@@ -37,7 +37,7 @@ impl Default for ContentBlock {
 }
 
 impl ContentBlock {
-    /// Returns the block as displayable text. Blocks without text are shown as a placeholder in brackets.
+    /// Returns the text to display for the block. For a block without text, this is a placeholder in brackets.
     pub fn display_text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),

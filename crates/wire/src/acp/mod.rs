@@ -1,7 +1,7 @@
 //! The Agent Client Protocol, version 1. Specified at <https://agentclientprotocol.com>; carried over JSON-RPC, one
 //! message per line.
 //!
-//! Decoding never fails: missing or malformed fields become empty, unknown names are passed through.
+//! Decoding never fails. Missing or malformed fields become empty; unknown kinds and values are kept as received.
 
 mod content;
 mod lenient;
@@ -33,7 +33,7 @@ pub const AUTH_REQUIRED_CODE: i64 = -32000;
 /// JSON-RPC error code: the request was cancelled.
 pub const REQUEST_CANCELLED_CODE: i64 = -32800;
 
-/// Decodes a value. A value of an unexpected shape becomes the default.
+/// Decodes a JSON value. Returns the default of `T` if the value does not match the type.
 pub fn read<T: DeserializeOwned + Default>(value: Value) -> T {
     serde_json::from_value(value).unwrap_or_default()
 }

@@ -88,7 +88,7 @@ pub struct SessionReply {
 }
 
 impl SessionReply {
-    /// Returns the config option of a category.
+    /// Returns the first config option of the given category, if there is one.
     pub fn option(&self, category: &str) -> Option<&ConfigOption> {
         self.config_options.iter().find(|option| option.category.as_deref() == Some(category))
     }

@@ -48,7 +48,7 @@ pub enum Update {
     },
     /// Token usage and cost of the session.
     Usage(UsageUpdate),
-    /// Message of the agent outside the conversation.
+    /// Message of the agent that is not part of the conversation.
     Notice(Notice),
     /// Compaction of the conversation.
     Compaction(Value),
@@ -184,7 +184,7 @@ string_enum! {
     }
 }
 
-/// Message of the agent outside the conversation.
+/// Message of the agent that is not part of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
 pub struct Notice {

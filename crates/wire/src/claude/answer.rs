@@ -33,7 +33,7 @@ pub enum PermissionResult {
         /// input of the question with the field `answers` added.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         updated_input: Option<Value>,
-        /// Changes to the permission rules, as chosen by "always".
+        /// Changes to the permission rules, if the user chose an "always" option.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         updated_permissions: Option<Vec<PermissionUpdate>>,
         /// Id of the tool call.
@@ -95,15 +95,15 @@ pub struct HookOutput {
     /// Message for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_message: Option<String>,
-    /// Omits the output from the transcript if true.
+    /// Omits the hook's output from the transcript if true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suppress_output: Option<bool>,
-    /// Additional fields of the event. `hookEventName` names the event.
+    /// Additional fields, which depend on the event. The field `hookEventName` contains the name of the event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hook_specific_output: Option<Value>,
 }
 
-/// The user's response to an MCP server.
+/// The user's response to an elicitation of an MCP server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ElicitationResult {

@@ -36,8 +36,8 @@ pub enum AskKind {
     McpMessage(McpMessage),
     /// Forwards a request of an MCP server to the user. Response: [`ElicitationResult`](super::ElicitationResult).
     Elicitation(Box<Elicitation>),
-    /// Shows a dialog to the user. Response: [`UserDialogResult`](super::UserDialogResult). A dialog of an undeclared
-    /// kind must be left unanswered.
+    /// Shows a dialog to the user. Response: [`UserDialogResult`](super::UserDialogResult). Do not respond to a dialog
+    /// whose kind the client did not declare in [`Initialize`](super::Initialize).
     UserDialog(UserDialog),
     /// Request of an unknown kind. Respond with the error `unsupported_request`.
     Unknown {
@@ -66,7 +66,7 @@ pub struct CanUseTool {
     pub display_name: Option<String>,
     /// One-line description of the call.
     pub description: Option<String>,
-    /// Rule changes to offer as "always". The response contains the changes that the user chose.
+    /// Rule changes to offer as "always" options. The response contains the changes that the user chose.
     #[serde(default, deserialize_with = "or_default")]
     pub permission_suggestions: Vec<PermissionUpdate>,
     /// Path that requires permission.
@@ -97,7 +97,7 @@ pub struct CanUseTool {
 pub struct HookCallback {
     /// Id under which the hook was registered.
     pub callback_id: String,
-    /// Input of the hook. `hook_event_name` names the event.
+    /// Input of the hook. The field `hook_event_name` contains the name of the event.
     #[serde(default)]
     pub input: Value,
     /// Tool call that triggered the hook.
@@ -120,7 +120,7 @@ pub struct Elicitation {
     pub mcp_server_name: String,
     /// Message for the user.
     pub message: String,
-    /// Input mode: `form` (also if absent) or `url`.
+    /// Input mode: `form` or `url`. If the mode is absent, it is `form`.
     pub mode: Option<String>,
     /// URL to open.
     pub url: Option<String>,

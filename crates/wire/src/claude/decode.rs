@@ -21,10 +21,10 @@ use super::{
 pub enum Incoming {
     /// Empty line, or output of another program on the same pipe. Skip the line.
     Noise,
-    /// Request of the agent that waits for a [`ClientResponse`](super::ClientResponse).
+    /// Request of the agent. The agent waits for a [`ClientResponse`](super::ClientResponse).
     Ask(Ask),
-    /// Reply to a control request of the client. With replayed messages the client's own responses appear here too;
-    /// ignore unknown ids.
+    /// Reply to a control request of the client. An agent that replays messages also sends back the client's own
+    /// responses; ignore replies with unknown ids.
     Reply(Reply),
     /// The agent withdraws a request. Dismiss the request without a response.
     Cancel {
@@ -37,7 +37,7 @@ pub enum Incoming {
     Message(ClaudeMessage),
 }
 
-/// Frame of an unknown kind or with an unexpected shape.
+/// Frame of an unknown kind or with an unexpected structure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unknown {
     /// Value of `type`, if present.
@@ -52,7 +52,7 @@ pub struct Unknown {
 /// wrote to the same pipe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodeError {
-    /// Position of the error in bytes, from 1.
+    /// Position of the error in the line, in bytes, counted from 1.
     pub column: usize,
     /// Description of the error.
     pub reason: String,
@@ -60,7 +60,7 @@ pub struct DecodeError {
 
 impl fmt::Display for DecodeError {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        write!(formatter, "the agent's line is not valid JSON: {}", self.reason)
+        write!(formatter, "the agent sent a line that is not valid JSON: {}", self.reason)
     }
 }
 
@@ -82,7 +82,7 @@ pub fn decode(line: &[u8]) -> Result<Incoming, DecodeError> {
     if !line.starts_with(b"{") {
         return Ok(Incoming::Noise);
     }
-    // `from_utf8_lossy` alone would check every byte individually, which is slower for valid input.
+    // `from_utf8` checks valid input faster than `from_utf8_lossy`, which checks every byte individually.
     let text = str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
     if let Ok(incoming) = classify(&text) {
         return Ok(incoming);
@@ -95,8 +95,8 @@ pub fn decode(line: &[u8]) -> Result<Incoming, DecodeError> {
     Ok(Incoming::Message(ClaudeMessage::Unknown(Box::new(Unknown { kind, subtype, raw }))))
 }
 
-/// Decodes a frame by its type. Most frames begin with the type and are decoded in one pass. Otherwise a separate pass
-/// finds the type, which is faster than buffering the fields before it.
+/// Decodes a frame by its type. Most frames begin with the type and are decoded in one pass. For other frames, a first
+/// pass finds the type. This is faster than buffering the fields that precede the type.
 fn classify(text: &str) -> Result<Incoming, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let incoming = if text.starts_with("{\"type\"") {

@@ -5,7 +5,7 @@ use serde_json::{Value, value::RawValue};
 
 use super::surrogates::replace_unpaired;
 
-/// JSON value in the agent's own text form. Validated, but not parsed.
+/// JSON value, stored as the text that the agent sent. The text is valid JSON but is not parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Json(Box<str>);
 
@@ -50,8 +50,8 @@ where
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// Deserializes an optional field. A value of an unexpected shape becomes the default instead of failing the whole
-/// frame.
+/// Deserializes an optional field. A value of an unexpected type becomes the default, so that the frame can still be
+/// decoded.
 pub(super) fn lax<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,

@@ -2,8 +2,8 @@
 //! stdin and stdout. Control requests and replies in both directions share the stream with conversation messages.
 //!
 //! [`decode`] parses a line from the agent, [`Outgoing::encode`] encodes a line to the agent. Only fields that a client
-//! needs are typed. A frame of an unknown kind or with an unexpected shape is returned whole as [`Unknown`], because
-//! new agent versions add kinds of frames.
+//! needs are typed. A frame of an unknown kind or with an unexpected structure is returned whole as [`Unknown`],
+//! because new agent versions add kinds of frames.
 //!
 //! ```
 //! use wh_wire::claude::{ClientRequest, Incoming, Outgoing, decode, request_id};

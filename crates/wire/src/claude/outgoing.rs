@@ -65,7 +65,7 @@ pub struct UserInput {
     /// Content of the message.
     #[serde(rename = "message", with = "body")]
     pub content: UserContent,
-    /// Tool call that started the subagent that receives the message; `None` for the main conversation.
+    /// Id of the tool call that started the subagent; `None` for a message to the main conversation.
     #[serde(default)]
     pub parent_tool_use_id: Option<String>,
     /// Session id. May be empty, because a process has one session.
@@ -74,10 +74,10 @@ pub struct UserInput {
     /// Message id assigned by the client. The agent uses this id in later frames, and `rewind_files` accepts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
-    /// Time at which the agent handles the message.
+    /// Priority, which determines when the agent handles the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
-    /// Starts no turn if false.
+    /// If false, the message does not start a turn.
     #[serde(default, rename = "shouldQuery", skip_serializing_if = "Option::is_none")]
     pub should_query: Option<bool>,
     /// Disables `@path` and slash command expansion if true.
@@ -85,7 +85,7 @@ pub struct UserInput {
     pub client_composed: Option<bool>,
 }
 
-/// Wraps the content in a Messages API message, which has a role.
+/// Serializes the content as a message of the Messages API with the role `user`.
 mod body {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -140,7 +140,7 @@ pub enum InputBlock {
     Other(Value),
 }
 
-/// Time at which the agent handles a message.
+/// Priority of a message: determines when the agent handles it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Priority {

@@ -82,7 +82,7 @@ pub struct InitializeReply {
     /// True if the agent honours `onFailure` of hook matchers.
     #[serde(deserialize_with = "lax")]
     pub hook_on_failure_supported: bool,
-    /// Protocol features of this agent version.
+    /// Names of the protocol features of this agent version.
     #[serde(deserialize_with = "lax")]
     pub capabilities: Vec<String>,
 }

@@ -101,7 +101,7 @@ impl ClientRequest {
     }
 }
 
-/// Control request of a kind that has no own variant in [`ClientRequest`].
+/// Control request of a kind that has no variant in [`ClientRequest`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OtherRequest {
     subtype: String,
@@ -135,8 +135,8 @@ pub struct Initialize {
     /// Replaces the agent's plan mode instructions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan_mode_instructions: Option<String>,
-    /// Moves the information about the working directory and memory from the system prompt to the first message if
-    /// true.
+    /// If true, moves the information about the working directory and memory from the system prompt to the first
+    /// message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exclude_dynamic_sections: Option<bool>,
     /// JSON Schema of the final answer.
@@ -165,14 +165,14 @@ pub struct Initialize {
     pub per_task_stop_affordance: Option<bool>,
 }
 
-/// Hook registration for the matching calls of an event.
+/// Hooks to register for one event, limited to the tools that match a pattern.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HookMatcher {
     /// Pattern of tool names; `None` for all tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matcher: Option<String>,
-    /// Callback ids assigned by the client.
+    /// Ids of the hooks, assigned by the client.
     pub hook_callback_ids: Vec<String>,
     /// Response timeout in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -64,7 +64,7 @@ pub struct TurnResult {
 }
 
 impl TurnResult {
-    /// Returns true if the turn was interrupted. Such a turn has the outcome cancelled, not failed.
+    /// Returns true if the turn was interrupted. Such a turn counts as cancelled, not as failed.
     pub fn is_aborted(&self) -> bool {
         self.terminal_reason.as_ref().is_some_and(|reason| reason.starts_with("aborted_"))
     }
@@ -86,7 +86,7 @@ pub struct PermissionDenial {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ModelUsage {
-    /// Input tokens that were not read from the cache.
+    /// Input tokens that were neither read from the cache nor written to it.
     pub input_tokens: u64,
     /// Output tokens in total.
     pub output_tokens: u64,

@@ -17,7 +17,7 @@ use super::{
 pub struct StreamMessage {
     /// The event itself.
     pub event: StreamEvent,
-    /// Tool call that started the subagent that writes the message; `None` for the main conversation.
+    /// Id of the tool call that started the subagent; `None` for a message of the main conversation.
     pub parent_tool_use_id: Option<String>,
     /// Id of the session.
     pub session_id: Option<String>,
@@ -32,7 +32,7 @@ pub enum StreamEvent {
     BlockStart {
         /// Index of the block.
         index: usize,
-        /// Initial block, mostly empty.
+        /// Initial block, usually empty. The content follows in deltas.
         block: ContentBlock,
     },
     /// A content block is extended.
@@ -47,7 +47,7 @@ pub enum StreamEvent {
         /// Index of the block.
         index: usize,
     },
-    /// The stop reason and usage are known.
+    /// Reports the stop reason and the token usage of the message.
     MessageDelta {
         /// Stop reason; `None` if the message was cut off.
         stop_reason: Option<String>,

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-/// Replaces every unpaired surrogate escape by U+FFFD. Returns `None` if there is none.
+/// Returns the text with every unpaired surrogate escape replaced by `\ufffd`; `None` if there is no such escape.
 pub(super) fn replace_unpaired(text: &str) -> Option<String> {
     let mut mended = String::new();
     let mut kept = 0;
@@ -29,7 +29,7 @@ pub(super) fn replace_unpaired(text: &str) -> Option<String> {
 const HIGH_SURROGATES: Range<u16> = 0xd800..0xdc00;
 const LOW_SURROGATES: Range<u16> = 0xdc00..0xe000;
 
-/// Parses the escape `\uXXXX` at byte offset `at`.
+/// Parses the escape `\uXXXX` at byte offset `at`; `None` if there is no such escape.
 fn unit(text: &str, at: usize) -> Option<u16> {
     let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
     u16::from_str_radix(digits, 16).ok()

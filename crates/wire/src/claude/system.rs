@@ -16,7 +16,7 @@ use super::{
 /// Notification about the agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum System {
-    /// Session information at the start of a turn. The first one is sent with the first turn.
+    /// Session information, sent at the start of every turn.
     Init(Box<Init>),
     /// Current activity of the agent.
     Status(AgentActivity),
@@ -52,7 +52,7 @@ pub enum System {
     RefusalFallback(Box<RefusalFallback>),
     /// The model refused and there is no fallback.
     RefusalNoFallback(RefusalNoFallback),
-    /// An MCP elicitation was completed elsewhere.
+    /// An MCP elicitation was completed outside the client, for example on a web page.
     ElicitationComplete(ElicitationComplete),
     /// The session title changed.
     SessionTitle(SessionTitle),
@@ -133,7 +133,7 @@ pub struct Init {
     /// Names of the skills.
     #[serde(default, deserialize_with = "or_default")]
     pub skills: Vec<String>,
-    /// Protocol features of this agent version.
+    /// Names of the protocol features of this agent version.
     #[serde(default, deserialize_with = "or_default")]
     pub capabilities: Vec<String>,
     /// Source of the credential: `ANTHROPIC_API_KEY`, `none`, …
@@ -314,7 +314,7 @@ pub struct RefusalNoFallback {
     pub content: String,
 }
 
-/// Notification that an MCP elicitation was completed elsewhere.
+/// Notification that an MCP elicitation was completed outside the client, for example on a web page.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ElicitationComplete {
     /// Name of the server.

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::json::Json;
 
-/// Type that is selected by a tag field of its JSON object.
+/// Enum whose variant is selected by a tag field of the JSON object.
 pub(super) trait Tagged: Sized {
     /// Name of the tag field.
     const TAG: &'static str;
@@ -70,7 +70,7 @@ impl<'de, A: MapAccess<'de>> TaggedFields<A> {
         Self { before: Vec::new().into_iter(), value: None, rest: map }
     }
 
-    /// Finds the tag and deserializes the type that it selects.
+    /// Finds the tag and deserializes the variant that the tag selects.
     pub(super) fn dispatch<T: Tagged>(mut self) -> Result<T, A::Error> {
         let mut before = Vec::new();
         while let Some(key) = self.next_key_seed(TagKeySeed(T::TAG))? {
@@ -86,7 +86,7 @@ impl<'de, A: MapAccess<'de>> TaggedFields<A> {
         Err(A::Error::custom(format_args!("no `{}`", T::TAG)))
     }
 
-    /// Deserializes the fields into an untagged type.
+    /// Deserializes the fields as a type without a tag field.
     pub(super) fn typed<T: Deserialize<'de>>(self) -> Result<T, A::Error> {
         T::deserialize(MapAccessDeserializer::new(self))
     }
@@ -151,7 +151,7 @@ impl Visitor<'_> for TagKeySeed {
     }
 }
 
-/// String that is copied only if it contains escapes.
+/// String that is borrowed from the input, or copied if it contains escapes.
 pub(super) struct TagStr<'de>(pub(super) Cow<'de, str>);
 
 impl<'de> Deserialize<'de> for TagStr<'de> {

@@ -145,7 +145,7 @@ pub struct PermissionApproval {
 }
 
 impl PermissionApproval {
-    /// Encodes a response that grants the permissions for the session or only for this turn.
+    /// Encodes a response that grants the permissions for the session, or only for the turn if `session` is false.
     pub fn grant(&self, session: bool) -> Value {
         let mut permissions = self.permissions.clone();
         if let Some(permissions) = permissions.as_object_mut() {
@@ -213,7 +213,7 @@ pub struct Elicitation {
 }
 
 impl Elicitation {
-    /// Encodes a response with the completed form and the scope in which the approval is remembered.
+    /// Encodes a response with the completed form. `persist` is the scope in which the approval is remembered, if any.
     pub fn accept(&self, content: Value, persist: Option<&str>) -> Value {
         let meta = persist.map(|persist| json!({ "persist": persist }));
         json!({ "action": "accept", "content": content, "_meta": meta })

@@ -89,8 +89,8 @@ pub struct CommandExecution {
     pub command: String,
     /// Working directory of the command.
     pub directory: Option<String>,
-    /// Actions that the server recognised in the command: their kind (`read`, `search`, `listFiles`, `unknown`) and
-    /// their command line without the shell.
+    /// Actions that the server recognised in the command. Each has a kind (`read`, `search`, `listFiles`, `unknown`)
+    /// and a command line without the shell.
     pub actions: Vec<(String, String)>,
     /// Progress of the command.
     pub status: ItemStatus,

@@ -122,7 +122,7 @@ pub enum Notification {
         /// Text of the warning.
         text: String,
     },
-    /// The server switched to another model than requested.
+    /// The server replaced the requested model by another one.
     Rerouted {
         /// Model that was requested.
         from: String,
@@ -239,7 +239,7 @@ pub enum StepStatus {
     Completed,
 }
 
-/// Token counts by purpose.
+/// Token counts: total, input and output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tokens {
     /// Sum of all tokens.

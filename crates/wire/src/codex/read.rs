@@ -4,9 +4,9 @@ use serde_json::Value;
 
 /// Reads fields of a JSON object. A field of an unexpected type counts as missing.
 pub(super) trait JsonFields {
-    /// Returns a string field.
+    /// Returns a string field; `None` if missing.
     fn text(&self, field: &str) -> Option<String>;
-    /// Returns a non-negative integer field.
+    /// Returns a non-negative integer field; `None` if missing.
     fn number(&self, field: &str) -> Option<u64>;
     /// Returns true if the field is `true`.
     fn is(&self, field: &str) -> bool;
@@ -14,7 +14,7 @@ pub(super) trait JsonFields {
     fn list(&self, field: &str) -> &[Value];
     /// Returns the strings of an array field.
     fn texts(&self, field: &str) -> Vec<String>;
-    /// Returns a field that is present and not null.
+    /// Returns a field of any type; `None` if missing or null.
     fn some(&self, field: &str) -> Option<&Value>;
 }
 

@@ -19,7 +19,7 @@ impl Thread {
         Some(Self { id: thread.text("id")?, status: ThreadStatus::read(&thread["status"]) })
     }
 
-    /// Decodes the reply to `thread/read`.
+    /// Decodes the reply to `thread/read`; `None` if it contains no conversation.
     pub fn of(reply: &Value) -> Option<Self> {
         Self::read(&reply["thread"])
     }
@@ -39,9 +39,10 @@ pub struct StartedThread {
     pub model: Option<String>,
     /// Approval policy: a name, or an object for policies without a name.
     pub approval_policy: Value,
-    /// Sandbox of commands, for example `workspaceWrite`.
+    /// Name of the sandbox for commands, for example `workspaceWrite`.
     pub sandbox: Option<String>,
-    /// Reviewer of approvals: `user` or another model. `None` if the Codex version always asks the user.
+    /// Reviewer of approval requests: `user`, or a model such as `auto_review`. `None` if the Codex version always asks
+    /// the user.
     pub approvals_reviewer: Option<String>,
 }
 
@@ -51,7 +52,7 @@ impl StartedThread {
         Some(Self { thread: Thread::read(&reply["thread"])?, ..Self::settings(reply, "sandbox") })
     }
 
-    /// Decodes the settings of a conversation. `sandbox` is the name of the field with the sandbox.
+    /// Decodes the settings of a conversation. `sandbox` is the name of the field that contains the sandbox.
     pub(super) fn settings(settings: &Value, sandbox: &str) -> Self {
         Self {
             thread: Thread::default(),
@@ -118,7 +119,7 @@ impl McpServer {
 /// Reply to `account/read`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Account {
-    /// Account or credential of the login; `None` if not logged in.
+    /// Account or credential that Codex is logged in with; `None` if not logged in.
     pub login: Option<String>,
     /// True if a login is required. Custom model providers need none.
     pub needed: bool,

@@ -36,7 +36,7 @@ pub enum Sandbox {
 }
 
 impl Sandbox {
-    /// Returns the name used by `thread/start`.
+    /// Returns the name of the sandbox in `thread/start` and `thread/resume`.
     pub fn mode(self) -> &'static str {
         match self {
             Self::ReadOnly => "read-only",
@@ -45,7 +45,7 @@ impl Sandbox {
         }
     }
 
-    /// Returns the name used by `turn/start` and reported by the server.
+    /// Returns the name of the sandbox in `turn/start`, `thread/settings/update` and the server's messages.
     pub fn policy(self) -> &'static str {
         match self {
             Self::ReadOnly => "readOnly",
@@ -64,7 +64,7 @@ pub struct Settings<'a> {
     pub approval_policy: Option<&'a str>,
     /// Sandbox for commands.
     pub sandbox: Option<Sandbox>,
-    /// Reviewer of approvals: `user` or another model.
+    /// Reviewer of approval requests: `user`, or a model such as `auto_review`.
     pub approvals_reviewer: Option<&'a str>,
 }
 
@@ -107,7 +107,8 @@ pub fn resume(thread: &str, directory: &str, settings: &Settings<'_>) -> Value {
     with(with(params, "threadId", thread), "excludeTurns", true).into()
 }
 
-/// Encodes the parameters of `thread/list` for the most recent conversation of a directory, created by any program.
+/// Encodes the parameters of `thread/list` for the most recent conversation of a directory. Includes conversations that
+/// other programs created.
 pub fn list(directory: &str) -> Value {
     json!({ "cwd": directory, "limit": 1, "sortKey": "updated_at", "modelProviders": [] })
 }

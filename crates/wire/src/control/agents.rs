@@ -37,7 +37,7 @@ pub struct AgentBody {
     pub capabilities: AgentCapabilities,
 }
 
-/// Features of an agent that are known without starting it. Fields that only a running agent reports are null.
+/// Features of an agent, as far as they are known before the agent is started. Unknown features are null.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct AgentCapabilities {
     /// Streams its answers while it writes them.
@@ -54,7 +54,7 @@ pub struct AgentCapabilities {
     pub mcp: Option<bool>,
     /// Can enable and disable MCP servers by a command.
     pub mcp_switching: Option<bool>,
-    /// Has a mode that skips permission requests, for `--allow-skipping-permissions`.
+    /// Has a mode that skips permission requests. `--allow-skipping-permissions` enables this mode.
     pub skips_permissions: Option<bool>,
     /// Lists its saved conversations.
     pub session_listing: Option<bool>,
@@ -159,7 +159,7 @@ pub struct AgentLoginRequest {
     pub cancel: bool,
 }
 
-/// State of a login.
+/// Response body of `POST /agents/{id}/login`: state of the login.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentLoginBody {
     /// True if the login succeeded.
@@ -181,7 +181,7 @@ pub struct AgentLoginBody {
 /// Response body of `POST /agents/{id}/logout`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentLogoutBody {
-    /// True if the agent's own login was removed.
+    /// True if the agent's stored login was removed.
     pub success: bool,
     /// True if the agent supports logout.
     pub supported: bool,

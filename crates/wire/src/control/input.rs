@@ -13,7 +13,7 @@ pub struct SendInputBody {
     /// Text to type, sent byte for byte.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Text to paste, in brackets if the program enabled bracketed paste.
+    /// Text to paste. Sent as a bracketed paste if the program has enabled that mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paste: Option<String>,
     /// Name of one key.
@@ -31,7 +31,7 @@ pub struct SendInputBody {
     pub request_id: Option<String>,
 }
 
-/// A mouse event at a cell, counted from 0 at the top left.
+/// A mouse event at a cell. The cell at the top left has column 0 and row 0.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MouseBody {

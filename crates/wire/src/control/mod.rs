@@ -111,9 +111,9 @@ pub struct MessagesBody {
 /// Body of every error response.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorBody {
-    /// Short description of the error. Stable.
+    /// Short title of the error. Does not change between versions.
     pub error: String,
-    /// Error code for programs, for example `request_id_reused`. Stable.
+    /// Error code for programs, for example `request_id_reused`. Does not change between versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     /// The rejected value and a suggested fix.

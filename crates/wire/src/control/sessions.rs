@@ -21,7 +21,7 @@ pub struct SessionsBody {
 pub struct SessionSummary {
     /// Id of the session.
     pub session_id: String,
-    /// Agent id with the session id, for example `codex:7hq2m0v5kd`. Used to address control messages.
+    /// Agent id and session id, joined by a colon, for example `codex:7hq2m0v5kd`. Used to address control messages.
     pub agent_id: String,
     /// Display name of the session.
     pub name: String,
@@ -57,7 +57,8 @@ pub struct SessionSummary {
     /// unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_by: Option<String>,
-    /// True if processes in this session count as outside every session.
+    /// True if processes in this session have the rights of a process outside every session, for example to answer
+    /// questions.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub person: bool,
 }
@@ -83,10 +84,10 @@ pub struct SessionStatus {
     pub since: String,
     /// True if the session accepts input.
     pub live: bool,
-    /// Turn in progress, if any.
+    /// Id of the turn in progress, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<String>,
-    /// Question that the session waits for, if any.
+    /// Id of the question that waits for an answer, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
     /// Reason for the end of the session.
@@ -133,8 +134,8 @@ pub struct NewSessionRequest {
     /// home directories and settings are stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<BTreeMap<String, String>>,
-    /// Counts processes in this session as outside every session, so that they may answer questions. Only for commands,
-    /// and only if the caller is itself outside every session.
+    /// If true, processes in this session have the rights of a process outside every session, for example to answer
+    /// questions. Only for commands, and only if the caller has these rights itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub person: bool,
     /// Idempotency key of this create request. A second request with the same key returns the existing session with 200
@@ -144,12 +145,14 @@ pub struct NewSessionRequest {
 }
 
 impl NewSessionRequest {
-    /// Returns the reason if the request does not name exactly one agent or command, `None` if it is valid.
+    /// Returns the error message for an invalid request; `None` if the request has either an agent or a command.
     pub fn problem(&self) -> Option<&'static str> {
         match (&self.agent, &self.command) {
             (Some(_), Some(_)) => Some("give an agent or a command, not both"),
             (None, None) => Some("give an agent or a command to start"),
-            (None, Some(command)) if command.first().is_none_or(String::is_empty) => Some("the command has no program"),
+            (None, Some(command)) if command.first().is_none_or(String::is_empty) => {
+                Some("the first element of the command must name a program")
+            }
             _ => None,
         }
     }

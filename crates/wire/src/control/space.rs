@@ -31,7 +31,7 @@ pub struct QuestionBody {
     pub accepts_text: bool,
     /// True if a default answer may be preselected. False if an accidental Enter could do harm.
     pub preselects: bool,
-    /// Turn that waits for the answer.
+    /// Id of the turn that waits for the answer.
     pub turn: Option<String>,
     /// Time of the question.
     pub asked_at: String,
@@ -90,15 +90,15 @@ pub struct OptionBody {
 pub struct OutputBody {
     /// Id of the item.
     pub item: String,
-    /// Start of this part in bytes of UTF-8.
+    /// Start of this part as a byte offset in the UTF-8 output.
     pub offset: u64,
     /// Text of this part: message, reasoning or tool output. A file change is shown as a patch.
     pub text: String,
     /// Offset of the next part; null at the end.
     pub next: Option<u64>,
-    /// Bytes that the item itself contains.
+    /// Number of bytes of the output that the item contains.
     pub shown: u64,
-    /// Total bytes of the output.
+    /// Total number of bytes of the output.
     pub whole: u64,
 }
 
@@ -155,7 +155,7 @@ pub struct DoneBody {
     pub duplicate: bool,
 }
 
-/// Progress of one command.
+/// Receipt of one command: the stages that it has reached.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReceiptBody {
     /// Request id of the caller, or one assigned by wh if the caller gave none.
@@ -171,7 +171,7 @@ pub struct ReceiptBody {
     pub warning: Option<String>,
     /// Id of the resulting message.
     pub message: Option<String>,
-    /// Turn that the command started.
+    /// Id of the turn that the command started.
     pub turn: Option<String>,
     /// All stages reached so far, with their times.
     pub reached: Vec<ReachedBody>,

@@ -1,5 +1,5 @@
-//! Response body of `GET /control/state`: the `CLIStateSnapshot` of the control plane contract and the controlled
-//! session. Field names and their case are given by that contract.
+//! Response body of `GET /control/state`: the `CLIStateSnapshot` of the control plane contract, extended by the
+//! controlled session. The contract determines the field names and their case.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Complete state of the client. The default is empty.
+/// Complete state of the client. The default value is empty.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClientState {
@@ -48,15 +48,15 @@ pub struct Message {
     pub id: String,
     /// Kind of the envelope: `chat`, `mcp/request`, ….
     pub kind: String,
-    /// Participant that sent it.
+    /// Participant that sent the envelope.
     pub from: Option<String>,
     /// Recipients; null for all participants.
     pub to: Option<Vec<String>>,
-    /// Content; its shape depends on the kind.
+    /// Content; its fields depend on `kind`.
     pub payload: Value,
     /// True if this client sent the message.
     pub sent: bool,
-    /// Time at which the message was added to the list. Increases strictly.
+    /// Time at which the message was added to the list. Later than that of every earlier message.
     pub received_at: String,
     /// Protocol version of the envelope: `mew/v0.4`.
     #[serde(default)]
@@ -64,26 +64,26 @@ pub struct Message {
     /// Time at which the message was sent. Equal to `receivedAt` in a local conversation.
     #[serde(default)]
     pub ts: String,
-    /// Ids of the envelopes that this one answers or refers to.
+    /// Ids of the envelopes that this envelope answers or refers to.
     #[serde(default, rename = "correlation_id", skip_serializing_if = "Vec::is_empty")]
     pub correlation_id: Vec<String>,
-    /// Id of the `reasoning/start` envelope that this one belongs to.
+    /// Id of the `reasoning/start` envelope that this envelope belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
 }
 
-/// Recipients of the next chat message, and the settings they result from.
+/// Recipients of the next chat message, and the settings that determine them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatTargets {
     /// Recipients in effect.
     pub effective: Option<Vec<String>>,
-    /// Temporary override, if set.
+    /// Recipients of a temporary override, if set.
     #[serde(rename = "override")]
     pub override_targets: Option<Vec<String>>,
-    /// Default of the participant.
+    /// Default recipients of the participant.
     pub participant_default: Option<Vec<String>>,
-    /// Default of the space.
+    /// Default recipients of the space.
     pub global_default: Option<Vec<String>>,
 }
 
@@ -129,7 +129,7 @@ pub struct PendingOperation {
     pub id: String,
     /// Kind of the operation.
     pub kind: String,
-    /// Participant that requested it.
+    /// Participant that requested the operation.
     pub requested_by: String,
     /// Time of the request.
     pub created_at: String,
@@ -179,11 +179,11 @@ pub struct Streams {
 pub struct ActiveStream {
     /// Id of the stream.
     pub stream_id: String,
-    /// Participant that opened it.
+    /// Participant that opened the stream.
     pub opened_by: String,
-    /// Time at which it was opened.
+    /// Time at which the stream was opened.
     pub opened_at: String,
-    /// Time of its last frame.
+    /// Time of the last frame of the stream.
     pub last_activity_at: String,
 }
 
@@ -215,7 +215,7 @@ pub struct Acknowledgements {
 pub struct Acknowledgement {
     /// Id of the acknowledgement.
     pub id: String,
-    /// Sender of the message in question.
+    /// Sender of the message to acknowledge.
     pub from: String,
     /// Participant that must acknowledge.
     pub to: String,
@@ -276,9 +276,9 @@ pub struct AgentSession {
     pub evidence: String,
     /// Time at which the status was entered.
     pub since: String,
-    /// Turn in progress, if any.
+    /// Id of the turn in progress, if any.
     pub turn: Option<String>,
-    /// Question that the agent waits for, if any.
+    /// Id of the question that waits for an answer, if any.
     pub question: Option<String>,
     /// Reason for the end of the session.
     pub reason: Option<String>,
@@ -348,7 +348,7 @@ pub struct SessionFacts {
     pub pid: Option<i32>,
     /// Exit status; null while the program runs.
     pub exit: Option<ExitBody>,
-    /// Number of open waits.
+    /// Number of waits for a condition that are not finished.
     pub open_waits: usize,
     /// Bytes of input that the program has not read yet.
     pub queued_input: usize,

@@ -11,7 +11,7 @@ use super::{AgentSession, ClientState, CursorBody, Message, ReceiptBody, TurnBod
 pub enum StreamBody {
     /// Complete state up to this point. Sent first, unless the client resumed from a cursor.
     Snapshot {
-        /// Run that the sequence numbers belong to.
+        /// Id of the run of the session. Sequence numbers can be compared only within one run.
         epoch: String,
         /// Sequence number of the last event included in the snapshot.
         seq: u64,
@@ -23,7 +23,7 @@ pub enum StreamBody {
     },
     /// Event of the session. Sequence numbers increase by one.
     Event {
-        /// Run that the sequence number belongs to.
+        /// Id of the run of the session. Sequence numbers can be compared only within one run.
         epoch: String,
         /// Sequence number of the event.
         seq: u64,
@@ -37,14 +37,14 @@ pub enum StreamBody {
     Frame(FrameBody),
     /// Keeps an idle connection alive.
     Heartbeat {
-        /// Run that the sequence number belongs to.
+        /// Id of the run of the session. Sequence numbers can be compared only within one run.
         epoch: String,
         /// Sequence number of the last event.
         seq: u64,
     },
-    /// The cursor cannot be resumed. A snapshot follows.
+    /// The stream cannot resume from the client's cursor. A snapshot follows.
     Reset {
-        /// Reason why the cursor cannot be resumed.
+        /// Reason why the stream cannot resume.
         reason: String,
     },
     /// The server closes the connection.
@@ -124,7 +124,7 @@ pub enum EventBody {
     Item {
         /// Id of the item.
         item: String,
-        /// Turn of the item.
+        /// Id of the turn that the item belongs to, if any.
         turn: Option<String>,
         /// Progress: `growing`, `done`, `cut` or `retracted`.
         progress: String,
@@ -135,9 +135,9 @@ pub enum EventBody {
     TurnStarted {
         /// Id of the turn.
         turn: String,
-        /// Participant whose turn it is.
+        /// Participant that executes the turn.
         participant: String,
-        /// Message that the turn answers.
+        /// Id of the message that the turn answers.
         message: String,
     },
     /// A turn ended.
@@ -151,9 +151,9 @@ pub enum EventBody {
     },
     /// A receipt reached another stage.
     Receipt(ReceiptBody),
-    /// Another part of the state changed.
+    /// A part of the state changed for which there is no other event.
     Changed {
-        /// Field name of that part in the state.
+        /// Name of the changed field of the state.
         part: String,
     },
     /// The program exited.

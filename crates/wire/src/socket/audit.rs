@@ -70,7 +70,7 @@ pub struct AuditRecord {
     pub error: Option<String>,
     /// Error message for display.
     pub detail: Option<String>,
-    /// Text of the message. The settings determine if the log stores it completely, truncated or not at all.
+    /// Text of the message. The settings determine whether the log stores the text completely, truncated or not at all.
     pub text: Option<String>,
 }
 
@@ -111,8 +111,8 @@ impl AuditRecord {
         self
     }
 
-    /// Returns the records of an acknowledgement in order. If the message failed, timed out or was a duplicate, a
-    /// record of that outcome precedes `self`.
+    /// Returns the records to write for an acknowledgement, in order. The last record is `self`. If the message failed,
+    /// timed out or was a duplicate, a record of that outcome precedes `self`.
     pub fn with_outcome(self) -> impl Iterator<Item = Self> {
         let outcome = match self.result {
             _ if self.duplicate == Some(true) => Some(AuditAction::Duplicate),

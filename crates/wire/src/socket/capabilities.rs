@@ -49,7 +49,7 @@ pub struct Limits {
     pub line_bytes: u64,
     /// Maximum age of a request in seconds.
     pub max_age_secs: u64,
-    /// Maximum clock skew into the future in seconds.
+    /// Maximum time in seconds by which the sender's clock may be ahead of the daemon's clock.
     pub max_skew_secs: u64,
     /// Time in seconds for which retries are recognised as duplicates.
     pub dedupe_secs: u64,

@@ -89,7 +89,7 @@ pub struct SessionDetails {
 pub struct ReceiptQuery {
     /// Id or name of the session, which may have ended.
     pub session_id: String,
-    /// Request id of the command, sent through any interface.
+    /// Request id of the command. The command may have been sent through any interface.
     pub request_id: String,
 }
 
@@ -119,7 +119,7 @@ pub struct Subscribed {
     pub streaming: bool,
     /// Id of the session.
     pub session_id: String,
-    /// Run that the sequence number belongs to.
+    /// Id of the run of the session. Sequence numbers can be compared only within one run.
     pub epoch: String,
     /// Sequence number of the last event.
     pub seq: u64,
@@ -225,7 +225,7 @@ impl SocketCommand {
     }
 }
 
-/// Decodes a payload and ignores unknown fields.
+/// Decodes a payload. Fails if a required field is missing; ignores unknown fields.
 fn fields<T: DeserializeOwned>(payload: &Value, required: &[&str]) -> Result<T, Failure> {
     let Value::Object(given) = payload else {
         return Err(Failure::new(ErrorCode::InvalidPayload, "the payload must be a JSON object"));
@@ -240,7 +240,8 @@ fn decoded<T: DeserializeOwned>(value: &Value) -> Result<T, Failure> {
     T::deserialize(value).map_err(|error| Failure::new(ErrorCode::InvalidPayload, format!("invalid payload: {error}")))
 }
 
-/// Fields of [`NewSessionRequest`] that `create` accepts. Others are ignored, as everywhere on the socket.
+/// Fields of [`NewSessionRequest`] that `create` accepts. All other fields are ignored, as in every command of the
+/// socket.
 const CREATE_FIELDS: [&str; 10] =
     ["agent", "command", "name", "team", "cwd", "size", "model", "mode", "person", "request_id"];
 

@@ -192,7 +192,7 @@ pub enum ErrorCode {
     Busy,
     /// An internal error of wh.
     InternalError,
-    /// A code introduced by another version.
+    /// A code that this version does not know.
     #[serde(other)]
     Unknown,
 }

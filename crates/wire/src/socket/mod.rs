@@ -1,6 +1,6 @@
-//! The daemon's socket protocol: one JSON object per line; requests, responses and event lines for subscribers. The
-//! envelope is that of the TUI control protocol. Message admission is described in `docs/decisions/019`. Times are RFC
-//! 3339 in UTC.
+//! The daemon's socket protocol, one JSON object per line: requests, responses, and events for subscribers. The
+//! envelope is defined by the TUI control protocol. Message admission is described in `docs/decisions/019`. Times are
+//! RFC 3339 in UTC.
 
 mod audit;
 mod capabilities;

@@ -9,7 +9,7 @@ use crate::control::{ClientState, EventBody};
 /// Position in the event stream up to which a client has read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cursor {
-    /// Run that the sequence number belongs to.
+    /// Id of the run of the session. Sequence numbers can be compared only within one run.
     pub epoch: String,
     /// Sequence number of the last event received; 0 before the first.
     pub seq: u64,
@@ -21,7 +21,7 @@ pub struct Cursor {
 pub enum StreamLine {
     /// Event of the session. Sequence numbers increase by one.
     Event {
-        /// Run that the sequence number belongs to.
+        /// Id of the run of the session. Sequence numbers can be compared only within one run.
         epoch: String,
         /// Sequence number of the event.
         seq: u64,
@@ -34,9 +34,9 @@ pub enum StreamLine {
         event: Box<EventBody>,
     },
     /// Complete state up to this point. Sent first unless the client resumed from its cursor. Sent again if the client
-    /// has not received events that are no longer retained.
+    /// missed events that the server no longer retains.
     Reset {
-        /// Run that the sequence number belongs to.
+        /// Id of the run of the session. Sequence numbers can be compared only within one run.
         epoch: String,
         /// Sequence number of the last event included in the state.
         seq: u64,
@@ -50,7 +50,7 @@ pub enum StreamLine {
     },
     /// Keeps an idle connection alive.
     Heartbeat {
-        /// Run that the sequence number belongs to.
+        /// Id of the run of the session. Sequence numbers can be compared only within one run.
         epoch: String,
         /// Sequence number of the last event.
         seq: u64,

@@ -1,6 +1,6 @@
-//! Parses conversation files with the semantics of Gemini CLI: one record per line, and the last record of a message
-//! takes precedence. Records of unknown shape count as content, because a later version of Gemini may store messages
-//! differently.
+//! Parses conversation files in the same way as Gemini CLI: each line is a record, and the last record with a message
+//! id takes precedence. Records in an unknown format count as content, because a later version of Gemini may store
+//! messages differently.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -22,9 +22,10 @@ pub(super) struct Content {
     messages: Vec<(String, MessageClass)>,
     /// Index of each id in `messages`.
     indexes: HashMap<String, usize>,
-    /// Records of unknown shape: the id of the record, or a hash if it has no id.
+    /// Records in an unknown format: the id of the record, or a hash if it has no id.
     unknown: HashSet<String>,
-    /// True if the file has ever contained a message, including rewound messages and truncated lines.
+    /// True if the file has ever contained a message of the user or the model. Messages that were rewound later and
+    /// lines that cannot be parsed also count.
     was_used: bool,
 }
 
@@ -33,15 +34,15 @@ pub(super) struct Content {
 enum MessageClass {
     /// Message that makes the conversation resumable.
     Resumable,
-    /// Slash command of the user, or notice of Gemini.
+    /// Slash command of the user, or notice of Gemini. Such a message alone does not make the conversation resumable.
     Aside,
-    /// Context from Gemini itself, or an answer without content.
+    /// Context that Gemini adds, or a message without content.
     Setup,
     Unknown,
 }
 
 impl Content {
-    /// Reads a conversation file. Truncated lines are skipped, as in Gemini.
+    /// Reads a conversation file. Skips lines that are not valid JSON, as Gemini does.
     pub fn read(file: &Path) -> io::Result<Self> {
         let mut content = Self::default();
         for line in BufReader::new(open(file)?).split(b'\n') {
@@ -116,12 +117,12 @@ impl Content {
         self.messages.iter().filter(|(_, kind)| *kind == MessageClass::Resumable).map(|(id, _)| id.as_str())
     }
 
-    /// Returns the number of resumable messages and the number of unknown records.
+    /// Returns the number of resumable messages and the number of records in an unknown format.
     pub fn size(&self) -> (usize, usize) {
         (self.resumable().count(), self.unknown.len())
     }
 
-    /// Returns true if all resumable messages and unknown records of `other` are also in this file.
+    /// Returns true if this file contains all resumable messages and unknown records of `other`.
     pub fn contains(&self, other: &Self) -> bool {
         other.resumable().all(|id| self.indexes.contains_key(id)) && other.unknown.is_subset(&self.unknown)
     }
@@ -145,7 +146,7 @@ impl MessageClass {
             Value::Array(parts) if parts.iter().all(|part| part["text"].is_string()) => {
                 parts.iter().filter_map(|part| part["text"].as_str()).collect()
             }
-            // Images, files, and shapes that later versions may add.
+            // Images, files, and formats that later versions may add.
             _ => {
                 return if matches!(message["type"].as_str(), Some("user" | "gemini")) {
                     Self::Resumable
@@ -175,11 +176,12 @@ fn hash(record: &Value) -> String {
     format!("#{:x}", hasher.finish())
 }
 
-/// Opens a file. Fails for symbolic links and for anything but regular files.
+/// Opens a regular file. Fails for symbolic links, for other kinds of files, and for files larger than
+/// [`MAX_FILE_BYTES`].
 fn open(file: &Path) -> io::Result<File> {
     let named = fs::symlink_metadata(file)?;
     if !named.is_file() || named.len() > MAX_FILE_BYTES {
-        return Err(io::Error::other("not a regular file, or too large for a conversation"));
+        return Err(io::Error::other("not a regular file, or larger than 256 MiB"));
     }
     let open = File::open(file)?;
     let facts = open.metadata()?;

@@ -11,7 +11,7 @@ const MAX_BYTES: usize = 256 * 1024;
 /// Maximum size of the text that is sent as context to a new conversation.
 const MAX_CONTEXT_BYTES: usize = 64 * 1024;
 
-/// Tag in the summary by which Gemini CLI replaces earlier messages.
+/// Tag that marks the summary with which Gemini CLI replaces earlier messages in a compacted conversation.
 const SUMMARY: &str = "<state_snapshot>";
 
 #[derive(Debug, Default)]
@@ -48,9 +48,10 @@ impl ExchangeLog {
         }
     }
 
-    /// Returns the number of recorded prompts, and the number of those that were not replayed in order.
+    /// Returns the number of recorded prompts, and the number of recorded prompts that are missing from the replay. A
+    /// prompt that was replayed out of order counts as missing.
     pub fn missing_in(&self, replayed: &ReplayedMessages) -> (usize, usize) {
-        // A compacted conversation starts with a summary.
+        // In a compacted conversation, a summary replaces the earlier messages.
         if replayed.contains(SUMMARY) {
             return (self.exchanges.len(), 0);
         }

@@ -9,7 +9,7 @@ use super::super::table::RetryLines;
 const MAX_NESTED_BODIES: usize = 4;
 
 /// Formats an error reply whose code is an HTTP status. The message may be the response body of the model provider.
-/// Returns `None` for JSON-RPC error codes, which are negative.
+/// Returns `None` for all other codes, such as the error codes of JSON-RPC.
 pub(super) fn refusal(code: i64, message: &str, log_in: &str) -> Option<String> {
     let code = Some(code).filter(|code| is_http_error(*code))?;
     let (status, details) = unwrapped(code, message);
@@ -21,8 +21,8 @@ pub(super) fn refusal(code: i64, message: &str, log_in: &str) -> Option<String> 
     Some(if matches!(status, 401 | 403) { format!("{text}; {log_in}") } else { text })
 }
 
-/// Parses a log line that reports a failed attempt. Returns `None` if the line is unrelated or the agent does not
-/// retry.
+/// Converts a log line about a failed model request into a text for the user. Returns `None` if the line is about
+/// something else or if the agent does not retry.
 pub(super) fn retry(line: &str, lines: &RetryLines) -> Option<String> {
     let (_, attempt) = line.split_once(&lines.marker)?;
     let (number, failure) = attempt.split_once(" failed")?;
@@ -47,7 +47,8 @@ fn is_http_error(code: i64) -> bool {
     (400..600).contains(&code)
 }
 
-/// Extracts status and message from a message that may be a JSON error body. A status in the body overrides `code`.
+/// Extracts HTTP status and text from an error message, which may be a JSON body. A status in the body overrides
+/// `code`.
 fn unwrapped(mut code: i64, message: &str) -> (i64, String) {
     let mut details = message.to_owned();
     for _ in 0..MAX_NESTED_BODIES {

@@ -7,13 +7,14 @@ use wh_pipe::link::LinkError;
 use crate::interface::BoxFuture;
 use crate::rpc::{RpcFrame, RpcLink};
 
-/// Maximum number of queued refusals. Further requests stay unanswered, because the agent does not read its input.
+/// Maximum number of queued refusals. An agent that reaches the limit does not read its input; its further requests
+/// stay unanswered.
 const MAX_REFUSALS: usize = 4096;
 
 /// Queue of refusals. A task writes them in order until the queue is closed or the agent exits.
 pub(super) struct Refusals {
     link: RpcLink,
-    // The write futures do not hold the link, so the agent can exit.
+    // A queued future does not hold the link, so that the agent can exit while refusals are queued.
     queue: mpsc::Sender<BoxFuture<'static, Result<bool, LinkError>>>,
 }
 

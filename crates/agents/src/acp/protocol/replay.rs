@@ -10,10 +10,11 @@ use super::super::items::{AcpItems, MessageKind};
 use super::replayed_messages::ReplayedMessages;
 use crate::rpc::{Incoming, JsonRpc};
 
-/// Maximum size of one replayed user message. The end of a longer message is retained.
+/// Number of bytes at the end of a replayed user message that are retained. The beginning is removed once the message
+/// is more than twice as long.
 const MAX_REPLAYED_MESSAGE_BYTES: usize = 1 << 20;
 
-/// Appends text, and truncates the beginning beyond the limit.
+/// Appends text to a replayed user message, and removes the beginning of the message if it is too long.
 fn push_bounded(all: &mut String, text: &str) {
     all.push_str(text);
     if all.len() > 2 * MAX_REPLAYED_MESSAGE_BYTES {
@@ -25,12 +26,12 @@ fn push_bounded(all: &mut String, text: &str) {
 /// Translates replayed messages into reports.
 pub(super) struct ReplayTranslator {
     session: String,
-    /// True to report the replay to clients. False if the replay is only compared with the known conversation.
+    /// True to report the replay to clients. False to only compare the replay with the exchanges that wh has recorded.
     shows: bool,
     items: AcpItems,
     /// Text of the user message in progress.
     user_message: String,
-    /// All user messages, to compare with the known conversation.
+    /// All user messages, to compare with the exchanges that wh has recorded.
     user_messages: ReplayedMessages,
 }
 
@@ -45,7 +46,7 @@ impl ReplayTranslator {
         }
     }
 
-    /// Handles an event that is part of the conversation. Returns any other event as `Err`.
+    /// Translates an event that is part of the conversation into reports. Returns any other event as `Err`.
     pub fn take(&mut self, event: Inbound<JsonRpc>) -> Result<Vec<Report>, Inbound<JsonRpc>> {
         if !update(&event).is_some_and(|kind| CONVERSATION.contains(&kind)) {
             return Err(event);

@@ -4,23 +4,23 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Period without messages after which a replay is over, if no known message is missing.
+/// Time without messages after which a replay is over, if all prompts that wh has recorded were replayed.
 const REPLAY_QUIET_PERIOD: Duration = Duration::from_millis(250);
 
-/// Period without messages after which a replay is over, if known messages are missing.
+/// Time without messages after which a replay is over, if recorded prompts are missing.
 const REPLAY_DOUBT_QUIET_PERIOD: Duration = Duration::from_secs(2);
 
-/// Maximum duration of a replay, if no known message is missing.
+/// Maximum duration of a replay, if all prompts that wh has recorded were replayed.
 const REPLAY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Maximum duration of a replay, if known messages are missing.
+/// Maximum duration of a replay, if recorded prompts are missing.
 const REPLAY_DOUBT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Detects that an agent has finished replaying a conversation. The protocol has no end marker, so the replay is over
-/// after a period without messages. The period is longer if known messages are missing.
+/// after a period without messages. The period is longer if prompts that wh has recorded are missing.
 pub(super) struct ReplayWait {
     begun: Instant,
-    /// True if known messages were missing after the shorter period.
+    /// True if recorded prompts were missing after the shorter period.
     doubts: bool,
     timeout: Duration,
 }
@@ -41,7 +41,8 @@ impl ReplayWait {
         (now + quiet).min(self.begun + self.timeout)
     }
 
-    /// Returns true if the replay is over at a deadline. `complete` is true if no known message is missing.
+    /// Returns true if the replay is over. Called when the deadline has passed. `complete` is true if no recorded
+    /// prompt is missing.
     pub fn is_over(&mut self, now: Instant, complete: bool) -> bool {
         let is_late = now >= self.begun + self.timeout;
         let was_last = if is_late { self.timeout == REPLAY_DOUBT_TIMEOUT } else { self.doubts };

@@ -59,10 +59,11 @@ impl ReplayedMessages {
         self.messages.iter().any(|message| message.text.contains(mark))
     }
 
-    /// Counts the `prompts` that were not replayed in order.
+    /// Returns the number of `prompts` that are missing from the replayed messages. A prompt that was replayed out of
+    /// order counts as missing.
     pub fn missing<'a>(&self, prompts: impl Iterator<Item = &'a str>) -> usize {
         let places: Vec<(&str, Vec<usize>)> = self.messages.iter().map(ReplayedMessage::prompt_ends).collect();
-        // Message and offset up to which prompts were found.
+        // Index of the message, and offset in its text, up to which prompts were found.
         let (mut message, mut place) = (0, 0);
         let missing = prompts.filter(|prompt| {
             let mut from = place;
@@ -86,7 +87,7 @@ impl ReplayedMessage {
         self.text.push_str(text);
         self.ends.push(self.text.len());
         if self.bytes() > 2 * MAX_REPLAYED_BYTES {
-            // Drop half at once, so that many small chunks do not each move the whole text.
+            // Drops more than necessary. Otherwise, each further chunk would move the whole text.
             let dropped = boundary(&self.text, self.text.len().saturating_sub(MAX_REPLAYED_BYTES / 2));
             self.text.drain(..dropped);
             self.ends.retain(|end| *end > dropped);
@@ -100,8 +101,8 @@ impl ReplayedMessage {
         size_of::<Self>() + self.text.len() + self.ends.len() * size_of::<usize>()
     }
 
-    /// Returns the message text and the offsets at which a prompt may end. Agents may prepend context to a prompt, in
-    /// the same message or in a message that is merged with it. Hooks may append text.
+    /// Returns the message text and the offsets at which a prompt may end: at the end of a chunk, or before text that a
+    /// hook has appended. The start of a prompt is unknown, because agents may prepend context to it.
     fn prompt_ends(&self) -> (&str, Vec<usize>) {
         let hooks = self.text.match_indices(HOOK_CONTEXT).map(|(at, _)| at);
         let mut places: Vec<usize> = self.ends.iter().copied().chain(hooks).collect();

@@ -49,18 +49,18 @@ struct SetupResult {
     settings: SessionSettings,
     /// True if the conversation was resumed.
     resumed: bool,
-    /// Mode that wh left because the mode skips permissions.
+    /// Mode that wh switched off because it skips permissions.
     left_mode: Option<String>,
     missing: MissingMessages,
 }
 
-/// Number of known messages that the agent did not replay.
+/// Result of comparing the replay with the prompts that wh has recorded.
 #[derive(Debug, Clone, Copy)]
 enum MissingMessages {
     Nothing,
-    /// Unknown, because the agent does not replay conversations. Contains the number of known messages.
+    /// The agent replayed nothing, so prompts may be missing. Contains the number of recorded prompts.
     Unknown(usize),
-    /// Number of known messages, and number of known messages that were not replayed.
+    /// Some prompts were not replayed. Contains the number of recorded prompts and the number of missing prompts.
     Some((usize, usize)),
 }
 
@@ -124,7 +124,7 @@ impl Connect for AcpProtocol {
             }
             MissingMessages::Unknown(known) => {
                 let text = format!(
-                    "{} did not replay the conversation; wh cannot check that all {known} messages are there",
+                    "{} did not replay the conversation; wh cannot check that it still has all {known} messages",
                     self.title()
                 );
                 initial_reports.push(Report::Notice(Level::Warning, text));
@@ -143,9 +143,9 @@ impl Connect for AcpProtocol {
 }
 
 impl AcpProtocol {
-    /// Copies the file of the conversation to resume, because Gemini may delete it after loading. If copying fails,
-    /// waits until the end of the minute in which a load would delete the conversation. Returns the files, to be
-    /// cleaned up after the load.
+    /// Copies and renames the file of the conversation to resume, because Gemini may delete it after loading. If the
+    /// file is missing or cannot be renamed, waits until the end of the minute in which the conversation was created: a
+    /// load in this minute would empty the file. Returns the files, to be cleaned up after the load.
     async fn prepare_files(&self, reports: &Reports) -> Result<Option<ConversationFiles>, ConnectError> {
         let resumed = self.session.as_deref().or(match &self.start.resume {
             Some(Resume::Named(name)) => Some(name.as_str()),
@@ -205,7 +205,7 @@ impl AcpProtocol {
             options.push(choice(RESTORE, "Restore wh's copy"));
         }
         options.push(choice(BEGIN_NEW, "Start a new conversation with the text of this one as context"));
-        options.push(choice("go-on", "Continue without them"));
+        options.push(choice("go-on", "Continue without the missing messages"));
         Question {
             kind: QuestionKind::Choice,
             title: format!("{}. How do you want to continue?", self.incomplete(missing)),
@@ -245,7 +245,10 @@ impl Setup<'_> {
     async fn handshake(&mut self, agent: &mut AcpProtocol) -> Result<SetupResult, ConnectError> {
         let hello: InitializeReply = read(self.call("initialize", self.hello()).await.map_err(|it| self.fatal(&it))?);
         if let Some(version) = hello.protocol_version.filter(|version| *version != acp::ACP_VERSION) {
-            let text = format!("{} uses version {version} of the protocol; wh supports version 1", self.entry.title);
+            let text = format!(
+                "{} uses version {version} of the Agent Client Protocol; wh supports version 1",
+                self.entry.title
+            );
             return Err(ConnectError::Fatal(text));
         }
         let entry = Arc::clone(&self.entry);
@@ -316,7 +319,8 @@ impl Setup<'_> {
         }
     }
 
-    /// Resumes a conversation, without a replay if the agent supports it and the history is not needed.
+    /// Resumes a conversation. The agent replays it only if the history is needed or if the agent cannot resume without
+    /// a replay.
     async fn resume(
         &mut self,
         agent: &mut AcpProtocol,
@@ -350,7 +354,7 @@ impl Setup<'_> {
         }
     }
 
-    /// Returns the number of known messages that have not been replayed so far.
+    /// Compares the messages replayed so far with the recorded prompts.
     fn missing_of(&self, exchanges: &ExchangeLog) -> MissingMessages {
         let Some(replay) = &self.replay else { return MissingMessages::Nothing };
         match exchanges.missing_in(replay.user_messages()) {
@@ -395,7 +399,7 @@ impl Setup<'_> {
             Some(replay) => match replay.take(event) {
                 Ok(reports) => {
                     for report in reports {
-                        // A closed report channel is detected by the caller.
+                        // The caller detects a closed report channel.
                         let _ = self.reports.send(report).await;
                     }
                     return;
@@ -413,8 +417,8 @@ impl Setup<'_> {
         }
     }
 
-    /// Opens a session. If the agent requires authentication, authenticates with the configured method and retries
-    /// once.
+    /// Opens a session with the request `method`. If the agent requires authentication, authenticates with the
+    /// configured method and retries once.
     async fn begin(&mut self, method: &'static str, params: Value, hello: &InitializeReply) -> Result<Value, RpcError> {
         let refused = match self.call(method, params.clone()).await {
             Err(refused @ RpcError::Refused { code: acp::AUTH_REQUIRED_CODE, .. }) => refused,
@@ -461,7 +465,7 @@ impl Setup<'_> {
             Some(mode) if current.as_ref() != Some(&mode) => {
                 let unknown = !settings.modes.all.is_empty() && !settings.modes.has(&mode);
                 if unknown {
-                    let error = RpcError::Gone("it does not exist".into());
+                    let error = RpcError::Gone("it is not one of the available modes".into());
                     return Err(self.setting_refused("mode", &mode, settings, &error));
                 }
                 let (method, params) = settings.mode(session, &mode);
@@ -486,7 +490,7 @@ impl Setup<'_> {
         let choices = if what == "mode" { &settings.modes } else { &settings.models };
         let open = choices.all.iter().filter(|one| what != "mode" || !self.entry.skips(&one.id));
         let known: Vec<&str> = open.map(|one| one.id.as_str()).collect();
-        let hint = if known.is_empty() { String::new() } else { format!("; it has {}", known.join(", ")) };
+        let hint = if known.is_empty() { String::new() } else { format!("; available: {}", known.join(", ")) };
         let reason = error_text(&self.entry, error);
         ConnectError::Fatal(format!("{} rejected the {what} {given:?}: {reason}{hint}", self.entry.title))
     }
@@ -495,7 +499,8 @@ impl Setup<'_> {
         ConnectError::Fatal(error_text(&self.entry, error))
     }
 
-    /// Sends a request and waits for the reply. Meanwhile messages are buffered and requests of the agent are refused.
+    /// Sends a request and waits for the reply. Until then, messages are buffered and requests of the agent are
+    /// refused.
     async fn call(&mut self, method: &'static str, params: Value) -> Result<Value, RpcError> {
         let link = self.link.clone();
         let asking = rpc::request(&link, method, params);
@@ -511,7 +516,7 @@ impl Setup<'_> {
                         self.receive(event).await;
                         self.receive_buffered().await;
                     }
-                    // The pending request fails with the reason.
+                    // The link is closed, so the pending request fails with the reason.
                     None => return asking.await,
                 },
             }

@@ -88,7 +88,7 @@ impl AcpProtocol {
                 }
                 compaction(&news, steps);
             }
-            // User messages are already items of the space, except during a replay. Titles belong to lists, which are
+            // User messages are already items of the space. Session titles are only needed in lists, which are
             // requested separately.
             Update::UserMessage(_)
             | Update::SessionInfo { .. }
@@ -112,7 +112,7 @@ impl AcpProtocol {
         steps.reports(self.items.chunk(voice, chunk));
     }
 
-    /// Parses a mode change that a message announces, for agents with the `mode_message_prefix` quirk.
+    /// Returns the new mode if the message announces a mode change, for agents with the `mode_message_prefix` quirk.
     fn mode_in(&self, chunk: &Chunk) -> Option<String> {
         let words = chunk.content.display_text();
         let mode = words.strip_prefix(self.entry.quirks.mode_message_prefix.as_deref()?)?;
@@ -138,7 +138,8 @@ impl AcpProtocol {
                 steps.push(answer(id, json!({})))
             }
             other => {
-                let text = format!("{} requested {other:?}, which wh does not support; it was refused", self.title());
+                let text =
+                    format!("{} requested {other:?}, which wh does not support; the request was refused", self.title());
                 steps.push(Step::NoticeOnce(Level::Warning, text));
                 steps.push(Step::Send(RpcFrame::unknown(id, other)));
             }
@@ -161,7 +162,9 @@ impl AcpProtocol {
             None => {
                 steps.push(cancelled(id));
                 let title = self.title();
-                steps.warn(format!("{title} asked for a permission without options to choose from"));
+                steps.warn(format!(
+                    "{title} asked for a permission but offered no usable option; the request was cancelled"
+                ));
             }
         }
     }

@@ -200,6 +200,9 @@ async fn an_agent_that_shortens_conversations_by_itself_says_so() {
     assert!(capabilities.calls.contains(&"compact".to_owned()), "{capabilities:?}");
     run.order(Order::Call { id: 7, call: Call::Compact { tokens: None } }).await;
     let reports = run.until(|report| matches!(report, Report::Called(..))).await;
-    assert!(format!("{reports:?}").contains("has no command for it; /restart starts a new one"), "{reports:?}");
+    assert!(
+        format!("{reports:?}").contains("has no command for it; /restart starts a new conversation"),
+        "{reports:?}"
+    );
     run.end().await;
 }

@@ -13,7 +13,8 @@ pub(super) fn name(id: &str) -> Option<&str> {
     repeated.or_else(|| splits().next()).map(|(name, _)| name)
 }
 
-/// Derives the known arguments of a call. `description` is the first text of the call's reports.
+/// Derives the arguments of a call from the fields that its kind uses. `description` is the text of the call's first
+/// report.
 pub(super) fn arguments(call: &ToolCall, description: Option<&str>) -> Option<Value> {
     match call.kind {
         Some(ToolKind::Execute) => call.title.as_ref().map(|title| json!({ "command": title })),

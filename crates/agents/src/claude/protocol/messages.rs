@@ -44,7 +44,7 @@ impl ClaudeProtocol {
                 let info = limit.rate_limit_info;
                 if info.status != "allowed" {
                     let what = info.rate_limit_type.unwrap_or_else(|| "plan".to_owned());
-                    steps.warn(format!("{what} rate limit: {}", info.status));
+                    steps.warn(format!("the rate limit {what:?} has the status {:?}", info.status));
                 }
             }
             ClaudeMessage::AuthStatus(status) => {
@@ -98,7 +98,7 @@ impl ClaudeProtocol {
             }
             System::PermissionDenied(denied) => {
                 self.denied.push(denied.tool_use_id);
-                steps.warn(format!("{} was not allowed: {}", denied.tool_name, denied.message));
+                steps.warn(format!("the tool {} was not allowed: {}", denied.tool_name, denied.message));
             }
             System::Notification(note) => steps.notice(Level::Info, note.text),
             System::Informational(note) => steps.notice(Level::Info, note.content),
@@ -112,7 +112,10 @@ impl ClaudeProtocol {
                 for frame in &fallback.retracted_message_uuids {
                     steps.reports(self.items.retract(frame));
                 }
-                steps.warn(format!("{} refused; continuing with {}", fallback.original_model, fallback.fallback_model));
+                steps.warn(format!(
+                    "{} refused; the turn continues with {}",
+                    fallback.original_model, fallback.fallback_model
+                ));
             }
             System::RefusalNoFallback(refusal) => steps.warn(format!("{} refused", refusal.original_model)),
             System::TaskNotification(_)
@@ -128,7 +131,7 @@ impl ClaudeProtocol {
     }
 
     fn init(&mut self, init: protocol::Init, now: Now<'_>, steps: &mut Steps<Self>) {
-        // A new conversation in the same process: files cannot be rewound to an earlier one.
+        // Claude Code began a new conversation in the same process. Only the newest checkpoint belongs to it.
         if self.session.as_ref().is_some_and(|session| *session != init.session_id) {
             let newest = self.checkpoints.pop();
             self.checkpoints.clear();
@@ -160,7 +163,7 @@ impl ClaudeProtocol {
     fn asked(&mut self, ask: protocol::Ask, steps: &mut Steps<Self>) {
         let id = ask.request_id.clone();
         let Some(open) = ClaudeQuestions::new(ask) else {
-            let refusal = ClaudeFrame::refusal(&id, "there is nothing in this to ask a person");
+            let refusal = ClaudeFrame::refusal(&id, "the request contains no question for the user");
             return steps.push(Step::Send(refusal));
         };
         if let Some(report) = open.tool_use_id().and_then(|call| self.items.set_call_status(call, ToolStatus::Pending))
@@ -175,7 +178,7 @@ impl ClaudeProtocol {
     fn result(&mut self, result: TurnResult, now: Now<'_>, steps: &mut Steps<Self>) {
         self.add_usage(&result, steps);
         if now.turn.is_some() {
-            // Newer versions name the prompt that a result belongs to.
+            // Newer versions contain the ids of the prompts that the result belongs to.
             let whose = &result.user_message_uuids;
             if whose.is_empty() || self.current.as_ref().is_some_and(|uuid| whose.contains(uuid)) {
                 let outcome = self.outcome(&result, now.interrupted);
@@ -215,7 +218,7 @@ impl ClaudeProtocol {
         }
     }
 
-    /// Returns the slash command of the prompt, if Claude Code answered that the command is unknown.
+    /// Returns the name of the prompt's slash command if Claude Code answered that it does not know the command.
     fn unknown_command(&self, words: Option<&str>) -> Option<&str> {
         let command = self.slash_command.as_deref()?;
         let refused = ["Unknown slash command", "Unknown command", "Unknown skill"];

@@ -74,7 +74,7 @@ pub(super) fn hinted(text: &str) -> String {
 fn failed(error: Error) -> ConnectError {
     match error {
         Error::Disconnected(reason) => {
-            // Only this conversation is unavailable; another one would start.
+            // With these errors, only the conversation cannot be resumed. Claude Code can start a new one.
             let refused = ["No conversation found", "Failed to resume", "Session not found"];
             if refused.iter().any(|words| reason.contains(words)) {
                 ConnectError::ConversationLost(hinted(&reason))

@@ -27,7 +27,7 @@ impl CodexProtocol {
         match notification {
             Notification::TurnStarted { thread, turn } if thread == self.thread => self.turn_started(turn, steps),
             Notification::TurnCompleted { thread, turn } if thread == self.thread => self.turn_ended(turn, steps),
-            // A compaction is reported once, when it has finished.
+            // The end of a requested compaction is reported by `compacted`, not by this item.
             Notification::Item { item: Item { kind: ItemKind::Compaction, .. }, .. } if self.busy.is_some() => {}
             Notification::Item { thread, turn, item, done } if thread == self.thread => {
                 steps.reports(self.items.item(turn, item, done));
@@ -55,7 +55,8 @@ impl CodexProtocol {
             }
             Notification::Status { thread, status } if thread == self.thread => {
                 self.status = status;
-                // The end of a compaction turn is sometimes not reported.
+                // Codex sometimes does not report the end of a compaction turn. A status change also shows that it has
+                // ended.
                 match status {
                     ThreadStatus::Idle => self.compacted(true, steps),
                     ThreadStatus::SystemError => self.compacted(false, steps),
@@ -75,7 +76,7 @@ impl CodexProtocol {
             }
             Notification::Warning { text } => steps.push(Step::NoticeOnce(Level::Warning, text)),
             Notification::Rerouted { from, to } => {
-                steps.push(Step::NoticeOnce(Level::Warning, format!("{to} is used instead of {from}")));
+                steps.push(Step::NoticeOnce(Level::Warning, format!("the model {to} is used instead of {from}")));
             }
             Notification::Other { method, .. } => tracing::debug!(method, "ignoring a notification"),
             _ => {}
@@ -92,7 +93,7 @@ impl CodexProtocol {
     }
 
     /// Handles the end of a turn. The end of an unknown turn may belong to the current prompt, so it is stored until
-    /// the reply to the prompt arrives. Without a current turn, the end of a turn completes a compaction.
+    /// the reply to the prompt arrives. If there is no current turn, it is the end of a compaction.
     pub(super) fn turn_ended(&mut self, native: wire::Turn, steps: &mut Steps<Self>) {
         match &self.turn {
             Some(turn) if turn.native.as_ref() == Some(&native.id) => {}
@@ -122,7 +123,8 @@ impl CodexProtocol {
         }
     }
 
-    /// Updates the settings in effect in the conversation. Reports them if they changed or skip permissions.
+    /// Updates the settings of the conversation. Reports the capabilities if they changed, or if the settings skip
+    /// permissions.
     pub(super) fn update_settings(&mut self, settings: &StartedThread, steps: &mut Steps<Self>) {
         let before = self.capabilities.clone();
         self.record_settings(settings);
@@ -139,12 +141,12 @@ impl CodexProtocol {
         };
         let Some(open) = CodexQuestions::new(id.clone(), ask, changes) else {
             tracing::debug!(method, "an unknown request");
-            let text = format!("{TITLE} requested {method:?}, which wh does not support; it was refused");
+            let text = format!("{TITLE} requested {method:?}, which wh does not support; the request was refused");
             steps.push(Step::NoticeOnce(Level::Warning, text));
             return steps.push(Step::Send(RpcFrame::unknown(id, method)));
         };
         if now.turn.is_none() {
-            // Too late: the turn has ended.
+            // The turn has already ended, so the request is refused.
             return steps.push(Step::Send(RpcFrame::Answer { id, result: open.refusal() }));
         }
         steps.0.extend(
@@ -159,6 +161,6 @@ fn error_text(error: Option<&TurnError>) -> String {
     match error {
         Some(error) if !error.message.is_empty() => with_login_hint(&error.message, error.is_about_login()),
         Some(TurnError { kind: Some(kind), .. }) => kind.clone(),
-        _ => "no reason given".to_owned(),
+        _ => format!("{TITLE} gave no reason"),
     }
 }

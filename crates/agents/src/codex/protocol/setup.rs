@@ -16,7 +16,7 @@ use crate::driver::{Connect, ConnectError, Connected};
 use crate::interface::{Reports, Resume};
 use crate::rpc::{self, JsonRpc, RpcError, RpcFrame, RpcLink};
 
-/// Timeout of startup requests that may fail without failing the start.
+/// Timeout of startup requests whose failure does not prevent the start.
 const OPTIONAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Choice of the conversation to open at startup.
@@ -83,7 +83,7 @@ impl Connect for CodexProtocol {
         self.name_model_in_use();
         let account = account.map(|reply| Account::read(&reply)).unwrap_or_default();
         let mut initial_reports = Vec::new();
-        // A new conversation is reported only if it replaces an earlier one.
+        // The resume id of a new conversation is reported only if the conversation replaces an earlier one.
         if resumed || anew || notice.is_some() {
             initial_reports.push(self.resume_id());
         }
@@ -111,12 +111,12 @@ impl CodexProtocol {
         let known = &mut self.capabilities.models;
         if let Some(model) = self.capabilities.model.as_ref().filter(|model| !known.iter().any(|one| one.id == **model))
         {
-            known.insert(0, Named { id: model.clone(), title: "the one in use".to_owned() });
+            known.insert(0, Named { id: model.clone(), title: "the current model".to_owned() });
         }
     }
 }
 
-/// Returns the canonical form of a path, which Codex stores with its conversations.
+/// Returns the canonical form of a path. Codex stores paths in this form with its conversations.
 pub(in super::super) fn canonical_path(directory: &Path) -> String {
     let whole = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     whole.to_string_lossy().into_owned()

@@ -117,7 +117,7 @@ fn a_refusal_counts_only_if_the_turn_goes_on() {
     interrupted(&mut turns, at);
     turns.interrupt_answered(Some(&turn(1)), Err("not now".to_owned()));
     let effects = turns.overdue(at + INTERRUPT_GRACE);
-    assert!(is_notice(&effects[0], "not interrupted: not now"));
+    assert!(is_notice(&effects[0], "the agent was not interrupted: not now"));
     assert_eq!(effects[1..], [did(Err("not now"))]);
     assert!(turns.is_working() && !turns.is_interrupted(), "the turn goes on, and can be interrupted again");
     interrupted(&mut turns, at);
@@ -151,7 +151,7 @@ fn a_turn_that_does_not_stop_in_time_is_cancelled_all_the_same() {
     // Acknowledged, written without an acknowledgement, and not written.
     let cases = [
         (true, true, Ok(())),
-        (true, false, Err("it has not acknowledged the interrupt")),
+        (true, false, Err("the agent has not acknowledged the interrupt")),
         (false, false, Err(NOT_READING)),
     ];
     for (written, acknowledged, outcome) in cases {

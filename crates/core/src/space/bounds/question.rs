@@ -21,10 +21,10 @@ pub(super) fn store_full_description(key: &HarnessKey, whole: FullDescription, p
     extent
 }
 
-/// Shortens a question. Returns the question, and its complete description if it was shortened. The shown parts as text
-/// equal the beginning of [`Question::full_text`], byte for byte.
+/// Shortens a question. Returns the question, and its complete description if it was shortened. The shown parts contain
+/// the first bytes of [`Question::full_text`].
 pub(super) fn bounded_question(mut question: Question) -> (Question, Option<FullDescription>) {
-    // A title that is too long is also added to the parts, in full.
+    // A title that is too long is also added to the description, in full.
     if question.title.len() > MAX_REPORT_LINE_BYTES {
         question.details.insert(0, Detail::Text(question.title.clone()));
     }
@@ -61,7 +61,7 @@ pub(super) fn bounded_question(mut question: Question) -> (Question, Option<Full
         let end = boundary(&words, room);
         cut = end < words.len();
         let part = match detail {
-            // Without the leading `$ `.
+            // Omits the `$ ` that `as_text` puts before a command.
             Detail::Command(_) if end > 2 => Detail::Command(words[2..end].to_owned()),
             Detail::Path(_) => Detail::Path(words[..end].to_owned()),
             Detail::Text(_) => Detail::Text(words[..end].to_owned()),

@@ -1,4 +1,4 @@
-//! Orders that a harness must acknowledge. The command that caused an order ends with the acknowledgement.
+//! Orders that a harness must acknowledge. The command that caused an order ends when the order is acknowledged.
 
 use std::time::SystemTime;
 
@@ -15,7 +15,7 @@ struct PendingAck {
     of: ParticipantId,
     order: AckedOrder,
     request_id: RequestId,
-    /// Answer to send when the order was acknowledged; `None` if the command was already answered.
+    /// Answer to send when the order is acknowledged; `None` if the command was already answered.
     response: Option<AckResponse>,
     deadline: SystemTime,
 }
@@ -34,7 +34,7 @@ pub(super) struct AckResponse {
 #[derive(Debug, Default)]
 pub(super) struct PendingAcks {
     pending: Vec<PendingAck>,
-    /// Failures of commands that wait for the acknowledgement of further orders.
+    /// Failures of commands that still wait for the acknowledgement of other orders.
     failed: Vec<(RequestId, String)>,
 }
 
@@ -63,7 +63,8 @@ impl Space {
             Order::Answer { question, .. } => AckedOrder::Answer(question.clone()),
             Order::SetModel(model) => AckedOrder::Model(model.clone()),
             Order::SetMode(mode) => AckedOrder::Mode(mode.clone()),
-            // These are acknowledged by the number of their turn or call, or by the end of the agent.
+            // These orders are not acknowledged. Reports about the turn, the call or the end of the agent follow
+            // instead.
             Order::Prompt { .. } | Order::Call { .. } | Order::End => return,
         };
         let deadline = self.now.time + CALL_TIMEOUT;

@@ -9,8 +9,8 @@ use super::commands::CommandOutcome;
 use crate::request::RequestId;
 
 impl Space {
-    /// Returns the agents that receive a message from `by`: those in `to`, or every present agent. Fails if one of them
-    /// has left or its queue is full.
+    /// Returns the agents that receive a message from `by`: those in `to`, or every present agent. Fails if one of
+    /// these agents has left or has a full queue.
     pub(super) fn recipients(
         &self,
         to: Option<&[ParticipantId]>,
@@ -63,7 +63,8 @@ impl Space {
         if matches!(session.lifecycle, Lifecycle::Gone(_)) { Err(SpaceRefusal::Gone(id.clone())) } else { Ok(()) }
     }
 
-    /// Checks the named agent and returns it. Without a name, returns the only chat target or the only agent.
+    /// Checks the named agent and returns its id. Without a name, returns the only chat target, or the only agent if
+    /// there are no targets. Fails if there are several.
     pub(super) fn resolve_agent(&self, participant: Option<ParticipantId>) -> Result<ParticipantId, SpaceRefusal> {
         let id = match participant {
             Some(id) => id,

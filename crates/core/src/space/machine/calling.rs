@@ -32,7 +32,7 @@ impl Space {
             },
             (participant, _) => participant,
         };
-        // An agent that has not joined, or does not support the call, is asked outside its conversation.
+        // For an agent that has not joined, the engine executes the request outside the conversation.
         if let Some(ask) = fallback_request(&call)
             && participant.as_ref().is_some_and(|participant| !self.has_joined(participant))
         {
@@ -43,7 +43,7 @@ impl Space {
         if !self.state.participants.get(participant).is_some_and(|one| able(&one.capabilities.calls)) {
             return match fallback_request(&call) {
                 Some(ask) => self.manage(ticket, id, Some(participant.clone()), ask),
-                None => Err(SpaceRefusal::NotSupported(participant.clone(), name.to_owned())),
+                None => Err(SpaceRefusal::NotSupported(participant.clone(), format!("answer the call `{name}`"))),
             };
         }
         self.accept(id);

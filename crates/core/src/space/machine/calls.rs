@@ -1,4 +1,4 @@
-//! Calls to agents that wait for their answer.
+//! Calls to agents that have not been answered yet.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;

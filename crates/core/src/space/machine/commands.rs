@@ -42,7 +42,7 @@ impl Space {
                     CommandCompletion::Immediate(lines) => lines.clone(),
                     CommandCompletion::Deferred => Vec::new(),
                 };
-                // The queue state is known only after free agents have received their prompts.
+                // The queue state of the message is known only after the free agents have received their prompts.
                 self.dispatch();
                 let queued = self.is_queued(&id);
                 let done = CommandAccepted { receipt: self.receipt(&id), lines, duplicate: false, queued };
@@ -61,7 +61,8 @@ impl Space {
         let answer = match self.ledger.find(&request.id, self.now.steady) {
             Some((fingerprint, _)) if *fingerprint != request.fingerprint => Err(SpaceRefusal::RequestIdReused),
             Some((_, answer)) => answer.clone(),
-            // An old id, or one assigned by the space: its receipt is not that of this command.
+            // The answer has expired, or the space assigned this id to another command. The receipt belongs to that
+            // command.
             None if self.state.receipts.get(&request.id).is_some() => Err(SpaceRefusal::UsedBefore),
             None => return self.ledger.check_capacity().err().map(|_| Err(SpaceRefusal::LedgerFull)),
         };

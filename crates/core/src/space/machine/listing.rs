@@ -40,7 +40,7 @@ impl Space {
         waiting.map(|(_, since)| *since + REQUEST_GRACE).min()
     }
 
-    /// Lists the `mcp/request` of each call that has run for [`REQUEST_GRACE`].
+    /// Lists the `mcp/request` of each call that has run for [`REQUEST_GRACE`] and whose agent asks no question.
     pub(super) fn list_running(&mut self) {
         let now = self.now.time;
         let due = |agent: &ParticipantId, since: SystemTime| since + REQUEST_GRACE <= now && !self.asks(agent);

@@ -37,7 +37,7 @@ impl Space {
         self.sessions.get(id).is_some_and(|session| !matches!(session.lifecycle, Lifecycle::Gone(_)))
     }
 
-    /// Splits a text such as `codex gpt-5` into agent and value. If its first word is not an agent, returns the whole
+    /// Splits a text such as `codex gpt-5` into agent and value. If the first word is not an agent, returns the whole
     /// text as the value.
     pub(super) fn split_agent(
         &self,
@@ -66,7 +66,7 @@ impl Space {
             (None, _) => Some(self.resolve_agent(None)?.to_string()),
         };
         self.accept(id);
-        // Not bound to an agent, so that the call does not fail when an agent ends.
+        // The call belongs to the system, so that it does not fail when an agent ends.
         let number = self.calls.open(system(), ticket, id.clone(), self.now.time);
         self.effects.push(SpaceEffect::Manage { number, agent, ask });
         Ok(CommandCompletion::Deferred)
@@ -83,7 +83,7 @@ impl Space {
                     self.publish(SpaceEvent::Targets(Scope::Override, Some(chosen)));
                 }
             }
-            // The agent's own answer is sufficient.
+            // The call was already answered by the agent, and its lines are sufficient.
             Err(_) if !lines.is_empty() => {}
             Err(refusal) => {
                 self.reach(&id, Stage::Failed(Failure { reason: refusal.reason(), message: refusal.to_string() }));

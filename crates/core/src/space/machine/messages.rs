@@ -66,7 +66,7 @@ impl Space {
         let working = if message.interrupt { self.working(&agents)? } else { Vec::new() };
         self.accept(id);
         for agent in working {
-            // The interrupt is a command of its own, which finishes before the agent receives the message.
+            // The interrupt is a separate command, which finishes before the agent receives the message.
             let interrupt = self.request_id();
             self.accept(&interrupt);
             self.send_acked(&interrupt, agent, Order::Interrupt, None);
@@ -121,8 +121,7 @@ impl Space {
         id
     }
 
-    /// Queues an accepted message for each of these agents. `turns` has the turn that the message starts for each
-    /// agent.
+    /// Queues an accepted message for each of these agents. `turns` has one turn for each agent, in the same order.
     fn queue(
         &mut self,
         by: &ParticipantId,
@@ -155,7 +154,7 @@ impl Space {
         Ok(CommandCompletion::Immediate(Vec::new()))
     }
 
-    /// Queues the messages for this agent that an earlier run has accepted and not delivered.
+    /// Queues the messages for this agent that an earlier run accepted but did not deliver.
     pub(super) fn requeue(&mut self, agent: &ParticipantId) {
         let is_for = |message: &QueuedMessage| message.to.as_ref().is_none_or(|to| to.contains(agent));
         let (mine, others) = std::mem::take(&mut self.requeued).into_iter().partition(is_for);
@@ -290,7 +289,7 @@ impl Space {
     }
 }
 
-/// Returns the text that the conversation shows for a message: a long message is truncated.
+/// Returns the text that the conversation shows for a message. Truncates a long message.
 pub(super) fn shown_message(text: &str) -> String {
     match &text[..boundary(text, MAX_SHOWN_MESSAGE_BYTES)] {
         all if all.len() == text.len() => text.to_owned(),

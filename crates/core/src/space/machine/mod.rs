@@ -46,7 +46,7 @@ pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
 /// Maximum time for an agent to answer a call or to acknowledge an order.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Number by which the engine finds the caller that an answer is for.
+/// Number that identifies a caller. The engine sends the answer with this number to the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ticket(pub u64);
 
@@ -77,7 +77,7 @@ pub enum SpaceInput {
     Report(ParticipantId, Report),
     /// Result of the request in [`SpaceEffect::Manage`] with this number.
     Managed(u64, Result<AgentReply, SpaceRefusal>),
-    /// Result about an agent that follows after the answer to a request, such as the end of a login.
+    /// Result that arrives after a request about an agent was answered, such as the end of a login.
     Announced(Level, AgentReply),
     /// The space ends and will be restored later. Queued messages are retained for the restored space.
     Suspend,
@@ -119,7 +119,7 @@ pub struct Space {
     sessions: BTreeMap<ParticipantId, AgentState>,
     /// Stored answers by request id, with the fingerprint of the command.
     ledger: Ledger<(Fingerprint, Result<CommandAccepted, SpaceRefusal>)>,
-    /// Running commands: the turns that have not ended, and the first failure of an ended turn.
+    /// Running commands, each with its turns that have not ended and with the first failure of an ended turn.
     commands: HashMap<RequestId, (Vec<TurnId>, Option<Stage>)>,
     calls: PendingCalls,
     running: RunningCalls,
@@ -261,7 +261,7 @@ impl Space {
     pub fn request_id(&mut self) -> RequestId {
         loop {
             self.counters.requests += 1;
-            // A generated id is always valid, but a caller may already have used the same one.
+            // A generated id is always valid, but a caller may already have used the same id.
             if let Ok(id) = RequestId::new(format!("{}{}", self.own_ids, self.counters.requests))
                 && self.state.receipts.get(&id).is_none()
             {
@@ -307,7 +307,7 @@ impl Space {
     fn dispatch(&mut self) {
         let ids: Vec<ParticipantId> = self.sessions.keys().cloned().collect();
         for id in ids {
-            // A prompt that is not delivered before a suspension is delivered by the next space.
+            // After a suspension, prompts stay queued for the restored space.
             let takes = !self.suspended && self.state.participants.get(&id).is_some_and(|one| one.paused.is_none());
             if takes && let Some((prompt, order)) = self.sessions.get_mut(&id).and_then(AgentState::next) {
                 self.publish(SpaceEvent::TurnStarted { turn: prompt.turn, by: id.clone(), prompt: prompt.item });

@@ -18,7 +18,7 @@ use super::super::state;
 use super::{Signal, Space, SpaceEffect};
 use crate::receipt::{Failure, Stage};
 
-/// Number of newest items in which the request for an opened stream is searched.
+/// Number of newest items that are searched for the request of an opened stream.
 const RECENT_ITEMS: usize = 64;
 
 impl Space {
@@ -89,10 +89,10 @@ impl Space {
             Report::Usage(usage) => self.publish(SpaceEvent::Usage(id.clone(), usage)),
             Report::Acked(order, result) => self.acked(id, &order, result),
             Report::Called(call, result) => self.called(call, result),
-            // The store of sessions takes it before it reaches the space.
+            // The engine stores the resume id. The space does not use it.
             Report::ResumeId(_) => {}
             Report::Notice(level, text) => {
-                // With several agents, the notice names its agent.
+                // If there are several agents, the notice names the agent.
                 let text = if self.sessions.len() > 1 { format!("{id}: {text}") } else { text };
                 self.notice(level, topic(level), vec![text]);
             }
@@ -137,7 +137,7 @@ impl Space {
     fn item(&mut self, from: &ParticipantId, key: HarnessKey, body: Body, done: bool, extent: Option<Extent>) {
         let progress = if done { Progress::Done } else { Progress::Growing };
         let known = self.known(from, &key).and_then(|id| self.state.items.get(&id).cloned());
-        // A known key with another kind of body is a new item: listed envelopes do not change.
+        // A body of another kind under a known key becomes a new item, because listed envelopes must not change.
         let known = known.filter(|known| discriminant(&known.body) == discriminant(&body));
         let body = match (body, known.as_ref().map(|known| &known.body)) {
             // A call that has ended cannot run again.
@@ -257,7 +257,7 @@ impl Space {
         (session.turn, session.self_started) = (None, false);
         match &outcome {
             Outcome::Completed => {}
-            // The unfinished item is itself marked as interrupted.
+            // The unfinished item is already shown as interrupted.
             Outcome::Cancelled if self.has_unfinished(turn) => {}
             Outcome::Cancelled => self.notice(Level::Info, "interrupted", vec![format!("{id}: interrupted")]),
             Outcome::Failed(reason) => self.notice(Level::Error, "error", vec![format!("{id}: {reason}")]),
@@ -296,7 +296,7 @@ impl Space {
             Some(PauseReport { timeout, reason }) => {
                 let seconds = timeout.map(|timeout| timeout.as_secs());
                 let payload = json!({ "reason": reason, "timeout_seconds": seconds });
-                // A pause that exceeds the clock has no end.
+                // A pause that would end beyond the range of the clock has no end.
                 let until = timeout.and_then(|timeout| self.now.time.checked_add(timeout));
                 let by = self.calls.pause_by(id).unwrap_or_else(|| id.clone());
                 self.publish(SpaceEvent::Paused(id.clone(), Some(Pause { by, until, reason })));
@@ -391,7 +391,7 @@ impl Space {
         if !self.suspended {
             self.abandon(waiting, &why.as_str().into());
         }
-        // Includes items outside a turn, which no agent will complete either.
+        // Items outside a turn are included, because no agent will complete them.
         let unfinished: Vec<Arc<Item>> = self.state.items.growing().filter(|item| item.from == *id).cloned().collect();
         for item in unfinished {
             self.put(state::cut((*item).clone()));

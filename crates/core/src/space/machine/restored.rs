@@ -16,9 +16,9 @@ use super::{Counters, Now, Space, SpaceEffect};
 const MAX_ID_NUMBER: u64 = 1 << 53;
 
 impl Space {
-    /// Restores a space with these items in this order. Unfinished items are closed as at the end of a turn, and open
-    /// questions are withdrawn. The conversation shows `notice`. Returns the space and the effects of its creation.
-    /// Restored items are part of the state, without an event.
+    /// Restores a space with the stored items, in their order. Unfinished items are closed as at the end of a turn, and
+    /// open questions are withdrawn. The conversation shows `notice`. Returns the space and the effects of its
+    /// creation. Restored items are part of the state, without an event.
     pub fn restore(
         name: &str,
         me: ParticipantId,
@@ -122,10 +122,11 @@ fn number(name: &str) -> u64 {
     name[name.len() - digits..].parse().ok().filter(|number| *number < MAX_ID_NUMBER).unwrap_or(0)
 }
 
-/// Closes an unfinished item. Returns the item, and true if it was an open question.
+/// Closes an unfinished item. Returns the closed item, and true if the item was an open question.
 fn finish_item(mut item: Item) -> (Item, bool) {
     if item.progress == Progress::Queued {
-        // Not among the queued messages: it was delivered, and that was not stored in time.
+        // The message is not among the stored queued messages, so it was delivered. Its progress was not stored in
+        // time.
         item.progress = Progress::Done;
     }
     let over = item.progress != Progress::Growing;

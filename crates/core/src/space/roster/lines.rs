@@ -40,7 +40,7 @@ impl LoginState {
     pub fn description(&self) -> String {
         match self {
             Self::NotNeeded => "no login needed".to_owned(),
-            Self::Yes { account: Some(account) } => format!("logged in by {account}"),
+            Self::Yes { account: Some(account) } => format!("logged in with {account}"),
             Self::Yes { account: None } => "logged in".to_owned(),
             Self::No => "not logged in".to_owned(),
             Self::Unknown => "login unknown".to_owned(),
@@ -154,7 +154,7 @@ fn conversations_of(agent: &str, conversations: &[ConversationCard]) -> Vec<Stri
 fn logged_in(agent: &str, done: &LoginProgress) -> Vec<String> {
     let mut lines = vec![format!("{agent} Login")];
     match (done.success, done.pending, &done.account) {
-        (true, _, Some(account)) => lines.push(format!("  ✓ Logged in by {account}.")),
+        (true, _, Some(account)) => lines.push(format!("  ✓ Logged in with {account}.")),
         (true, _, None) => lines.push("  ✓ Logged in.".to_owned()),
         (false, true, _) if done.method == Some(LoginMethod::Browser) => lines.push("  Opening browser…".to_owned()),
         (false, true, _) if done.instructions.is_some() => {}
@@ -221,7 +221,7 @@ mod tests {
         let wanted = [
             "One Status",
             "  Version   1.2",
-            "  Auth      ✓ logged in by a@b.c",
+            "  Auth      ✓ logged in with a@b.c",
             "  Model     big",
             "  Mode      plan",
             "  Session   c12 (2 turns)",
@@ -293,7 +293,7 @@ mod tests {
     fn a_login_has_instructions_for_the_remaining_step() {
         let say = |done| AgentReply::LoggedIn { agent: "One".into(), done }.lines();
         let done = LoginProgress { success: true, account: Some("a@b.c".into()), ..LoginProgress::default() };
-        assert_eq!(say(done), ["One Login", "  ✓ Logged in by a@b.c."]);
+        assert_eq!(say(done), ["One Login", "  ✓ Logged in with a@b.c."]);
         assert_eq!(say(LoginProgress { success: true, ..LoginProgress::default() })[1], "  ✓ Logged in.");
         let browser = Some(LoginMethod::Browser);
         let instructions = Some("Open https://x".to_owned());

@@ -76,7 +76,11 @@ fn an_agent_that_has_not_joined_or_lacks_the_call_is_asked_outside_the_conversat
     assert_eq!(ask(&mut bench, "/login"), ("demo".into(), AgentRequest::LogIn));
     assert_eq!(ask(&mut bench, "/agents"), (String::new(), AgentRequest::Agents));
     let refused = bench.refused(command("/mcp reconnect desk"));
-    assert_eq!(refused, SpaceRefusal::NotSupported(agent(), "mcp".into()), "only the agent can do that");
+    assert_eq!(
+        refused,
+        SpaceRefusal::NotSupported(agent(), "answer the call `mcp`".into()),
+        "only the agent can do that"
+    );
 }
 
 #[test]

@@ -76,7 +76,7 @@ impl LogFile {
         if length > 0 {
             let mut last = [0];
             file.read_exact_at(&mut last, length - 1)?;
-            // Another writer was cut off in the middle of a line: only its entry is lost.
+            // The last line is incomplete if its writer was killed. The new line break keeps later entries readable.
             if last != [b'\n'] {
                 missing.push(b'\n');
             }
@@ -115,7 +115,7 @@ pub(super) fn rotated_path(path: &Path, number: usize) -> PathBuf {
     with_suffix(path, &number.to_string())
 }
 
-/// Returns the path of the lock file that writing processes hold.
+/// Returns the path of the file that a process locks while it writes to the log.
 pub(super) fn lock_path(path: &Path) -> PathBuf {
     with_suffix(path, "lock")
 }

@@ -62,7 +62,7 @@ fn level(record: &AuditRecord) -> &'static str {
     }
 }
 
-/// Encodes the header line of a file, which maps short keys to full names, in the order of the keys.
+/// Encodes the header line of a file, which maps the short keys to their full names.
 pub(super) fn header(now: SystemTime) -> Vec<u8> {
     #[derive(Serialize)]
     struct AuditLogHeader {

@@ -46,11 +46,11 @@ impl AuditOptions {
     }
 }
 
-/// Part of a message text that is logged.
+/// Part of a message text to log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoggedText {
     Omitted,
-    /// At most this number of bytes, from the beginning.
+    /// The beginning of the text, at most this number of bytes.
     Beginning(usize),
     Whole,
 }
@@ -79,7 +79,7 @@ struct AuditQueueState {
     /// Total number of records queued; `done` is the number of those processed by the thread.
     queued: u64,
     done: u64,
-    /// Total number of records lost; `unreported` is the number of those that the log does not count yet.
+    /// Total number of records lost; `unreported` is the number of lost records that the log does not mention yet.
     lost: u64,
     unreported: u64,
     closed: bool,
@@ -123,7 +123,7 @@ impl Audit {
         self.queue.lock().lost
     }
 
-    /// Waits until all earlier records are processed. Returns false after `timeout`.
+    /// Waits until all earlier records are processed. Returns false if `timeout` passes first.
     pub fn flush(&self, timeout: Duration) -> bool {
         let deadline = Instant::now() + timeout;
         let mut state = self.queue.lock();

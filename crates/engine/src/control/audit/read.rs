@@ -26,7 +26,7 @@ pub struct AuditFilter {
     pub team: Option<String>,
     /// Session that the message was sent to.
     pub session_id: Option<String>,
-    /// Sender that the message claims, which may differ from the authenticated one.
+    /// Sender stated in the message. It may differ from the authenticated sender.
     pub sender: Option<String>,
     /// Result in the acknowledgement of the message.
     pub result: Option<ControlResult>,
@@ -49,7 +49,7 @@ pub struct FilteredRecords {
 pub struct LoggedRecord(pub Map<String, Value>);
 
 impl LoggedRecord {
-    /// Returns the text of a field.
+    /// Returns the value of a field by its full name; `None` if it is missing or not a string.
     pub fn text(&self, label: &str) -> Option<&str> {
         self.0.get(label)?.as_str()
     }
@@ -119,7 +119,7 @@ impl AuditFilter {
             wanted.as_deref().is_none_or(|wanted| record.text(label) == Some(wanted))
         };
         let sender = record.text("sender").or_else(|| record.text("agent_name"));
-        // Other daemons write results without underscores.
+        // Some other tools write results without underscores, so underscores are ignored.
         let result = |wanted: ControlResult| {
             record.text("result").is_some_and(|result| result.replace('_', "") == wanted.as_str().replace('_', ""))
         };

@@ -1,8 +1,8 @@
 //! Texts that are too long to be sent inline. The sender writes the text to a file in a shared folder; the receiver
 //! reads it only if the file matches the reference.
 //!
-//! The path below the folder is opened component by component without following links. The file is checked before it is
-//! opened for reading, and read through the same handle, so that replacing files in between has no effect.
+//! The path below the folder is opened component by component without following links. The file is checked through a
+//! handle, and read through the same handle. Replacing the file in between thus has no effect.
 
 mod problem;
 #[cfg(test)]
@@ -32,7 +32,7 @@ const MIME: &str = "text/plain; charset=utf-8";
 /// Media types that are accepted in a reference.
 const MIME_TYPES: [&str; 3] = ["text/plain", "text/markdown", "application/json"];
 
-/// Age at which a file is removed. No valid message can refer to such an old file.
+/// Age above which a file is removed. By then, every message that refers to the file has expired.
 const MAX_TEXT_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Shared folder for texts, with one subfolder per team.
@@ -101,7 +101,7 @@ impl References {
         if !path.is_absolute() {
             return Err(ReferenceProblem::NotAbsolute);
         }
-        // The path is used literally: the meaning of `..` would depend on links.
+        // `..` is refused, because its meaning would depend on symbolic links.
         if path.components().any(|part| part == Component::ParentDir) {
             return Err(ReferenceProblem::Upwards);
         }
@@ -128,7 +128,7 @@ impl References {
             return Err(io::Error::other(format!("the text has {bytes} bytes; at most {allowed} can be sent")));
         }
         if !is_plain(team) {
-            return Err(io::Error::other(format!("team {team:?} cannot be the name of a folder")));
+            return Err(io::Error::other(format!("the team name {team:?} cannot be used as a folder name")));
         }
         for folder in [self.base.join(team), self.base.join(team).join("input")] {
             private::folder(&folder)?;

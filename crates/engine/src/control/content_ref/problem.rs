@@ -42,7 +42,7 @@ pub enum ReferenceProblem {
     /// The file belongs to another user.
     #[error("content_ref: the file belongs to another user")]
     Foreign,
-    /// The size of the file differs from that in the reference.
+    /// The size of the file differs from `size_bytes` of the reference.
     #[error("content_ref: size_bytes is {stated}, but the file has {actual} bytes or more")]
     Size {
         /// Size in the reference.
@@ -58,7 +58,7 @@ pub enum ReferenceProblem {
         /// Maximum size in bytes.
         allowed: u64,
     },
-    /// The digest of the file differs from that in the reference.
+    /// The digest of the file differs from `sha256` of the reference.
     #[error("content_ref: the file's SHA-256 digest differs from sha256")]
     Digest,
     /// The text is not UTF-8.
@@ -68,7 +68,7 @@ pub enum ReferenceProblem {
     #[error("content_ref: the text is blank")]
     Blank,
     /// The reference has expired.
-    #[error("content_ref: expired at {0}")]
+    #[error("content_ref: the reference expired at {0}")]
     Expired(String),
     /// The expiry time cannot be parsed.
     #[error("content_ref.expires_at must be an RFC 3339 time, not {0:?}")]
@@ -106,6 +106,6 @@ pub(super) fn kind_name(kind: SFlag) -> &'static str {
         SFlag::S_IFIFO => "a pipe",
         SFlag::S_IFCHR | SFlag::S_IFBLK => "a device",
         SFlag::S_IFSOCK => "a socket",
-        _ => "something else",
+        _ => "of an unknown file type",
     }
 }

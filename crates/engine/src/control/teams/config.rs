@@ -38,12 +38,12 @@ struct ConfigRole {
 /// order.
 fn objects(config: &Value) -> Result<(), String> {
     if !config.is_object() {
-        return Err("it must be a JSON object".to_owned());
+        return Err("the file must contain a JSON object".to_owned());
     }
     let members = config["members"].as_array().into_iter().flatten();
     let roles = config["roles"].as_object().into_iter().flat_map(|roles| roles.values());
     match members.chain(roles).find(|part| !part.is_object()) {
-        Some(other) => Err(format!("members and roles must be JSON objects, not {other}")),
+        Some(other) => Err(format!("each member and each role must be a JSON object, not {other}")),
         None => Ok(()),
     }
 }
@@ -97,7 +97,7 @@ pub(super) fn remove_member(config: &mut Value, member: &str) -> Result<bool, St
 
 /// Adds a member to a configuration, and keeps all other fields. Returns true if the configuration changed.
 pub(super) fn add_member(config: &mut Value, team: &str, member: &str, role: Option<&str>) -> Result<bool, String> {
-    let Some(fields) = config.as_object_mut() else { return Err("it must be a JSON object".to_owned()) };
+    let Some(fields) = config.as_object_mut() else { return Err("the file must contain a JSON object".to_owned()) };
     let Some(members) = fields.entry("members").or_insert_with(|| json!([])).as_array_mut() else {
         return Err("members must be a list".to_owned());
     };

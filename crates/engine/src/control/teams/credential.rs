@@ -70,7 +70,7 @@ impl fmt::Debug for TokenDigest {
     }
 }
 
-/// Returns the members that share a token with another member. Such a token identifies no one.
+/// Returns the members whose token is also the token of another member. Such a token does not identify a member.
 pub(super) fn copied(credentials: &[(MemberId, TokenDigest)]) -> Vec<MemberId> {
     let is_copied = |(number, (_, digest)): (usize, &(MemberId, TokenDigest))| {
         credentials.iter().enumerate().any(|(other, (_, theirs))| other != number && theirs.same(digest))

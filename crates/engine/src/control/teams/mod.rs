@@ -70,12 +70,12 @@ impl Teams {
         &self.policy
     }
 
-    /// Returns the problems of the teams and members that were ignored.
+    /// Returns the reasons why teams or members were ignored.
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
 
-    /// Reads all teams again if a file has changed. Returns true if they were read.
+    /// Reads all teams again if a file has changed. Returns true if a file has changed.
     pub fn refresh(&mut self) -> io::Result<bool> {
         let changed = stamp(&self.root)? != self.stamp;
         if changed {
@@ -84,7 +84,7 @@ impl Teams {
         Ok(changed)
     }
 
-    /// Returns the member with this token. Always compares all tokens, so that the duration does not reveal a match.
+    /// Returns the member with this token. Always compares all tokens, so that the duration does not depend on a match.
     pub fn verify(&self, token: &str) -> Option<MemberId> {
         let shown = TokenDigest::of(token);
         let mut found = None;
@@ -100,8 +100,8 @@ impl Teams {
         self.policy.teams.get(&id.team).is_some_and(|team| team.members.contains_key(&id.member))
     }
 
-    /// Adds a member with a new credential, and creates the team if needed. Returns the path of the credential. A
-    /// member that exists keeps the credential, and gets the new role if one is given.
+    /// Adds a member with a new credential, and creates the team if needed. Returns the path of the credential. An
+    /// existing member keeps its credential, and gets the new role if `role` is given.
     pub fn add(&mut self, team: &str, member: &str, role: Option<&str>) -> io::Result<PathBuf> {
         check_names(&[team, member])?;
         let folder = self.root.join(team);
@@ -151,12 +151,12 @@ impl Teams {
         Ok(credential || listed)
     }
 
-    /// Returns the credential of a member, for a client that runs as the same user.
+    /// Reads the token of a member, for a client that runs as the same user.
     pub fn credential(&self, team: &str, member: &str) -> io::Result<Token> {
         credential::read(&self.credential_path(team, member))
     }
 
-    /// Returns one readable credential per team, for a client that runs as the same user.
+    /// Returns one readable token per team, for a client that runs as the same user.
     pub fn credentials(&self) -> Vec<Token> {
         let of_team = |(team, members): (&String, &wh_core::gate::Team)| {
             members.members.keys().find_map(|member| self.credential(team, member).ok())
@@ -182,7 +182,8 @@ impl Teams {
     }
 
     fn load(&mut self) -> io::Result<()> {
-        // Collected before reading, so that a change during the reading is detected the next time.
+        // The metadata is collected before the files are read, so that the next refresh detects a change during the
+        // reading.
         let stamp = stamp(&self.root)?;
         let (mut policy, mut credentials, mut problems) = (Policy::default(), Vec::new(), Vec::new());
         for name in self.names()? {
@@ -207,7 +208,8 @@ impl Teams {
         }
         let copied = credential::copied(&credentials);
         for member in &copied {
-            problems.push(format!("{member}: another member has the same token; remove it, and add the member again"));
+            problems
+                .push(format!("{member}: another member has the same token; remove {member}, and add {member} again"));
         }
         credentials.retain(|(member, _)| !copied.contains(member));
         (self.policy, self.credentials, self.problems, self.stamp) = (policy, credentials, problems, stamp);
@@ -260,7 +262,7 @@ fn stamp(root: &Path) -> io::Result<FileStamps> {
     while let Some((path, depth)) = open.pop() {
         let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
         let marks = (metadata.ino(), metadata.size(), metadata.mode(), metadata.ctime(), metadata.ctime_nsec());
-        // Folder levels: all teams, one team, credentials of the team.
+        // There are three levels of folders: all teams, one team, and the credentials of a team.
         if metadata.is_dir() && depth < 3 {
             for entry in fs::read_dir(&path)? {
                 open.push((entry?.path(), depth + 1));

@@ -237,7 +237,7 @@ async fn a_login_shows_its_page_takes_the_code_and_ends_in_the_space() {
     *agent.1.lock().unwrap() = LoginState::Yes { account: Some("someone".into()) };
     running.space.manage(Some("scripted"), AgentRequest::SubmitLoginCode("42".into())).await.unwrap();
     let mut mirror = running.space.mirror().await.unwrap();
-    until(&mut mirror, |mirror| notices(mirror).contains("✓ Logged in by someone.")).await;
+    until(&mut mirror, |mirror| notices(mirror).contains("✓ Logged in with someone.")).await;
     let account = Some("someone".to_owned());
     assert_eq!(
         running.space.agents().await[0].login,

@@ -1,5 +1,5 @@
-//! Replies held until wh's own UI has drawn: answers to typed input until its effect is drawn, and screen reads until
-//! earlier events of the space are drawn.
+//! Replies that are held until wh's own UI has drawn. An answer to typed input is held until the effect of the input is
+//! drawn, a screen read until all earlier events of the space are drawn.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -11,8 +11,8 @@ use wh_core::session::Input;
 use super::requests::AwaitedReply;
 use super::{CommandAnswer, TerminalTask};
 
-/// Maximum number of 4 KiB reads that are made before replies for a drawn frame are sent. In total they exceed the
-/// default size of a socket buffer.
+/// Maximum number of 4 KiB reads that are made before replies for a drawn frame are sent. Together these reads exceed
+/// the default size of a socket buffer.
 const MAX_DRAWN_READS: usize = 256;
 
 /// Answer to typed input, with its reply channel.
@@ -22,7 +22,7 @@ pub(super) type HeldAnswer = (oneshot::Sender<CommandAnswer>, CommandAnswer);
 pub(super) type HeldScreenRead = (ScreenRead, oneshot::Sender<ScreenSnapshot>);
 
 /// Timeout for a held reply. The UI may draw nothing: an incomplete key sequence has no visible effect, and output is
-/// not read while the attached terminal is behind.
+/// not read while the queue of the attached terminal is full.
 const DRAW_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Replies held until the UI has drawn up to a mark, at most for [`DRAW_TIMEOUT`]. A mark is a number of input bytes or
@@ -76,9 +76,11 @@ impl TerminalTask {
     /// Handles drawing progress of the UI: reads the UI's output first, and then releases replies.
     pub(super) async fn drawn(&mut self, drawn: DrawProgress) {
         let mut buffer = [0; 4096];
-        // Output is held until a user's terminal is attached, and not read while its queue is full.
+        // Output is held until a user's terminal is attached. It is also not read while the queue of that terminal is
+        // full.
         let mut is_read = !self.reading.is_held();
-        // The UI wrote the frame before reporting it; anything beyond the socket buffer belongs to a later frame.
+        // The UI has written the whole frame before it reports the frame. Output beyond the socket buffer thus belongs
+        // to later frames.
         for _ in 0..if is_read { MAX_DRAWN_READS } else { 0 } {
             if self.display.is_full() {
                 is_read = false;
@@ -96,7 +98,7 @@ impl TerminalTask {
         if self.undrawn.is_empty() {
             self.handle_input(Input::Drawn).await;
         }
-        // Screen reads of a frame that is not processed yet wait for their deadline.
+        // If the output was not read, screen reads stay held until it is read or their deadline passes.
         let looks = if is_read { self.undrawn_reads.shown(drawn.change_count) } else { Vec::new() };
         self.release(Vec::new(), looks).await;
     }

@@ -28,7 +28,7 @@ pub(super) struct StoredCommands {
     open: HashSet<RequestId>,
     /// Request ids of stored commands, by ticket, until they are answered.
     tickets: HashMap<Ticket, RequestId>,
-    /// Results that are being stored, until the answer to the command waits for them.
+    /// Results that are being stored and that no answer waits for yet.
     settling: HashMap<RequestId, (Durable<()>, Receipt)>,
 }
 
@@ -45,7 +45,7 @@ impl StoredCommands {
     }
 }
 
-/// Waits for the next command that was entered. Cancel safe.
+/// Waits until the next command is entered, and returns it. Cancel safe.
 pub(super) async fn next(stored: &mut Option<StoredCommands>) -> BegunCommand<SurfaceRequest> {
     match stored {
         Some(stored) => poll_fn(|context| stored.beginning.poll(context)).await,
@@ -54,7 +54,8 @@ pub(super) async fn next(stored: &mut Option<StoredCommands>) -> BegunCommand<Su
 }
 
 impl TerminalTask {
-    /// Enters a command in the store if it has a request id. Returns a request that can be executed at once.
+    /// Enters a command in the store if it has a request id. Returns the request if it can be executed at once; `None`
+    /// if it has to wait.
     pub(super) fn begin(&mut self, request: SurfaceRequest) -> Option<SurfaceRequest> {
         let Some(stored) = &mut self.stored else { return Some(request) };
         let waits = !stored.beginning.is_empty();
@@ -84,7 +85,8 @@ impl TerminalTask {
     pub(super) async fn handle_begun(&mut self, (request, begun): BegunCommand<SurfaceRequest>) {
         let id = request.named().map(|named| named.id.clone());
         self.command_begun(request, begun).await;
-        // A refused command is being withdrawn; retries of the same id are entered after that.
+        // If the command was refused, its removal from the store is already queued. Retries are entered after the
+        // removal.
         let retries = id.and_then(|id| self.stored.as_mut()?.retries.remove(&id)).unwrap_or_default();
         for request in retries {
             if let Some(request) = self.begin(request) {
@@ -181,14 +183,14 @@ impl TerminalTask {
         relay
     }
 
-    /// Sends the receipt of a command, which may have been executed by a previous daemon.
+    /// Sends the receipt of a command. A previous daemon may have executed the command.
     pub(super) fn receipt(&mut self, id: RequestId, reply: oneshot::Sender<Option<Receipt>>) {
         let here = self.screened.session.receipt(&id, Instant::now());
         match (&self.stored, here) {
             (Some(stored), None) => {
                 let ledger = stored.ledger.clone();
                 tokio::spawn(async move {
-                    // Dropping the reply tells the caller that the command is unknown.
+                    // If the store cannot be read, the reply is dropped: the caller gets an error instead of `None`.
                     if let Ok(receipt) = ledger.stored_receipt(&id).await {
                         let _ = reply.send(receipt);
                     }

@@ -42,7 +42,7 @@ impl TerminalTask {
     }
 
     /// Shows the terminal's echo of the interrupt. This is done before the state machine receives the interrupt, so
-    /// that the echo does not count as output after it.
+    /// that the echo does not count as output after the interrupt.
     async fn echo(&mut self, echo: &'static [u8]) -> Vec<Effect> {
         if echo.is_empty() {
             return Vec::new();
@@ -52,7 +52,7 @@ impl TerminalTask {
         self.screened.output(echo, Instant::now()).0
     }
 
-    /// Determines how many input bytes the program has not read yet.
+    /// Reports to the state machine how many input bytes the program has not read yet.
     pub(super) fn check_input(&mut self) -> Vec<Effect> {
         let unread = self.terminal.unread().map(unread_input).unwrap_or_else(|error: io::Error| {
             debug!(%error, "cannot query the unread input");

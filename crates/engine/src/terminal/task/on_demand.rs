@@ -14,7 +14,7 @@ const FIRST_FRAME_TIMEOUT: Duration = Duration::from_secs(10);
 /// Requests that wait for the first frame of a UI.
 #[derive(Default)]
 pub(super) struct FirstFrameWaiters {
-    /// Requests, each with the request id under which it is stored.
+    /// Requests, each with the request id under which it is stored; `None` if it is not stored.
     requests: Vec<(SurfaceRequest, Option<RequestId>)>,
     deadline: Option<Instant>,
 }
@@ -25,7 +25,7 @@ impl FirstFrameWaiters {
     }
 }
 
-/// True if the request needs a running UI: it types, reads the screen, or waits for the screen.
+/// True if the request needs a running UI, because it types, or reads, watches or waits for the screen.
 fn needs_screen(request: &SurfaceRequest) -> bool {
     match request {
         SurfaceRequest::Type { .. }
@@ -39,7 +39,8 @@ fn needs_screen(request: &SurfaceRequest) -> bool {
 }
 
 impl TerminalTask {
-    /// Returns a request that can be executed now. Holds a request that needs the first frame of a UI.
+    /// Returns the request if it can be executed now. Otherwise holds it until the first frame of a UI, and returns
+    /// `None`.
     pub(super) fn after_first_frame(
         &mut self,
         request: SurfaceRequest,

@@ -15,7 +15,7 @@ use crate::terminal::attached::AttachedDisplay;
 use crate::terminal::recorder::RecordedEvent;
 
 /// Duration of silence after which the output of an exited program counts as complete. The program's own output arrives
-/// well before; descendants may keep the terminal open forever.
+/// much earlier. Descendants may keep the terminal open forever.
 const DRAIN_SILENCE_WINDOW: Duration = Duration::from_millis(200);
 
 /// Maximum time that the output of an exited program is held for a user's terminal to be attached.
@@ -26,7 +26,8 @@ const ATTACH_GRACE: Duration = Duration::from_secs(5);
 pub(super) enum OutputReading {
     /// Output is not read until a user's terminal is attached, because the user needs it from the beginning.
     Held,
-    /// The program exited before a user's terminal was attached. Output is read once it is attached, or at this time.
+    /// The program exited before a user's terminal was attached. Output is read once a terminal is attached, or at this
+    /// time at the latest.
     HeldAtEnd(Instant),
     /// Output is read as it arrives.
     Open,
@@ -128,15 +129,16 @@ impl TerminalTask {
             self.recorder = None;
             self.ended_sender.take().map(|sender| sender.send(exit));
         }
-        // The attached terminal shows everything.
+        // All output was sent to the attached terminal.
         self.display = AttachedDisplay::default();
         self.attached = None;
         let (answers, looks) = (self.undrawn.shown(u64::MAX), self.undrawn_reads.shown(u64::MAX));
         self.release(answers, looks).await;
     }
 
-    /// Completes the session of an exited program that was silent for [`DRAIN_SILENCE_WINDOW`]. Processes output
-    /// instead if there is more. Waits for another window if the attached terminal's queue is full or output was held.
+    /// Completes the session of an exited program that was silent for [`DRAIN_SILENCE_WINDOW`]. If there is more
+    /// output, processes the output instead. Waits for another window if the attached terminal's queue is full or
+    /// output was held.
     pub(super) async fn finish_if_silent(&mut self, now: Instant) {
         let mut buffer = [0; 4096];
         if self.display.is_full() || self.reading.is_held() {

@@ -32,7 +32,7 @@ impl Replies {
         self.waiting.remove(&ticket)
     }
 
-    /// Removes the waits whose callers no longer wait, and returns their tickets.
+    /// Removes the reply channels of waits whose callers no longer wait, and returns their tickets.
     fn remove_abandoned(&mut self) -> Vec<Ticket> {
         let gone = |reply: &mut AwaitedReply| matches!(reply, AwaitedReply::Wait(sender) if sender.is_closed());
         self.waiting.extract_if(|_, reply| gone(reply)).map(|(ticket, _)| ticket).collect()
@@ -55,7 +55,7 @@ impl TerminalTask {
         }
     }
 
-    /// Executes a request. `begun` is the request id under which it is stored, if it is.
+    /// Executes a request. `begun` is the request id under which the request is stored; `None` if it is not stored.
     pub(super) async fn execute(&mut self, request: SurfaceRequest, begun: Option<RequestId>) {
         let Some((request, begun)) = self.after_first_frame(request, begun) else { return };
         match request {
@@ -115,8 +115,8 @@ impl TerminalTask {
         }
     }
 
-    /// Passes a command to the state machine; every command is passed through here. `command` is an error if the input
-    /// cannot be encoded in the program's current mode.
+    /// Passes a command to the state machine. All commands are passed by this function. `command` is an error if the
+    /// input cannot be encoded in the program's current mode.
     async fn command(
         &mut self,
         request: Option<request::Request>,
@@ -135,10 +135,10 @@ impl TerminalTask {
         }
     }
 
-    /// Answers a command; every answer is sent through here.
+    /// Answers a command. All answers are sent by this function.
     pub(super) fn answer(&mut self, ticket: Ticket, answer: CommandAnswer) {
         match self.replies.remove(ticket) {
-            // Input typed to wh's own UI is answered once its effect is drawn.
+            // Input for wh's own UI is answered once the effect of the input is drawn.
             Some(AwaitedReply::Typing(reply))
                 if self.peer.is_hosted() && answer.as_ref().is_ok_and(|done| !done.duplicate) =>
             {

@@ -28,7 +28,7 @@ static DAEMON_DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
 });
 
 const RUN_DESCRIPTION: &str = "HTTP API of one wh process: see the screen of its terminal program, type into it and wait for conditions. Listens on loopback only unless a token is set. Requests from web pages are refused.";
-const DAEMON_DESCRIPTION: &str = "HTTP API of the daemon and its sessions. Listens on loopback only and always requires the token. Requests from web pages are refused. The paths below /sessions/{session}/ are the same as those of a single run. A caller inside a session may not answer the questions of that session, neither with answer nor by typing or commands.";
+const DAEMON_DESCRIPTION: &str = "HTTP API of the daemon and its sessions. Listens on loopback only and always requires the token. Requests from web pages are refused. The paths below /sessions/{session}/ are the same as those of a single run. A caller inside a session may not answer the questions of that session, neither with /control/answer nor by typing nor with slash commands.";
 
 pub(super) fn routes() -> Vec<Route<ApiState>> {
     vec![
@@ -147,13 +147,13 @@ fn document(about: &str, security: Value, rows: &[Described]) -> Value {
         "components": {
             "schemas": components,
             "securitySchemes": {
-                "token": {"type": "http", "scheme": "bearer", "description": "Required if wh was started with a token, and always by a daemon."}
+                "token": {"type": "http", "scheme": "bearer", "description": "Required by a daemon, and by a run that was started with a token."}
             },
         },
     })
 }
 
-/// Removes null from optional fields: a response omits absent fields.
+/// Removes null from the types of optional fields, because a response omits absent fields.
 fn absent_not_null(schema: &mut Schema) {
     let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
     let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };

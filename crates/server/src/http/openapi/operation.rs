@@ -29,7 +29,7 @@ pub(in crate::http) struct Describe<'a> {
 
 impl<'a> Describe<'a> {
     pub(super) fn new(schemas: &'a mut Schemas) -> Self {
-        // Every path has the access checks.
+        // The access checks apply to every path, so every operation can return these two errors.
         Self { schemas, parameters: Vec::new(), body: None, answers: Vec::new() }
             .fails(401, "The token is missing or invalid.")
             .fails(403, "The Host header does not name this machine, the request comes from a web page, or the caller runs inside a session and may not do this.")
@@ -74,7 +74,7 @@ impl<'a> Describe<'a> {
 
     /// Adds the responses that every command may have.
     pub fn command(self) -> Self {
-        self.returns::<SentBody>(200, "Executed, now or when this request_id was first used.")
+        self.returns::<SentBody>(200, "Executed by this request, or by an earlier one with the same request_id.")
             .fails(408, "The body did not arrive in time.")
             .fails(409, "The program has ended, or the command is not possible now.")
             .fails(

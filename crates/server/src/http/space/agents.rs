@@ -45,16 +45,20 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
             sessions,
             "agentSessions",
             "List the agent's saved conversations.",
-            |it| about(it).returns::<AgentConversationsBody>(200, "The saved conversations of the space's directory."),
+            |it| {
+                about(it)
+                    .returns::<AgentConversationsBody>(200, "The conversations saved in the space's working directory.")
+            },
         ),
         Route::new(Method::Post, "/agents/{id}/login", login, "agentLogin", "Log in to an agent.", |it| {
-            about(it)
-                .accepts::<AgentLoginRequest>()
-                .returns::<AgentLoginBody>(200, "The login is complete, or the user has to act.")
+            about(it).accepts::<AgentLoginRequest>().returns::<AgentLoginBody>(
+                200,
+                "The state of the login: complete, in progress, or waiting for the user.",
+            )
         })
         .admits_to(GuardedAction::Command),
         Route::new(Method::Post, "/agents/{id}/logout", logout, "agentLogout", "Log out of an agent.", |it| {
-            about(it).returns::<AgentLogoutBody>(200, "The result.")
+            about(it).returns::<AgentLogoutBody>(200, "The result of the logout.")
         })
         .admits_to(GuardedAction::Command),
         Route::new(
@@ -62,22 +66,22 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
             "/agents/{id}/start",
             start,
             "agentStart",
-            "Add an agent to the space and send messages to it.",
+            "Add an agent to the space and make it the target of messages.",
             |it| {
                 about(it)
                     .accepts::<AgentStartRequest>()
-                    .returns::<AgentStartedBody>(200, "The agent was added. Its readiness is in the state.")
+                    .returns::<AgentStartedBody>(200, "The agent was added. The state reports when it is ready.")
             },
         )
         .admits_to(GuardedAction::Command),
     ]
 }
 
-const NO_CONVERSATION: &str = "There is no conversation, or not yet.";
+const NO_CONVERSATION: &str = "The session has no conversation, or cannot accept the request now; see the detail.";
 
 fn about(it: Describe<'_>) -> Describe<'_> {
     it.path_parameter("id", json!({"type": "string", "minLength": 1}))
-        .fails(404, "No such agent, or no such session of it.")
+        .fails(404, "No such agent, or the agent has no such conversation.")
         .fails(409, "The agent does not support this, or it failed; the detail says what to do.")
         .fails(503, NO_CONVERSATION)
 }
@@ -164,7 +168,7 @@ async fn start(
     let AgentStartRequest { session } = body::json_or_nothing(body).await?;
     let conversation = api.conversation()?;
     conversation.space.invite(&id, session).await?;
-    // The same as /agent and the UI's list of agents.
+    // Has the same effect as /agent and the UI's list of agents.
     let target = ConversationCommand::Target(TargetCommand::Only(vec![id.as_str().into()]));
     conversation.space.command(conversation.me.clone(), None, target).await??;
     Ok(Json(AgentStartedBody { ok: true, participant: id }))

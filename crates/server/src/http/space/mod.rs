@@ -13,7 +13,7 @@ use super::ApiState;
 use super::fault::Fault;
 use super::route::Route;
 
-const NO_CONVERSATION: &str = "There is no conversation, or not yet, or there are too many open waits.";
+const NO_CONVERSATION: &str = "The session has no conversation, or cannot accept the request now; see the detail.";
 
 pub(super) fn routes() -> Vec<Route<ApiState>> {
     let routes = [commands::routes(), output::routes(), agents::routes(), remote::routes()];

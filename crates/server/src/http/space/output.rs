@@ -18,7 +18,7 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
         "/control/items/{id}/output",
         output,
         "output",
-        "Get a part of the full output of a message, tool call or question, including text that the item truncates.",
+        "Get a part of the full output of a message, tool call or question, including text that is truncated in the item.",
         |it| {
             it.path_parameter("id", json!({"type": "string", "minLength": 1}))
                 .query("offset", json!({"type": "integer", "minimum": 0}), "Start at this byte. Default: 0.")

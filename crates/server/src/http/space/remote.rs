@@ -24,12 +24,12 @@ use crate::http::peer::Peer;
 use crate::http::route::{Method, Route};
 use crate::http::{ApiState, body};
 
-/// Error text for a missing message; clients of the original remote control match it.
+/// Error text for a missing message. Clients of the Gemini CLI's remote control expect this text.
 const MESSAGE_REQUIRED: &str = "Message is required";
 
 pub(super) fn routes() -> Vec<Route<ApiState>> {
     vec![
-        // Admission depends on the message.
+        // The handler checks the admission, because it depends on the message.
         Route::new(
             Method::Post,
             "/message",
@@ -38,14 +38,14 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
             "Send a message to the agent, or run a slash command.",
             |it| {
                 it.accepts::<MessageRequest>()
-                    .returns::<MessageBody>(200, "Sent, now or when this request_id was first used.")
-                    .fails(400, "The message is empty, or it is an invalid slash command or envelope.")
+                    .returns::<MessageBody>(200, "Sent by this request, or by an earlier one with the same request_id.")
+                    .fails(400, "The message is empty, or is an invalid slash command or envelope.")
                     .fails(404, "No such participant, or no agent has this slash command.")
                     .fails(408, "The body did not arrive in time.")
                     .fails(
                         409,
-                        "The agent is gone; the request_id belongs to another command; `not_literal`: the agent would interpret \
-                         the text; `shell_not_allowed`: it begins with `!`.",
+                        "The message cannot be sent; see the code. Examples: the agent is gone; the request_id belongs to another \
+                         command; `not_literal`: the agent would interpret the text; `shell_not_allowed`: the text begins with `!`.",
                     )
                     .fails(503, NO_CONVERSATION)
             },
@@ -54,7 +54,7 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
             it.query(
                 "limit",
                 json!({"type": "string"}),
-                "Maximum number of messages, the newest. 0 or an invalid number returns all.",
+                "Number of newest messages to return. 0 or an invalid number returns all.",
             )
             .query("details", json!({"type": "string"}), "`1` adds ids, senders, times and turns.")
             .returns::<Vec<HistoryEntry>>(200, "The conversation, oldest first.")
@@ -104,7 +104,7 @@ async fn message(State(api): State<ApiState>, peer: Peer, body: Body) -> Result<
 async fn history(State(api): State<ApiState>, RawQuery(query): RawQuery) -> Result<Json<Vec<HistoryEntry>>, Fault> {
     let query = query.unwrap_or_default();
     let parameter = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
-    // As in the original remote control: an invalid number or 0 means no limit.
+    // As in the remote control of the Gemini CLI: an invalid number or 0 means no limit.
     let limit = parameter("limit").and_then(|text| text.parse::<usize>().ok()).filter(|limit| *limit > 0);
     let (most, details) = (limit.unwrap_or(usize::MAX), parameter("details") == Some("1"));
     let said = api.conversation()?.space.history(most).await?;

@@ -61,7 +61,7 @@ async fn an_acknowledged_interrupt_without_an_end_is_done_after_the_grace_period
 
 #[tokio::test]
 async fn an_ignored_interrupt_fails_after_the_grace_period() {
-    assert_eq!(does_not_stop("ignore").await, Err("it has not acknowledged the interrupt".to_owned()));
+    assert_eq!(does_not_stop("ignore").await, Err("the agent has not acknowledged the interrupt".to_owned()));
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn a_refused_interrupt_whose_turn_continues_fails() {
     run.says().await;
     run.order(Order::Interrupt).await;
     assert_eq!(run.did(AckedOrder::Interrupt).await, Err("not now".to_owned()));
-    assert_eq!(run.notices(Level::Warning), ["not interrupted: not now"]);
+    assert_eq!(run.notices(Level::Warning), ["the agent was not interrupted: not now"]);
     run.wait(|report| matches!(report, Report::Grew { .. }).then_some(())).await;
     run.touch("go");
     assert_eq!(run.ended(&turn).await, Outcome::Completed);
@@ -143,7 +143,7 @@ async fn an_interrupted_prompt_that_is_read_too_late_does_not_run() {
     let turn = run.prompt(&format!("stream{}", " ".repeat(MORE_THAN_A_PIPE))).await;
     run.ready().await;
     run.order(Order::Interrupt).await;
-    assert_eq!(run.did(AckedOrder::Interrupt).await, Err("it does not read its input".to_owned()));
+    assert_eq!(run.did(AckedOrder::Interrupt).await, Err("the agent does not read its input".to_owned()));
     assert_eq!(run.ended(&turn).await, Outcome::Cancelled);
     let next = run.prompt("say next").await;
     run.touch("go");

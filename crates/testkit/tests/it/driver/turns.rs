@@ -146,7 +146,7 @@ async fn choices_and_calls_have_an_outcome() {
     for (id, call, outcome) in [
         (1, Call::ReportStatus, Ok(json!("plan"))),
         (2, Call::Other { name: "echo".to_owned(), parameters: json!({}) }, Ok(json!("echo"))),
-        (3, Call::Clear, Err("Line has no clear".to_owned())),
+        (3, Call::Clear, Err("Line does not support clear".to_owned())),
         (4, Call::Restart, Ok(Value::Null)),
     ] {
         run.order(Order::Call { id, call }).await;

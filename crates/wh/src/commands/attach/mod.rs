@@ -1,4 +1,5 @@
-//! `wh attach`: shows the screen of a terminal program, or opens a UI in this process for an agent.
+//! Implements `wh attach`. For a terminal program it shows the program's screen; for an agent it runs a UI in this
+//! process.
 
 mod screen;
 mod space;
@@ -31,8 +32,8 @@ pub const DETACH_KEY: &str = "ctrl+\\";
 ///
 /// Press ctrl+\ (or --detach-key) to detach, or close the terminal; the session continues. Several terminals can attach
 /// to one session. For a terminal program, all show the same screen and the smallest terminal determines its size. For
-/// an agent, each terminal has its own UI with its own scroll position, draft and dialogs. A question that is answered
-/// in one closes in all.
+/// an agent, each terminal has its own UI with its own scroll position, draft and dialogs. If a question is answered in
+/// one UI, it closes in all of them.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes("  wh attach a\n  wh attach build --detach-key ctrl+q", API_CODES))]
 pub struct AttachCommand {
@@ -81,12 +82,14 @@ pub fn attach(
 /// Returns this process's terminal, or an error if there is none.
 pub fn require_terminal() -> Result<LocalTerminal, CliFailure> {
     LocalTerminal::here().ok_or_else(|| {
-        CliFailure::new(code::USAGE, "attaching requires a terminal").hint("wh screen SESSION prints the screen")
+        CliFailure::new(code::USAGE, "attaching requires a terminal")
+            .hint("`wh screen SESSION` prints the screen and needs no terminal")
     })
 }
 
 enum AttachedSession {
-    /// Screen of a terminal program, or of an agent if the daemon has another version.
+    /// Screen of a terminal program. If the daemon has another version, also the screen of the UI that it runs for an
+    /// agent.
     Screen(Box<Attached>, DaemonConnection),
     /// Conversation with an agent.
     Space(Box<wh_wire::socket::Joined>, DaemonConnection),
@@ -114,7 +117,7 @@ async fn open(
                     if matches!(refused.code, ErrorCode::VersionMismatch | ErrorCode::UnknownCommand) =>
                 {
                     print_to_stderr(
-                        "wh: the daemon has another version; showing its own UI. Update it with `wh daemon restart`",
+                        "wh: the daemon has another version, so you see the daemon's UI; update the daemon: wh daemon restart",
                     );
                 }
                 Err(error) => return Err(socket_failure(error)),
@@ -151,7 +154,7 @@ impl AttachEnd {
                 Ok(ExitCode::SUCCESS)
             }
             Self::Disconnected => Err(CliFailure::new(code::UNREACHABLE, "lost the connection to the daemon")
-                .hint("wh daemon start restarts it and restores agent sessions; wh daemon logs prints its log")),
+                .hint("`wh daemon start` restarts it and restores agent sessions; `wh daemon logs` prints its log")),
         }
     }
 }
@@ -163,7 +166,7 @@ struct DetachKeys(Vec<Vec<u8>>);
 impl DetachKeys {
     fn new(name: &str) -> Result<Self, CliFailure> {
         let press: KeyPress = name.parse().map_err(|error| {
-            CliFailure::new(code::USAGE, format!("--detach-key: {error}")).hint("for example ctrl+\\ or f12")
+            CliFailure::new(code::USAGE, format!("--detach-key: {error}")).hint("use a key such as ctrl+\\ or f12")
         })?;
         let modes = [
             TerminalModes::default(),

@@ -76,7 +76,7 @@ pub async fn show(
     let front = intercept_detach_keys(keys, shown.surface().clone(), shown.ui().clone());
     let end = shown.until_exit(Some((tty, &front)), &mut signals).await;
     match end.reason {
-        // The conversation has ended; the connection has the reason.
+        // The conversation has ended. The task of the connection returns the reason.
         Some(TuiExit::Space) => match link.await {
             Ok(LinkEnd::Over(reason)) => AttachEnd::Ended(reason),
             _ => AttachEnd::Disconnected,

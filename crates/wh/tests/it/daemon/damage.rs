@@ -30,7 +30,7 @@ fn damage_is_reported_by_start_and_status_and_the_damaged_store_is_kept() {
             daemon.ok(&["daemon", "stop"]);
         }
         let said = String::from_utf8(daemon.run(&["ls"]).stderr).unwrap();
-        assert!(said.contains("wh daemon start restores 1 session: a"), "{what}: {said}");
+        assert!(said.contains("`wh daemon start` restores 1 session: a"), "{what}: {said}");
         let content = if what.contains("empty") { Vec::new() } else { garbage.clone() };
         fs::write(damaged, &content).unwrap();
         for arguments in [&["ls"][..], &["daemon", "status"]] {

@@ -378,7 +378,7 @@ fn the_daemon_reports_the_text_limit_and_the_content_directory() {
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
     assert_eq!(said(10), (Some(0), String::new()));
-    assert_eq!(said(20), (Some(0), "wh: the text has 20 bytes, which is long for one message\n".to_owned()));
+    assert_eq!(said(20), (Some(0), "wh: the text has 20 bytes; at most 10 are recommended\n".to_owned()));
     assert_eq!(said(40), (Some(0), String::new()));
     let (code, words) = said(41);
     assert!(code == Some(4) && words.contains("41 bytes; at most 40 can be sent"), "{code:?} {words}");

@@ -42,9 +42,9 @@ fn a_stop_keeps_agent_sessions_and_ends_terminal_sessions_permanently() {
         fs::read_dir(&store).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
     assert!(!left.iter().any(|name| name.ends_with("-wal")), "all of it is in one file: {left:?}");
     let said = notice(&daemon, &["ls"]);
-    assert!(said.contains("wh daemon start restores 1 session: a\n") && !said.contains("no sessions"), "{said}");
+    assert!(said.contains("`wh daemon start` restores 1 session: a\n") && !said.contains("no sessions"), "{said}");
     let said = notice(&daemon, &["ls", "--all"]);
-    assert!(said.contains("1 session ended earlier; wh logs shows them while the daemon is running"), "{said}");
+    assert!(said.contains("1 session ended earlier; while the daemon is running, see `wh logs SESSION`"), "{said}");
     let (code, said) = daemon.fails(&["daemon", "status"]);
     assert!(code == 6 && said.contains("restores 1 session: a"), "{code} {said}");
 

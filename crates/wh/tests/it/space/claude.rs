@@ -180,7 +180,10 @@ fn slash_commands_work_over_the_api() {
         assert_eq!(said(&command(&wh, "/mcp")), "No MCP servers.");
         assert!(said(&command(&wh, "/context")).contains("tokens"));
         let status = said(&command(&wh, "/status"));
-        assert!(status.starts_with("Claude Code 2.") && status.contains("logged in by ANTHROPIC_API_KEY"), "{status}");
+        assert!(
+            status.starts_with("Claude Code 2.") && status.contains("logged in with ANTHROPIC_API_KEY"),
+            "{status}"
+        );
         let login = said(&command(&wh, "/login"));
         assert!(login.contains("Opening browser…") && login.contains("https://claude.com/"), "{login}");
         assert!(said(&command(&wh, "/login cancel")).contains("was stopped"));

@@ -169,7 +169,7 @@ fn slash_commands_work_over_the_api() {
         let status = said(&command(&wh, "/status"));
         assert!(status.starts_with("Codex 0.") && status.contains("mode read-only"), "{status}");
         let login = said(&command(&wh, "/login"));
-        assert!(login.contains("Logged in by LAB_KEY"), "its provider is paid by a variable: {login}");
+        assert!(login.contains("Logged in with LAB_KEY"), "its provider is paid by a variable: {login}");
         assert!(said(&command(&wh, "/logout")).contains("Not logged in"));
     });
 }

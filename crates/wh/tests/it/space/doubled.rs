@@ -33,7 +33,7 @@ fn a_second_claude_code_has_its_own_name_and_arguments() {
         assert_eq!(answer.status, 200, "{}", answer.text());
         let said = eventually("it tells how it stands", || {
             let said = wh.get("/control/messages?limit=1000").json().to_string();
-            said.contains("logged in by").then_some(said)
+            said.contains("logged in with").then_some(said)
         });
         assert!(said.contains("Claude Code"), "{said}");
     });

@@ -153,7 +153,7 @@ fn each_agent_is_managed_with_its_own_commands() {
         }
 
         let status = text(&wh(lab, &["agents", "status", "claude"], &[]).stdout);
-        assert!(status.contains("✓ logged in by ANTHROPIC_API_KEY") && status.contains("desk"), "{status}");
+        assert!(status.contains("✓ logged in with ANTHROPIC_API_KEY") && status.contains("desk"), "{status}");
         let gemini = wh(lab, &["agents", "login", "gemini"], &KEYS);
         let said = text(&gemini.stdout);
         assert!(gemini.status.code() == Some(4) && said.contains("GEMINI_API_KEY"), "{said}");
@@ -182,7 +182,7 @@ fn agents_join_a_space_and_resume_saved_sessions() {
             lines.iter().map(|line| line.as_str().unwrap().to_owned()).collect::<Vec<_>>().join("\n")
         };
         let list = command("/agents");
-        assert!(list.contains("* demo") && list.contains("logged in by LAB_KEY"), "{list}");
+        assert!(list.contains("* demo") && list.contains("logged in with LAB_KEY"), "{list}");
         assert!(command("/status codex").contains("not joined"));
         assert!(command("/models codex").contains("← default"));
 
@@ -216,7 +216,7 @@ fn agents_join_a_space_and_resume_saved_sessions() {
         assert!(last["duration_ms"].as_u64().unwrap() > 0, "{last}");
         let told = command("/status codex");
         let session = format!("  Session   {} (1 turn)", kept[0]["id"].as_str().unwrap());
-        for line in ["Codex Status", "  Auth      ✓ logged in by LAB_KEY", &session, "  MCP       no servers"] {
+        for line in ["Codex Status", "  Auth      ✓ logged in with LAB_KEY", &session, "  MCP       no servers"] {
             assert!(told.lines().any(|one| one == line), "{line} is not in {told}");
         }
         let again = wh.post("/agents/codex/start", json!({ "session": kept[0]["id"] }));
@@ -292,7 +292,7 @@ fn each_command_works_without_a_login() {
         for (id, code, wanted) in [
             ("claude", 0, "✓ Successfully logged out"),
             ("codex", 0, "✓ Not logged in"),
-            ("gemini", 4, "Gemini CLI has no logout: unset GEMINI_API_KEY"),
+            ("gemini", 4, "Gemini CLI has no logout command: unset GEMINI_API_KEY"),
         ] {
             let (ended, said) = agents("logout", id);
             assert!(

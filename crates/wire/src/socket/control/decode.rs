@@ -1,5 +1,5 @@
-//! Decodes a control message in either of its two forms. The kind and version are checked first, because they determine
-//! the required fields.
+//! Decodes a control message in the `type` form, the `action` form or both. The kind and version are checked first,
+//! because they determine the required fields.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -16,12 +16,12 @@ const KNOWN_TYPES: &str = "control.stdin.request, control.interrupt.request, con
 const KNOWN_ACTIONS: &str = "stdin, interrupt, answer";
 
 impl ControlRequest {
-    /// Decodes a payload in one form or in both at once. Unknown fields are ignored.
+    /// Decodes a payload in the `type` form, the `action` form or both at once. Unknown fields are ignored.
     pub fn decode(payload: &Value) -> Result<Self, Box<ControlProblem>> {
         Self::decode_as(payload, None)
     }
 
-    /// Decodes a payload whose kind may be implied by the command.
+    /// Decodes a payload. `implied` is the kind of message that the socket command implies, if any.
     pub(in crate::socket) fn decode_as(
         payload: &Value,
         implied: Option<ControlKind>,
@@ -132,7 +132,7 @@ fn content_text(fields: &Fields) -> Result<Option<String>, ControlReason> {
 fn content_ref(value: &Value) -> Result<ContentRef, ControlReason> {
     let wanted = "an object with path, size_bytes, sha256 and mime";
     let wrong = || ControlReason::WrongType { field: "content_ref", wanted };
-    // Serde would accept a list as the fields in order.
+    // Serde would also accept an array with the values of the fields in order.
     let fields = value.is_object().then_some(value).ok_or_else(wrong)?;
     ContentRef::deserialize(fields).map_err(|_| wrong())
 }

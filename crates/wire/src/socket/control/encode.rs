@@ -1,4 +1,5 @@
-//! Encodes a control message with the fields of both message forms, for receivers that support only one of them.
+//! Encodes a control message with the fields of both message forms (`type` and `action`), for receivers that support
+//! only one form.
 
 use serde_json::{Map, Value, json};
 

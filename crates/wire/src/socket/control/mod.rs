@@ -55,7 +55,7 @@ impl ControlKind {
         }
     }
 
-    /// Returns the kind that an `action` names.
+    /// Returns the kind for a value of `action`; `None` if the value is unknown.
     fn of_action(action: &str) -> Option<Self> {
         match action {
             "stdin" => Some(Self::Stdin),
@@ -65,7 +65,7 @@ impl ControlKind {
         }
     }
 
-    /// Returns the kind that a `type` names.
+    /// Returns the kind for a value of `type`; `None` if the value is unknown.
     fn of_type(name: &str) -> Option<Self> {
         match name {
             "control.stdin.request" => Some(Self::Stdin),

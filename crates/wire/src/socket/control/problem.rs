@@ -89,7 +89,7 @@ impl ControlReason {
 }
 
 impl ControlProblem {
-    /// Returns the outcome of an invalid message.
+    /// Returns the outcome to acknowledge: always [`ControlResult::Rejected`].
     pub fn result(&self) -> ControlResult {
         ControlResult::Rejected
     }
@@ -100,7 +100,7 @@ impl ControlProblem {
         Some(ack.with_detail(self.reason.to_string()).with_error(self.reason.code()))
     }
 
-    /// Builds the error response for the case that no acknowledgement is possible.
+    /// Builds the error to send if no acknowledgement can be built.
     pub fn failure(&self) -> Failure {
         Failure::new(ErrorCode::InvalidPayload, self.reason.to_string())
     }

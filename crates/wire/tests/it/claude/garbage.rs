@@ -21,7 +21,7 @@ fn a_truncated_line_is_an_error_with_a_position() {
     let error = decode(br#"{"type":"keep_alive""#).unwrap_err();
     assert_eq!(error.column, 20);
     assert!(
-        error.to_string().starts_with("the agent's line is not valid JSON: EOF while parsing an object"),
+        error.to_string().starts_with("the agent sent a line that is not valid JSON: EOF while parsing an object"),
         "{error}"
     );
     assert!(decode(br#"{"type":"keep_alive"}{"type":"keep_alive"}"#).is_err());
