@@ -18,7 +18,7 @@ use crate::program_agent::ProgramAgent;
 
 pub use expand::Variables;
 pub use file::{AgentsFile, FileError};
-pub use outline::Outline;
+pub use outline::AgentOutline;
 
 /// Known agents, installed or not, in display order.
 #[derive(Clone, Default)]

@@ -20,17 +20,17 @@ use tracing::debug;
 use wh_core::space::ItemId;
 use wh_core::space::harness::{AckedOrder, Order, Outcome, Report};
 use wh_core::space::item::Level;
-use wh_pipe::link::{Codec, Inbound, Link, LinkEvents};
+use wh_pipe::link::{Codec, Link, LinkEvent, LinkEvents};
 use wh_pipe::{Closed, Exit};
 
 use crate::interface::{HarnessTask, Reports, ReportsClosed};
-use machine::{Flow, Machine};
-use outbox::{FinishedFrame, Outbox, Purpose, WriteOutcome as Written};
+use machine::{AfterOrder, Machine};
+use outbox::{FinishedFrame, FramePurpose, Outbox, WriteOutcome as Written};
 use presentable::presentable;
 pub use protocol::{
     Connect, ConnectError, Connected, FrameOf, MessageOf, Now, Protocol, RequestFailure, Setting, Step, Steps,
 };
-use turn::Turns;
+use turn::TurnMachine;
 #[cfg(test)]
 pub(crate) use turn::{INTERRUPT_GRACE, NOT_READING};
 
@@ -98,7 +98,7 @@ struct Driver<P: Protocol> {
 }
 
 /// Sent requests that wait for a reply: request id, purpose, and deadline.
-type PendingRequests<P> = HashMap<<<P as Protocol>::Codec as Codec>::Id, (Purpose<P>, Option<Instant>)>;
+type PendingRequests<P> = HashMap<<<P as Protocol>::Codec as Codec>::Id, (FramePurpose<P>, Option<Instant>)>;
 
 /// Process of the agent, with its queued frames and pending requests.
 struct Process<P: Protocol> {
@@ -114,7 +114,7 @@ struct Process<P: Protocol> {
 /// Input of the driver's loop.
 enum Input<P: Protocol> {
     Order(Option<Order>),
-    Event(Option<Inbound<P::Codec>>),
+    Event(Option<LinkEvent<P::Codec>>),
     FrameFinished(FinishedFrame<P>),
     Called(u64, Result<Value, String>),
     Tick,
@@ -280,11 +280,11 @@ impl<P: Connect> Driver<P> {
             match input {
                 Input::Order(None) => return Ok(ProcessEnd::EndOrdered),
                 Input::Order(Some(order)) => match self.machine.order(order, at) {
-                    Flow::Continue => {}
-                    Flow::End => return Ok(ProcessEnd::EndOrdered),
-                    Flow::Restart(call) => return Ok(ProcessEnd::Restart(call)),
+                    AfterOrder::Continue => {}
+                    AfterOrder::End => return Ok(ProcessEnd::EndOrdered),
+                    AfterOrder::Restart(call) => return Ok(ProcessEnd::Restart(call)),
                 },
-                Input::Event(Some(Inbound::Closed(closed))) => {
+                Input::Event(Some(LinkEvent::Closed(closed))) => {
                     // The prompt counts as delivered if it was written completely, even if the exit of the process is
                     // seen first.
                     if let Some(finished) = process.outbox.take_written() {
@@ -314,8 +314,8 @@ impl<P: Connect> Driver<P> {
         }
     }
 
-    fn event(&mut self, event: Inbound<P::Codec>, process: &mut Process<P>, at: Instant) {
-        let Inbound::Reply(id, reply) = event else { return self.machine.event(event, at) };
+    fn event(&mut self, event: LinkEvent<P::Codec>, process: &mut Process<P>, at: Instant) {
+        let LinkEvent::Reply(id, reply) = event else { return self.machine.event(event, at) };
         let purpose = match process.awaited.remove(&id) {
             Some((purpose, _)) => purpose,
             None => match process.outbox.take_early(&id) {
@@ -338,8 +338,8 @@ impl<P: Connect> Driver<P> {
             (Written::Written, Some(id)) => {
                 let deadline = match purpose {
                     // A prompt has no time limit.
-                    Purpose::Prompt(_) => None,
-                    Purpose::Choice { .. } => Some(at + CHOICE_TIMEOUT),
+                    FramePurpose::Prompt(_) => None,
+                    FramePurpose::Choice { .. } => Some(at + CHOICE_TIMEOUT),
                     _ => Some(at + REQUEST_TIMEOUT),
                 };
                 process.awaited.insert(id, (purpose, deadline));
@@ -351,7 +351,7 @@ impl<P: Connect> Driver<P> {
             (Written::Gone(why), _) => {
                 debug!(why, "a frame was not written");
                 process.link.close();
-                if let Purpose::Choice { ordered: true, .. } = purpose {
+                if let FramePurpose::Choice { ordered: true, .. } = purpose {
                     self.machine.replied(purpose, Err(RequestFailure::Gone(why)), at);
                 }
             }
@@ -474,7 +474,7 @@ impl<P: Connect> Driver<P> {
             let (can_receive, can_send) = (self.unsent.len() < MAX_UNSENT_REPORTS, !self.unsent.is_empty());
             tokio::select! {
                 event = process.events.next(), if can_receive => match event {
-                    None | Some(Inbound::Closed(_)) => break,
+                    None | Some(LinkEvent::Closed(_)) => break,
                     Some(event) if keeps_output => {
                         self.event(event, &mut process, Instant::now());
                         self.unsent.extend(self.machine.take().reports);
@@ -494,7 +494,7 @@ impl<P: Connect> Driver<P> {
 
 impl<P: Protocol> Process<P> {
     /// Empties the queue and the pending requests. Returns the purposes of all frames and requests without an outcome.
-    fn drain(&mut self) -> Vec<Purpose<P>> {
+    fn drain(&mut self) -> Vec<FramePurpose<P>> {
         let awaited = self.awaited.drain().map(|(_, (purpose, _))| purpose);
         self.outbox.drain().into_iter().chain(awaited).collect()
     }
@@ -513,7 +513,7 @@ async fn send_reports(unsent: &mut VecDeque<Report>, reports: &Reports) -> Resul
 
 /// Cancels the waiting prompts and acknowledges the interrupt.
 async fn cancel_waiting(
-    turns: &mut Turns,
+    turns: &mut TurnMachine,
     buffered_orders: &mut VecDeque<Order>,
     reports: &Reports,
 ) -> Result<(), ReportsClosed> {

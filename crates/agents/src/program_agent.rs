@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use wh_core::space::roster::{Abilities, LoginMethod, LogoutResult, McpServer, ModelCard};
+use wh_core::space::roster::{LoginMethod, LogoutResult, McpServer, ModelCard, StaticCapabilities};
 use wh_pipe::Launch;
 
 use crate::interface::{
@@ -14,7 +14,7 @@ use crate::interface::{
 use crate::manage::run::run;
 use crate::manage::{self, LoginWay};
 use crate::table::management::{
-    Inquiry, LOG_OUT_BY_HAND, ListSource, LogIn, LogOut, LoginCheck, McpSwitch, StillLoggedIn,
+    AgentQuery, LOG_OUT_BY_HAND, ListSource, LoginCheck, LoginProcedure, LogoutProcedure, McpSwitch, StillLoggedIn,
 };
 use crate::table::{Entry, Management, Protocol};
 use crate::{acp, claude, codex};
@@ -60,8 +60,8 @@ impl ProgramAgent {
         Some(Launch { program, supervisor: None, ..own })
     }
 
-    fn inquiry<'a>(&'a self, launch: &'a Launch, here: &'a QueryContext) -> Inquiry<'a> {
-        Inquiry { entry: &self.entry, launch, here }
+    fn inquiry<'a>(&'a self, launch: &'a Launch, here: &'a QueryContext) -> AgentQuery<'a> {
+        AgentQuery { entry: &self.entry, launch, here }
     }
 
     async fn login(&self, launch: &Launch, here: &QueryContext) -> LoginState {
@@ -121,10 +121,10 @@ impl Agent for ProgramAgent {
         }
     }
 
-    fn abilities(&self) -> Abilities {
+    fn abilities(&self) -> StaticCapabilities {
         let Management { tested, skips_permissions, mcp, switch_mcp, .. } = self.management;
         let tested = tested.then_some(true);
-        Abilities {
+        StaticCapabilities {
             streaming: Some(true),
             resume: tested,
             modes: tested,
@@ -166,13 +166,13 @@ impl Agent for ProgramAgent {
             let by_hand =
                 |instructions: &str, method| LoginWay::ByHand { instructions: instructions.to_owned(), method };
             Ok(match self.management.log_in {
-                LogIn::Hint => by_hand(log_in, LoginMethod::Terminal),
-                LogIn::Variable(instructions) => by_hand(instructions, LoginMethod::Variable),
-                LogIn::Command(arguments) => match self.management_launch(own, here) {
+                LoginProcedure::Hint => by_hand(log_in, LoginMethod::Terminal),
+                LoginProcedure::Variable(instructions) => by_hand(instructions, LoginMethod::Variable),
+                LoginProcedure::Command(arguments) => match self.management_launch(own, here) {
                     Some(launch) => LoginWay::command(launch, arguments, LoginMethod::Browser),
                     None => by_hand(log_in, LoginMethod::Variable),
                 },
-                LogIn::Asked(ask) => ask(self.inquiry(&own, &program.query_context(here))).await,
+                LoginProcedure::Asked(ask) => ask(self.inquiry(&own, &program.query_context(here))).await,
             })
         })
     }
@@ -186,8 +186,8 @@ impl Agent for ProgramAgent {
                 return Ok(manage::logout(&run(&own, &account.log_out).await?, None));
             }
             let (arguments, still) = match &self.management.log_out {
-                LogOut::Instead(instead) => return Ok(manage::no_logout(title, instead)),
-                LogOut::Command { arguments, still } => (arguments, still),
+                LogoutProcedure::Instead(instead) => return Ok(manage::no_logout(title, instead)),
+                LogoutProcedure::Command { arguments, still } => (arguments, still),
             };
             let Some(launch) = self.management_launch(own, here) else {
                 return Ok(manage::no_logout(title, LOG_OUT_BY_HAND));
@@ -286,13 +286,13 @@ mod tests {
 
     #[test]
     fn abilities_follow_from_the_columns() {
-        assert_eq!(agent(Protocol::Claude, &["sh"]).abilities(), Abilities::ALL);
-        assert_eq!(agent(Protocol::Codex, &["sh"]).abilities(), Abilities::ALL);
+        assert_eq!(agent(Protocol::Claude, &["sh"]).abilities(), StaticCapabilities::ALL);
+        assert_eq!(agent(Protocol::Codex, &["sh"]).abilities(), StaticCapabilities::ALL);
         let gemini = agent(Protocol::Acp, &["/opt/bin/gemini"]).abilities();
-        assert_eq!(gemini, Abilities { mcp_switching: Some(true), ..Abilities::ALL });
+        assert_eq!(gemini, StaticCapabilities { mcp_switching: Some(true), ..StaticCapabilities::ALL });
         let adapter = agent(Protocol::Acp, &["codex-acp"]).abilities();
-        assert_eq!(adapter, Abilities { mcp: Some(false), ..Abilities::ALL });
-        let untested = Abilities { mcp: Some(true), ..agent(Protocol::Acp, &["mine"]).abilities() };
+        assert_eq!(adapter, StaticCapabilities { mcp: Some(false), ..StaticCapabilities::ALL });
+        let untested = StaticCapabilities { mcp: Some(true), ..agent(Protocol::Acp, &["mine"]).abilities() };
         assert_eq!((untested.resume, untested.models, untested.conversations), (None, None, None));
         assert_eq!(agent(Protocol::Acp, &["claude-agent-acp"]).abilities(), untested);
     }

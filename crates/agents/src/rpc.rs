@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use wh_pipe::link::{Codec, Decoded, Encoded, FrameRole, Link, LinkError, LinkEvents};
+use wh_pipe::link::{Codec, Decoded, EncodedFrame, FrameRole, Link, LinkError, LinkEvents};
 use wh_pipe::{Launch, LaunchError, NoReply};
 
 use message::RpcMessage;
@@ -119,7 +119,7 @@ impl Codec for JsonRpc {
     type Reply = Result<Value, RpcError>;
     type Message = Incoming;
 
-    fn encode(&self, frame: RpcFrame, number: u64) -> Result<Encoded<u64>, String> {
+    fn encode(&self, frame: RpcFrame, number: u64) -> Result<EncodedFrame<u64>, String> {
         let (mut message, role) = match frame {
             RpcFrame::Request { method, params } => {
                 (json!({ "id": number, "method": method, "params": params }), FrameRole::Request(number))
@@ -139,7 +139,7 @@ impl Codec for JsonRpc {
         if self.names_version {
             message["jsonrpc"] = json!("2.0");
         }
-        Ok(Encoded { line: message.to_string(), role })
+        Ok(EncodedFrame { line: message.to_string(), role })
     }
 
     fn decode(&self, line: &[u8]) -> Decoded<Self> {

@@ -64,7 +64,7 @@ pub struct Entry {
     /// Commands for login, logout and login state from `agents.toml`.
     pub account: AccountCommands,
     /// Authentication method that works without user input. `None` if the agent has no such method.
-    pub authenticate: Option<Authenticate>,
+    pub authenticate: Option<AuthenticationMethod>,
     /// Modes of an ACP agent that skip permissions or in which a model grants them.
     pub skipping_modes: Vec<String>,
     /// Deviations of the agent from the Agent Client Protocol.
@@ -84,7 +84,7 @@ pub struct AccountCommands {
 
 /// Authentication with existing credentials, without user input.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Authenticate {
+pub struct AuthenticationMethod {
     /// Id that the agent defines for the authentication method.
     pub method: String,
     /// True to authenticate before every session; false to authenticate only after the agent has refused a session.
@@ -172,7 +172,9 @@ impl AgentRow {
             version: owned(VERSION),
             log_in: self.log_in.to_owned(),
             account: AccountCommands::default(),
-            authenticate: self.authenticate.map(|(method, always)| Authenticate { method: method.to_owned(), always }),
+            authenticate: self
+                .authenticate
+                .map(|(method, always)| AuthenticationMethod { method: method.to_owned(), always }),
             skipping_modes: owned(self.skipping_modes),
             quirks: Quirks {
                 mode_message_prefix: mode_message_prefix.map(str::to_owned),

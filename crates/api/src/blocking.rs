@@ -20,9 +20,9 @@ use crate::routes::Routes;
 
 /// Runs futures on the thread of the caller.
 #[derive(Debug)]
-struct Executor(Option<Runtime>);
+struct BlockingExecutor(Option<Runtime>);
 
-impl Executor {
+impl BlockingExecutor {
     fn run<T>(&self, future: impl Future<Output = T>) -> Result<T, Error> {
         match &self.0 {
             Some(runtime) => Ok(runtime.block_on(future)),
@@ -31,7 +31,7 @@ impl Executor {
     }
 }
 
-impl Drop for Executor {
+impl Drop for BlockingExecutor {
     fn drop(&mut self) {
         // Does not wait for a name lookup that may still be in progress.
         if let Some(runtime) = self.0.take() {
@@ -45,7 +45,7 @@ impl Drop for Executor {
 #[derive(Debug, Clone)]
 pub struct Client {
     client: client::Client,
-    executor: Arc<Executor>,
+    executor: Arc<BlockingExecutor>,
 }
 
 impl Client {
@@ -57,7 +57,7 @@ impl Client {
 
     pub(crate) fn of(client: client::Client) -> Result<Self, Error> {
         let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-        Ok(Self { client, executor: Arc::new(Executor(Some(runtime))) })
+        Ok(Self { client, executor: Arc::new(BlockingExecutor(Some(runtime))) })
     }
 
     /// Returns the address that requests are sent to.
@@ -105,7 +105,7 @@ impl Routes for Client {
 #[derive(Debug)]
 pub struct EventIterator {
     events: events::Events,
-    executor: Arc<Executor>,
+    executor: Arc<BlockingExecutor>,
 }
 
 impl EventIterator {

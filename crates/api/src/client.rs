@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use crate::address::Address;
 use crate::blocking;
-use crate::connection::{Connection, Duplex, Pool};
+use crate::connection::{ByteStream, Connection, ConnectionPool};
 use crate::deadline::{ANSWER_TIMEOUT, Deadline, DeadlineElapsed};
 use crate::ended;
 use crate::error::Error;
@@ -129,7 +129,7 @@ impl Builder {
             notice: self.notice,
             keep_alive: self.keep_alive,
             records: self.records,
-            pool: Pool::default(),
+            pool: ConnectionPool::default(),
             #[cfg(feature = "tls")]
             tls,
         };
@@ -163,7 +163,7 @@ struct Shared {
     notice: Option<(Duration, SlowResponseNotice)>,
     keep_alive: bool,
     records: Option<PathBuf>,
-    pool: Pool,
+    pool: ConnectionPool,
     #[cfg(feature = "tls")]
     tls: Option<crate::tls::Tls>,
 }
@@ -309,7 +309,7 @@ impl Client {
         Connection::handshake(stream).await.map_err(|error| self.broken(&error))
     }
 
-    async fn open(&self) -> std::io::Result<Box<dyn Duplex>> {
+    async fn open(&self) -> std::io::Result<Box<dyn ByteStream>> {
         let stream = Connection::connect_tcp(&self.address).await?;
         #[cfg(feature = "tls")]
         if let Some(tls) = &self.shared.tls {

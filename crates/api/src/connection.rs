@@ -27,10 +27,10 @@ const MAX_IDLE_AGE: Duration = Duration::from_secs(2);
 const MAX_IDLE_CONNECTIONS: usize = 8;
 
 /// Byte stream to the server, encrypted or not.
-pub(crate) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
+pub(crate) trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
-type Driver = http1::Connection<TokioIo<Box<dyn Duplex>>, Full<Bytes>>;
+type Driver = http1::Connection<TokioIo<Box<dyn ByteStream>>, Full<Bytes>>;
 
 /// HTTP/1.1 connection to the server.
 pub(crate) struct Connection {
@@ -43,14 +43,14 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Opens a TCP connection without TLS.
-    pub async fn connect_tcp(address: &Address) -> io::Result<Box<dyn Duplex>> {
+    pub async fn connect_tcp(address: &Address) -> io::Result<Box<dyn ByteStream>> {
         let stream = TcpStream::connect((address.host(), address.port())).await?;
         stream.set_nodelay(true)?;
         Ok(Box::new(stream))
     }
 
     /// Performs the HTTP/1.1 handshake on a stream.
-    pub async fn handshake(stream: Box<dyn Duplex>) -> hyper::Result<Self> {
+    pub async fn handshake(stream: Box<dyn ByteStream>) -> hyper::Result<Self> {
         let (sender, driver) = http1::Builder::new().handshake(TokioIo::new(stream)).await?;
         Ok(Self { sender, driver: Some(Box::pin(driver)), used: false })
     }
@@ -95,9 +95,9 @@ impl Connection {
 
 /// Pool of reusable connections.
 #[derive(Default)]
-pub(crate) struct Pool(Mutex<Vec<(Connection, Instant)>>);
+pub(crate) struct ConnectionPool(Mutex<Vec<(Connection, Instant)>>);
 
-impl Pool {
+impl ConnectionPool {
     /// Takes a recently used connection out of the pool, if there is one.
     pub async fn take(&self) -> Option<Connection> {
         loop {

@@ -7,7 +7,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring};
 
-use crate::connection::Duplex;
+use crate::connection::ByteStream;
 use crate::error::Error;
 
 /// Connector for encrypted streams.
@@ -33,7 +33,7 @@ impl Tls {
     }
 
     /// Performs the TLS handshake on a stream and verifies the certificate of the host.
-    pub async fn over(&self, host: &str, stream: Box<dyn Duplex>) -> std::io::Result<Box<dyn Duplex>> {
+    pub async fn over(&self, host: &str, stream: Box<dyn ByteStream>) -> std::io::Result<Box<dyn ByteStream>> {
         let name = ServerName::try_from(host.to_owned()).map_err(std::io::Error::other)?;
         Ok(Box::new(self.0.connect(name, stream).await?))
     }

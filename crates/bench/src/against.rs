@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use crate::table::{ComparisonRow, Measured, Unit, quantile, ratio};
+use crate::table::{ComparisonRow, MeasuredQuantiles, ResultUnit, quantile, ratio};
 use crate::{BenchConfig, BenchResult, lab, print_progress, rows};
 
 /// Number of rounds in a full run. Odd, so that the median is the value of one round.
@@ -14,15 +14,15 @@ const ROUNDS: usize = 5;
 struct BuildSample {
     number: u8,
     what: String,
-    unit: Unit,
-    wh: Measured,
+    unit: ResultUnit,
+    wh: MeasuredQuantiles,
 }
 
 /// Medians of both builds for one line of the table, one value for each round.
 struct BuildLine {
     number: u8,
     what: String,
-    unit: Unit,
+    unit: ResultUnit,
     new: Vec<f64>,
     old: Vec<f64>,
 }
@@ -121,9 +121,14 @@ mod tests {
     #[test]
     fn each_agent_of_the_lab_has_a_line_and_a_ui_of_wh_has_one() {
         let compared = |number, agent: &str| {
-            let wh = Measured::of(&mut [1.0]);
-            let row =
-                ComparisonRow { number, what: "it".into(), unit: Unit::Seconds, wh, other: Some((agent.into(), wh)) };
+            let wh = MeasuredQuantiles::of(&mut [1.0]);
+            let row = ComparisonRow {
+                number,
+                what: "it".into(),
+                unit: ResultUnit::Seconds,
+                wh,
+                other: Some((agent.into(), wh)),
+            };
             of_the_lab(&row).what
         };
         assert_eq!(
@@ -142,8 +147,8 @@ mod tests {
             old: old.to_vec(),
         };
         let lines = [
-            line(Unit::Seconds, &[0.001, 0.002, 0.004], &[0.002, 0.002, 0.002]),
-            line(Unit::PerSecond, &[50.0], &[100.0]),
+            line(ResultUnit::Seconds, &[0.001, 0.002, 0.004], &[0.002, 0.002, 0.002]),
+            line(ResultUnit::PerSecond, &[50.0], &[100.0]),
         ];
         let table = table(&lines);
         let rows: Vec<&str> = table.lines().skip(2).collect();

@@ -10,7 +10,7 @@ use wh_testkit::Lab;
 use crate::rows::ROWS_WITHOUT_AGENTS;
 use crate::rows::turns::{self, THROUGH_WH_PREFIX};
 use crate::rows::ui::{self, LabSamples};
-use crate::table::{ComparisonRow, Measured, Unit};
+use crate::table::{ComparisonRow, MeasuredQuantiles, ResultUnit};
 use crate::tuis::{Tui, TuiEnvironment, WH};
 use crate::{BenchConfig, BenchResult, io, print_progress};
 
@@ -85,18 +85,18 @@ fn comparison_rows(samples: Vec<LabSamples>) -> Vec<ComparisonRow> {
         samples.into_iter().partition(|samples| samples.name == WH || samples.name.starts_with(THROUGH_WH_PREFIX));
     let mut rows = Vec::new();
     for mut ours in ours {
-        let wh = Measured::of(&mut ours.values);
+        let wh = MeasuredQuantiles::of(&mut ours.values);
         let row = |other| ComparisonRow {
             number: ours.row,
             what: row_label(ours.row).to_owned(),
-            unit: Unit::Seconds,
+            unit: ResultUnit::Seconds,
             wh,
             other,
         };
         let agent = ours.name.strip_prefix(THROUGH_WH_PREFIX).map(str::to_owned);
         let same = |other: &&LabSamples| agent.as_ref().is_none_or(|agent| other.name == *agent);
         let of_row = others.iter().filter(|other| other.row == ours.row).filter(same);
-        let compared = of_row.map(|other| (other.name.clone(), Measured::of(&mut other.values.clone())));
+        let compared = of_row.map(|other| (other.name.clone(), MeasuredQuantiles::of(&mut other.values.clone())));
         let before = rows.len();
         rows.extend(compared.map(|other| row(Some(other))));
         if rows.len() == before {

@@ -6,35 +6,35 @@ use std::fmt::Write as _;
 pub struct TmuxRow {
     pub number: u8,
     pub what: &'static str,
-    pub unit: Unit,
-    pub wh: Measured,
-    pub tmux: Measured,
+    pub unit: ResultUnit,
+    pub wh: MeasuredQuantiles,
+    pub tmux: MeasuredQuantiles,
     /// Name and value of the system limit.
-    pub limit: (&'static str, Measured),
+    pub limit: (&'static str, MeasuredQuantiles),
 }
 
 /// Row of the other tables: the terminal UI or the daemon, compared with another program.
 pub struct ComparisonRow {
     pub number: u8,
     pub what: String,
-    pub unit: Unit,
-    pub wh: Measured,
+    pub unit: ResultUnit,
+    pub wh: MeasuredQuantiles,
     /// Name and result of the other program; `None` if it is not available.
-    pub other: Option<(String, Measured)>,
+    pub other: Option<(String, MeasuredQuantiles)>,
 }
 
 /// Median and 99th percentile of several rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Measured {
+pub struct MeasuredQuantiles {
     pub median: f64,
-    /// 99th percentile, in the unit of the median except for [`Unit::PerSecond`]: there it is the time of a single
+    /// 99th percentile, in the unit of the median except for [`ResultUnit::PerSecond`]: there it is the time of a single
     /// operation in seconds.
     pub p99: f64,
 }
 
 /// Unit of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub enum ResultUnit {
     /// Time; less is better.
     Seconds,
     /// Rate; more is better.
@@ -43,7 +43,7 @@ pub enum Unit {
     Bytes,
 }
 
-impl Measured {
+impl MeasuredQuantiles {
     /// Summarises the samples, of which there must be at least one.
     pub fn of(samples: &mut [f64]) -> Self {
         Self { median: quantile(samples, 0.5), p99: quantile(samples, 0.99) }
@@ -108,9 +108,9 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
-impl Unit {
+impl ResultUnit {
     /// Returns the ratio of two results; above 1 the first is better.
-    fn better(self, one: Measured, other: Measured) -> f64 {
+    fn better(self, one: MeasuredQuantiles, other: MeasuredQuantiles) -> f64 {
         self.times(one.median, other.median)
     }
 
@@ -131,7 +131,7 @@ impl Unit {
         }
     }
 
-    fn cells(self, Measured { median, p99 }: Measured) -> String {
+    fn cells(self, MeasuredQuantiles { median, p99 }: MeasuredQuantiles) -> String {
         let worst = match self {
             Self::PerSecond => seconds(p99),
             Self::Seconds | Self::Bytes => self.cell(p99),
@@ -161,17 +161,17 @@ mod tests {
     #[test]
     fn the_median_and_the_99th_percentile_of_many_rounds() {
         let mut samples: Vec<f64> = (1..=101).rev().map(f64::from).collect();
-        assert_eq!(Measured::of(&mut samples), Measured { median: 51.0, p99: 100.0 });
-        assert_eq!(Measured::of(&mut [3.0]), Measured { median: 3.0, p99: 3.0 });
+        assert_eq!(MeasuredQuantiles::of(&mut samples), MeasuredQuantiles { median: 51.0, p99: 100.0 });
+        assert_eq!(MeasuredQuantiles::of(&mut [3.0]), MeasuredQuantiles { median: 3.0, p99: 3.0 });
     }
 
     #[test]
     fn a_comparison_may_lack_the_other_program_or_divide_by_zero() {
-        let measured = |median| Measured { median, p99: median };
+        let measured = |median| MeasuredQuantiles { median, p99: median };
         let row = |wh, beside: Option<f64>| ComparisonRow {
             number: 8,
             what: "something".to_owned(),
-            unit: Unit::Seconds,
+            unit: ResultUnit::Seconds,
             wh: measured(wh),
             other: beside.map(|other| ("another".to_owned(), measured(other))),
         };
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn ahead_is_above_one_whether_more_or_less_is_better() {
-        let measured = |median| Measured { median, p99: median };
+        let measured = |median| MeasuredQuantiles { median, p99: median };
         let row = |unit, wh, tmux| TmuxRow {
             number: 1,
             what: "something",
@@ -199,7 +199,7 @@ mod tests {
             tmux: measured(tmux),
             limit: ("the best", measured(wh)),
         };
-        let table = markdown(&[row(Unit::Seconds, 0.0005, 0.001), row(Unit::PerSecond, 500.0, 1000.0)]);
+        let table = markdown(&[row(ResultUnit::Seconds, 0.0005, 0.001), row(ResultUnit::PerSecond, 500.0, 1000.0)]);
         let lines: Vec<&str> = table.lines().skip(2).collect();
         assert_eq!(
             lines,

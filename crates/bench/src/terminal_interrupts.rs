@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use wh_testkit::terminal_interrupts::{TerminalProgram, TerminalRow, TerminalTrial};
+use wh_testkit::terminal_interrupts::{TerminalProgram, TerminalTrial, TerminalTrialRow};
 
 use crate::{BenchConfig, BenchResult, print_progress};
 
@@ -44,7 +44,7 @@ impl TerminalInterruptsCommand {
         for fault in report.faults.iter().take(MAX_LISTED) {
             print_progress(&format!("FAULT: {fault}"));
         }
-        if report.rows.iter().all(TerminalRow::is_whole) {
+        if report.rows.iter().all(TerminalTrialRow::is_whole) {
             Ok(())
         } else {
             Err("not every text was executed exactly once".into())

@@ -160,14 +160,14 @@ impl ClaudeTurn<'_> {
     ///
     /// # Errors
     ///
-    /// Fails if Claude Code exits before the turn has ended.
+    /// Fails if Claude Code exits before the turn has ended, or if [`next`](Self::next) has read the turn to its end.
     pub async fn result(mut self) -> Result<TurnResult, Error> {
         while let Some(message) = self.next().await {
             if let ClaudeMessage::Result(result) = message? {
                 return Ok(*result);
             }
         }
-        Err(Error::Disconnected("the result of this turn was already read".into()))
+        Err(Error::TurnAlreadyRead)
     }
 
     /// Reads the turn to its end and returns the text of the model.

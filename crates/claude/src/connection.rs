@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures_util::{FutureExt, Stream};
 use serde_json::Value;
 use wh_pipe::Closed;
-use wh_pipe::link::{self, Codec, Decoded, Encoded, FrameRole, Inbound, Link, LinkError};
+use wh_pipe::link::{self, Codec, Decoded, EncodedFrame, FrameRole, Link, LinkError, LinkEvent};
 use wh_wire::claude::{
     Answer, Ask, ClaudeMessage, ClientRequest, ClientResponse, DecodeError, Incoming, Outgoing, Refusal, UserInput,
     decode, request_id,
@@ -79,7 +79,7 @@ impl Codec for StreamJson {
     type Reply = Result<Value, Refusal>;
     type Message = Event;
 
-    fn encode(&self, frame: ClaudeFrame, number: u64) -> Result<Encoded<String>, String> {
+    fn encode(&self, frame: ClaudeFrame, number: u64) -> Result<EncodedFrame<String>, String> {
         let (outgoing, role) = match frame {
             ClaudeFrame::Request(request) => {
                 let id = request_id(number + 1, random() as u32);
@@ -96,7 +96,7 @@ impl Codec for StreamJson {
             }
         };
         let line = outgoing.encode().map_err(|error| error.to_string())?;
-        Ok(Encoded { line: line.trim_end_matches('\n').to_owned(), role })
+        Ok(EncodedFrame { line: line.trim_end_matches('\n').to_owned(), role })
     }
 
     fn decode(&self, line: &[u8]) -> Decoded<Self> {
@@ -182,12 +182,12 @@ impl Events {
 
 /// Converts a link event. Returns `None` for lines of standard error, and for replies, which the link delivers to the
 /// callers of the requests.
-fn event(inbound: Inbound<StreamJson>) -> Option<Event> {
+fn event(inbound: LinkEvent<StreamJson>) -> Option<Event> {
     Some(match inbound {
-        Inbound::Message(event) => event,
-        Inbound::Reply(..) | Inbound::Stderr(_) => return None,
-        Inbound::Skipped { bytes } => Event::Skipped { bytes },
-        Inbound::Closed(closed) => Event::Closed(closed),
+        LinkEvent::Message(event) => event,
+        LinkEvent::Reply(..) | LinkEvent::Stderr(_) => return None,
+        LinkEvent::Skipped { bytes } => Event::Skipped { bytes },
+        LinkEvent::Closed(closed) => Event::Closed(closed),
     })
 }
 

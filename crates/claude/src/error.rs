@@ -47,6 +47,9 @@ pub enum Error {
     /// Claude Code has exited, or its input is closed.
     #[error("Claude Code is not running: {0}")]
     Disconnected(Arc<str>),
+    /// [`ClaudeTurn::next`](crate::ClaudeTurn::next) has already read the turn to its end.
+    #[error("the turn was already read to its end; the last call of next() returned its result or error")]
+    TurnAlreadyRead,
     /// The reply does not have the expected form.
     #[error("Claude Code sent an unexpected reply to {request}: {reason}")]
     Unexpected {

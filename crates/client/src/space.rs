@@ -15,7 +15,7 @@ use wh_core::space::extent::{PieceError, TextPiece};
 use wh_core::space::item::Item;
 use wh_core::space::query::{EnvelopeFilter, Envelopes, HistoryMessage, ParticipantView, Query, QueryAnswer, Revision};
 use wh_core::space::roster::{AgentCard, AgentReply, AgentRequest, ConversationCard};
-use wh_core::space::state::{Gauges, State};
+use wh_core::space::state::{SpaceGauges, State};
 use wh_core::space::{ItemId, ParticipantId};
 
 use crate::surface::Gone;
@@ -141,7 +141,7 @@ pub struct ChangeNotice {
     #[serde(rename = "beat")]
     pub change_count: u64,
     /// Values that wait conditions depend on.
-    pub gauges: Gauges,
+    pub gauges: SpaceGauges,
 }
 
 /// Changes since a watcher's last position.

@@ -17,7 +17,7 @@ use std::time::Duration;
 use wh_core::caller::Origin;
 use wh_pipe::children;
 use wh_pipe::pidfd;
-use wh_pipe::proc::{self, ProcessId, Stat};
+use wh_pipe::proc::{self, ProcessId, ProcessStat};
 use wh_pipe::supervisor::SupervisorKind;
 
 /// Timeout for tracing a caller, which a process can delay by making its `/proc` files slow to read.
@@ -28,10 +28,10 @@ const MAX_ANCESTORS: usize = 512;
 
 /// Process that opened a connection to a Unix socket.
 #[derive(Debug, Clone, Default)]
-pub struct Opener(Option<Arc<Traced>>);
+pub struct Opener(Option<Arc<TracedProcess>>);
 
 #[derive(Debug)]
-struct Traced {
+struct TracedProcess {
     id: ProcessId,
     origin: Origin,
     /// Pidfd of the process, if the system provides one. Start times have a resolution of 10 ms, so only the pidfd
@@ -39,7 +39,7 @@ struct Traced {
     pidfd: Option<OwnedFd>,
 }
 
-impl Traced {
+impl TracedProcess {
     fn is_alive(&self) -> bool {
         self.id.exists() && !self.pidfd.as_ref().is_some_and(pidfd::has_exited)
     }
@@ -49,8 +49,8 @@ impl Opener {
     /// Traces the process with this pid. `pidfd` proves that the pid was not reused; `None` if the system provides no
     /// pidfd.
     pub fn trace(pid: i32, pidfd: Option<OwnedFd>) -> Self {
-        let traced = ProcessId::of(pid).ok().map(|id| Traced { id, origin: origin_of(pid), pidfd });
-        Self(traced.filter(Traced::is_alive).map(Arc::new))
+        let traced = ProcessId::of(pid).ok().map(|id| TracedProcess { id, origin: origin_of(pid), pidfd });
+        Self(traced.filter(TracedProcess::is_alive).map(Arc::new))
     }
 
     /// Returns the working directory of the process; `None` if unknown.
@@ -100,7 +100,7 @@ pub fn origin_of(pid: i32) -> Origin {
     if pid == own {
         return Origin::Outside;
     }
-    let walk = || Walk::of(pid, own, &children::supervisors(), MAX_ANCESTORS);
+    let walk = || AncestorWalk::of(pid, own, &children::supervisors(), MAX_ANCESTORS);
     match (walk(), walk()) {
         (Some(first), Some(second)) if first == second => first.origin,
         _ => Origin::Untraceable,
@@ -116,12 +116,12 @@ fn own_pid() -> Option<i32> {
 
 /// Path from a process to its supervisor, or to the root of the process tree.
 #[derive(Debug, PartialEq, Eq)]
-struct Walk {
+struct AncestorWalk {
     passed: Vec<ProcessId>,
     origin: Origin,
 }
 
-impl Walk {
+impl AncestorWalk {
     /// Walks from the process `start` up to its ancestors; `None` if the walk cannot be completed.
     fn of(
         start: i32,
@@ -132,7 +132,7 @@ impl Walk {
         let mut passed: Vec<ProcessId> = Vec::new();
         let mut pid = start;
         while passed.len() < max_ancestors {
-            let stat = Stat::of(pid).ok()?;
+            let stat = ProcessStat::of(pid).ok()?;
             let id = ProcessId { pid, started: stat.started };
             // A parent is never younger than its child. A younger one has reused the pid of an ended parent.
             if passed.last().is_some_and(|child| child.started < id.started) {
@@ -247,9 +247,9 @@ mod tests {
         let opener = Opener::trace(inner, None);
         assert_eq!(opener.origin(), Origin::Session("s1".to_owned()));
         let own = std::process::id().cast_signed();
-        assert_eq!(Walk::of(inner, own, &children::supervisors(), 1), None, "its ancestors are too many");
+        assert_eq!(AncestorWalk::of(inner, own, &children::supervisors(), 1), None, "its ancestors are too many");
         // Without the registry the ancestor is only known as this process.
-        let unknown = Walk::of(inner, own, &HashMap::new(), MAX_ANCESTORS).unwrap();
+        let unknown = AncestorWalk::of(inner, own, &HashMap::new(), MAX_ANCESTORS).unwrap();
         assert_eq!(unknown.origin, Origin::Elsewhere);
         drop(child.stdin.take());
         child.wait().unwrap();

@@ -3,7 +3,7 @@
 //! caller outside every session may answer for all of them. This module does no IO: `wh_client::trace` locates the
 //! caller.
 
-use crate::line::Prefix;
+use crate::line::LinePrefix;
 use crate::reason::Reason;
 
 /// Maximum number of creators stored with a session: the session that created it, the creator of that session, and so
@@ -90,7 +90,7 @@ pub enum GuardedAction {
 impl GuardedAction {
     /// Returns the action of a chat message with this text.
     pub fn message(text: &str) -> Self {
-        Self::Say { command: Prefix::seen_in(text) == Some(Prefix::Command) }
+        Self::Say { command: LinePrefix::seen_in(text) == Some(LinePrefix::Command) }
     }
 }
 

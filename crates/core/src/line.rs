@@ -18,7 +18,7 @@ use crate::space::command::ConversationCommand;
 
 /// First character of a line to which `wh` or an agent gives a special meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Prefix {
+pub enum LinePrefix {
     /// `/`: a command.
     Command,
     /// `!`: a shell command.
@@ -29,7 +29,7 @@ pub enum Prefix {
     Cloud,
 }
 
-impl Prefix {
+impl LinePrefix {
     const ALL: [Self; 4] = [Self::Command, Self::Shell, Self::File, Self::Cloud];
 
     pub const fn as_str(self) -> &'static str {
@@ -60,7 +60,7 @@ pub fn first_visible(text: &str) -> Option<char> {
 
 /// True if the line begins with a slash, even if the command is incomplete.
 pub fn is_slash(text: &str) -> bool {
-    text.trim_start().starts_with(Prefix::Command.as_str())
+    text.trim_start().starts_with(LinePrefix::Command.as_str())
 }
 
 /// Error for a line that cannot be executed.
@@ -123,7 +123,9 @@ impl ComposerLine {
     /// Refuses a message that may run a shell command in the agent, unless `allowed` is set or the text is literal.
     pub fn check_shell(&self, allowed: bool) -> Result<(), LineError> {
         match self.message_text() {
-            Some((text, false)) if !allowed && Prefix::seen_in(text) == Some(Prefix::Shell) => Err(LineError::Shell),
+            Some((text, false)) if !allowed && LinePrefix::seen_in(text) == Some(LinePrefix::Shell) => {
+                Err(LineError::Shell)
+            }
             _ => Ok(()),
         }
     }
@@ -193,15 +195,15 @@ mod tests {
     #[test]
     fn blanks_and_hidden_characters_do_not_hide_a_prefix() {
         let cases = [
-            ("\u{200b} \n/x", Some(Prefix::Command)),
-            ("\t!ls", Some(Prefix::Shell)),
-            ("@a", Some(Prefix::File)),
-            ("& a", Some(Prefix::Cloud)),
+            ("\u{200b} \n/x", Some(LinePrefix::Command)),
+            ("\t!ls", Some(LinePrefix::Shell)),
+            ("@a", Some(LinePrefix::File)),
+            ("& a", Some(LinePrefix::Cloud)),
             ("ls !", None),
             ("", None),
         ];
         for (text, prefix) in cases {
-            assert_eq!(Prefix::seen_in(text), prefix, "{text:?}");
+            assert_eq!(LinePrefix::seen_in(text), prefix, "{text:?}");
         }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::slash::MAX_PAUSE_SECONDS;
 use crate::space::ParticipantId;
-use crate::space::command::{ConversationCommand, Selector};
+use crate::space::command::{ConversationCommand, MessageSelector};
 use crate::space::harness::Call;
 
 /// Kinds that have a command. The error for an unknown kind lists them.
@@ -86,12 +86,12 @@ impl PostedEnvelope {
                 Ok(ConversationCommand::say(text, self.to))
             }
             "chat/acknowledge" => {
-                let selector = self.correlation_id.clone().map_or(Selector::All, Selector::Named);
+                let selector = self.correlation_id.clone().map_or(MessageSelector::All, MessageSelector::Named);
                 Ok(ConversationCommand::Acknowledge { selector, status: text("status") })
             }
             "chat/cancel" => {
                 let id = self.correlation_id.clone().ok_or_else(|| refused("correlation_id must name a message"))?;
-                Ok(ConversationCommand::Cancel { selector: Selector::Named(id), reason: reason() })
+                Ok(ConversationCommand::Cancel { selector: MessageSelector::Named(id), reason: reason() })
             }
             "reasoning/cancel" => match self.to.as_deref() {
                 None => Ok(ConversationCommand::Interrupt(None)),
@@ -214,7 +214,7 @@ mod tests {
         let acknowledged = command(&json!({ "kind": "chat/acknowledge", "correlation_id": "i4" })).unwrap();
         assert_eq!(
             acknowledged,
-            ConversationCommand::Acknowledge { selector: Selector::Named("i4".to_owned()), status: None }
+            ConversationCommand::Acknowledge { selector: MessageSelector::Named("i4".to_owned()), status: None }
         );
         assert!(matches!(of("mcp/request", json!({ "method": "tools/list" })), ConversationCommand::Post { .. }));
         assert!(matches!(of("participant/status", json!({ "status": "away" })), ConversationCommand::Post { .. }));

@@ -2,9 +2,9 @@
 
 /// Pseudo-random number generator (SplitMix64).
 #[derive(Debug, Clone)]
-pub(super) struct Chance(u64);
+pub(super) struct DemoRng(u64);
 
-impl Chance {
+impl DemoRng {
     /// Creates the generator for a turn. The numbers do not depend on earlier turns.
     pub fn new(seed: u64, turn: u64) -> Self {
         let mut chance = Self(seed ^ turn.wrapping_mul(0xd134_2543_de82_ef95));
@@ -39,7 +39,7 @@ mod tests {
     #[test]
     fn the_same_seed_and_turn_draw_the_same() {
         let draw = |seed, turn| {
-            let mut chance = Chance::new(seed, turn);
+            let mut chance = DemoRng::new(seed, turn);
             std::array::from_fn::<usize, 8, _>(|_| chance.below(100))
         };
         assert_eq!(draw(7, 1), draw(7, 1));
@@ -49,6 +49,6 @@ mod tests {
 
     #[test]
     fn nothing_is_picked_from_nothing() {
-        assert_eq!(Chance::new(0, 0).pick(&[]), "");
+        assert_eq!(DemoRng::new(0, 0).pick(&[]), "");
     }
 }

@@ -34,7 +34,7 @@ const MODES: [(DemoMode, &str, &str); 3] = [
 
 /// Selected model and mode. A restart of the agent resets both.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Character {
+pub(super) struct DemoSettings {
     pub model: DemoModel,
     pub mode: DemoMode,
 }

@@ -30,13 +30,13 @@ const INITIAL_FILES: [(&str, &str); 3] = [
 
 /// Temporary working directory, created on first use.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(super) struct DemoDirectory {
     /// Directory in which the working directory is created; `None` for the temporary directory of the system.
     parent: Option<PathBuf>,
     made: Option<TempDir>,
 }
 
-impl Folder {
+impl DemoDirectory {
     /// Prepares a working directory without creating it.
     pub fn new(parent: Option<PathBuf>) -> Self {
         Self { parent, made: None }
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn it_is_created_when_needed_and_deleted_with_its_content() {
         let place = tempfile::tempdir().unwrap();
-        let mut folder = Folder::new(Some(place.path().to_owned()));
+        let mut folder = DemoDirectory::new(Some(place.path().to_owned()));
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
         assert_eq!(folder.names().unwrap(), ["README.md", "src/greeting.rs", "src/main.rs"]);
         assert_eq!(folder.write("notes/new.txt", "new"), Ok(None));
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn nothing_outside_is_read_or_written() {
         let place = tempfile::tempdir().unwrap();
-        let mut folder = Folder::new(Some(place.path().to_owned()));
+        let mut folder = DemoDirectory::new(Some(place.path().to_owned()));
         for name in ["", "/etc/hostname", "../beside", "src/../../beside", "."] {
             assert!(folder.read(name).is_err(), "{name}");
             assert!(folder.write(name, "x").is_err(), "{name}");

@@ -24,10 +24,10 @@ use wh_agents::interface::{
     Start, StartError,
 };
 use wh_core::space::harness::Named;
-use wh_core::space::roster::{Abilities, ModelCard};
+use wh_core::space::roster::{ModelCard, StaticCapabilities};
 
-use character::{Character, DemoMode, DemoModel, known, models, modes};
-use memory::Memory;
+use character::{DemoMode, DemoModel, DemoSettings, known, models, modes};
+use memory::DemoContext;
 use stage::{DemoStage, InitialState};
 use storage::{ConversationFiles, SavedConversation};
 
@@ -55,19 +55,18 @@ impl Default for DemoOptions {
 impl DemoOptions {
     /// Overrides the options with the arguments `--seed NUMBER` and `--pace MILLISECONDS`.
     fn with_arguments<T: AsRef<OsStr>>(mut self, arguments: &[T]) -> Result<Self, StartError> {
-        let wrong = |given: &OsStr| StartError::Unknown {
-            agent: TITLE.to_owned(),
-            what: "argument",
-            given: given.to_string_lossy().into_owned(),
-            hint: "it accepts --seed NUMBER and --pace MILLISECONDS".to_owned(),
-        };
-        let mut arguments = arguments.iter().map(AsRef::as_ref);
-        while let Some(name) = arguments.next() {
-            let value = arguments.next().and_then(OsStr::to_str).and_then(|value| value.parse::<u64>().ok());
-            match (name.to_str(), value) {
-                (Some("--seed"), Some(seed)) => self.seed = seed,
-                (Some("--pace"), Some(pace)) => self.pace = Duration::from_millis(pace),
-                _ => return Err(wrong(name)),
+        let (agent, hint) = (TITLE.to_owned(), "it accepts --seed NUMBER and --pace MILLISECONDS".to_owned());
+        let mut arguments = arguments.iter().map(|argument| argument.as_ref().to_string_lossy().into_owned());
+        while let Some(argument) = arguments.next() {
+            let set: fn(&mut Self, u64) = match argument.as_str() {
+                "--seed" => |options, seed| options.seed = seed,
+                "--pace" => |options, pace| options.pace = Duration::from_millis(pace),
+                _ => return Err(StartError::Unknown { agent, what: "argument", given: argument, hint }),
+            };
+            let given = arguments.next().unwrap_or_default();
+            match given.parse() {
+                Ok(value) => set(&mut self, value),
+                Err(_) => return Err(StartError::InvalidValue { agent, argument, given, hint }),
             }
         }
         Ok(self)
@@ -97,10 +96,10 @@ impl Demo {
             None => {
                 let files = folder.filter(|_| start.may_store_state).map(ConversationFiles::new);
                 InitialState {
-                    character: Character::default(),
+                    character: DemoSettings::default(),
                     files,
                     recalled: Vec::new(),
-                    memory: Memory::default(),
+                    memory: DemoContext::default(),
                     turns: 0,
                 }
             }
@@ -148,9 +147,9 @@ impl Agent for Demo {
         AgentFacts { id: ID.to_owned(), title: TITLE.to_owned(), install_hint: None, login_hint: None }
     }
 
-    fn abilities(&self) -> Abilities {
+    fn abilities(&self) -> StaticCapabilities {
         let no = Some(false);
-        Abilities { mcp: no, skips_permissions: no, conversations: no, ..Abilities::ALL }
+        StaticCapabilities { mcp: no, skips_permissions: no, conversations: no, ..StaticCapabilities::ALL }
     }
 
     fn check<'a>(&'a self, _here: &'a QueryContext) -> BoxFuture<'a, Readiness> {

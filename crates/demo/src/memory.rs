@@ -12,7 +12,7 @@ const MAX_ENTRIES: usize = 1000;
 
 /// Token counts of the prompts and replies in the context, and the total token usage.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
+pub(super) struct DemoContext {
     entries: VecDeque<u64>,
     input: u64,
     output: u64,
@@ -23,7 +23,7 @@ pub(super) fn tokens(text: &str) -> u64 {
     text.split_whitespace().count() as u64
 }
 
-impl Memory {
+impl DemoContext {
     /// Restores the entries and the usage from a saved conversation.
     pub fn of(entries: impl Iterator<Item = u64>, input: u64, output: u64) -> Self {
         let mut memory = Self { entries: VecDeque::new(), input, output };
@@ -43,7 +43,7 @@ impl Memory {
         self.input += self.tokens();
     }
 
-    /// Adds a reply as an entry. Does not count output tokens; see [`Memory::spend`].
+    /// Adds a reply as an entry. Does not count output tokens; see [`DemoContext::spend`].
     pub fn wrote(&mut self, tokens: u64) {
         self.push(tokens);
     }
@@ -119,8 +119,8 @@ impl Memory {
 mod tests {
     use super::*;
 
-    fn of(entries: &[u64]) -> Memory {
-        Memory::of(entries.iter().copied(), 0, 0)
+    fn of(entries: &[u64]) -> DemoContext {
+        DemoContext::of(entries.iter().copied(), 0, 0)
     }
 
     #[test]

@@ -13,10 +13,10 @@ use wh_core::space::question::{Answer, Question};
 use wh_core::space::{ItemId, TurnId};
 
 use super::DemoOptions;
-use super::chance::Chance;
-use super::character::{Character, DemoMode, DemoModel, known, models, modes};
-use super::folder::Folder;
-use super::memory::{Memory, tokens};
+use super::chance::DemoRng;
+use super::character::{DemoMode, DemoModel, DemoSettings, known, models, modes};
+use super::folder::DemoDirectory;
+use super::memory::{DemoContext, tokens};
 use super::storage::ConversationFiles;
 use super::tools;
 
@@ -36,7 +36,7 @@ pub(super) type TrickResult<T = ()> = Result<T, TrickStop>;
 
 /// Kind of permission that the agent asks for. A user can grant each kind permanently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Permit {
+pub(super) enum DemoPermission {
     Edit,
     Run,
     Bell,
@@ -66,12 +66,12 @@ pub(super) struct DemoStream {
 
 /// State with which the agent starts: a new conversation or a saved one.
 pub(super) struct InitialState {
-    pub character: Character,
+    pub character: DemoSettings,
     /// Location of the saved conversation; `None` if the conversation is not saved.
     pub files: Option<ConversationFiles>,
     /// Prompts of the resumed conversation that must be reported; empty if the client does not request them.
     pub recalled: Vec<String>,
-    pub memory: Memory,
+    pub memory: DemoContext,
     pub turns: u64,
 }
 
@@ -80,12 +80,12 @@ pub(super) struct DemoStage {
     files: Option<ConversationFiles>,
     recalled: Vec<String>,
     pub options: DemoOptions,
-    pub initial_character: Character,
-    pub character: Character,
-    pub chance: Chance,
-    pub memory: Memory,
-    pub folder: Folder,
-    pub allowed: BTreeSet<Permit>,
+    pub initial_character: DemoSettings,
+    pub character: DemoSettings,
+    pub chance: DemoRng,
+    pub memory: DemoContext,
+    pub folder: DemoDirectory,
+    pub allowed: BTreeSet<DemoPermission>,
     pub streams: Vec<DemoStream>,
     pub pause: Option<ActivePause>,
     /// True if the agent has reported a status during this turn. At the end of the turn the agent reports the status
@@ -106,9 +106,9 @@ impl DemoStage {
             recalled,
             initial_character: character,
             character,
-            chance: Chance::new(options.seed, 0),
+            chance: DemoRng::new(options.seed, 0),
             memory,
-            folder: Folder::new(options.parent.clone()),
+            folder: DemoDirectory::new(options.parent.clone()),
             allowed: BTreeSet::new(),
             streams: Vec::new(),
             pause: None,
@@ -192,7 +192,7 @@ impl DemoStage {
             files.log_prompt(text);
         }
         self.save();
-        self.chance = Chance::new(self.options.seed, self.turns);
+        self.chance = DemoRng::new(self.options.seed, self.turns);
         self.turn = Some(turn.clone());
         self.put(Report::Delivered(turn.clone())).await?;
         self.put(Report::Submitted(turn.clone())).await?;

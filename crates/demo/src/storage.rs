@@ -13,8 +13,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 use wh_agents::interface::QueryContext;
 
-use super::character::{Character, DemoMode, DemoModel};
-use super::memory::Memory;
+use super::character::{DemoMode, DemoModel, DemoSettings};
+use super::memory::DemoContext;
 
 /// Maximum number of saved conversations. If there are more, the least recently used ones are deleted.
 const MAX_CONVERSATIONS: usize = 2000;
@@ -32,8 +32,8 @@ const OLD_PROMPTS_SUFFIX: &str = ".prompts.old.jsonl";
 /// State of a conversation, as read from its file.
 #[derive(Debug)]
 pub(super) struct SavedConversation {
-    pub memory: Memory,
-    pub character: Character,
+    pub memory: DemoContext,
+    pub character: DemoSettings,
     pub turns: u64,
 }
 
@@ -66,8 +66,8 @@ impl ConversationFiles {
         let kept: Value = serde_json::from_slice(&text).ok()?;
         let whole = |name: &str| kept[name].as_u64().unwrap_or_default();
         let entries = kept["entries"].as_array()?.iter().filter_map(Value::as_u64);
-        let memory = Memory::of(entries, whole("input"), whole("output"));
-        let character = Character {
+        let memory = DemoContext::of(entries, whole("input"), whole("output"));
+        let character = DemoSettings {
             model: kept["model"].as_str().and_then(DemoModel::named).unwrap_or_default(),
             mode: kept["mode"].as_str().and_then(DemoMode::named).unwrap_or_default(),
         };
@@ -84,7 +84,7 @@ impl ConversationFiles {
     }
 
     /// Saves the state of the conversation and replaces the state saved before.
-    pub fn save(&self, memory: &Memory, character: Character, turns: u64) {
+    pub fn save(&self, memory: &DemoContext, character: DemoSettings, turns: u64) {
         let (entries, input, output) = memory.parts();
         let kept = json!({
             "entries": entries.collect::<Vec<_>>(), "input": input, "output": output, "turns": turns,
@@ -178,8 +178,8 @@ mod tests {
 
     use super::*;
 
-    fn memory(entries: &[u64]) -> Memory {
-        Memory::of(entries.iter().copied(), 3, 4)
+    fn memory(entries: &[u64]) -> DemoContext {
+        DemoContext::of(entries.iter().copied(), 3, 4)
     }
 
     #[test]
@@ -187,7 +187,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join("deep/demo");
         let files = ConversationFiles::new(folder.clone());
-        let character = Character { model: DemoModel::Brief, mode: DemoMode::Plan };
+        let character = DemoSettings { model: DemoModel::Brief, mode: DemoMode::Plan };
         files.save(&memory(&[1, 2]), character, 7);
         files.log_prompt("two\nlines");
         files.log_prompt("more");
@@ -223,7 +223,7 @@ mod tests {
         let conversations: Vec<ConversationFiles> = (0..4).map(|_| ConversationFiles::new(folder.clone())).collect();
         let now = SystemTime::now();
         for (age, files) in conversations.iter().enumerate() {
-            files.save(&memory(&[]), Character::default(), 0);
+            files.save(&memory(&[]), DemoSettings::default(), 0);
             files.log_prompt("x");
             let at = now - Duration::from_secs(age as u64 * 60);
             File::options().append(true).open(files.file(".json")).unwrap().set_modified(at).unwrap();

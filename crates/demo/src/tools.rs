@@ -6,7 +6,7 @@ use wh_core::space::harness::Tool;
 use wh_core::space::item::{ToolCall, ToolKind, ToolResultPart, ToolStatus};
 
 use super::character::DemoMode;
-use super::folder::Folder;
+use super::folder::DemoDirectory;
 
 pub(super) fn catalogue() -> Vec<Tool> {
     let text = json!({ "type": "string" });
@@ -52,7 +52,7 @@ pub(super) type ToolUse = (Option<ToolCall>, Result<String, String>);
 
 /// Uses a tool and returns the finished call with its result. The prefix `demo/` of the name is optional. For an
 /// unknown tool, returns an error without a call.
-pub(super) fn use_tool(folder: &mut Folder, mode: DemoMode, name: &str, input: Value) -> ToolUse {
+pub(super) fn use_tool(folder: &mut DemoDirectory, mode: DemoMode, name: &str, input: Value) -> ToolUse {
     let short = name.strip_prefix("demo/").unwrap_or(name);
     let argument = |key: &str| {
         let text = input.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -104,7 +104,7 @@ fn check_mode(mode: DemoMode) -> Result<(), String> {
 }
 
 /// Returns the lines of all files that contain the text `wanted`.
-pub(super) fn search(folder: &mut Folder, wanted: &str) -> Result<String, String> {
+pub(super) fn search(folder: &mut DemoDirectory, wanted: &str) -> Result<String, String> {
     let names = folder.names().map_err(|error| format!("the demo agent's directory cannot be read: {error}"))?;
     let mut lines = Vec::new();
     for name in names {
@@ -123,9 +123,9 @@ fn simulated_output(command: &str) -> String {
 mod tests {
     use super::*;
 
-    fn folder() -> (tempfile::TempDir, Folder) {
+    fn folder() -> (tempfile::TempDir, DemoDirectory) {
         let place = tempfile::tempdir().unwrap();
-        let folder = Folder::new(Some(place.path().to_owned()));
+        let folder = DemoDirectory::new(Some(place.path().to_owned()));
         (place, folder)
     }
 

@@ -59,10 +59,10 @@ impl<C: Send + 'static> BeginQueue<C> {
 
 /// Stored commands of one session. A daemon stores them on disk. Without a daemon, only their ids are kept in memory.
 #[derive(Clone)]
-pub struct SessionLedger(Backend);
+pub struct SessionLedger(LedgerBackend);
 
 #[derive(Clone)]
-enum Backend {
+enum LedgerBackend {
     Stored(StoredSession),
     /// Fingerprint and time of each request, by request id. Expired ids are removed when new ids are entered. The state
     /// machines limit the number of unexpired ids.
@@ -95,18 +95,18 @@ impl SessionLedger {
     /// Creates the ledger of a daemon's session; `agent` is the agent id that clients use in their requests.
     pub fn new(store: Store, team: &str, session: &str, agent: &str) -> Self {
         let (team, session, agent) = (team.to_owned(), session.to_owned(), agent.to_owned());
-        Self(Backend::Stored(StoredSession { store, team, session, agent }))
+        Self(LedgerBackend::Stored(StoredSession { store, team, session, agent }))
     }
 
     /// Creates a ledger in memory, for a conversation and its UI without a daemon.
     pub fn in_memory() -> Self {
-        Self(Backend::InMemory(Arc::default()))
+        Self(LedgerBackend::InMemory(Arc::default()))
     }
 
     fn stored(&self) -> Option<&StoredSession> {
         match &self.0 {
-            Backend::Stored(stored) => Some(stored),
-            Backend::InMemory(_) => None,
+            LedgerBackend::Stored(stored) => Some(stored),
+            LedgerBackend::InMemory(_) => None,
         }
     }
 
@@ -123,8 +123,8 @@ impl SessionLedger {
     /// Enters a command, unless its request id is known.
     pub fn begin(&self, request: &Request) -> BoxFuture<'static, Result<Begun, StoreError>> {
         let stored = match &self.0 {
-            Backend::Stored(stored) => stored,
-            Backend::InMemory(ids) => return Box::pin(std::future::ready(Ok(claim(ids, request)))),
+            LedgerBackend::Stored(stored) => stored,
+            LedgerBackend::InMemory(ids) => return Box::pin(std::future::ready(Ok(claim(ids, request)))),
         };
         let (store, key) = (stored.store.clone(), stored.key(&request.id));
         let fingerprint = request.fingerprint.as_str().to_owned();
@@ -154,8 +154,8 @@ impl SessionLedger {
     /// Removes a refused command, which had no effect, from the ledger.
     pub fn take_back(&self, id: &RequestId) -> Durable<bool> {
         match &self.0 {
-            Backend::Stored(stored) => stored.store.take_back(stored.key(id)),
-            Backend::InMemory(ids) => {
+            LedgerBackend::Stored(stored) => stored.store.take_back(stored.key(id)),
+            LedgerBackend::InMemory(ids) => {
                 let removed = ids.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
                 Durable::ready(removed.is_some())
             }

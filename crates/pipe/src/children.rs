@@ -8,7 +8,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use nix::unistd::getpid;
 
-use crate::proc::{self, ProcessId, Stat};
+use crate::proc::{self, ProcessId, ProcessStat};
 
 /// Environment variable with the session id, set for everything that runs in a session. Informational only: a program
 /// can change the variable, so it is not used for access checks.
@@ -36,23 +36,23 @@ fn registry() -> MutexGuard<'static, HashMap<ProcessId, ChildRole>> {
 
 /// Registration of one child. The owner must keep it until the child has been reaped.
 #[derive(Debug)]
-pub struct Registration(ProcessId);
+pub struct ChildRegistration(ProcessId);
 
-impl Registration {
+impl ChildRegistration {
     /// Returns the id of the child.
     pub fn id(&self) -> ProcessId {
         self.0
     }
 }
 
-impl Drop for Registration {
+impl Drop for ChildRegistration {
     fn drop(&mut self) {
         registry().remove(&self.0);
     }
 }
 
 /// Starts a child and registers it before other threads can see the child.
-pub fn spawn(command: &mut Command, role: ChildRole) -> io::Result<(Child, Registration)> {
+pub fn spawn(command: &mut Command, role: ChildRole) -> io::Result<(Child, ChildRegistration)> {
     let mut registry = registry();
     #[expect(clippy::disallowed_methods, reason = "the only place that registers children")]
     let mut child = command.spawn()?;
@@ -67,7 +67,7 @@ pub fn spawn(command: &mut Command, role: ChildRole) -> io::Result<(Child, Regis
         }
     };
     registry.insert(id, role);
-    Ok((child, Registration(id)))
+    Ok((child, ChildRegistration(id)))
 }
 
 /// Returns the supervisors that this process started and has not reaped, with their sessions.
@@ -86,7 +86,7 @@ pub fn adopted() -> io::Result<Vec<ProcessId>> {
 }
 
 /// Returns every process of the machine, and the [adopted] processes among them.
-pub(crate) fn survey() -> io::Result<(HashMap<i32, Stat>, Vec<ProcessId>)> {
+pub(crate) fn survey() -> io::Result<(HashMap<i32, ProcessStat>, Vec<ProcessId>)> {
     let registry = registry();
     let processes = proc::snapshot()?;
     let own = getpid().as_raw();

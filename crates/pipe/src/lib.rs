@@ -54,7 +54,7 @@ pub use pending::{NoReply, PendingReplies, ReplyFuture};
 pub use process::{Child, Exit, Launch, LaunchError, Stdin, Stdout, describe_exit};
 pub use reaper::Survivors;
 pub use supervisor::Supervisor;
-pub use tail::Tail;
+pub use tail::StderrTail;
 pub use writer::Writer;
 
 #[cfg(not(target_os = "linux"))]

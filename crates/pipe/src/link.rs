@@ -26,7 +26,7 @@ use crate::writer::Writer;
 
 pub use events::LinkEvents;
 use events::Queued;
-pub use requests::{LinkReply, Outbound, RaisedLimit};
+pub use requests::{LinkReply, OutboundFrame, RaisedLimit};
 
 /// Timeout for the exit of the program after a failed write. The exit status arrives a little after the pipe breaks,
 /// and is a better reason than the broken pipe.
@@ -51,7 +51,7 @@ pub trait Codec: Sized + Send + Sync + 'static {
     /// # Errors
     ///
     /// If the frame cannot be encoded as a line.
-    fn encode(&self, frame: Self::Frame, number: u64) -> Result<Encoded<Self::Id>, String>;
+    fn encode(&self, frame: Self::Frame, number: u64) -> Result<EncodedFrame<Self::Id>, String>;
 
     /// Decodes one line of the program's output, given without its line feed.
     fn decode(&self, line: &[u8]) -> Decoded<Self>;
@@ -59,7 +59,7 @@ pub trait Codec: Sized + Send + Sync + 'static {
 
 /// Result of encoding a frame: one line, and the role of the frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Encoded<I> {
+pub struct EncodedFrame<I> {
     /// The line, without its line feed.
     pub line: String,
     /// Role of the frame in the exchange of requests and answers.
@@ -94,7 +94,7 @@ pub enum Decoded<C: Codec> {
 }
 
 /// Event that a link delivers to its reader.
-pub enum Inbound<C: Codec> {
+pub enum LinkEvent<C: Codec> {
     /// A message from the program.
     Message(C::Message),
     /// The reply to a request that was written with [`Link::write`].
@@ -111,7 +111,7 @@ pub enum Inbound<C: Codec> {
     Closed(Closed),
 }
 
-impl<C: Codec> fmt::Debug for Inbound<C> {
+impl<C: Codec> fmt::Debug for LinkEvent<C> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Message(_) => formatter.write_str("Message"),
@@ -214,7 +214,7 @@ impl<C: Codec> Link<C> {
                 ProgramLine::Stdout(line) => reader.handle_line(line, &sender),
                 ProgramLine::Stderr(line) => {
                     let bytes = line.len();
-                    reader.queue_message(Inbound::Stderr(line), bytes, &sender);
+                    reader.queue_message(LinkEvent::Stderr(line), bytes, &sender);
                 }
             };
             let closed = reader.io.run(child, (stdout, stderr), urgent, handle).await;
@@ -224,12 +224,12 @@ impl<C: Codec> Link<C> {
             for (_, task) in lock(&reader.open).drain() {
                 task.inspect(AbortHandle::abort);
             }
-            reader.queue_exchange(Inbound::Closed(closed), 0, &sender);
+            reader.queue_exchange(LinkEvent::Closed(closed), 0, &sender);
         });
         Ok((Self { shared, _held: held }, events))
     }
 
-    /// Closes the program's input, and ends the program if it does not exit by itself. [`Inbound::Closed`] reports the
+    /// Closes the program's input, and ends the program if it does not exit by itself. [`LinkEvent::Closed`] reports the
     /// end.
     pub fn close(&self) {
         self.shared.io.close();
@@ -245,27 +245,27 @@ impl<C: Codec> LinkShared<C> {
     fn handle_line(self: &Arc<Self>, line: Line<'_>, sender: &EventSender<C>) {
         let line = match line {
             Line::Complete(line) => line,
-            Line::TooLong { bytes } => return self.queue_message(Inbound::Skipped { bytes }, 0, sender),
+            Line::TooLong { bytes } => return self.queue_message(LinkEvent::Skipped { bytes }, 0, sender),
         };
         match self.codec.decode(line) {
             Decoded::Nothing => {}
             Decoded::Reply(id, reply) => {
                 if lock(&self.inline).remove(&id) {
-                    self.queue_exchange(Inbound::Reply(id, reply), line.len(), sender);
+                    self.queue_exchange(LinkEvent::Reply(id, reply), line.len(), sender);
                 } else if !self.pending.resolve(&id, reply) {
                     debug!(?id, "ignoring a reply to an unknown request");
                 }
             }
-            Decoded::Message(message) => self.queue_message(Inbound::Message(message), line.len(), sender),
+            Decoded::Message(message) => self.queue_message(LinkEvent::Message(message), line.len(), sender),
             Decoded::Request(key, message) => {
                 lock(&self.open).insert(key, None);
-                self.queue_exchange(Inbound::Message(message), line.len(), sender);
+                self.queue_exchange(LinkEvent::Message(message), line.len(), sender);
             }
             Decoded::Withdrawal(key, message) => {
                 let open = lock(&self.open).remove(&key);
                 match open {
                     Some(Some(task)) => task.abort(),
-                    Some(None) => self.queue_exchange(Inbound::Message(message), line.len(), sender),
+                    Some(None) => self.queue_exchange(LinkEvent::Message(message), line.len(), sender),
                     None => debug!("ignoring the withdrawal of an unknown request"),
                 }
             }
@@ -291,13 +291,13 @@ impl<C: Codec> LinkShared<C> {
         open.insert(key, Some(task.abort_handle()));
     }
 
-    fn queue_message(&self, event: Inbound<C>, bytes: usize, sender: &EventSender<C>) {
+    fn queue_message(&self, event: LinkEvent<C>, bytes: usize, sender: &EventSender<C>) {
         self.queue(Queued { event, bytes, is_exchange: false }, sender);
     }
 
     /// Queues an event that must not be dropped: a request, the withdrawal of a request, a reply, or the end of the
     /// link.
-    fn queue_exchange(&self, event: Inbound<C>, bytes: usize, sender: &EventSender<C>) {
+    fn queue_exchange(&self, event: LinkEvent<C>, bytes: usize, sender: &EventSender<C>) {
         self.queue(Queued { event, bytes, is_exchange: true }, sender);
     }
 

@@ -22,12 +22,12 @@ pub struct ProcessId {
 impl ProcessId {
     /// Identifies the process that has this pid now.
     pub fn of(pid: i32) -> io::Result<Self> {
-        Ok(Self { pid, started: Stat::of(pid)?.started })
+        Ok(Self { pid, started: ProcessStat::of(pid)?.started })
     }
 
     /// True while this process exists, including as a zombie.
     pub fn exists(self) -> bool {
-        Stat::of(self.pid).is_ok_and(|stat| stat.started == self.started)
+        ProcessStat::of(self.pid).is_ok_and(|stat| stat.started == self.started)
     }
 
     /// Returns the pid as the type that the functions of `nix` take.
@@ -38,7 +38,7 @@ impl ProcessId {
 
 /// Fields of `/proc/PID/stat` that relate a process to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stat {
+pub struct ProcessStat {
     /// State of the process: `R`, `S`, `T`, `Z` and so on, as in proc(5).
     pub state: char,
     /// Pid of the parent.
@@ -53,7 +53,7 @@ pub struct Stat {
     pub started: u64,
 }
 
-impl Stat {
+impl ProcessStat {
     /// Reads the record of one process. Fails with `NotFound` if there is no such process.
     pub fn of(pid: i32) -> io::Result<Self> {
         Self::decode(&read(pid, "stat")?).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
@@ -101,12 +101,12 @@ fn number<T: std::str::FromStr>(field: &[u8]) -> Option<T> {
 /// Returns every process of the machine, by pid. Not atomic: processes start and end during the scan. Fails if an
 /// existing process cannot be read, for example without free descriptors: an incomplete snapshot would report it as
 /// ended.
-pub fn snapshot() -> io::Result<HashMap<i32, Stat>> {
+pub fn snapshot() -> io::Result<HashMap<i32, ProcessStat>> {
     let mut processes = HashMap::new();
     for entry in fs::read_dir("/proc")? {
         let name = entry?.file_name();
         let Some(pid) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
-        match Stat::of(pid) {
+        match ProcessStat::of(pid) {
             Ok(stat) => drop(processes.insert(pid, stat)),
             Err(error) if is_shortage(&error) => return Err(error),
             // The process has ended since, or is not visible to this process.
@@ -156,19 +156,19 @@ mod tests {
 
     #[test]
     fn no_name_hides_the_parent() {
-        let expected = Stat { state: 'S', parent: 7, group: 43, cpu: 11, threads: 1, started: 987_654 };
+        let expected = ProcessStat { state: 'S', parent: 7, group: 43, cpu: 11, threads: 1, started: 987_654 };
         for name in [&b"sh"[..], b"a) S 1 (b", b"\xff\xfe\xff", b"two words", b""] {
-            assert_eq!(Stat::decode(&record(name)), Some(expected), "{name:?}");
+            assert_eq!(ProcessStat::decode(&record(name)), Some(expected), "{name:?}");
         }
-        assert_eq!(Stat::decode(b"garbage"), None);
-        assert_eq!(Stat::decode(b"1 (x) S 7 43"), None);
+        assert_eq!(ProcessStat::decode(b"garbage"), None);
+        assert_eq!(ProcessStat::decode(b"1 (x) S 7 43"), None);
     }
 
     #[test]
     fn a_process_whose_first_thread_ended_is_not_dead() {
-        let stat = Stat { state: 'Z', parent: 7, group: 43, cpu: 11, threads: 1, started: 1 };
+        let stat = ProcessStat { state: 'Z', parent: 7, group: 43, cpu: 11, threads: 1, started: 1 };
         assert!(stat.is_dead());
-        assert!(!Stat { threads: 2, ..stat }.is_dead());
+        assert!(!ProcessStat { threads: 2, ..stat }.is_dead());
     }
 
     #[test]
@@ -178,6 +178,6 @@ mod tests {
         assert!(id.exists());
         assert!(!ProcessId { started: id.started + 1, ..id }.exists(), "another process with the same pid");
         assert_eq!(snapshot().unwrap()[&own].started, id.started);
-        assert_eq!(Stat::of(i32::MAX).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(ProcessStat::of(i32::MAX).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

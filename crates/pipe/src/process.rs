@@ -16,7 +16,7 @@ use leader::{Leader, UnsupervisedProgram};
 pub use wh_wire::exit::Exit;
 
 use crate::protocol::Order;
-use crate::tail::{Tail, TailReader};
+use crate::tail::{StderrTail, TailReader};
 use crate::tree::{KILL, TERMINATE};
 
 /// Write end of a program's standard input. Dropping it closes the program's input.
@@ -54,7 +54,7 @@ pub struct Child {
     /// Standard output, until it is taken. If it is not read, the program blocks once the pipe is full.
     pub stdout: Option<Stdout>,
     /// Last part of the program's standard error.
-    pub stderr: Tail,
+    pub stderr: StderrTail,
     _reading: TailReader,
     pid: i32,
     leader: Arc<Leader>,

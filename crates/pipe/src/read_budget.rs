@@ -21,12 +21,12 @@ const HARD_LIMIT_BYTES: usize = 64 * 1024 * 1024;
 
 /// Number and bytes of unprocessed lines.
 #[derive(Debug, Default)]
-struct Load {
+struct UnprocessedLoad {
     lines: AtomicUsize,
     bytes: AtomicUsize,
 }
 
-impl Load {
+impl UnprocessedLoad {
     fn add(&self, bytes: usize) {
         self.lines.fetch_add(1, Ordering::AcqRel);
         self.bytes.fetch_add(bytes, Ordering::AcqRel);
@@ -45,8 +45,8 @@ impl Load {
 /// Counts unread events, and requests from the program that are being answered.
 #[derive(Debug, Default)]
 pub struct ReadBudget {
-    events: Load,
-    answers: Load,
+    events: UnprocessedLoad,
+    answers: UnprocessedLoad,
     reader_is_gone: AtomicBool,
     changed: Notify,
 }

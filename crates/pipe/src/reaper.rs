@@ -22,7 +22,7 @@ use tokio::signal::unix::SignalKind;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::children::{self, Registration};
+use crate::children::{self, ChildRegistration};
 use crate::pidfd;
 use crate::proc::ProcessId;
 
@@ -95,7 +95,7 @@ pub(crate) enum TreeStatus {
 struct WatchedTree {
     session: Option<String>,
     /// Held until the supervisor has been reaped. Only the reaper waits for supervisors.
-    registration: Option<Registration>,
+    registration: Option<ChildRegistration>,
     /// Time from which the reaper itself ends the tree; `None` if no end is scheduled.
     due: Option<Instant>,
     /// True if the supervisor's socket is closed, which means that the supervisor is about to exit.
@@ -210,7 +210,7 @@ impl Reaper {
         self.changed.notify_one();
     }
 
-    fn add(&self, registration: Registration, session: Option<String>) -> watch::Receiver<TreeStatus> {
+    fn add(&self, registration: ChildRegistration, session: Option<String>) -> watch::Receiver<TreeStatus> {
         let (sender, receiver) = watch::channel(TreeStatus::Active);
         let id = registration.id();
         let registration = Some(registration);
@@ -345,7 +345,7 @@ pub async fn end_everything() -> Survivors {
 }
 
 /// Registers a supervisor that was just started.
-pub(crate) fn register(registration: Registration, session: Option<String>) -> watch::Receiver<TreeStatus> {
+pub(crate) fn register(registration: ChildRegistration, session: Option<String>) -> watch::Receiver<TreeStatus> {
     REAPER.start();
     REAPER.add(registration, session)
 }

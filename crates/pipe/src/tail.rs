@@ -14,7 +14,7 @@ const MAX_MARKED_LINE_BYTES: usize = 16 * 1024;
 
 /// The last bytes of a stream, up to a limit. The stream is always read to its end, and older bytes are dropped.
 #[derive(Debug, Clone)]
-pub struct Tail {
+pub struct StderrTail {
     buffer: watch::Receiver<TailBuffer>,
     /// Stream offset up to which [`next_bytes`](Self::next_bytes) has returned bytes.
     seen: u64,
@@ -27,7 +27,7 @@ struct TailBuffer {
     total: u64,
 }
 
-/// Task that reads a stream into a [`Tail`]. Dropping this value stops the task.
+/// Task that reads a stream into a [`StderrTail`]. Dropping this value stops the task.
 #[derive(Debug)]
 pub(crate) struct TailReader(AbortHandle);
 
@@ -37,7 +37,7 @@ impl Drop for TailReader {
     }
 }
 
-impl Tail {
+impl StderrTail {
     /// Spawns a task that reads `stream` and retains its last `max_bytes` bytes.
     pub(crate) fn of(stream: impl AsyncRead + Send + Unpin + 'static, max_bytes: usize) -> (Self, TailReader) {
         let (publish, buffer) = watch::channel(TailBuffer { bytes: VecDeque::new(), total: 0 });
@@ -85,10 +85,10 @@ impl Tail {
     }
 }
 
-/// Lines of a [`Tail`] that contain a marker, in the order written. A slow reader misses the oldest lines.
+/// Lines of a [`StderrTail`] that contain a marker, in the order written. A slow reader misses the oldest lines.
 #[derive(Debug)]
 pub(crate) struct MarkedLines {
-    tail: Tail,
+    tail: StderrTail,
     marker: String,
     /// Beginning of a line that is not complete yet.
     partial: Vec<u8>,
@@ -97,7 +97,7 @@ pub(crate) struct MarkedLines {
 }
 
 impl MarkedLines {
-    pub fn new(tail: Tail, marker: String) -> Self {
+    pub fn new(tail: StderrTail, marker: String) -> Self {
         Self { tail, marker, partial: Vec::new(), skipping: false }
     }
 
@@ -205,7 +205,7 @@ mod tests {
     #[tokio::test]
     async fn the_last_bytes_are_kept_from_the_beginning_of_a_line() {
         let (mut program, stream) = tokio::io::duplex(64);
-        let (mut tail, _reading) = Tail::of(stream, 10);
+        let (mut tail, _reading) = StderrTail::of(stream, 10);
         program.write_all(b"one\ntwo\n").await.unwrap();
         assert_eq!(tail.next_bytes().await, Some(b"one\ntwo\n".to_vec()));
         assert_eq!(tail.text(), "one\ntwo\n");
@@ -220,7 +220,7 @@ mod tests {
     #[tokio::test]
     async fn marked_lines_are_returned_complete_and_others_are_dropped() {
         let (mut program, stream) = tokio::io::duplex(64 * 1024);
-        let (tail, _reading) = Tail::of(stream, 64 * 1024);
+        let (tail, _reading) = StderrTail::of(stream, 64 * 1024);
         let mut lines = MarkedLines::new(tail, "[WARN]".to_owned());
         program.write_all(b"noise\n[WA").await.unwrap();
         assert_eq!(lines.next().await, Some(Vec::new()));
@@ -239,7 +239,7 @@ mod tests {
     #[tokio::test]
     async fn a_line_whose_beginning_was_missed_is_skipped() {
         let (mut program, stream) = tokio::io::duplex(1024);
-        let (tail, _reading) = Tail::of(stream, 16);
+        let (tail, _reading) = StderrTail::of(stream, 16);
         let mut lines = MarkedLines::new(tail.clone(), "!".to_owned());
         program.write_all(b"! missed by far, and by more\n! buffer\n").await.unwrap();
         drop(program);
@@ -251,7 +251,7 @@ mod tests {
     #[tokio::test]
     async fn the_end_of_one_long_line_is_retained() {
         let (mut program, stream) = tokio::io::duplex(64);
-        let (tail, _reading) = Tail::of(stream, 4);
+        let (tail, _reading) = StderrTail::of(stream, 4);
         program.write_all(b"0123456789").await.unwrap();
         drop(program);
         tail.closed().await;

@@ -102,7 +102,7 @@ fn processes_below(root: Pid) -> Vec<ProcessId> {
 
 /// Returns the living processes of a process group. Zombies are excluded.
 pub fn group(leader: Pid) -> io::Result<Vec<Pid>> {
-    let living = |(pid, stat): (i32, proc::Stat)| {
+    let living = |(pid, stat): (i32, proc::ProcessStat)| {
         (stat.group == leader.as_raw() && !stat.is_dead()).then_some(Pid::from_raw(pid))
     };
     Ok(proc::snapshot()?.into_iter().filter_map(living).collect())

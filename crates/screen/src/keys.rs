@@ -16,7 +16,7 @@ use crate::modes::TerminalModes;
 /// Presses of modifiers alone are never sent. Returns no bytes for a function key that does not exist.
 #[must_use]
 pub fn encode(press: &KeyPress, modes: &TerminalModes) -> Vec<u8> {
-    match kitty::Enhancements::enabled(modes) {
+    match kitty::KittyFlags::enabled(modes) {
         Some(enhancements) => kitty::encode(press, enhancements),
         None => legacy::encode(press, modes),
     }

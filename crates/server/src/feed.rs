@@ -19,7 +19,7 @@ use crate::closing::{Closing, closed};
 /// Interval of heartbeats on a silent connection. Proxies and browsers close silent connections.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 
-pub(crate) struct Feed {
+pub(crate) struct EventFeed {
     surface: Surface,
     conversation: Option<Conversation>,
     subscription: Subscription,
@@ -37,7 +37,7 @@ pub(crate) struct Feed {
     _permit: Option<OwnedSemaphorePermit>,
 }
 
-impl Feed {
+impl EventFeed {
     /// Subscribes to a surface. `permit` is held until the feed is dropped.
     pub async fn open(
         surface: Surface,

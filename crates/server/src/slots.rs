@@ -43,7 +43,7 @@ pub(crate) struct Slot<T> {
 }
 
 /// Completes when the connection is evicted.
-pub(crate) type Evicted = oneshot::Receiver<()>;
+pub(crate) type EvictionSignal = oneshot::Receiver<()>;
 
 impl<T> Slots<T> {
     pub fn lock(&self) -> MutexGuard<'_, SlotTable<T>> {
@@ -51,7 +51,7 @@ impl<T> Slots<T> {
     }
 
     /// Adds a connection. The caller enforces limits.
-    pub fn enter(&self, facts: T) -> (Slot<T>, Evicted) {
+    pub fn enter(&self, facts: T) -> (Slot<T>, EvictionSignal) {
         let (keep, evicted) = oneshot::channel();
         let mut table = self.lock();
         let number = table.next;

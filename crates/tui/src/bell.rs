@@ -39,7 +39,7 @@ impl Bell {
 
 /// Detects events that ring the bell by comparing the current state of the space with the state at the last call.
 #[derive(Debug)]
-pub(crate) struct Ringer {
+pub(crate) struct BellDetector {
     bell: Bell,
     open: HashSet<ItemId>,
     busy: bool,
@@ -47,7 +47,7 @@ pub(crate) struct Ringer {
     ended: Option<SystemTime>,
 }
 
-impl Ringer {
+impl BellDetector {
     pub(crate) fn new(bell: Bell, state: &State) -> Self {
         let mut ringer = Self { bell, open: HashSet::new(), busy: false, ended: None };
         ringer.rings(state);

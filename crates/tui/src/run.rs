@@ -18,7 +18,7 @@ use wh_core::terminal::Size;
 use wh_screen::decode::{Decoded, Decoder};
 
 use crate::app::{App, AppEffect, BackgroundAnswer, BackgroundQuery, SentCommand};
-use crate::bell::{self, Ringer};
+use crate::bell::{self, BellDetector};
 use crate::composer;
 use crate::options::TuiOptions;
 use crate::paint::{self, Painter};
@@ -71,7 +71,7 @@ where
     let (mut reader, mut writer) = tokio::io::split(terminal);
     let outcome = match send(&mut writer, paint::ENTER_SEQUENCE).await {
         Ok(()) => {
-            let ringer = Ringer::new(options.bell, mirror.state());
+            let ringer = BellDetector::new(options.bell, mirror.state());
             let mut run = UiLoop {
                 quit_requests: options.quit_requests.clone(),
                 app: App::new(options),
@@ -171,7 +171,7 @@ struct UiLoop {
     next_frame: Option<Instant>,
     /// Number of requests sent so far.
     request_count: u64,
-    ringer: Ringer,
+    ringer: BellDetector,
 }
 
 impl UiLoop {

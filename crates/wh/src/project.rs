@@ -101,7 +101,7 @@ pub fn read(path: &Path, plain: bool) -> io::Result<String> {
         _ => error,
     })?;
     if text.len() as u64 > MAX_FILE_BYTES {
-        return Err(io::Error::other("it is longer than 1 MiB"));
+        return Err(io::Error::other(format!("it is longer than {} MiB", MAX_FILE_BYTES >> 20)));
     }
     Ok(text)
 }
@@ -163,5 +163,7 @@ mod tests {
             let error = read(&at(name), true).unwrap_err();
             assert!(error.to_string().contains(words), "{name}: {error}");
         }
+        let error = read(&at("long"), true).unwrap_err().to_string();
+        assert_eq!(error, format!("it is longer than {} MiB", MAX_FILE_BYTES >> 20));
     }
 }

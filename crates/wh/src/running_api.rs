@@ -10,7 +10,7 @@ use crate::ended_runs;
 use crate::failure::print_to_stderr;
 use crate::http_options::ApiListener;
 use crate::runtime::RunEntry;
-use crate::signals::Signals;
+use crate::signals::ExitSignals;
 
 /// Timeout for open streams to end at shutdown.
 const STREAM_CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -70,7 +70,7 @@ impl RunningApi {
     }
 
     /// Saves the record of the ended run, waits for `linger`, and closes the API after open requests are answered.
-    pub async fn close(self, linger: Linger, signals: &mut Signals) {
+    pub async fn close(self, linger: Linger, signals: &mut ExitSignals) {
         self.save_record().await;
         match linger {
             Linger::UntilRead if self.usage.within(ACTIVE_CLIENT_WINDOW) => tokio::select! {

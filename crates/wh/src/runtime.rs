@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use wh_api::ended::{RegisteredRun, check_directory, runtime_directory};
 use wh_core::time::iso;
-use wh_pipe::proc::Stat;
+use wh_pipe::proc::ProcessStat;
 
 use crate::ended_runs;
 
@@ -121,12 +121,12 @@ pub fn now() -> String {
 
 /// True if a process is stopped, e.g. by SIGSTOP.
 pub fn is_stopped(pid: u32) -> bool {
-    Stat::of(pid.cast_signed()).is_ok_and(|stat| matches!(stat.state, 'T' | 't'))
+    ProcessStat::of(pid.cast_signed()).is_ok_and(|stat| matches!(stat.state, 'T' | 't'))
 }
 
 /// Returns the start time of a process in clock ticks since boot. `None` if the process does not exist or is dead.
 pub fn process_start(pid: u32) -> Option<u64> {
-    Stat::of(pid.cast_signed()).ok().filter(|stat| !stat.is_dead()).map(|stat| stat.started)
+    ProcessStat::of(pid.cast_signed()).ok().filter(|stat| !stat.is_dead()).map(|stat| stat.started)
 }
 
 #[cfg(test)]

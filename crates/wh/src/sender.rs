@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use wh_client::sender::{LineError, OutgoingControl, SendError, Sender as Sends};
 use wh_engine::control::audit::{Audit, AuditOptions};
-use wh_engine::control::content_ref::References;
+use wh_engine::control::content_ref::ContentRefFolder;
 use wh_engine::control::teams::Teams;
 use wh_wire::socket::{ControlAck, Credential, ErrorCode};
 
@@ -31,7 +31,7 @@ pub fn send(delivery: &DeliveryOptions, session: &str, message: &OutgoingControl
         .lookup_credentials(move || shown.credentials())
         .retry_policy(message.intent.kind(), delivery.tries())
         .on_long_text(|long| {
-            let references = References::new(long.base, long.max_bytes)?;
+            let references = ContentRefFolder::new(long.base, long.max_bytes)?;
             references.write(long.team, long.request_id, long.text, Some(long.expires_at))
         })
         .on_audit(move |record| audit.record(record))

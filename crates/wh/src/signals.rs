@@ -4,13 +4,13 @@ use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-pub struct Signals {
+pub struct ExitSignals {
     interrupt: Signal,
     terminate: Signal,
     hangup: Signal,
 }
 
-impl Signals {
+impl ExitSignals {
     /// Registers the signal handlers.
     pub fn new() -> io::Result<Self> {
         Ok(Self {

@@ -8,19 +8,19 @@ use tokio::task::JoinHandle;
 use wh_client::{Surface, Ui};
 use wh_core::slash::UiCommand;
 use wh_core::terminal::Exit;
-use wh_engine::terminal::{self, Host, HostSpec, Hosted};
+use wh_engine::terminal::{self, Host, HostedTerminal, UiTerminalSpec};
 use wh_tui::{TuiExit, TuiOptions};
 
 use crate::failure::code;
 use crate::local_terminal::LocalTerminal;
-use crate::signals::Signals;
+use crate::signals::ExitSignals;
 
 /// Timeout for the UI to write its last output.
 const LAST_OUTPUT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Terminal UI that runs in this process.
 pub struct TerminalUi {
-    hosted: Hosted,
+    hosted: HostedTerminal,
     ui: Ui,
     quit_requests: mpsc::Receiver<()>,
     exit: oneshot::Sender<Exit>,
@@ -28,7 +28,7 @@ pub struct TerminalUi {
 }
 
 /// Result of the terminal UI after its end.
-pub struct UiEnd {
+pub struct UiOutcome {
     /// Exit code of wh.
     pub code: u8,
     /// Reason of the exit; `None` if the UI failed.
@@ -42,7 +42,7 @@ pub struct UiEnd {
 }
 
 impl TerminalUi {
-    pub async fn start(spec: HostSpec, options: TuiOptions) -> io::Result<Self> {
+    pub async fn start(spec: UiTerminalSpec, options: TuiOptions) -> io::Result<Self> {
         let space = spec.space.clone();
         let (hosted, host) = terminal::host(spec).await?;
         let (ui, port) = Ui::new();
@@ -63,9 +63,9 @@ impl TerminalUi {
 
     /// Waits until the user quits or a signal arrives, then restores the terminal. `tty` is the user's terminal, and
     /// the surface that it is attached to while the UI runs.
-    pub async fn until_exit(self, tty: Option<(LocalTerminal, &Surface)>, signals: &mut Signals) -> UiEnd {
+    pub async fn until_exit(self, tty: Option<(LocalTerminal, &Surface)>, signals: &mut ExitSignals) -> UiOutcome {
         let Self { hosted, ui, mut quit_requests, exit, mut shown } = self;
-        let Hosted { surface, ended, recorded } = hosted;
+        let HostedTerminal { surface, ended, recorded } = hosted;
         let attached = match tty {
             Some((tty, front)) => Some(tty.attach(front).await),
             None => None,
@@ -106,7 +106,7 @@ impl TerminalUi {
             let exit = if reason.is_some() { Exit::Code(code.into()) } else { Exit::Signal(nix::libc::SIGTERM) };
             attached.detach(&surface, exit).await;
         }
-        UiEnd { code, reason, error, signalled, recorded }
+        UiOutcome { code, reason, error, signalled, recorded }
     }
 }
 

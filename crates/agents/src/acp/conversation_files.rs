@@ -43,7 +43,7 @@ pub(super) struct ConversationFiles {
 
 /// Result of preparing a conversation's file for loading.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Prepared {
+pub(super) enum PreparedFile {
     /// The file was copied and has its safe name, see [`ConversationFiles::safe_name`].
     Safe,
     /// The file has its safe name, but could not be copied. Contains the error.
@@ -73,18 +73,18 @@ impl ConversationFiles {
     /// are missing from the file, the file moves into the state directory and the copy replaces it. If Gemini has no
     /// file with messages, restores the newest copy with messages. Must be called while no process has the conversation
     /// open.
-    pub fn prepare(&self, restore: bool) -> io::Result<Prepared> {
+    pub fn prepare(&self, restore: bool) -> io::Result<PreparedFile> {
         let found = self.found();
         let prepared = match best(&found) {
             Some((file, content)) => match self.copy_with_more(content).filter(|_| restore) {
-                Some(copy) => self.replace(file, &copy).map(|()| Prepared::Restored),
+                Some(copy) => self.replace(file, &copy).map(|()| PreparedFile::Restored),
                 None => {
                     let kept = self.save_copy(file, content);
-                    let uncopied = |error: io::Error| Prepared::Uncopied(error.to_string());
-                    self.rename(file).map(|()| kept.map_or_else(uncopied, |()| Prepared::Safe))
+                    let uncopied = |error: io::Error| PreparedFile::Uncopied(error.to_string());
+                    self.rename(file).map(|()| kept.map_or_else(uncopied, |()| PreparedFile::Safe))
                 }
             },
-            None => self.restore(&found),
+            None => self.restore(),
         };
         self.remove_empty();
         prepared
@@ -127,16 +127,16 @@ impl ConversationFiles {
     }
 
     /// Restores the file from the newest copy with messages. Called if Gemini has no file of the conversation, or only
-    /// empty files. Returns [`Prepared::Missing`] if there is no such copy or no directory to restore to.
-    fn restore(&self, found: &[(PathBuf, Content)]) -> io::Result<Prepared> {
+    /// empty files. Returns [`PreparedFile::Missing`] if there is no such copy or if Gemini does not know the project.
+    fn restore(&self) -> io::Result<PreparedFile> {
         let copy = self.copies().find(|(_, content)| !content.is_empty());
-        let (Some((copy, _)), Some(folder)) = (copy, self.folder(found)) else { return Ok(Prepared::Missing) };
-        fs::create_dir_all(&folder)?;
-        if !is_own_folder(&folder) {
-            return Ok(Prepared::Missing);
+        let (Some((copy, _)), Some(folder)) = (copy, &self.chats) else { return Ok(PreparedFile::Missing) };
+        fs::create_dir_all(folder)?;
+        if !is_own_folder(folder) {
+            return Ok(PreparedFile::Missing);
         }
         write(&folder.join(self.safe_name(&copy)), &content::bytes(&copy)?)?;
-        Ok(Prepared::Restored)
+        Ok(PreparedFile::Restored)
     }
 
     /// Removes the empty files that Gemini created when it loaded the conversation. At its next start, Gemini would
@@ -222,13 +222,6 @@ impl ConversationFiles {
             .filter_map(|file| Content::read(&file).ok().map(|content| (file, content)))
             .filter(|(_, content)| content.id.as_ref() == Some(&self.id))
             .collect()
-    }
-
-    /// Returns the directory in which to restore the conversation: Gemini's directory for the project, or the directory
-    /// of an empty file that Gemini created. `None` if there is neither.
-    fn folder(&self, found: &[(PathBuf, Content)]) -> Option<PathBuf> {
-        let left = || found.first().and_then(|(file, _)| file.parent()).map(Path::to_owned);
-        self.chats.clone().or_else(left)
     }
 
     /// Returns a file name that Gemini neither writes nor deletes. The name contains the first and the last characters

@@ -2,7 +2,7 @@
 //! messages. For each kind of settings update, only the newest is retained.
 
 use serde_json::Value;
-use wh_pipe::link::Inbound;
+use wh_pipe::link::LinkEvent;
 
 use crate::rpc::{Incoming, JsonRpc};
 
@@ -17,14 +17,14 @@ pub(super) const CONVERSATION: [&str; 6] =
 /// Bounded buffer for messages that arrive during the handshake.
 #[derive(Default)]
 pub(crate) struct HandshakeBuffer {
-    pub messages: Vec<Inbound<JsonRpc>>,
+    pub messages: Vec<LinkEvent<JsonRpc>>,
     conversation_bytes: usize,
     other_bytes: usize,
 }
 
 impl HandshakeBuffer {
     /// Buffers a message, or drops the message if it would exceed [`MAX_CLASS_BYTES`].
-    pub fn push(&mut self, event: Inbound<JsonRpc>) {
+    pub fn push(&mut self, event: LinkEvent<JsonRpc>) {
         let weight = weight(&event);
         let fits = match update(&event) {
             Some(
@@ -40,7 +40,7 @@ impl HandshakeBuffer {
                 weight <= MAX_CLASS_BYTES
             }
             Some(kind) if CONVERSATION.contains(&kind) => fits(&mut self.conversation_bytes, weight),
-            _ => matches!(event, Inbound::Closed(_)) || fits(&mut self.other_bytes, weight),
+            _ => matches!(event, LinkEvent::Closed(_)) || fits(&mut self.other_bytes, weight),
         };
         if fits {
             self.messages.push(event);
@@ -57,9 +57,9 @@ fn fits(sum: &mut usize, weight: usize) -> bool {
 }
 
 /// Returns the kind of a `session/update`; `None` for any other event.
-pub(super) fn update(event: &Inbound<JsonRpc>) -> Option<&str> {
+pub(super) fn update(event: &LinkEvent<JsonRpc>) -> Option<&str> {
     match event {
-        Inbound::Message(Incoming::Notification { method, params }) if method == "session/update" => {
+        LinkEvent::Message(Incoming::Notification { method, params }) if method == "session/update" => {
             params["update"]["sessionUpdate"].as_str()
         }
         _ => None,
@@ -67,14 +67,14 @@ pub(super) fn update(event: &Inbound<JsonRpc>) -> Option<&str> {
 }
 
 /// Returns the approximate size of an event in bytes.
-fn weight(event: &Inbound<JsonRpc>) -> usize {
+fn weight(event: &LinkEvent<JsonRpc>) -> usize {
     match event {
-        Inbound::Message(Incoming::Request { method, params, .. } | Incoming::Notification { method, params }) => {
+        LinkEvent::Message(Incoming::Request { method, params, .. } | Incoming::Notification { method, params }) => {
             method.len() + size(params)
         }
-        Inbound::Message(Incoming::Unreadable(words)) => size_of::<Incoming>() + words.len(),
-        Inbound::Stderr(line) => size_of::<Incoming>() + line.len(),
-        Inbound::Reply(..) | Inbound::Skipped { .. } | Inbound::Closed(_) => size_of::<Incoming>(),
+        LinkEvent::Message(Incoming::Unreadable(words)) => size_of::<Incoming>() + words.len(),
+        LinkEvent::Stderr(line) => size_of::<Incoming>() + line.len(),
+        LinkEvent::Reply(..) | LinkEvent::Skipped { .. } | LinkEvent::Closed(_) => size_of::<Incoming>(),
     }
 }
 
@@ -94,9 +94,9 @@ mod tests {
 
     use super::*;
 
-    fn news(kind: &str, more: &str) -> Inbound<JsonRpc> {
+    fn news(kind: &str, more: &str) -> LinkEvent<JsonRpc> {
         let params = json!({ "update": { "sessionUpdate": kind, "more": more } });
-        Inbound::Message(Incoming::Notification { method: "session/update".to_owned(), params })
+        LinkEvent::Message(Incoming::Notification { method: "session/update".to_owned(), params })
     }
 
     #[test]
@@ -115,7 +115,7 @@ mod tests {
         assert!(all < 3 * MAX_CLASS_BYTES, "{all}");
         assert!(all > MAX_CLASS_BYTES, "as much as fits is buffered");
         let mut modes = buffer.messages.iter().filter(|one| update(one) == Some("current_mode_update"));
-        let Some(Inbound::Message(Incoming::Notification { params, .. })) = modes.next_back() else {
+        let Some(LinkEvent::Message(Incoming::Notification { params, .. })) = modes.next_back() else {
             panic!("the last mode")
         };
         assert_eq!(params["update"]["more"], "c");

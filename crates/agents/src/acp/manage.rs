@@ -8,11 +8,11 @@ use wh_wire::acp::{self, InitializeReply, SessionList};
 use crate::interface::{ManageError, SavedConversation};
 use crate::manage::{self, run, title};
 use crate::rpc::{self, JsonRpc};
-use crate::table::management::Inquiry;
+use crate::table::management::AgentQuery;
 
 /// Lists conversations with `session/list`, in a process started only for this request.
-pub(crate) async fn conversations(inquiry: Inquiry<'_>) -> Result<Vec<SavedConversation>, ManageError> {
-    let Inquiry { entry, launch, here } = inquiry;
+pub(crate) async fn conversations(inquiry: AgentQuery<'_>) -> Result<Vec<SavedConversation>, ManageError> {
+    let AgentQuery { entry, launch, here } = inquiry;
     let mut launch = launch.clone();
     launch.arguments = entry.program.arguments.iter().map(Into::into).collect();
     let reply = rpc::request_once(&launch, JsonRpc { names_version: true }, run::COMMAND_TIMEOUT, async |link| {

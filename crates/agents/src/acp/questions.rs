@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use wh_core::space::item::{ToolKind, ToolStatus};
-use wh_core::space::question::{Answer, Choice, Detail, Meaning, Question, QuestionKind};
+use wh_core::space::question::{Answer, Choice, OptionMeaning, Question, QuestionDetail, QuestionKind};
 use wh_wire::acp::{PermissionKind, PermissionOption};
 
 use super::tools::PartialToolCall;
@@ -80,20 +80,25 @@ impl AcpRequest {
             None => None,
         };
         let mut options: Vec<Choice> = match &field {
-            Some((_, field)) => {
-                values(field).into_iter().map(|(id, label)| Choice { id, label, meaning: Meaning::Other }).collect()
-            }
-            None => vec![Choice { id: "accept".into(), label: "Yes".into(), meaning: Meaning::AllowOnce }],
+            Some((_, field)) => values(field)
+                .into_iter()
+                .map(|(id, label)| Choice { id, label, meaning: OptionMeaning::Other })
+                .collect(),
+            None => vec![Choice { id: "accept".into(), label: "Yes".into(), meaning: OptionMeaning::AllowOnce }],
         };
         let accepts_text = field.is_some() && options.is_empty();
-        options.push(Choice { id: "decline".into(), label: "Decline to answer".into(), meaning: Meaning::RejectOnce });
+        options.push(Choice {
+            id: "decline".into(),
+            label: "Decline to answer".into(),
+            meaning: OptionMeaning::RejectOnce,
+        });
         let title = params["message"].as_str().filter(|message| !message.is_empty());
         let title = title.map_or_else(|| format!("{agent} asks for input"), str::to_owned);
         let words = field.as_ref().and_then(|(_, field)| field["description"].as_str());
         let question = Question {
             kind: if accepts_text { QuestionKind::Text } else { QuestionKind::Choice },
             title,
-            details: words.map(|words| Detail::Text(words.to_owned())).into_iter().collect(),
+            details: words.map(|words| QuestionDetail::Text(words.to_owned())).into_iter().collect(),
             options,
             accepts_text,
             preselects: false,
@@ -132,13 +137,13 @@ impl AcpRequest {
     }
 }
 
-fn meaning(kind: &PermissionKind) -> Meaning {
+fn meaning(kind: &PermissionKind) -> OptionMeaning {
     match kind {
-        PermissionKind::AllowOnce => Meaning::AllowOnce,
-        PermissionKind::AllowAlways => Meaning::AllowAlways,
-        PermissionKind::RejectOnce => Meaning::RejectOnce,
-        PermissionKind::RejectAlways => Meaning::RejectAlways,
-        PermissionKind::Other(_) => Meaning::Other,
+        PermissionKind::AllowOnce => OptionMeaning::AllowOnce,
+        PermissionKind::AllowAlways => OptionMeaning::AllowAlways,
+        PermissionKind::RejectOnce => OptionMeaning::RejectOnce,
+        PermissionKind::RejectAlways => OptionMeaning::RejectAlways,
+        PermissionKind::Other(_) => OptionMeaning::Other,
     }
 }
 
@@ -192,10 +197,13 @@ mod tests {
     #[test]
     fn a_permission_has_the_agents_own_options() {
         let (_, question) = permission(&["all"]).unwrap();
-        let ids: Vec<(&str, Meaning)> = question.options.iter().map(|it| (it.id.as_str(), it.meaning)).collect();
-        assert_eq!(ids, [("once", Meaning::AllowOnce), ("no", Meaning::RejectOnce), ("odd", Meaning::Other)]);
+        let ids: Vec<(&str, OptionMeaning)> = question.options.iter().map(|it| (it.id.as_str(), it.meaning)).collect();
+        assert_eq!(
+            ids,
+            [("once", OptionMeaning::AllowOnce), ("no", OptionMeaning::RejectOnce), ("odd", OptionMeaning::Other)]
+        );
         assert_eq!(question.options[1].label, "no", "an option without a name is called by its id");
-        assert_eq!(question.details, [Detail::Command("touch x".to_owned())]);
+        assert_eq!(question.details, [QuestionDetail::Command("touch x".to_owned())]);
         assert!(permission(&["all", "once", "no", "odd"]).is_none());
     }
 

@@ -8,13 +8,13 @@ use wh_wire::acp::{ConfigOption, SessionReply};
 /// Available and selected models and modes of a session.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SessionSettings {
-    pub modes: Choices,
-    pub models: Choices,
+    pub modes: SettingChoices,
+    pub models: SettingChoices,
 }
 
 /// Available choices and the selected one.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Choices {
+pub(super) struct SettingChoices {
     method: SettingMethod,
     pub all: Vec<Named>,
     pub current: Option<String>,
@@ -34,7 +34,7 @@ impl SessionSettings {
     pub fn learn(&mut self, reply: &SessionReply) {
         if let Some(modes) = &reply.modes {
             let all = modes.available_modes.iter();
-            self.modes = Choices {
+            self.modes = SettingChoices {
                 method: SettingMethod::Method,
                 all: all.map(|mode| named(&mode.id, &mode.name, &mode.description)).collect(),
                 current: modes.current_mode_id.clone(),
@@ -48,7 +48,7 @@ impl SessionSettings {
             self.models.learn(option);
         } else if let Some(models) = &reply.models {
             let all = models.available_models.iter();
-            self.models = Choices {
+            self.models = SettingChoices {
                 method: SettingMethod::Method,
                 all: all.map(|model| named(&model.model_id, &model.name, &model.description)).collect(),
                 current: models.current_model_id.clone(),
@@ -73,7 +73,7 @@ impl SessionSettings {
     }
 }
 
-impl Choices {
+impl SettingChoices {
     fn learn(&mut self, option: &ConfigOption) {
         self.current = option.current_value.as_str().map(str::to_owned).or(self.current.take());
         // If the agent also has a dedicated request, that request remains in use.

@@ -15,7 +15,7 @@ use wh_core::space::TurnId;
 use wh_core::space::harness::{AckedOrder, Order, Outcome, Report};
 use wh_core::space::item::{Body, Level};
 
-use super::table::{AccountCommands, Authenticate, Entry, Protocol, Quirks};
+use super::table::{AccountCommands, AuthenticationMethod, Entry, Protocol, Quirks};
 use super::*;
 use crate::interface::Agent;
 use crate::program::Program;
@@ -45,7 +45,7 @@ fn fake() -> Entry {
         version: vec!["--version".to_owned()],
         log_in: "say please".to_owned(),
         account: AccountCommands::default(),
-        authenticate: Some(Authenticate { method: "key".to_owned(), always: false }),
+        authenticate: Some(AuthenticationMethod { method: "key".to_owned(), always: false }),
         skipping_modes: vec!["wild".to_owned()],
         quirks: Quirks {
             mode_message_prefix: Some("[MODE] ".to_owned()),

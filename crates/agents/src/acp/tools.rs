@@ -5,7 +5,7 @@ mod derive;
 use serde_json::Value;
 use wh_core::space::bounds;
 use wh_core::space::item::{ToolCall, ToolKind, ToolResultPart, ToolStatus};
-use wh_core::space::question::Detail;
+use wh_core::space::question::QuestionDetail;
 use wh_wire::acp;
 
 /// State of a tool call, merged from all reports so far.
@@ -185,23 +185,23 @@ impl PartialToolCall {
     }
 
     /// Returns the complete details of a permission question.
-    pub fn details(&self) -> Vec<Detail> {
-        let mut details: Vec<Detail> = self.command().map(Detail::Command).into_iter().collect();
+    pub fn details(&self) -> Vec<QuestionDetail> {
+        let mut details: Vec<QuestionDetail> = self.command().map(QuestionDetail::Command).into_iter().collect();
         details.extend(self.content().iter().filter_map(shown).map(|output| match output {
-            ToolResultPart::Diff { path, old, new } => Detail::Diff { path, old, new },
-            ToolResultPart::Text(text) => Detail::Text(text),
+            ToolResultPart::Diff { path, old, new } => QuestionDetail::Diff { path, old, new },
+            ToolResultPart::Text(text) => QuestionDetail::Text(text),
         }));
         let input = self.input();
         // A description that is only the JSON text of the arguments is not repeated.
         let is_arguments = |text: &&String| derive::parsed(text).is_some_and(|parsed| parsed == input);
-        details.extend(self.description.iter().filter(|text| !is_arguments(text)).cloned().map(Detail::Text));
+        details.extend(self.description.iter().filter(|text| !is_arguments(text)).cloned().map(QuestionDetail::Text));
         if !details.is_empty() {
             return details;
         }
         let locations = self.call.locations.as_deref().unwrap_or_default();
-        details.extend(locations.iter().map(|location| Detail::Path(location.path.clone())));
+        details.extend(locations.iter().map(|location| QuestionDetail::Path(location.path.clone())));
         if details.is_empty() && !input.is_null() {
-            details.push(Detail::Input { tool: self.name(), input });
+            details.push(QuestionDetail::Input { tool: self.name(), input });
         }
         details
     }
@@ -269,17 +269,17 @@ mod tests {
     #[test]
     fn a_permission_shows_the_command_the_change_or_the_place() {
         let title = reported(&[json!({"toolCallId": "a", "title": "touch x", "kind": "execute"})]);
-        assert_eq!(title.details(), [Detail::Command("touch x".to_owned())]);
+        assert_eq!(title.details(), [QuestionDetail::Command("touch x".to_owned())]);
         let words = reported(&[json!({"toolCallId": "a", "title": "t", "kind": "execute",
             "rawInput": {"command": ["/bin/bash", "-lc", "echo hi"]}})]);
-        assert_eq!(words.details(), [Detail::Command("echo hi".to_owned())]);
+        assert_eq!(words.details(), [QuestionDetail::Command("echo hi".to_owned())]);
         let edit = reported(&[json!({"toolCallId": "a", "kind": "edit", "locations": [{"path": "/n"}],
             "content": [{"type": "diff", "path": "/n", "oldText": "", "newText": "x"}]})]);
-        assert_eq!(edit.details(), [Detail::Diff { path: "/n".into(), old: None, new: "x".into() }]);
+        assert_eq!(edit.details(), [QuestionDetail::Diff { path: "/n".into(), old: None, new: "x".into() }]);
         let read = reported(&[json!({"toolCallId": "a", "kind": "read", "locations": [{"path": "/n"}]})]);
-        assert_eq!(read.details(), [Detail::Path("/n".to_owned())]);
+        assert_eq!(read.details(), [QuestionDetail::Path("/n".to_owned())]);
         let other = reported(&[json!({"toolCallId": "a", "name": "dig", "rawInput": {"deep": 3}})]);
-        assert_eq!(other.details(), [Detail::Input { tool: "dig".to_owned(), input: json!({"deep": 3}) }]);
+        assert_eq!(other.details(), [QuestionDetail::Input { tool: "dig".to_owned(), input: json!({"deep": 3}) }]);
     }
 
     #[test]
@@ -310,7 +310,7 @@ mod tests {
             assert_eq!(reported(&[json!({"toolCallId": "a", "status": word})]).status(), status);
         }
         let plain = reported(&[json!({"toolCallId": "a", "kind": "execute", "rawInput": {"command": ["ls", "-l"]}})]);
-        assert_eq!(plain.details(), [Detail::Command("ls -l".to_owned())]);
+        assert_eq!(plain.details(), [QuestionDetail::Command("ls -l".to_owned())]);
     }
 
     #[test]
@@ -359,7 +359,11 @@ mod tests {
         let command = json!({"command": "touch x && printf 'a\\nb'\ntrue"});
         assert_eq!(derived(&[shell()]), ("run_shell_command".to_owned(), command));
         let details = bare(&[shell()]).details();
-        assert_eq!(details[1], Detail::Text("[current working directory /d] (run it)".to_owned()), "{details:?}");
+        assert_eq!(
+            details[1],
+            QuestionDetail::Text("[current working directory /d] (run it)".to_owned()),
+            "{details:?}"
+        );
     }
 
     #[test]
@@ -401,10 +405,10 @@ mod tests {
         let reported = bare(&[call(r#"{"on":true,"room":"attic"}"#)]);
         let tool = "mcp_desk_lamp".to_owned();
         assert_eq!(derived(&[call(r#"{"on":true,"room":"attic"}"#)]), (tool.clone(), input.clone()));
-        assert_eq!(reported.details(), [Detail::Input { tool, input }]);
+        assert_eq!(reported.details(), [QuestionDetail::Input { tool, input }]);
         let omitted = "[Payload omitted due to length with parameters: a, b]";
         let long = bare(&[call(omitted)]);
-        assert_eq!((long.input(), long.details()), (Value::Null, vec![Detail::Text(omitted.to_owned())]));
+        assert_eq!((long.input(), long.details()), (Value::Null, vec![QuestionDetail::Text(omitted.to_owned())]));
         assert!(long.output().is_empty());
     }
 

@@ -10,7 +10,7 @@ use super::file::{
     AgentSection, AgentsFile, COMMON_KEYS, Definition, FileError, OneOrMany, SpannedText, VariableChange, is_acp_key,
 };
 use crate::program::{Environment, Program, owned};
-use crate::table::{self, AccountCommands, Authenticate, Entry, Protocol, Quirks};
+use crate::table::{self, AccountCommands, AuthenticationMethod, Entry, Protocol, Quirks};
 
 /// Agent definition under construction, with the files that changed it.
 pub(super) struct AgentDraft {
@@ -183,7 +183,8 @@ impl SectionContext<'_> {
             (None, _) => {}
         }
         if let Some(how) = &self.section.definition.authenticate {
-            entry.authenticate = Some(Authenticate { method: self.single_line(&how.method)?, always: how.always });
+            entry.authenticate =
+                Some(AuthenticationMethod { method: self.single_line(&how.method)?, always: how.always });
         }
         if let Some(modes) = &self.section.definition.modes_skipping_permissions {
             entry.skipping_modes = modes.iter().map(|mode| self.single_line(mode)).collect::<Result<_, _>>()?;

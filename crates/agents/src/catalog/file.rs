@@ -72,14 +72,14 @@ pub struct AgentsFile {
 }
 
 /// Keys of a table with their byte ranges in the file.
-type Keys = Vec<(String, Range<usize>)>;
+type KeyRanges = Vec<(String, Range<usize>)>;
 
 /// Table of one agent in `agents.toml`.
 #[derive(Debug, Clone)]
 pub(super) struct AgentSection {
     pub id: Spanned<String>,
     /// Keys that are present in the table, with their byte ranges in the file.
-    pub keys: Keys,
+    pub keys: KeyRanges,
     pub definition: Definition,
 }
 
@@ -241,7 +241,7 @@ impl AgentsFile {
     }
 
     /// Rejects unknown keys. Returns the keys of each agent.
-    fn check(&self, table: &DeTable) -> Result<BTreeMap<String, Keys>, FileError> {
+    fn check(&self, table: &DeTable) -> Result<BTreeMap<String, KeyRanges>, FileError> {
         for (key, value) in table {
             if key.get_ref() != "agents" {
                 let hint = match value.get_ref() {

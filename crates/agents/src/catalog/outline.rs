@@ -5,7 +5,7 @@ use super::file::{AgentsFile, Definition, OneOrMany, QuirksTable, SpannedText, V
 
 /// Summary of one agent's table in `agents.toml`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outline {
+pub struct AgentOutline {
     pub id: String,
     /// Keys with their quoted values.
     pub lines: Vec<(&'static str, String)>,
@@ -13,10 +13,10 @@ pub struct Outline {
 
 impl AgentsFile {
     /// Summarises the file, one outline per agent in file order.
-    pub fn outline(&self) -> Vec<Outline> {
+    pub fn outline(&self) -> Vec<AgentOutline> {
         let sections = self.sections.iter();
         sections
-            .map(|section| Outline { id: section.id.get_ref().clone(), lines: lines(&section.definition) })
+            .map(|section| AgentOutline { id: section.id.get_ref().clone(), lines: lines(&section.definition) })
             .collect()
     }
 }

@@ -8,7 +8,7 @@ use super::history;
 use crate::interface::{LoginState, ManageError, SavedConversation};
 use crate::manage::claude;
 use crate::manage::run::{self, run};
-use crate::table::management::Inquiry;
+use crate::table::management::AgentQuery;
 
 /// Reads the login state with `claude auth status`.
 pub(crate) async fn login(launch: &Launch) -> LoginState {
@@ -19,7 +19,7 @@ pub(crate) async fn login(launch: &Launch) -> LoginState {
 }
 
 /// Lists models through a process that is started only for this request.
-pub(crate) async fn models(inquiry: Inquiry<'_>) -> Result<Vec<ModelCard>, ManageError> {
+pub(crate) async fn models(inquiry: AgentQuery<'_>) -> Result<Vec<ModelCard>, ManageError> {
     let failed = |why: &dyn std::fmt::Display| ManageError::Failed(why.to_string());
     let options = super::options(inquiry.launch);
     let client = tokio::time::timeout(run::COMMAND_TIMEOUT, ClaudeClient::connect(&options)).await;
@@ -35,7 +35,7 @@ pub(crate) async fn models(inquiry: Inquiry<'_>) -> Result<Vec<ModelCard>, Manag
 }
 
 /// Lists conversations from Claude Code's files.
-pub(crate) async fn conversations(inquiry: Inquiry<'_>) -> Result<Vec<SavedConversation>, ManageError> {
+pub(crate) async fn conversations(inquiry: AgentQuery<'_>) -> Result<Vec<SavedConversation>, ManageError> {
     let Some(folder) = history::folder(inquiry.here) else { return Ok(Vec::new()) };
     let directory = inquiry.here.directory.clone();
     let read = tokio::task::spawn_blocking(move || claude::conversations(&folder, &directory));

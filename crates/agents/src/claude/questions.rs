@@ -1,7 +1,7 @@
 //! Translates requests of Claude Code into questions, and answers into replies.
 
 use serde_json::{Map, Value, json};
-use wh_core::space::question::{Answer, Choice, Detail, Meaning, Question, QuestionKind};
+use wh_core::space::question::{Answer, Choice, OptionMeaning, Question, QuestionDetail, QuestionKind};
 use wh_wire::claude::{
     self as wire, Ask, AskKind, CanUseTool, Elicitation, ElicitationAction, ElicitationResult, PermissionBehavior,
     PermissionDestination, PermissionMode, PermissionResult, PermissionUpdate,
@@ -77,7 +77,7 @@ impl ClaudeQuestions {
     }
 }
 
-fn choice(id: impl Into<String>, label: impl Into<String>, meaning: Meaning) -> Choice {
+fn choice(id: impl Into<String>, label: impl Into<String>, meaning: OptionMeaning) -> Choice {
     Choice { id: id.into(), label: label.into(), meaning }
 }
 
@@ -85,16 +85,16 @@ fn permission(ask: &CanUseTool) -> Question {
     let name = ask.display_name.as_deref().unwrap_or(&ask.tool_name);
     let title = ask.title.clone().unwrap_or_else(|| format!("May Claude use {name}?"));
     let mut details = tools::details(&ask.tool_name, &ask.input);
-    details.extend(ask.decision_reason.as_deref().map(|reason| Detail::Text(plain(reason))));
-    let mut options = vec![choice("allow", "Yes", Meaning::AllowOnce)];
+    details.extend(ask.decision_reason.as_deref().map(|reason| QuestionDetail::Text(plain(reason))));
+    let mut options = vec![choice("allow", "Yes", OptionMeaning::AllowOnce)];
     if !ask.suppress_always_allow_rule {
         let always = ask.permission_suggestions.iter().enumerate();
         options.extend(always.filter_map(|(index, update)| {
-            Some(choice(format!("always-{index}"), suggestion(update)?, Meaning::AllowAlways))
+            Some(choice(format!("always-{index}"), suggestion(update)?, OptionMeaning::AllowAlways))
         }));
     }
-    options.push(choice("deny", "No", Meaning::RejectOnce));
-    options.push(choice(DENY_AND_STOP, "No, and stop", Meaning::RejectOnce));
+    options.push(choice("deny", "No", OptionMeaning::RejectOnce));
+    options.push(choice(DENY_AND_STOP, "No, and stop", OptionMeaning::RejectOnce));
     let preselects = !(ask.default_to_no || ask.requires_user_interaction);
     Question { kind: QuestionKind::Permission, title, details, options, accepts_text: true, preselects }
 }
@@ -167,11 +167,11 @@ fn denial(ask: &CanUseTool, answer: &Answer) -> PermissionResult {
 }
 
 fn plan(ask: &CanUseTool) -> Question {
-    let details = ask.input["plan"].as_str().map(|plan| Detail::Text(plan.to_owned())).into_iter().collect();
+    let details = ask.input["plan"].as_str().map(|plan| QuestionDetail::Text(plan.to_owned())).into_iter().collect();
     let options = vec![
-        choice("allow", "Yes, and ask about each edit", Meaning::AllowOnce),
-        choice("accept-edits", "Yes, and allow all edits in this session", Meaning::AllowAlways),
-        choice("deny", "No, keep planning", Meaning::RejectOnce),
+        choice("allow", "Yes, and ask about each edit", OptionMeaning::AllowOnce),
+        choice("accept-edits", "Yes, and allow all edits in this session", OptionMeaning::AllowAlways),
+        choice("deny", "No, keep planning", OptionMeaning::RejectOnce),
     ];
     let title = "Claude has made a plan. May it begin?".to_owned();
     Question { kind: QuestionKind::Permission, title, details, options, accepts_text: true, preselects: false }
@@ -191,7 +191,7 @@ fn choices(input: &Value) -> Vec<Question> {
             });
             let mut details = Vec::new();
             if one["multiSelect"].as_bool().unwrap_or(false) {
-                details.push(Detail::Text(
+                details.push(QuestionDetail::Text(
                     "You can choose several options: type their labels, separated by commas.".to_owned(),
                 ));
             }
@@ -199,7 +199,7 @@ fn choices(input: &Value) -> Vec<Question> {
                 kind: QuestionKind::Choice,
                 title: one["question"].as_str().unwrap_or_default().to_owned(),
                 details,
-                options: labels.map(|(label, shown)| choice(label, shown, Meaning::Other)).collect(),
+                options: labels.map(|(label, shown)| choice(label, shown, OptionMeaning::Other)).collect(),
                 accepts_text: true,
                 preselects: false,
             }
@@ -227,23 +227,23 @@ fn choices_reply(ask: &CanUseTool, answers: &[(Question, Answer)]) -> Permission
 /// a JSON object.
 fn elicitation(ask: &Elicitation) -> Question {
     let title = ask.title.clone().unwrap_or_else(|| plain(&ask.message));
-    let mut details = vec![Detail::Text(format!("{} asks: {}", ask.mcp_server_name, plain(&ask.message)))];
-    details.extend(ask.url.clone().map(Detail::Text));
+    let mut details = vec![QuestionDetail::Text(format!("{} asks: {}", ask.mcp_server_name, plain(&ask.message)))];
+    details.extend(ask.url.clone().map(QuestionDetail::Text));
     let mut options = Vec::new();
     if ask.mode.as_deref() == Some("url") {
-        options.push(choice("accept", "I have followed the link", Meaning::AllowOnce));
+        options.push(choice("accept", "I have followed the link", OptionMeaning::AllowOnce));
     } else if let Some(schema) = &ask.requested_schema {
         match single(schema) {
             Some((_, field)) => {
                 let values = field["enum"].as_array().map(Vec::as_slice).unwrap_or_default();
                 options.extend(
-                    values.iter().filter_map(Value::as_str).map(|value| choice(value, value, Meaning::AllowOnce)),
+                    values.iter().filter_map(Value::as_str).map(|value| choice(value, value, OptionMeaning::AllowOnce)),
                 );
             }
-            None => details.push(Detail::Input { tool: "answer as JSON".to_owned(), input: schema.clone() }),
+            None => details.push(QuestionDetail::Input { tool: "answer as JSON".to_owned(), input: schema.clone() }),
         }
     }
-    options.push(choice("decline", "No", Meaning::RejectOnce));
+    options.push(choice("decline", "No", OptionMeaning::RejectOnce));
     Question { kind: QuestionKind::Text, title, details, options, accepts_text: true, preselects: false }
 }
 

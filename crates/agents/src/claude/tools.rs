@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use wh_core::space::item::{ToolCall, ToolKind, ToolResultPart, ToolStatus};
-use wh_core::space::question::Detail;
+use wh_core::space::question::QuestionDetail;
 use wh_wire::claude::{ContentBlock, ToolResult};
 
 /// Builds the card of a tool call.
@@ -99,18 +99,18 @@ fn change(name: &str, input: &Value) -> Option<ToolResultPart> {
 }
 
 /// Returns the complete details of a permission question.
-pub(super) fn details(name: &str, input: &Value) -> Vec<Detail> {
+pub(super) fn details(name: &str, input: &Value) -> Vec<QuestionDetail> {
     if let Some(command) = input["command"].as_str().filter(|_| kind(name) == ToolKind::Execute) {
-        let mut details = vec![Detail::Command(command.to_owned())];
-        details.extend(input["description"].as_str().map(|text| Detail::Text(text.to_owned())));
+        let mut details = vec![QuestionDetail::Command(command.to_owned())];
+        details.extend(input["description"].as_str().map(|text| QuestionDetail::Text(text.to_owned())));
         return details;
     }
     if let Some(ToolResultPart::Diff { path, old, new }) = change(name, input) {
-        return vec![Detail::Diff { path, old, new }];
+        return vec![QuestionDetail::Diff { path, old, new }];
     }
     match input["file_path"].as_str().filter(|_| kind(name) == ToolKind::Read) {
-        Some(path) => vec![Detail::Path(path.to_owned())],
-        None => vec![Detail::Input { tool: name.to_owned(), input: input.clone() }],
+        Some(path) => vec![QuestionDetail::Path(path.to_owned())],
+        None => vec![QuestionDetail::Input { tool: name.to_owned(), input: input.clone() }],
     }
 }
 
@@ -156,9 +156,12 @@ mod tests {
 
     #[test]
     fn a_permission_shows_the_command_the_change_or_the_input() {
-        assert_eq!(details("Bash", &json!({"command": "ls"})), [Detail::Command("ls".to_owned())]);
-        assert!(matches!(&details("Write", &json!({"file_path": "/n", "content": "x"}))[..], [Detail::Diff { .. }]));
-        assert_eq!(details("Read", &json!({"file_path": "/n"})), [Detail::Path("/n".to_owned())]);
-        assert!(matches!(&details("WebFetch", &json!({"url": "x"}))[..], [Detail::Input { .. }]));
+        assert_eq!(details("Bash", &json!({"command": "ls"})), [QuestionDetail::Command("ls".to_owned())]);
+        assert!(matches!(
+            &details("Write", &json!({"file_path": "/n", "content": "x"}))[..],
+            [QuestionDetail::Diff { .. }]
+        ));
+        assert_eq!(details("Read", &json!({"file_path": "/n"})), [QuestionDetail::Path("/n".to_owned())]);
+        assert!(matches!(&details("WebFetch", &json!({"url": "x"}))[..], [QuestionDetail::Input { .. }]));
     }
 }

@@ -12,7 +12,7 @@ use crate::interface::{LoginState, ManageError, QueryContext, SavedConversation}
 use crate::manage::run::{self, run};
 use crate::manage::{LoginWay, codex};
 use crate::rpc::{self, JsonRpc, RpcError, RpcFrame};
-use crate::table::management::Inquiry;
+use crate::table::management::AgentQuery;
 
 /// Maximum number of conversations to list.
 const MAX_LISTED_CONVERSATIONS: u64 = 100;
@@ -68,8 +68,8 @@ async fn ask_app_server_once(launch: &Launch, questions: &[(&'static str, Value)
 }
 
 /// Returns the login command, or instructions if the user has configured another model provider.
-pub(crate) async fn login_way(inquiry: Inquiry<'_>) -> LoginWay {
-    let Inquiry { entry, launch, .. } = inquiry;
+pub(crate) async fn login_way(inquiry: AgentQuery<'_>) -> LoginWay {
+    let AgentQuery { entry, launch, .. } = inquiry;
     if let Ok([account, config]) =
         ask_app_server(launch, vec![("account/read", json!({})), ("config/read", json!({}))]).await.as_deref()
         && account["requiresOpenaiAuth"] == false
@@ -90,7 +90,7 @@ pub(crate) async fn login_way(inquiry: Inquiry<'_>) -> LoginWay {
 
 /// Returns the name of the environment variable that contains the API key of the configured provider. `None` if the
 /// variable is not set. A logout does not remove the variable.
-pub(crate) async fn provider_variable(inquiry: Inquiry<'_>) -> Option<String> {
+pub(crate) async fn provider_variable(inquiry: AgentQuery<'_>) -> Option<String> {
     let config = ask_app_server(inquiry.launch, vec![("config/read", json!({}))]).await.unwrap_or_default();
     config.first().and_then(codex::variable).filter(|name| inquiry.here.variable(name).is_some())
 }
@@ -102,14 +102,14 @@ pub(crate) fn credentials(here: &QueryContext) -> Option<PathBuf> {
 }
 
 /// Lists the models that the app-server reports.
-pub(crate) async fn models(inquiry: Inquiry<'_>) -> Result<Vec<ModelCard>, ManageError> {
+pub(crate) async fn models(inquiry: AgentQuery<'_>) -> Result<Vec<ModelCard>, ManageError> {
     let answers = ask_app_server(inquiry.launch, vec![("model/list", json!({})), ("config/read", json!({}))]).await?;
     let current = answers[1]["config"]["model"].as_str();
     Ok(codex::models(&answers[0], current))
 }
 
 /// Lists the conversations that the app-server reports.
-pub(crate) async fn conversations(inquiry: Inquiry<'_>) -> Result<Vec<SavedConversation>, ManageError> {
+pub(crate) async fn conversations(inquiry: AgentQuery<'_>) -> Result<Vec<SavedConversation>, ManageError> {
     let params = json!({
         "cwd": inquiry.here.directory, "limit": MAX_LISTED_CONVERSATIONS, "sortKey": "updated_at", "modelProviders": [],
         "sourceKinds": ["cli", "vscode", "exec", "appServer"],

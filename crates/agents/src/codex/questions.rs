@@ -1,7 +1,7 @@
 //! Translates requests of Codex into questions, and answers into replies.
 
 use serde_json::{Map, Value, json};
-use wh_core::space::question::{Answer, Choice, Detail, Meaning, Question, QuestionKind};
+use wh_core::space::question::{Answer, Choice, OptionMeaning, Question, QuestionDetail, QuestionKind};
 use wh_wire::codex::{
     Ask, Change, CommandApproval, Decision, Elicitation, FileApproval, PermissionApproval, UserQuestion,
 };
@@ -31,7 +31,7 @@ pub(super) struct CodexAnswer {
     pub reason: Option<String>,
 }
 
-fn choice(id: impl Into<String>, label: impl Into<String>, meaning: Meaning) -> Choice {
+fn choice(id: impl Into<String>, label: impl Into<String>, meaning: OptionMeaning) -> Choice {
     Choice { id: id.into(), label: label.into(), meaning }
 }
 
@@ -142,24 +142,26 @@ fn offered(decisions: &[Decision]) -> Vec<(String, Decision)> {
     ids.into_iter().zip(decisions).collect()
 }
 
-fn permission(title: &str, details: Vec<Detail>, decisions: &[(String, Decision)]) -> Question {
+fn permission(title: &str, details: Vec<QuestionDetail>, decisions: &[(String, Decision)]) -> Question {
     let option = |(id, decision): &(String, Decision)| match decision {
-        Decision::Accept => choice(id, "Yes", Meaning::AllowOnce),
-        Decision::AcceptForSession => choice(id, "Yes, and do not ask again in this session", Meaning::AllowAlways),
+        Decision::Accept => choice(id, "Yes", OptionMeaning::AllowOnce),
+        Decision::AcceptForSession => {
+            choice(id, "Yes, and do not ask again in this session", OptionMeaning::AllowAlways)
+        }
         Decision::AcceptRule(words) => {
             let label = format!("Yes, and do not ask again for {}", words.join(" "));
-            choice(id, label, Meaning::AllowAlways)
+            choice(id, label, OptionMeaning::AllowAlways)
         }
         Decision::Host { host, allow: true, .. } => {
-            choice(id, format!("Yes, and always allow {host}"), Meaning::AllowAlways)
+            choice(id, format!("Yes, and always allow {host}"), OptionMeaning::AllowAlways)
         }
-        Decision::Host { host, .. } => choice(id, format!("No, and never allow {host}"), Meaning::RejectAlways),
-        Decision::Decline => choice(id, "No", Meaning::RejectOnce),
-        Decision::Cancel => choice(id, "No, and stop", Meaning::RejectOnce),
+        Decision::Host { host, .. } => choice(id, format!("No, and never allow {host}"), OptionMeaning::RejectAlways),
+        Decision::Decline => choice(id, "No", OptionMeaning::RejectOnce),
+        Decision::Cancel => choice(id, "No, and stop", OptionMeaning::RejectOnce),
         Decision::Other(raw) => {
             let object = raw.as_object().and_then(|raw| raw.keys().next().map(String::as_str));
             let label = raw.as_str().or(object).unwrap_or("another decision");
-            choice(id, label, Meaning::Other)
+            choice(id, label, OptionMeaning::Other)
         }
     };
     Question {
@@ -172,36 +174,37 @@ fn permission(title: &str, details: Vec<Detail>, decisions: &[(String, Decision)
     }
 }
 
-fn about_command(ask: &CommandApproval) -> Vec<Detail> {
+fn about_command(ask: &CommandApproval) -> Vec<QuestionDetail> {
     let command = ask.plain.clone().or_else(|| ask.command.as_deref().map(tools::without_shell));
-    let mut details: Vec<Detail> = command.map(Detail::Command).into_iter().collect();
-    details.extend(ask.host.as_ref().map(|host| Detail::Text(format!("The command wants to connect to {host}."))));
-    details.extend(ask.reason.clone().map(Detail::Text));
-    details.extend(ask.directory.clone().map(Detail::Path));
+    let mut details: Vec<QuestionDetail> = command.map(QuestionDetail::Command).into_iter().collect();
+    details
+        .extend(ask.host.as_ref().map(|host| QuestionDetail::Text(format!("The command wants to connect to {host}."))));
+    details.extend(ask.reason.clone().map(QuestionDetail::Text));
+    details.extend(ask.directory.clone().map(QuestionDetail::Path));
     details
 }
 
-fn about_files(ask: &FileApproval, changes: &[Change]) -> Vec<Detail> {
+fn about_files(ask: &FileApproval, changes: &[Change]) -> Vec<QuestionDetail> {
     let mut details = tools::details(changes);
-    details.extend(ask.reason.clone().map(Detail::Text));
+    details.extend(ask.reason.clone().map(QuestionDetail::Text));
     if let Some(root) = &ask.root {
-        details.push(Detail::Text("Codex wants permanent write access to this directory:".to_owned()));
-        details.push(Detail::Path(root.clone()));
+        details.push(QuestionDetail::Text("Codex wants permanent write access to this directory:".to_owned()));
+        details.push(QuestionDetail::Path(root.clone()));
     }
     details
 }
 
 fn permissions(ask: &PermissionApproval) -> Question {
-    let mut details: Vec<Detail> = ask.reason.clone().map(Detail::Text).into_iter().collect();
-    details.push(Detail::Input { tool: "permissions".to_owned(), input: ask.permissions.clone() });
+    let mut details: Vec<QuestionDetail> = ask.reason.clone().map(QuestionDetail::Text).into_iter().collect();
+    details.push(QuestionDetail::Input { tool: "permissions".to_owned(), input: ask.permissions.clone() });
     Question {
         kind: QuestionKind::Permission,
         title: "May Codex have these permissions?".to_owned(),
         details,
         options: vec![
-            choice("turn", "Yes, for this turn", Meaning::AllowOnce),
-            choice("session", "Yes, for the session", Meaning::AllowAlways),
-            choice("decline", "No", Meaning::RejectOnce),
+            choice("turn", "Yes, for this turn", OptionMeaning::AllowOnce),
+            choice("session", "Yes, for the session", OptionMeaning::AllowAlways),
+            choice("decline", "No", OptionMeaning::RejectOnce),
         ],
         accepts_text: true,
         preselects: true,
@@ -211,7 +214,7 @@ fn permissions(ask: &PermissionApproval) -> Question {
 fn asked(ask: &UserQuestion) -> Question {
     let option = |(label, text): &(String, Option<String>)| {
         let shown = text.as_ref().map_or_else(|| label.clone(), |text| format!("{label}: {text}"));
-        choice(label, shown, Meaning::Other)
+        choice(label, shown, OptionMeaning::Other)
     };
     let options: Vec<Choice> = ask.options.iter().map(option).collect();
     Question {
@@ -231,30 +234,33 @@ fn asked(ask: &UserQuestion) -> Question {
 /// Builds a question from a form. A form without fields becomes a permission question, a form with one field becomes a
 /// question for its value, and other forms are answered with a JSON object.
 fn elicitation(ask: &Elicitation) -> Question {
-    let mut details = vec![Detail::Text(format!("{} asks: {}", ask.server, ask.message))];
-    details.extend(ask.url.clone().map(Detail::Text));
+    let mut details = vec![QuestionDetail::Text(format!("{} asks: {}", ask.server, ask.message))];
+    details.extend(ask.url.clone().map(QuestionDetail::Text));
     let fields = ask.schema.as_ref().map_or(0, |schema| schema["properties"].as_object().map_or(0, Map::len));
     let mut options = Vec::new();
     match ask.schema.as_ref().and_then(single) {
         Some((_, field)) => {
             let values = field["enum"].as_array().map(Vec::as_slice).unwrap_or_default();
-            options.extend(values.iter().filter_map(Value::as_str).map(|one| choice(one, one, Meaning::AllowOnce)));
+            options
+                .extend(values.iter().filter_map(Value::as_str).map(|one| choice(one, one, OptionMeaning::AllowOnce)));
         }
         None if fields == 0 => {
             let yes = if ask.url.is_some() { "I have followed the link" } else { "Yes" };
-            options.push(choice("accept", yes, Meaning::AllowOnce));
+            options.push(choice("accept", yes, OptionMeaning::AllowOnce));
             options.extend(ask.persist.iter().filter_map(|persist| match persist.as_str() {
-                "session" => Some(choice("session", "Yes, and do not ask again in this session", Meaning::AllowAlways)),
-                "always" => Some(choice("always", "Yes, and do not ask again", Meaning::AllowAlways)),
+                "session" => {
+                    Some(choice("session", "Yes, and do not ask again in this session", OptionMeaning::AllowAlways))
+                }
+                "always" => Some(choice("always", "Yes, and do not ask again", OptionMeaning::AllowAlways)),
                 _ => None,
             }));
         }
         None => {
             let input = ask.schema.clone().unwrap_or_default();
-            details.push(Detail::Input { tool: "answer as JSON".to_owned(), input });
+            details.push(QuestionDetail::Input { tool: "answer as JSON".to_owned(), input });
         }
     }
-    options.push(choice("decline", "No", Meaning::RejectOnce));
+    options.push(choice("decline", "No", OptionMeaning::RejectOnce));
     let kind = if fields == 0 { QuestionKind::Permission } else { QuestionKind::Text };
     Question { kind, title: ask.message.clone(), details, options, accepts_text: fields > 0, preselects: false }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use wh_core::space::item::{ToolCall, ToolKind, ToolResultPart, ToolStatus};
-use wh_core::space::question::Detail;
+use wh_core::space::question::QuestionDetail;
 use wh_wire::codex::{Change, ChangeKind, CodexToolCall, CommandExecution, ItemStatus, PlanStep, StepStatus};
 
 /// Converts the status of an item. An item that is done but has no status counts as completed.
@@ -131,10 +131,10 @@ fn sides(diff: &str) -> (String, String) {
 }
 
 /// Returns the complete details of a permission question about file changes.
-pub(super) fn details(changes: &[Change]) -> Vec<Detail> {
+pub(super) fn details(changes: &[Change]) -> Vec<QuestionDetail> {
     let detail = |change| match diff(change) {
-        ToolResultPart::Diff { path, old, new } => Detail::Diff { path, old, new },
-        ToolResultPart::Text(text) => Detail::Text(text),
+        ToolResultPart::Diff { path, old, new } => QuestionDetail::Diff { path, old, new },
+        ToolResultPart::Text(text) => QuestionDetail::Text(text),
     };
     changes.iter().map(detail).collect()
 }
@@ -254,9 +254,9 @@ mod tests {
         let moved = ChangeKind::Update { moved: Some("n".to_owned()) };
         let moved = Change { path: "m".to_owned(), kind: moved, diff: "@@\nodd\n".to_owned() };
         assert_eq!(changes(&[], ItemStatus::InProgress, false).title, "edit");
-        let Detail::Diff { path, old, new } = &details(&[gone])[0] else { panic!("a change") };
+        let QuestionDetail::Diff { path, old, new } = &details(&[gone])[0] else { panic!("a change") };
         assert_eq!((path.as_str(), old.as_deref(), new.as_str()), ("g", Some("all\n"), ""));
-        let Detail::Diff { path, new, .. } = &details(&[moved])[0] else { panic!("a change") };
+        let QuestionDetail::Diff { path, new, .. } = &details(&[moved])[0] else { panic!("a change") };
         assert_eq!((path.as_str(), new.as_str()), ("m → n", "odd\n"));
     }
 

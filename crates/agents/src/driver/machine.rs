@@ -10,13 +10,13 @@ use wh_core::space::TurnId;
 use wh_core::space::harness::{AckedOrder, Call, Order, Outcome, Report};
 use wh_core::space::item::Level;
 use wh_core::space::question::{Answer, Question};
-use wh_pipe::link::Inbound;
+use wh_pipe::link::LinkEvent;
 
-use super::outbox::{Purpose, WriteOutcome as Written};
+use super::outbox::{FramePurpose, WriteOutcome as Written};
 use super::presentable::presentable;
 use super::protocol::{FrameOf, Now, Protocol, RequestFailure, Setting, Step, Steps};
 use super::questions::{Answered, Questions};
-use super::turn::{Prompt, TurnEffect, Turns};
+use super::turn::{Prompt, TurnEffect, TurnMachine};
 use crate::interface::{ALLOW_SKIPPING, BoxFuture};
 
 /// Maximum number of notices remembered for deduplication. Beyond the limit, a notice may be shown again.
@@ -37,7 +37,7 @@ pub(crate) type BackgroundCall = (u64, BoxFuture<'static, Result<Value, String>>
 /// Actions for the driver after one input. The driver queues the frames, then starts the background calls, then sends
 /// the reports.
 pub(crate) struct MachineOutput<P: Protocol> {
-    pub frames: Vec<(FrameOf<P>, Purpose<P>)>,
+    pub frames: Vec<(FrameOf<P>, FramePurpose<P>)>,
     pub background_calls: Vec<BackgroundCall>,
     pub reports: Vec<Report>,
     /// Turns whose prompts must be removed from the queue of frames.
@@ -50,7 +50,7 @@ pub(crate) struct MachineOutput<P: Protocol> {
 
 /// Next action of the driver after an order.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Flow {
+pub(crate) enum AfterOrder {
     Continue,
     End,
     /// Start a new conversation. Contains the id of the call that requested this.
@@ -59,7 +59,7 @@ pub(crate) enum Flow {
 
 pub(crate) struct Machine<P: Protocol> {
     pub protocol: P,
-    pub turns: Turns,
+    pub turns: TurnMachine,
     questions: Questions<P::Ask>,
     calls: BTreeSet<u64>,
     /// Hashes of notices that were shown and must not be repeated.
@@ -85,7 +85,7 @@ impl<P: Protocol> Default for MachineOutput<P> {
 
 impl<P: Protocol> Machine<P> {
     pub fn new(protocol: P, may_skip: bool) -> Self {
-        let turns = Turns::new(protocol.title(), protocol.acknowledges_interrupts());
+        let turns = TurnMachine::new(protocol.title(), protocol.acknowledges_interrupts());
         Self {
             protocol,
             turns,
@@ -139,7 +139,7 @@ impl<P: Protocol> Machine<P> {
         self.report(Report::Notice(Level::Warning, text));
     }
 
-    fn send(&mut self, frame: FrameOf<P>, purpose: Purpose<P>) {
+    fn send(&mut self, frame: FrameOf<P>, purpose: FramePurpose<P>) {
         self.output.frames.push((frame, purpose));
     }
 
@@ -167,7 +167,7 @@ impl<P: Protocol> Machine<P> {
     }
 
     /// Handles an order from the owner of the harness.
-    pub fn order(&mut self, order: Order, at: Instant) -> Flow {
+    pub fn order(&mut self, order: Order, at: Instant) -> AfterOrder {
         match order {
             Order::Prompt { turn, text, attachments, .. } => {
                 if !attachments.is_empty() {
@@ -194,14 +194,14 @@ impl<P: Protocol> Machine<P> {
                     self.report_setting(&Setting::Mode(mode), Err(format!("{error}{hint}")));
                 }
             },
-            Order::Call { id, call: Call::Restart } => return Flow::Restart(id),
+            Order::Call { id, call: Call::Restart } => return AfterOrder::Restart(id),
             Order::Call { id, call } => {
                 self.calls.insert(id);
                 self.protocol(at, |protocol, now, steps| protocol.run_call(id, call, now, steps));
             }
-            Order::End => return Flow::End,
+            Order::End => return AfterOrder::End,
         }
-        Flow::Continue
+        AfterOrder::Continue
     }
 
     /// Asks wh's own question again under a new key. An interrupt that cancels prompts closes all questions in the
@@ -236,7 +236,7 @@ impl<P: Protocol> Machine<P> {
                     return self.steps(steps, at);
                 }
                 let frame = self.protocol.answer(ask, answers, &mut steps);
-                self.send(frame, Purpose::Answer(key));
+                self.send(frame, FramePurpose::Answer(key));
                 self.steps(steps, at);
             }
         }
@@ -244,7 +244,7 @@ impl<P: Protocol> Machine<P> {
 
     fn choose(&mut self, setting: Setting, ordered: bool) {
         match self.protocol.setting_request(&setting) {
-            Some(frame) => self.send(frame, Purpose::Choice { setting, ordered }),
+            Some(frame) => self.send(frame, FramePurpose::Choice { setting, ordered }),
             None => self.report_setting(&setting, Ok(())),
         }
     }
@@ -277,32 +277,32 @@ impl<P: Protocol> Machine<P> {
         };
         self.warn(format!("{text}; switching to mode {careful:?} ({allow})"));
         match self.protocol.enter_careful_mode(&careful) {
-            Some(frame) => self.send(frame, Purpose::Choice { setting: Setting::Mode(careful), ordered: false }),
+            Some(frame) => self.send(frame, FramePurpose::Choice { setting: Setting::Mode(careful), ordered: false }),
             None => self.steps(Steps(vec![Step::Ready]), at),
         }
     }
 
     /// Handles a message, a skipped line or a line of standard error.
-    pub fn event(&mut self, event: Inbound<P::Codec>, at: Instant) {
+    pub fn event(&mut self, event: LinkEvent<P::Codec>, at: Instant) {
         match event {
-            Inbound::Message(message) => {
+            LinkEvent::Message(message) => {
                 self.protocol(at, |protocol, now, steps| protocol.on_message(message, now, steps));
             }
-            Inbound::Skipped { bytes } => {
+            LinkEvent::Skipped { bytes } => {
                 let title = self.protocol.title();
                 self.warn(format!("{title} wrote a line of {bytes} bytes, which is too long; the line was skipped"));
             }
-            Inbound::Stderr(line) => {
+            LinkEvent::Stderr(line) => {
                 self.protocol(at, |protocol, _, steps| protocol.on_stderr_line(&line, steps));
             }
-            Inbound::Reply(..) | Inbound::Closed(_) => {}
+            LinkEvent::Reply(..) | LinkEvent::Closed(_) => {}
         }
     }
 
     /// Handles the outcome of writing a frame.
-    pub fn frame_finished(&mut self, purpose: &Purpose<P>, outcome: &Written, at: Instant) {
+    pub fn frame_finished(&mut self, purpose: &FramePurpose<P>, outcome: &Written, at: Instant) {
         match purpose {
-            Purpose::Prompt(turn) => match outcome {
+            FramePurpose::Prompt(turn) => match outcome {
                 Written::Written => {
                     let effects = self.turns.written(turn);
                     self.effects(effects, at);
@@ -314,12 +314,12 @@ impl<P: Protocol> Machine<P> {
                 // The exit of the process is reported separately and decides the outcome of the turn.
                 _ => {}
             },
-            Purpose::Interrupt(turn) => {
+            FramePurpose::Interrupt(turn) => {
                 if *outcome == Written::Written {
                     self.turns.interrupt_written(turn.as_ref());
                 }
             }
-            Purpose::Answer(key) => {
+            FramePurpose::Answer(key) => {
                 let ack = match outcome {
                     Written::Written => Ok(()),
                     Written::NotOpen => Err(NOT_OPEN.to_owned()),
@@ -331,24 +331,24 @@ impl<P: Protocol> Machine<P> {
                 }
                 self.report(Report::Acked(AckedOrder::Answer(key.clone()), ack));
             }
-            Purpose::Choice { .. } | Purpose::Own(_) | Purpose::None => {}
+            FramePurpose::Choice { .. } | FramePurpose::Own(_) | FramePurpose::None => {}
         }
     }
 
     /// Handles the reply to a request, or its failure.
-    pub fn replied(&mut self, purpose: Purpose<P>, reply: Result<Value, RequestFailure<P::Refusal>>, at: Instant) {
+    pub fn replied(&mut self, purpose: FramePurpose<P>, reply: Result<Value, RequestFailure<P::Refusal>>, at: Instant) {
         match purpose {
-            Purpose::Prompt(turn) => {
+            FramePurpose::Prompt(turn) => {
                 self.protocol(at, |protocol, now, steps| protocol.on_prompt_reply(&turn, reply, now, steps));
             }
-            Purpose::Interrupt(turn) => {
+            FramePurpose::Interrupt(turn) => {
                 if let (Ok(reply), true) = (&reply, self.turns.current() == turn.as_ref()) {
                     self.protocol(at, |protocol, now, steps| protocol.on_interrupt_reply(reply, now, steps));
                 }
                 let outcome = reply.map(drop).map_err(|failure| self.protocol.failure_text(&failure));
                 self.turns.interrupt_answered(turn.as_ref(), outcome);
             }
-            Purpose::Choice { setting, ordered } => {
+            FramePurpose::Choice { setting, ordered } => {
                 let outcome = self.protocol.on_setting_reply(&setting, reply);
                 if ordered {
                     self.report_setting(&setting, outcome);
@@ -362,10 +362,10 @@ impl<P: Protocol> Machine<P> {
                 }
                 self.guard_mode(at);
             }
-            Purpose::Own(tag) => {
+            FramePurpose::Own(tag) => {
                 self.protocol(at, |protocol, now, steps| protocol.on_reply(tag, reply, now, steps));
             }
-            Purpose::Answer(_) | Purpose::None => {}
+            FramePurpose::Answer(_) | FramePurpose::None => {}
         }
     }
 
@@ -386,7 +386,7 @@ impl<P: Protocol> Machine<P> {
     }
 
     /// Handles the end of the process. Returns the prompts that were not delivered.
-    pub fn process_lost(&mut self, reason: &str, unwritten: Vec<Purpose<P>>, at: Instant) -> Vec<Prompt> {
+    pub fn process_lost(&mut self, reason: &str, unwritten: Vec<FramePurpose<P>>, at: Instant) -> Vec<Prompt> {
         self.settle(unwritten, reason);
         let (effects, unsent) = self.turns.agent_exited(reason);
         self.effects(effects, at);
@@ -397,23 +397,25 @@ impl<P: Protocol> Machine<P> {
     }
 
     /// Fails all calls and orders that have no outcome yet.
-    fn settle(&mut self, purposes: Vec<Purpose<P>>, reason: &str) {
+    fn settle(&mut self, purposes: Vec<FramePurpose<P>>, reason: &str) {
         for call in std::mem::take(&mut self.calls) {
             self.report(Report::Called(call, Err(reason.to_owned())));
         }
         for purpose in purposes {
             match purpose {
-                Purpose::Choice { setting, ordered: true } => {
+                FramePurpose::Choice { setting, ordered: true } => {
                     self.report(Report::Acked(setting.acked_order(), Err(reason.to_owned())));
                 }
-                Purpose::Answer(key) => self.report(Report::Acked(AckedOrder::Answer(key), Err(reason.to_owned()))),
+                FramePurpose::Answer(key) => {
+                    self.report(Report::Acked(AckedOrder::Answer(key), Err(reason.to_owned())))
+                }
                 _ => {}
             }
         }
     }
 
     /// Handles the replacement of the process. Prompts that wait are sent to the next process.
-    pub fn process_replaced(&mut self, purposes: Vec<Purpose<P>>, reason: &str) {
+    pub fn process_replaced(&mut self, purposes: Vec<FramePurpose<P>>, reason: &str) {
         self.settle(purposes, reason);
         self.withdraw_all();
         self.output.frames.clear();
@@ -421,7 +423,7 @@ impl<P: Protocol> Machine<P> {
 
     /// Abandons the conversation: interrupts the agent, and fails all prompts, calls and orders. The driver then ends
     /// the process.
-    pub fn abandon(&mut self, purposes: Vec<Purpose<P>>, reason: &str, at: Instant) {
+    pub fn abandon(&mut self, purposes: Vec<FramePurpose<P>>, reason: &str, at: Instant) {
         self.output.frames.clear();
         self.stop();
         self.settle(purposes, reason);
@@ -435,7 +437,7 @@ impl<P: Protocol> Machine<P> {
         if self.turns.is_working() {
             let turn = self.turns.current().cloned();
             if let Some(frame) = self.protocol.interrupt(turn.as_ref()) {
-                self.send(frame, Purpose::None);
+                self.send(frame, FramePurpose::None);
             }
         }
     }
@@ -454,7 +456,7 @@ impl<P: Protocol> Machine<P> {
                     let mut steps = Steps::default();
                     let frame = self.protocol.prompt(&prompt.turn, &prompt.text, &mut steps);
                     self.steps(steps, at);
-                    self.send(frame, Purpose::Prompt(prompt.turn));
+                    self.send(frame, FramePurpose::Prompt(prompt.turn));
                 }
                 TurnEffect::Interrupt(turn) => self.interrupt(turn),
                 // Prompts wait for the user's answer to wh's own question. The agent does nothing that could be
@@ -466,7 +468,7 @@ impl<P: Protocol> Machine<P> {
                     Some(frame) => {
                         self.turns.interrupt_occupation(at);
                         self.turns.interrupt_sent();
-                        self.send(frame, Purpose::Interrupt(None));
+                        self.send(frame, FramePurpose::Interrupt(None));
                     }
                     None => self.report(Report::Acked(AckedOrder::Interrupt, Ok(()))),
                 },
@@ -486,7 +488,7 @@ impl<P: Protocol> Machine<P> {
         if self.turns.current() == turn.as_ref() {
             self.turns.interrupt_sent();
         }
-        self.send(frame, Purpose::Interrupt(turn));
+        self.send(frame, FramePurpose::Interrupt(turn));
         // Dismisses the questions that the agent would not withdraw on its own.
         let protocol = &self.protocol;
         let closed = self.questions.take_if(|ask| protocol.dismissal_frame(ask).is_some());
@@ -503,7 +505,7 @@ impl<P: Protocol> Machine<P> {
 
     fn withdraw(&mut self, keys: Vec<String>, ask: &P::Ask) {
         if let Some(frame) = self.protocol.dismissal_frame(ask) {
-            self.send(frame, Purpose::None);
+            self.send(frame, FramePurpose::None);
         }
         keys.into_iter().for_each(|key| self.report(Report::Withdrew(key)));
     }
@@ -557,8 +559,8 @@ impl<P: Protocol> Machine<P> {
                     self.report(Report::Ready(self.protocol.capabilities()));
                 }
                 Step::Reconnect => self.output.reconnects = true,
-                Step::Send(frame) => self.send(frame, Purpose::None),
-                Step::Request(frame, tag) => self.send(frame, Purpose::Own(tag)),
+                Step::Send(frame) => self.send(frame, FramePurpose::None),
+                Step::Request(frame, tag) => self.send(frame, FramePurpose::Own(tag)),
                 Step::Called(id, outcome) => self.called(id, outcome),
                 Step::RunInBackground(id, work) => self.output.background_calls.push((id, work)),
             }
@@ -569,7 +571,7 @@ impl<P: Protocol> Machine<P> {
     }
 }
 
-fn now<'a, A>(turns: &'a Turns, questions: &Questions<A>, at: Instant) -> Now<'a> {
+fn now<'a, A>(turns: &'a TurnMachine, questions: &Questions<A>, at: Instant) -> Now<'a> {
     Now {
         at,
         turn: turns.current(),

@@ -21,7 +21,7 @@ const MAX_QUEUED: usize = 64;
 pub(crate) const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Purpose of a frame, stored to handle its outcome and reply.
-pub(crate) enum Purpose<P: Protocol> {
+pub(crate) enum FramePurpose<P: Protocol> {
     /// Prompt of a turn.
     Prompt(TurnId),
     /// Interrupt of a turn; `None` for other work of the agent.
@@ -36,7 +36,7 @@ pub(crate) enum Purpose<P: Protocol> {
     None,
 }
 
-impl<P: Protocol> Purpose<P> {
+impl<P: Protocol> FramePurpose<P> {
     fn deadline(&self, now: Instant) -> Option<Instant> {
         matches!(self, Self::Answer(_) | Self::Choice { .. }).then(|| now + READ_TIMEOUT)
     }
@@ -44,21 +44,21 @@ impl<P: Protocol> Purpose<P> {
 
 struct QueuedFrame<P: Protocol> {
     frame: FrameOf<P>,
-    purpose: Purpose<P>,
+    purpose: FramePurpose<P>,
     deadline: Option<Instant>,
 }
 
 /// Frame that is being written.
-struct Writing<P: Protocol> {
+struct WritingFrame<P: Protocol> {
     id: Option<<P::Codec as Codec>::Id>,
-    purpose: Purpose<P>,
+    purpose: FramePurpose<P>,
     deadline: Option<Instant>,
     written: BoxFuture<'static, Result<bool, LinkError>>,
 }
 
 /// Frame that has left the outbox, either written or failed.
 pub(crate) struct FinishedFrame<P: Protocol> {
-    pub purpose: Purpose<P>,
+    pub purpose: FramePurpose<P>,
     /// Request id, if the frame is a request and was written.
     pub id: Option<<P::Codec as Codec>::Id>,
     pub outcome: WriteOutcome,
@@ -81,7 +81,7 @@ pub(crate) enum WriteOutcome {
 /// Queue of frames to one process.
 pub(crate) struct Outbox<P: Protocol> {
     queue: VecDeque<QueuedFrame<P>>,
-    writing: Option<Writing<P>>,
+    writing: Option<WritingFrame<P>>,
 }
 
 impl<P: Protocol> Outbox<P> {
@@ -94,7 +94,7 @@ impl<P: Protocol> Outbox<P> {
         self.queue.len() >= MAX_QUEUED
     }
 
-    pub fn push(&mut self, frame: FrameOf<P>, purpose: Purpose<P>, now: Instant) {
+    pub fn push(&mut self, frame: FrameOf<P>, purpose: FramePurpose<P>, now: Instant) {
         let deadline = purpose.deadline(now);
         self.queue.push_back(QueuedFrame { frame, purpose, deadline });
     }
@@ -102,15 +102,15 @@ impl<P: Protocol> Outbox<P> {
     /// Drops the queued prompt of a turn and its interrupt, unless the prompt is partly written.
     pub fn discard(&mut self, turn: &TurnId) {
         let count = self.queue.len();
-        self.queue.retain(|entry| !matches!(&entry.purpose, Purpose::Prompt(prompt) if prompt == turn));
+        self.queue.retain(|entry| !matches!(&entry.purpose, FramePurpose::Prompt(prompt) if prompt == turn));
         if self.queue.len() < count {
             // Without the prompt, its interrupt would stop the next prompt.
-            self.queue.retain(|entry| !matches!(&entry.purpose, Purpose::Interrupt(Some(of)) if of == turn));
+            self.queue.retain(|entry| !matches!(&entry.purpose, FramePurpose::Interrupt(Some(of)) if of == turn));
         }
     }
 
     /// Empties the outbox and returns the purposes of all unwritten frames.
-    pub fn drain(&mut self) -> Vec<Purpose<P>> {
+    pub fn drain(&mut self) -> Vec<FramePurpose<P>> {
         let writing = self.writing.take().map(|writing| writing.purpose);
         writing.into_iter().chain(self.queue.drain(..).map(|entry| entry.purpose)).collect()
     }
@@ -122,9 +122,9 @@ impl<P: Protocol> Outbox<P> {
 
     /// Takes the purpose of the request that is being written. Called if the reply arrives before the write is reported
     /// as complete.
-    pub fn take_early(&mut self, id: &<P::Codec as Codec>::Id) -> Option<Purpose<P>> {
+    pub fn take_early(&mut self, id: &<P::Codec as Codec>::Id) -> Option<FramePurpose<P>> {
         let writing = self.writing.as_mut().filter(|writing| writing.id.as_ref() == Some(id))?;
-        Some(std::mem::replace(&mut writing.purpose, Purpose::None))
+        Some(std::mem::replace(&mut writing.purpose, FramePurpose::None))
     }
 
     /// Takes the frame whose write has just completed. Called when the process ends, because the end may be reported
@@ -133,7 +133,7 @@ impl<P: Protocol> Outbox<P> {
         let writing = self.writing.as_mut()?;
         let mut context = Context::from_waker(Waker::noop());
         let Poll::Ready(Ok(true)) = writing.written.as_mut().poll(&mut context) else { return None };
-        let Writing { id, purpose, .. } = self.writing.take()?;
+        let WritingFrame { id, purpose, .. } = self.writing.take()?;
         Some(FinishedFrame { purpose, id, outcome: WriteOutcome::Written })
     }
 
@@ -151,7 +151,7 @@ impl<P: Protocol> Outbox<P> {
                     // The frame is still written if the agent reads again, but its outcome is no longer needed.
                     () = until(writing.deadline) => {
                         writing.deadline = None;
-                        let purpose = std::mem::replace(&mut writing.purpose, Purpose::None);
+                        let purpose = std::mem::replace(&mut writing.purpose, FramePurpose::None);
                         return FinishedFrame { purpose, id: None, outcome: WriteOutcome::NotReading };
                     }
                     () = until(self.queue.iter().filter_map(|entry| entry.deadline).min()) => {
@@ -161,7 +161,7 @@ impl<P: Protocol> Outbox<P> {
                         }
                     }
                 };
-                let Some(Writing { id, purpose, .. }) = self.writing.take() else { continue };
+                let Some(WritingFrame { id, purpose, .. }) = self.writing.take() else { continue };
                 return FinishedFrame { purpose, id, outcome };
             }
             let Some(QueuedFrame { frame, purpose, deadline }) = self.queue.pop_front() else {
@@ -170,7 +170,8 @@ impl<P: Protocol> Outbox<P> {
             match link.encode(frame) {
                 Ok(outbound) => {
                     let id = outbound.id().cloned();
-                    self.writing = Some(Writing { id, purpose, deadline, written: Box::pin(link.write(outbound)) });
+                    self.writing =
+                        Some(WritingFrame { id, purpose, deadline, written: Box::pin(link.write(outbound)) });
                 }
                 Err(error) => {
                     return FinishedFrame { purpose, id: None, outcome: WriteOutcome::Unwritable(error.to_string()) };
@@ -179,14 +180,14 @@ impl<P: Protocol> Outbox<P> {
         }
     }
 
-    fn take_late(&mut self) -> Option<Purpose<P>> {
+    fn take_late(&mut self) -> Option<FramePurpose<P>> {
         let now = Instant::now();
         let place = self.queue.iter().position(|entry| entry.deadline.is_some_and(|deadline| deadline <= now))?;
         match self.queue.get_mut(place) {
             // Clients consider the question closed. Without the answer, the agent would wait forever.
-            Some(entry) if matches!(entry.purpose, Purpose::Answer(_)) => {
+            Some(entry) if matches!(entry.purpose, FramePurpose::Answer(_)) => {
                 entry.deadline = None;
-                Some(std::mem::replace(&mut entry.purpose, Purpose::None))
+                Some(std::mem::replace(&mut entry.purpose, FramePurpose::None))
             }
             _ => self.queue.remove(place).map(|entry| entry.purpose),
         }

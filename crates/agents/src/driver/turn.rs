@@ -31,7 +31,7 @@ pub(crate) struct Prompt {
 
 /// Progress of a prompt, from first to last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Phase {
+pub(crate) enum PromptPhase {
     /// The frame waits in the queue or is partly written.
     Queued,
     /// The frame is completely written to the pipe.
@@ -44,10 +44,10 @@ pub(crate) enum Phase {
 
 /// Current work of the agent: a prompt, or work that the agent began on its own.
 #[derive(Debug)]
-struct Work {
+struct AgentWork {
     /// Prompt of the turn; `None` for work that the agent began on its own.
     prompt: Option<Prompt>,
-    phase: Phase,
+    phase: PromptPhase,
     interrupt: Option<PendingInterrupt>,
 }
 
@@ -58,7 +58,7 @@ struct PendingInterrupt {
     orders: usize,
     deadline: Instant,
     /// Phase of the work when an interrupt frame was last queued.
-    sent: Option<Phase>,
+    sent: Option<PromptPhase>,
     /// Number of interrupt frames that are not written yet.
     unwritten: usize,
     acknowledged: bool,
@@ -81,7 +81,7 @@ pub(crate) enum TurnEffect {
     /// Queue the frame of a prompt.
     Prompt(Prompt),
     /// Queue an interrupt of a turn, or of work without a prompt (`None`). The driver then calls
-    /// [`Turns::interrupt_sent`].
+    /// [`TurnMachine::interrupt_sent`].
     Interrupt(Option<TurnId>),
     /// Queue an interrupt of an operation that is not a turn. Acknowledge the order at once if the protocol has no such
     /// frame.
@@ -94,11 +94,11 @@ pub(crate) enum TurnEffect {
 
 /// State of the current turn, waiting prompts and abandoned turns of one agent.
 #[derive(Debug, Default)]
-pub(crate) struct Turns {
+pub(crate) struct TurnMachine {
     title: String,
     /// True if the agent acknowledges interrupts. Otherwise a written interrupt counts as acknowledged.
     acknowledges: bool,
-    work: Option<Work>,
+    work: Option<AgentWork>,
     waiting: VecDeque<Prompt>,
     /// True if the agent is busy with an operation other than a turn. Prompts wait for the end of the operation.
     occupied: bool,
@@ -110,7 +110,7 @@ pub(crate) struct Turns {
     abandoned_may_run: bool,
 }
 
-impl Turns {
+impl TurnMachine {
     pub fn new(title: &str, acknowledges: bool) -> Self {
         Self { title: title.to_owned(), acknowledges, ..Self::default() }
     }
@@ -157,7 +157,7 @@ impl Turns {
             return Vec::new();
         }
         let Some(prompt) = self.waiting.pop_front() else { return Vec::new() };
-        self.work = Some(Work { prompt: Some(prompt.clone()), phase: Phase::Queued, interrupt: None });
+        self.work = Some(AgentWork { prompt: Some(prompt.clone()), phase: PromptPhase::Queued, interrupt: None });
         vec![TurnEffect::Prompt(prompt)]
     }
 
@@ -172,14 +172,18 @@ impl Turns {
     pub fn written(&mut self, turn: &TurnId) -> Vec<TurnEffect> {
         if self.current() == Some(turn) {
             self.abandoned_may_run = false;
-            return self.advance(Phase::Written);
+            return self.advance(PromptPhase::Written);
         }
         self.interrupt_abandoned(turn, false)
     }
 
     /// Handles a message by which the agent accepts a prompt.
     pub fn submitted(&mut self, turn: &TurnId) -> Vec<TurnEffect> {
-        if self.current() == Some(turn) { self.advance(Phase::Submitted) } else { self.interrupt_abandoned(turn, true) }
+        if self.current() == Some(turn) {
+            self.advance(PromptPhase::Submitted)
+        } else {
+            self.interrupt_abandoned(turn, true)
+        }
     }
 
     /// Interrupts an abandoned turn after all, because the agent has received its prompt. If `last` is true, the turn
@@ -197,22 +201,22 @@ impl Turns {
     /// Handles a message that shows that the agent is working. The current prompt has begun, unless the agent may still
     /// work on an abandoned turn.
     pub fn begun(&mut self) -> Vec<TurnEffect> {
-        if self.abandoned_may_run && self.is_unwritten() { Vec::new() } else { self.advance(Phase::Begun) }
+        if self.abandoned_may_run && self.is_unwritten() { Vec::new() } else { self.advance(PromptPhase::Begun) }
     }
 
     /// Returns true if the frame of the current prompt is not completely written.
     fn is_unwritten(&self) -> bool {
-        self.work.as_ref().is_some_and(|work| work.phase == Phase::Queued)
+        self.work.as_ref().is_some_and(|work| work.phase == PromptPhase::Queued)
     }
 
-    fn advance(&mut self, to: Phase) -> Vec<TurnEffect> {
-        let Some(Work { prompt: Some(prompt), phase, interrupt }) = &mut self.work else { return Vec::new() };
+    fn advance(&mut self, to: PromptPhase) -> Vec<TurnEffect> {
+        let Some(AgentWork { prompt: Some(prompt), phase, interrupt }) = &mut self.work else { return Vec::new() };
         let turn = &prompt.turn;
         let mut effects = Vec::new();
         for (reached, report) in [
-            (Phase::Written, Report::Delivered(turn.clone())),
-            (Phase::Submitted, Report::Submitted(turn.clone())),
-            (Phase::Begun, Report::Started(turn.clone())),
+            (PromptPhase::Written, Report::Delivered(turn.clone())),
+            (PromptPhase::Submitted, Report::Submitted(turn.clone())),
+            (PromptPhase::Begun, Report::Started(turn.clone())),
         ] {
             if *phase < reached && reached <= to {
                 *phase = reached;
@@ -220,8 +224,9 @@ impl Turns {
             }
         }
         // An agent may have ignored an interrupt that was sent before the turn began.
-        let again =
-            |interrupt: &PendingInterrupt| interrupt.sent.is_none_or(|sent| sent < Phase::Begun && to == Phase::Begun);
+        let again = |interrupt: &PendingInterrupt| {
+            interrupt.sent.is_none_or(|sent| sent < PromptPhase::Begun && to == PromptPhase::Begun)
+        };
         if !effects.is_empty() && interrupt.as_ref().is_some_and(again) {
             effects.push(TurnEffect::Interrupt(Some(turn.clone())));
         }
@@ -233,7 +238,7 @@ impl Turns {
         if self.work.is_some() {
             return Vec::new();
         }
-        self.work = Some(Work { prompt: None, phase: Phase::Begun, interrupt: None });
+        self.work = Some(AgentWork { prompt: None, phase: PromptPhase::Begun, interrupt: None });
         vec![TurnEffect::Report(Report::SelfStarted)]
     }
 
@@ -289,7 +294,7 @@ impl Turns {
     /// the deadline passes.
     pub fn interrupt_occupation(&mut self, now: Instant) {
         let interrupt = PendingInterrupt { orders: 1, ..PendingInterrupt::new(now) };
-        self.work = Some(Work { prompt: None, phase: Phase::Begun, interrupt: Some(interrupt) });
+        self.work = Some(AgentWork { prompt: None, phase: PromptPhase::Begun, interrupt: Some(interrupt) });
     }
 
     /// Cancels the waiting prompts. Returns a report about the end of each prompt.
@@ -300,7 +305,7 @@ impl Turns {
 
     /// Records that an interrupt frame was queued.
     pub fn interrupt_sent(&mut self) {
-        if let Some(Work { phase, interrupt: Some(interrupt), .. }) = &mut self.work {
+        if let Some(AgentWork { phase, interrupt: Some(interrupt), .. }) = &mut self.work {
             interrupt.sent = Some(*phase);
             interrupt.unwritten += 1;
             interrupt.refused = None;
@@ -349,14 +354,14 @@ impl Turns {
         }
         let ack = if interrupt.acknowledged {
             Ok(())
-        } else if work.phase == Phase::Queued || interrupt.unwritten > 0 {
+        } else if work.phase == PromptPhase::Queued || interrupt.unwritten > 0 {
             Err(NOT_READING.to_owned())
         } else {
             Err("the agent has not acknowledged the interrupt".to_owned())
         };
         let mut effects = vec![warn(format!("{title} has not stopped within {INTERRUPT_GRACE:?} of the interrupt"))];
-        if let Some(prompt) = work.prompt.as_ref().filter(|_| work.phase < Phase::Submitted) {
-            effects.extend((work.phase == Phase::Queued).then(|| TurnEffect::Discard(prompt.turn.clone())));
+        if let Some(prompt) = work.prompt.as_ref().filter(|_| work.phase < PromptPhase::Submitted) {
+            effects.extend((work.phase == PromptPhase::Queued).then(|| TurnEffect::Discard(prompt.turn.clone())));
             // An interrupt that is already queued follows its prompt. A second interrupt could stop the next prompt
             // instead.
             if interrupt.sent.is_none() {
@@ -384,8 +389,10 @@ impl Turns {
         let mut effects = Vec::new();
         let mut unsent = Vec::new();
         match self.work.take() {
-            Some(Work { prompt: Some(prompt), phase: Phase::Queued, interrupt: None }) => unsent.push(prompt),
-            now @ Some(Work { phase: Phase::Queued, .. }) => {
+            Some(AgentWork { prompt: Some(prompt), phase: PromptPhase::Queued, interrupt: None }) => {
+                unsent.push(prompt)
+            }
+            now @ Some(AgentWork { phase: PromptPhase::Queued, .. }) => {
                 self.work = now;
                 effects = self.end(Outcome::Cancelled, Ok(()));
             }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use wh_core::space::roster::{Abilities, LoginMethod, LoginState, LogoutResult, McpServer, ModelCard};
+use wh_core::space::roster::{LoginMethod, LoginState, LogoutResult, McpServer, ModelCard, StaticCapabilities};
 
 use super::{BoxFuture, Harness, QueryContext, Start, StartError};
 use crate::manage::{self, LoginWay};
@@ -13,8 +13,8 @@ pub trait Agent: Send + Sync {
     fn facts(&self) -> AgentFacts;
 
     /// Returns the abilities that are known without starting the agent.
-    fn abilities(&self) -> Abilities {
-        Abilities::default()
+    fn abilities(&self) -> StaticCapabilities {
+        StaticCapabilities::default()
     }
 
     /// Checks whether the agent can be used in this directory and environment. Never fails: facts that cannot be

@@ -104,6 +104,15 @@ pub enum StartError {
         given: String,
         hint: String,
     },
+    /// The agent knows the argument, but its value is invalid or missing.
+    #[error("{agent}'s argument {argument:?} does not accept the value {given:?}")]
+    InvalidValue {
+        agent: String,
+        argument: String,
+        /// Value of the argument. Empty if the value is missing.
+        given: String,
+        hint: String,
+    },
     /// The mode skips permissions, and modes that skip permissions are not allowed.
     #[error("{agent}'s mode {mode:?} skips permissions, which is not allowed")]
     SkipsPermissions {
@@ -135,6 +144,7 @@ impl StartError {
             Self::NotInstalled { hint, .. }
             | Self::NotLoggedIn { hint, .. }
             | Self::Unknown { hint, .. }
+            | Self::InvalidValue { hint, .. }
             | Self::SkipsPermissions { hint, .. } => Some(hint),
             Self::Failed { hint, .. } => hint.as_deref(),
         }

@@ -5,7 +5,7 @@ use wh_core::space::roster::{McpServer, ModelCard};
 
 use super::run::run;
 use crate::interface::LoginState;
-use crate::table::management::Inquiry;
+use crate::table::management::AgentQuery;
 
 /// Parses the output of `cursor-agent about`, in which two or more spaces separate name and value. Omits version and
 /// user, which wh reads with other commands.
@@ -71,12 +71,12 @@ pub(crate) fn mcp(output: &str) -> Vec<McpServer> {
 }
 
 /// Reads the login state with `cursor-agent status`.
-pub(crate) async fn login(inquiry: Inquiry<'_>) -> LoginState {
+pub(crate) async fn login(inquiry: AgentQuery<'_>) -> LoginState {
     run(inquiry.launch, &["status"]).await.map_or(LoginState::Unknown, |output| status(&output.text()))
 }
 
 /// Reads facts about the installation with `cursor-agent about`.
-pub(crate) async fn facts(inquiry: Inquiry<'_>) -> Vec<(String, String)> {
+pub(crate) async fn facts(inquiry: AgentQuery<'_>) -> Vec<(String, String)> {
     run(inquiry.launch, &["about"]).await.map(|output| about(&output.out)).unwrap_or_default()
 }
 

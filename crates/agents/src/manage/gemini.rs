@@ -10,7 +10,7 @@ use wh_core::space::roster::McpServer;
 use super::run::run;
 use super::{is_non_empty_file, time, title};
 use crate::interface::{LoginState, ManageError, QueryContext, SavedConversation};
-use crate::table::management::Inquiry;
+use crate::table::management::AgentQuery;
 
 /// Maximum number of lines of a conversation that are scanned for a title.
 const MAX_SCANNED_LINES: usize = 100;
@@ -170,7 +170,7 @@ fn conversation(file: &Path, directory: &Path) -> Option<SavedConversation> {
 }
 
 /// Lists the conversations from Gemini CLI's files, or with `gemini --list-sessions` if there is no directory for them.
-pub(crate) async fn saved_conversations(inquiry: Inquiry<'_>) -> Result<Vec<SavedConversation>, ManageError> {
+pub(crate) async fn saved_conversations(inquiry: AgentQuery<'_>) -> Result<Vec<SavedConversation>, ManageError> {
     let here = inquiry.here.clone();
     if let Ok(Some(listed)) = tokio::task::spawn_blocking(move || conversations(&here)).await {
         return Ok(listed);

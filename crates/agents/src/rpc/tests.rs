@@ -1,5 +1,5 @@
 use super::*;
-use wh_pipe::link::Inbound;
+use wh_pipe::link::LinkEvent;
 
 /// Starts a program that runs a bash script.
 async fn peer(script: &str) -> (RpcLink, RpcEvents) {
@@ -21,7 +21,7 @@ async fn both_sides_ask_with_ids_of_their_own() {
         let peer = peer.clone();
         async move { request(&peer, "start", json!({})).await }
     });
-    let Some(Inbound::Message(Incoming::Request { id, method, params })) = events.next().await else {
+    let Some(LinkEvent::Message(Incoming::Request { id, method, params })) = events.next().await else {
         panic!("a request")
     };
     assert_eq!((&id, method.as_str(), &params["n"]), (&json!(0), "ask/me", &json!(1)));
@@ -31,7 +31,7 @@ async fn both_sides_ask_with_ids_of_their_own() {
     let heard = asking.await.unwrap().unwrap();
     assert_eq!(heard["heard"], json!({"jsonrpc": "2.0", "id": 0, "result": "yes"}));
     peer.close();
-    assert!(matches!(events.next().await, Some(Inbound::Closed(closed)) if closed.requested));
+    assert!(matches!(events.next().await, Some(LinkEvent::Closed(closed)) if closed.requested));
 }
 
 #[tokio::test]
@@ -48,9 +48,11 @@ async fn an_error_is_returned_and_an_unknown_method_is_refused() {
     let expected =
         RpcError::Refused { code: -32000, message: "log in first".to_owned(), data: Some(json!({"how": "x"})) };
     assert_eq!(refused, expected);
-    let Some(Inbound::Message(Incoming::Request { id, method, .. })) = events.next().await else { panic!("a request") };
+    let Some(LinkEvent::Message(Incoming::Request { id, method, .. })) = events.next().await else {
+        panic!("a request")
+    };
     assert_eq!(peer.send(RpcFrame::unknown(id, &method)).await, Ok(true));
-    let Some(Inbound::Message(Incoming::Notification { params, .. })) = events.next().await else {
+    let Some(LinkEvent::Message(Incoming::Notification { params, .. })) = events.next().await else {
         panic!("a notification")
     };
     assert_eq!((&params["id"], &params["error"]["code"]), (&json!("a"), &json!(METHOD_NOT_FOUND)));
@@ -69,7 +71,7 @@ async fn all_pending_requests_fail_when_the_program_exits() {
         let Err(RpcError::Gone(reason)) = request.await.unwrap() else { panic!("it is gone") };
         assert_eq!(&*reason, "it exited with 3: out of wheels");
     }
-    assert!(matches!(events.next().await, Some(Inbound::Closed(closed)) if !closed.requested));
+    assert!(matches!(events.next().await, Some(LinkEvent::Closed(closed)) if !closed.requested));
     assert!(matches!(request(&peer, "three", json!({})).await, Err(RpcError::Gone(_))));
 }
 
@@ -83,7 +85,7 @@ async fn a_reply_arrives_without_reading_earlier_events() {
     let (peer, mut events) = peer(script).await;
     assert_eq!(request(&peer, "start", json!({})).await, Ok(json!("behind it all")));
     for _ in 0..2000 {
-        assert!(matches!(events.next().await, Some(Inbound::Message(Incoming::Notification { .. }))));
+        assert!(matches!(events.next().await, Some(LinkEvent::Message(Incoming::Notification { .. }))));
     }
 }
 
@@ -93,8 +95,8 @@ async fn an_invalid_line_is_reported_and_the_rest_continues() {
     let script = r#"printf '{"method":"%0200d"}\n' 1; echo '{broken'; echo 'words'; echo '{"method":"good"}'; read -r"#;
     launch.arguments = vec!["-c".into(), script.into()];
     let (_link, mut events) = Link::start(&launch, JsonRpc { names_version: true }, 100).await.unwrap();
-    assert!(matches!(events.next().await, Some(Inbound::Skipped { bytes: 213 })));
-    assert!(matches!(events.next().await, Some(Inbound::Message(Incoming::Unreadable(_)))));
+    assert!(matches!(events.next().await, Some(LinkEvent::Skipped { bytes: 213 })));
+    assert!(matches!(events.next().await, Some(LinkEvent::Message(Incoming::Unreadable(_)))));
     let good = events.next().await;
-    assert!(matches!(good, Some(Inbound::Message(Incoming::Notification { method, .. })) if method == "good"));
+    assert!(matches!(good, Some(LinkEvent::Message(Incoming::Notification { method, .. })) if method == "good"));
 }

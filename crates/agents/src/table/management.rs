@@ -14,7 +14,7 @@ use crate::manage::{LoginWay, logged_in_by};
 
 /// Query to an agent outside of a conversation, with its context.
 #[derive(Clone, Copy)]
-pub(crate) struct Inquiry<'a> {
+pub(crate) struct AgentQuery<'a> {
     pub entry: &'a Entry,
     /// Command of the program to query, without arguments.
     pub launch: &'a Launch,
@@ -23,7 +23,7 @@ pub(crate) struct Inquiry<'a> {
 }
 
 /// Function that sends a query to an agent.
-pub(crate) type QueryFn<T> = for<'a> fn(Inquiry<'a>) -> BoxFuture<'a, T>;
+pub(crate) type QueryFn<T> = for<'a> fn(AgentQuery<'a>) -> BoxFuture<'a, T>;
 
 /// Functions and data for managing an agent outside of a conversation.
 pub(crate) struct Management {
@@ -36,9 +36,9 @@ pub(crate) struct Management {
     /// Method of reading the login state.
     pub login: LoginCheck,
     /// Method of logging in.
-    pub log_in: LogIn,
+    pub log_in: LoginProcedure,
     /// Method of logging out.
-    pub log_out: LogOut,
+    pub log_out: LogoutProcedure,
     /// Function that returns additional facts as pairs of name and value.
     pub about: Option<QueryFn<Vec<(String, String)>>>,
     /// Source of the list of models.
@@ -80,7 +80,7 @@ pub(crate) enum LoginCheck {
     Asked(QueryFn<LoginState>),
 }
 
-pub(crate) enum LogIn {
+pub(crate) enum LoginProcedure {
     /// The user follows the login hint on a terminal.
     Hint,
     /// The user sets an environment variable according to these instructions.
@@ -90,7 +90,7 @@ pub(crate) enum LogIn {
     Asked(QueryFn<LoginWay>),
 }
 
-pub(crate) enum LogOut {
+pub(crate) enum LogoutProcedure {
     /// The agent has no logout command. The text tells the user how to log out.
     Instead(&'static str),
     Command {
@@ -138,8 +138,8 @@ pub(crate) const DEFAULT_MANAGEMENT: Management = Management {
     version: |output| run::version(&output.text()),
     login_variables: &[],
     login: LoginCheck::Unknown,
-    log_in: LogIn::Hint,
-    log_out: LogOut::Instead(LOG_OUT_BY_HAND),
+    log_in: LoginProcedure::Hint,
+    log_out: LogoutProcedure::Instead(LOG_OUT_BY_HAND),
     about: None,
     models: ListSource::Unsupported,
     mcp: ListSource::Unsupported,

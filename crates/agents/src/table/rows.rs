@@ -4,7 +4,8 @@ use wh_core::space::roster::McpServer;
 
 use super::Protocol;
 use super::management::{
-    AdaptedAgent, DEFAULT_MANAGEMENT, ListSource, LogIn, LogOut, LoginCheck, Management, McpSwitch, StillLoggedIn,
+    AdaptedAgent, DEFAULT_MANAGEMENT, ListSource, LoginCheck, LoginProcedure, LogoutProcedure, Management, McpSwitch,
+    StillLoggedIn,
 };
 use crate::interface::ManageError;
 use crate::manage::{self, cursor, gemini, logged_in_by, opencode, run};
@@ -60,10 +61,10 @@ const CURSOR_VARIABLES: &[&str] = &["CURSOR_API_KEY"];
 
 const CLAUDE_LOGIN: LoginCheck = LoginCheck::Asked(|inquiry| Box::pin(claude::manage::login(inquiry.launch)));
 
-const CLAUDE_LOG_IN: LogIn = LogIn::Command(&["auth", "login"]);
+const CLAUDE_LOG_IN: LoginProcedure = LoginProcedure::Command(&["auth", "login"]);
 
-const CLAUDE_LOG_OUT: LogOut =
-    LogOut::Command { arguments: &["auth", "logout"], still: StillLoggedIn::Variables(CLAUDE_VARIABLES) };
+const CLAUDE_LOG_OUT: LogoutProcedure =
+    LogoutProcedure::Command { arguments: &["auth", "logout"], still: StillLoggedIn::Variables(CLAUDE_VARIABLES) };
 
 const CODEX_LOGIN: LoginCheck =
     LoginCheck::Asked(|inquiry| Box::pin(codex::manage::login(inquiry.launch, inquiry.here)));
@@ -121,8 +122,8 @@ pub(super) static AGENTS: [AgentRow; 10] = [
         quirks: NO_QUIRKS,
         management: Management {
             login: CODEX_LOGIN,
-            log_in: LogIn::Asked(|inquiry| Box::pin(codex::manage::login_way(inquiry))),
-            log_out: LogOut::Command {
+            log_in: LoginProcedure::Asked(|inquiry| Box::pin(codex::manage::login_way(inquiry))),
+            log_out: LogoutProcedure::Command {
                 arguments: &["logout"],
                 still: StillLoggedIn::Asked(|inquiry| Box::pin(codex::manage::provider_variable(inquiry))),
             },
@@ -162,8 +163,8 @@ pub(super) static AGENTS: [AgentRow; 10] = [
         },
         management: Management {
             login: LoginCheck::Files(gemini::login),
-            log_in: LogIn::Variable(gemini::INSTRUCTIONS),
-            log_out: LogOut::Instead("unset GEMINI_API_KEY, or use /auth in `gemini` on a terminal"),
+            log_in: LoginProcedure::Variable(gemini::INSTRUCTIONS),
+            log_out: LogoutProcedure::Instead("unset GEMINI_API_KEY, or use /auth in `gemini` on a terminal"),
             mcp: GEMINI_MCP,
             switch_mcp: GEMINI_SWITCH,
             conversations: |inquiry| Box::pin(gemini::saved_conversations(inquiry)),
@@ -189,8 +190,11 @@ pub(super) static AGENTS: [AgentRow; 10] = [
         management: Management {
             login_variables: CURSOR_VARIABLES,
             login: LoginCheck::Asked(|inquiry| Box::pin(cursor::login(inquiry))),
-            log_in: LogIn::Command(&["login"]),
-            log_out: LogOut::Command { arguments: &["logout"], still: StillLoggedIn::Variables(CURSOR_VARIABLES) },
+            log_in: LoginProcedure::Command(&["login"]),
+            log_out: LogoutProcedure::Command {
+                arguments: &["logout"],
+                still: StillLoggedIn::Variables(CURSOR_VARIABLES),
+            },
             about: Some(|inquiry| Box::pin(cursor::facts(inquiry))),
             models: ListSource::Printed {
                 arguments: &["models"],
@@ -219,7 +223,7 @@ pub(super) static AGENTS: [AgentRow; 10] = [
         quirks: NO_QUIRKS,
         management: Management {
             login: LoginCheck::Files(opencode::login),
-            log_out: LogOut::Instead("run `opencode auth logout` on a terminal"),
+            log_out: LogoutProcedure::Instead("run `opencode auth logout` on a terminal"),
             models: ListSource::Printed {
                 arguments: &["models"],
                 name: "opencode models",
@@ -254,8 +258,8 @@ pub(super) static AGENTS: [AgentRow; 10] = [
         quirks: NO_QUIRKS,
         management: Management {
             login_variables: &["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"],
-            log_in: LogIn::Command(&["login"]),
-            log_out: LogOut::Instead("use /logout in `copilot` on a terminal"),
+            log_in: LoginProcedure::Command(&["login"]),
+            log_out: LogoutProcedure::Instead("use /logout in `copilot` on a terminal"),
             ..DEFAULT_MANAGEMENT
         },
     },
@@ -273,7 +277,7 @@ pub(super) static AGENTS: [AgentRow; 10] = [
         management: Management {
             login_variables: &["OPENAI_API_KEY"],
             login: LoginCheck::Files(|here| logged_in_by(here.home(".qwen/oauth_creds.json"))),
-            log_out: LogOut::Instead("use /auth in `qwen` on a terminal"),
+            log_out: LogoutProcedure::Instead("use /auth in `qwen` on a terminal"),
             mcp: GEMINI_MCP,
             switch_mcp: GEMINI_SWITCH,
             ..DEFAULT_MANAGEMENT
@@ -295,8 +299,11 @@ pub(super) static AGENTS: [AgentRow; 10] = [
             adapted: Some(AdaptedAgent { command: "codex", credentials: codex::manage::credentials }),
             login_variables: CODEX_ACP_VARIABLES,
             login: CODEX_LOGIN,
-            log_in: LogIn::Command(&["login"]),
-            log_out: LogOut::Command { arguments: &["logout"], still: StillLoggedIn::Variables(CODEX_ACP_VARIABLES) },
+            log_in: LoginProcedure::Command(&["login"]),
+            log_out: LogoutProcedure::Command {
+                arguments: &["logout"],
+                still: StillLoggedIn::Variables(CODEX_ACP_VARIABLES),
+            },
             tested: true,
             ..DEFAULT_MANAGEMENT
         },

@@ -9,7 +9,7 @@ use wh_testkit::Tmux;
 use wh_testkit::once::{SocketClient, Target, TrialDaemon, TrialMessage};
 
 use super::store::{BareSqlite, CONCURRENT_CLIENTS, alternate, home, sqlite_rows};
-use crate::table::{ComparisonRow, Measured, Unit};
+use crate::table::{ComparisonRow, MeasuredQuantiles, ResultUnit};
 use crate::{BenchConfig, BenchResult, print_progress, process};
 
 /// Program that discards its input without any output.
@@ -114,14 +114,14 @@ pub fn idle(config: &BenchConfig) -> BenchResult<Vec<ComparisonRow>> {
     let ours = processes(&daemon)?;
     let each = |now: f64, before: f64| {
         let each = (now - before) / many as f64;
-        Measured { median: each, p99: each }
+        MeasuredQuantiles { median: each, p99: each }
     };
     let (wh, rival) = (process::proportional(&ours)?, process::proportional(&server)?);
     let memory = (each(wh, before.0), each(rival, before.1));
     let start = (process::cpu_seconds(&ours)?, process::cpu_seconds(&server)?);
     thread::sleep(length);
     // The CPU time of processes that ended is lost, so the difference may be negative.
-    let spent = |seconds: f64| Measured { median: seconds.max(0.0), p99: seconds.max(0.0) };
+    let spent = |seconds: f64| MeasuredQuantiles { median: seconds.max(0.0), p99: seconds.max(0.0) };
     let spent = (spent(process::cpu_seconds(&ours)? - start.0), spent(process::cpu_seconds(&server)? - start.1));
     daemon.stop();
     let row = |what: String, unit, wh, rival| ComparisonRow {
@@ -132,7 +132,7 @@ pub fn idle(config: &BenchConfig) -> BenchResult<Vec<ComparisonRow>> {
         other: Some(("tmux".to_owned(), rival)),
     };
     Ok(vec![
-        row(format!("memory for each of {many} idle sessions"), Unit::Bytes, memory.0, memory.1),
-        row(format!("CPU time of {many} sessions in ten idle seconds"), Unit::Seconds, spent.0, spent.1),
+        row(format!("memory for each of {many} idle sessions"), ResultUnit::Bytes, memory.0, memory.1),
+        row(format!("CPU time of {many} sessions in ten idle seconds"), ResultUnit::Seconds, spent.0, spent.1),
     ])
 }

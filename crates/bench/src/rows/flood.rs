@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::bare::BareTerminal;
 use crate::contenders::{Contender, TmuxContender, WhContender};
 use crate::content::{self, COLUMNS, FLOOD_END, ROWS};
-use crate::table::{Measured, TmuxRow, Unit};
+use crate::table::{MeasuredQuantiles, ResultUnit, TmuxRow};
 use crate::{BenchConfig, BenchResult, print_progress};
 
 /// Shell script that prints the file each time it receives a line. The script prints `ready` first, so that the
@@ -39,10 +39,10 @@ pub fn flood(config: &BenchConfig) -> BenchResult<Vec<TmuxRow>> {
     Ok(vec![TmuxRow {
         number: 3,
         what: "50 MB of coloured text",
-        unit: Unit::Seconds,
-        wh: Measured::of(&mut ours),
-        tmux: Measured::of(&mut rival),
-        limit: ("bare PTY read", Measured::of(&mut limit)),
+        unit: ResultUnit::Seconds,
+        wh: MeasuredQuantiles::of(&mut ours),
+        tmux: MeasuredQuantiles::of(&mut rival),
+        limit: ("bare PTY read", MeasuredQuantiles::of(&mut limit)),
     }])
 }
 

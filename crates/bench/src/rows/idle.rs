@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::contenders::{Contender, TmuxContender, WhContender};
 use crate::content::{self, FLOOD_END};
-use crate::table::{Measured, TmuxRow, Unit};
+use crate::table::{MeasuredQuantiles, ResultUnit, TmuxRow};
 use crate::{BenchConfig, BenchResult, print_progress, process};
 
 const SCRIPT: &str = "cat \"$0\"; echo; echo \"$1\"; exec sleep 1000000";
@@ -41,10 +41,10 @@ pub fn memory(config: &BenchConfig) -> BenchResult<Vec<TmuxRow>> {
         rows.push(TmuxRow {
             number: 4,
             what,
-            unit: Unit::Bytes,
-            wh: Measured::of(&mut ours),
-            tmux: Measured::of(&mut rival),
-            limit: ("size of the text", Measured { median: text, p99: text }),
+            unit: ResultUnit::Bytes,
+            wh: MeasuredQuantiles::of(&mut ours),
+            tmux: MeasuredQuantiles::of(&mut rival),
+            limit: ("size of the text", MeasuredQuantiles { median: text, p99: text }),
         });
     }
     Ok(rows)
@@ -68,9 +68,9 @@ pub fn processor(config: &BenchConfig) -> BenchResult<Vec<TmuxRow>> {
     Ok(vec![TmuxRow {
         number: 5,
         what: "CPU time in ten idle seconds",
-        unit: Unit::Seconds,
-        wh: Measured::of(&mut ours),
-        tmux: Measured::of(&mut rival),
-        limit: ("no CPU time", Measured { median: 0.0, p99: 0.0 }),
+        unit: ResultUnit::Seconds,
+        wh: MeasuredQuantiles::of(&mut ours),
+        tmux: MeasuredQuantiles::of(&mut rival),
+        limit: ("no CPU time", MeasuredQuantiles { median: 0.0, p99: 0.0 }),
     }])
 }

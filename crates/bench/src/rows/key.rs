@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::bare::BareTerminal;
 use crate::contenders::{Contender, TmuxContender, WhContender};
 use crate::content::{COLUMNS, ROWS};
-use crate::table::{Measured, TmuxRow, Unit};
+use crate::table::{MeasuredQuantiles, ResultUnit, TmuxRow};
 use crate::{BenchConfig, BenchResult, print_progress};
 
 /// Keys of one round: a line of text.
@@ -34,10 +34,10 @@ pub fn key_to_visible(config: &BenchConfig) -> BenchResult<Vec<TmuxRow>> {
     Ok(vec![TmuxRow {
         number: 1,
         what: "key press to screen update",
-        unit: Unit::Seconds,
-        wh: Measured::of(&mut ours),
-        tmux: Measured::of(&mut rival),
-        limit: ("bare PTY echo", Measured::of(&mut limit)),
+        unit: ResultUnit::Seconds,
+        wh: MeasuredQuantiles::of(&mut ours),
+        tmux: MeasuredQuantiles::of(&mut rival),
+        limit: ("bare PTY echo", MeasuredQuantiles::of(&mut limit)),
     }])
 }
 

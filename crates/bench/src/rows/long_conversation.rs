@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::spaces::FilledSpace;
-use crate::table::{ComparisonRow, Measured, Unit};
+use crate::table::{ComparisonRow, MeasuredQuantiles, ResultUnit};
 use crate::{BenchConfig, BenchResult, print_progress};
 
 const SHORT_CONVERSATION: u32 = 100;
@@ -70,9 +70,9 @@ pub fn frames(config: &BenchConfig) -> BenchResult<Vec<ComparisonRow>> {
         ComparisonRow {
             number: 6,
             what: format!("{operation}, {} messages", thousands(long)),
-            unit: Unit::Seconds,
-            wh: Measured::of(&mut of_long),
-            other: Some((format!("{SHORT_CONVERSATION} messages"), Measured::of(&mut of_short))),
+            unit: ResultUnit::Seconds,
+            wh: MeasuredQuantiles::of(&mut of_long),
+            other: Some((format!("{SHORT_CONVERSATION} messages"), MeasuredQuantiles::of(&mut of_short))),
         }
     });
     Ok(rows.collect())
@@ -91,8 +91,8 @@ pub fn memory(config: &BenchConfig) -> BenchResult<Vec<ComparisonRow>> {
     Ok(vec![ComparisonRow {
         number: 9,
         what: "memory per 10,000 messages".to_owned(),
-        unit: Unit::Bytes,
-        wh: Measured::of(&mut ours),
-        other: Some(("size of the content".to_owned(), Measured::of(&mut content))),
+        unit: ResultUnit::Bytes,
+        wh: MeasuredQuantiles::of(&mut ours),
+        other: Some(("size of the content".to_owned(), MeasuredQuantiles::of(&mut content))),
     }])
 }

@@ -14,10 +14,10 @@ use crate::table::{ComparisonRow, TmuxRow};
 use crate::{BenchConfig, BenchResult};
 
 /// Function that measures some rows of the table that compares wh with tmux.
-type Measurement = fn(&BenchConfig) -> BenchResult<Vec<TmuxRow>>;
+type TmuxMeasurement = fn(&BenchConfig) -> BenchResult<Vec<TmuxRow>>;
 
 /// Measurements compared with tmux, by row number.
-pub const TMUX_ROWS: [(u8, Measurement); 5] =
+pub const TMUX_ROWS: [(u8, TmuxMeasurement); 5] =
     [(1, key::key_to_visible), (2, snapshots::snapshots), (3, flood::flood), (4, idle::memory), (5, idle::processor)];
 
 /// Function that measures some rows of the terminal UI table or of the daemon table.

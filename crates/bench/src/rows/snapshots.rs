@@ -8,7 +8,7 @@ use wh_api::{HttpRequest, blocking};
 use crate::bare::StaticServer;
 use crate::contenders::{Contender, TmuxContender, WhContender};
 use crate::content::{self, ROWS};
-use crate::table::{Measured, TmuxRow, Unit, quantile};
+use crate::table::{MeasuredQuantiles, ResultUnit, TmuxRow, quantile};
 use crate::{BenchConfig, BenchResult, client, print_progress};
 
 /// Client that takes one snapshot per call.
@@ -22,8 +22,8 @@ struct SnapshotSamples {
 }
 
 impl SnapshotSamples {
-    fn measured(mut self) -> Measured {
-        Measured { median: quantile(&mut self.rates, 0.5), p99: quantile(&mut self.took, 0.99) }
+    fn measured(mut self) -> MeasuredQuantiles {
+        MeasuredQuantiles { median: quantile(&mut self.rates, 0.5), p99: quantile(&mut self.took, 0.99) }
     }
 }
 
@@ -85,7 +85,14 @@ fn row(
         print_progress(&format!("row 2, {clients} clients, round {} of {rounds}", round + 1));
     }
     let [ours, rival, limit] = samples.map(SnapshotSamples::measured);
-    Ok(TmuxRow { number: 2, what, unit: Unit::PerSecond, wh: ours, tmux: rival, limit: ("static axum body", limit) })
+    Ok(TmuxRow {
+        number: 2,
+        what,
+        unit: ResultUnit::PerSecond,
+        wh: ours,
+        tmux: rival,
+        limit: ("static axum body", limit),
+    })
 }
 
 fn over_http((client, request): (blocking::Client, HttpRequest)) -> BenchResult<SnapshotClient> {

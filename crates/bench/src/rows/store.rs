@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use wh_engine::store::{Begun, DATABASE_FILE, RequestKey, Store, StoreLimits};
 
-use crate::table::{ComparisonRow, Measured, Unit, quantile};
+use crate::table::{ComparisonRow, MeasuredQuantiles, ResultUnit, quantile};
 use crate::{BenchConfig, BenchResult, print_progress};
 
 /// Number of concurrent clients.
@@ -30,8 +30,8 @@ impl RequestSamples {
         self.took.extend(took);
     }
 
-    pub(super) fn measured(mut self) -> Measured {
-        Measured { median: quantile(&mut self.rates, 0.5), p99: quantile(&mut self.took, 0.99) }
+    pub(super) fn measured(mut self) -> MeasuredQuantiles {
+        MeasuredQuantiles { median: quantile(&mut self.rates, 0.5), p99: quantile(&mut self.took, 0.99) }
     }
 }
 
@@ -79,7 +79,7 @@ pub(super) fn sqlite_rows(number: u8, what: &str, samples: [RequestSamples; 4]) 
     let row = |clients: &str, wh, name: &str, bare| ComparisonRow {
         number,
         what: format!("{what}, {clients}"),
-        unit: Unit::PerSecond,
+        unit: ResultUnit::PerSecond,
         wh,
         other: Some((name.to_owned(), bare)),
     };

@@ -100,6 +100,17 @@ async fn a_turn_that_it_began_itself_does_not_answer_a_prompt() {
 }
 
 #[tokio::test]
+async fn a_result_that_was_already_read_is_not_reported_as_an_exit() {
+    let fake = Fake::new("hello; expect '\"user\"'; result r1");
+    let mut client = fake.client().await;
+    let mut turn = soon(client.prompt("one")).await.unwrap();
+    assert!(matches!(soon(turn.next()).await, Some(Ok(ClaudeMessage::Result(_)))));
+    let error = soon(turn.result()).await.unwrap_err();
+    assert!(matches!(error, Error::TurnAlreadyRead), "{error}");
+    assert!(error.to_string().contains("already read"), "{error}");
+}
+
+#[tokio::test]
 async fn a_turn_that_is_cut_off_ends_with_the_reason() {
     let fake = Fake::new("hello; expect '\"user\"'; words first; echo 'killed by the weather' >&2; exit 9");
     let mut client = fake.client().await;

@@ -68,8 +68,8 @@ pub struct LongText<'a> {
 type Prove = dyn Fn(&str) -> Result<Credential, String> + Send + Sync;
 type Show = dyn Fn() -> Vec<Credential> + Send + Sync;
 type Write = dyn Fn(&LongText<'_>) -> io::Result<ContentRef> + Send + Sync;
-type RecordAudit = dyn Fn(AuditRecord) + Send + Sync;
-type Warn = dyn Fn(&str) + Send + Sync;
+type AuditSink = dyn Fn(AuditRecord) + Send + Sync;
+type WarnLongText = dyn Fn(&str) + Send + Sync;
 
 /// Sends control messages. Each message uses a new connection, so several may be sent concurrently.
 pub struct Sender {
@@ -78,8 +78,8 @@ pub struct Sender {
     prove: Box<Prove>,
     show: Box<Show>,
     write: Option<Box<Write>>,
-    audit: Box<RecordAudit>,
-    warn: Box<Warn>,
+    audit: Box<AuditSink>,
+    warn: Box<WarnLongText>,
     tries: BTreeMap<ControlKind, RetryPolicy>,
 }
 
@@ -186,13 +186,13 @@ struct MessageInFlight<'a> {
     message: &'a OutgoingControl,
     /// Team, session, agent and request id of the message. Fields that are not yet known are empty.
     key: ControlKey,
-    ready: Option<PreparedRequest>,
+    ready: Option<PreparedControl>,
     /// Number of attempts in which the message was sent.
     sent: u64,
 }
 
 /// Request and credential, prepared by the first attempt. Further attempts change only the retry count.
-struct PreparedRequest {
+struct PreparedControl {
     request: ControlRequest,
     credential: Credential,
 }
@@ -227,7 +227,7 @@ impl MessageInFlight<'_> {
 
     /// Opens a connection and prepares the request. The first attempt queries the capabilities and resolves the
     /// session.
-    async fn prepare(&mut self) -> Result<(DaemonConnection, PreparedRequest), SendError> {
+    async fn prepare(&mut self) -> Result<(DaemonConnection, PreparedControl), SendError> {
         let mut line = DaemonConnection::open(&self.sender.socket).await?;
         if let Some(mut ready) = self.ready.take() {
             ready.request.meta.retry_count = Some(self.sent);
@@ -254,7 +254,7 @@ impl MessageInFlight<'_> {
             why,
         })?;
         let request = self.request(&capabilities)?;
-        Ok((line, PreparedRequest { request, credential }))
+        Ok((line, PreparedControl { request, credential }))
     }
 
     fn request(&self, capabilities: &Capabilities) -> Result<ControlRequest, SendError> {
@@ -315,7 +315,7 @@ impl MessageInFlight<'_> {
 
     /// Removes the file of a text that is no longer needed.
     fn remove_text_file(&self) {
-        let Some(PreparedRequest { request, .. }) = &self.ready else { return };
+        let Some(PreparedControl { request, .. }) = &self.ready else { return };
         if let ControlAction::Stdin(ControlStdin { content: ControlContent::Reference(reference), .. }) =
             &request.action
         {
@@ -329,7 +329,7 @@ impl MessageInFlight<'_> {
         record
     }
 
-    fn audit_sent(&self, ready: &PreparedRequest) {
+    fn audit_sent(&self, ready: &PreparedControl) {
         let action = if self.sent == 0 { AuditAction::Request } else { AuditAction::Retry };
         let mut record = self.audit_record(action).with_content(&ready.request.action);
         record.retry_count = Some(self.sent);

@@ -18,7 +18,7 @@ pub enum GateRefusal {
     NoTime { field: &'static str, given: String },
     /// The message was sent too long ago.
     #[error(
-        "sent_at is {age} s ago; at most {allowed} s are allowed. Send it again, with a new request_id if it may have arrived"
+        "sent_at is {age} s ago; at most {allowed} s are allowed. Send the message again with a new sent_at and the same request_id; if it may have arrived, check the session first"
     )]
     TooOld {
         /// Age of the message in seconds.

@@ -120,6 +120,16 @@ fn a_message_is_taken_from_its_skew_to_its_age_and_not_a_second_outside() {
 }
 
 #[test]
+fn a_message_that_is_too_old_is_sent_again_under_its_id() {
+    let old = gate().admit(&request(typed("x")), &by("ada"), Some(&target()), at(601)).unwrap_err().to_string();
+    assert!(old.contains("a new sent_at and the same request_id"), "{old}");
+    let first = gate().admit(&request(typed("x")), &by("ada"), Some(&target()), at(0)).unwrap();
+    let again = ControlMessage { sent_at: "2026-02-20T21:25:01Z", ..request(typed("x")) };
+    let again = gate().admit(&again, &by("ada"), Some(&target()), at(601)).unwrap();
+    assert_eq!(again.fingerprint, first.fingerprint, "it counts as a retry");
+}
+
+#[test]
 fn a_time_may_be_of_another_zone_but_must_be_a_time() {
     let sent = |text: &'static str| ControlMessage { sent_at: text, ..request(typed("x")) };
     assert!(gate().admit(&sent("2026-02-20T23:15:00.5+02:00"), &by("ada"), Some(&target()), at(1)).is_ok());

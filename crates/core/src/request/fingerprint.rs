@@ -120,7 +120,7 @@ impl fmt::Debug for Fingerprint {
 impl Fingerprint {
     /// Computes the fingerprint of a command with this sender and content.
     pub fn of(sender: &str, content: &Content<'_>) -> Self {
-        let mut parts = Parts(Sha256::new());
+        let mut parts = FingerprintHasher(Sha256::new());
         parts.add(b"wheelhouse request 2").add(sender.as_bytes());
         match content {
             Content::Text { digest, interrupt, to } => {
@@ -185,9 +185,9 @@ impl Request {
     }
 }
 
-struct Parts(Sha256);
+struct FingerprintHasher(Sha256);
 
-impl Parts {
+impl FingerprintHasher {
     /// Adds one part to the digest. A length prefix separates adjacent parts.
     fn add(&mut self, part: &[u8]) -> &mut Self {
         self.0.update((part.len() as u64).to_be_bytes());

@@ -24,12 +24,12 @@ pub enum DeliveryState {
     /// The terminal has accepted every byte, the last one at this time.
     Delivered(Instant),
     /// Some bytes will never reach the program, for this reason.
-    Lost(Loss),
+    Lost(InputLoss),
 }
 
 /// Reason for which some bytes never reached the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Loss {
+pub enum InputLoss {
     /// The program ended before the bytes were delivered.
     #[error("the program ended before it had read all of the input")]
     Ended,
@@ -41,7 +41,7 @@ pub enum Loss {
     CutOff,
 }
 
-impl Loss {
+impl InputLoss {
     /// Returns the stable code of the loss.
     pub fn reason(self) -> Reason {
         match self {
@@ -124,7 +124,7 @@ impl DeliveryLedger {
     }
 
     /// Records that all queued bytes are lost. Answers their callers.
-    pub fn lost(&mut self, loss: Loss) -> Vec<Effect> {
+    pub fn lost(&mut self, loss: InputLoss) -> Vec<Effect> {
         let lost: Vec<PendingCaller> = self.waiting.drain(..).map(|(_, caller)| caller).collect();
         lost.into_iter().flat_map(|caller| self.settle(caller, DeliveryState::Lost(loss))).collect()
     }
@@ -169,8 +169,8 @@ mod tests {
         let there = DeliveryState::Delivered(now);
         assert_eq!(receipts.remaining(31, now), []);
         assert_eq!(receipts.remaining(19, now), [settled(0, there), settled(1, there)].concat());
-        let lost = DeliveryState::Lost(Loss::Interrupted);
-        assert_eq!(receipts.lost(Loss::Interrupted), [settled(2, lost), settled(3, lost)].concat());
+        let lost = DeliveryState::Lost(InputLoss::Interrupted);
+        assert_eq!(receipts.lost(InputLoss::Interrupted), [settled(2, lost), settled(3, lost)].concat());
         let fates = ids.clone().map(|id| receipts.find(&id, now).unwrap().delivery);
         assert_eq!(fates, [there, there, lost, lost]);
     }

@@ -15,10 +15,10 @@ use crate::condition::Condition;
 use crate::event::{Event, Notice};
 use crate::histogram::Histogram;
 use crate::request::{Request, RequestId};
-use crate::space::state::Gauges;
+use crate::space::state::SpaceGauges;
 use crate::terminal::{Exit, SignalTarget, Size};
 use delivery::{DeliveryLedger, PendingCaller};
-pub use delivery::{DeliveryState, InputReceipt, Loss};
+pub use delivery::{DeliveryState, InputLoss, InputReceipt};
 pub use frames::FrameBoundaries;
 use frames::Frames;
 use interrupt::InterruptStage;
@@ -116,7 +116,7 @@ pub enum Input {
     /// The screen shows the effect of all input. Only wh's own UI reports this; other programs cannot.
     Drawn,
     /// State of the conversation that the session shows.
-    Gauged(Gauges),
+    Gauged(SpaceGauges),
     /// The time returned by [`Session::wake_at`] was reached.
     Tick,
 }
@@ -219,7 +219,7 @@ pub struct Session {
     held_input: VecDeque<(Option<PendingCaller>, Vec<u8>)>,
     frames: Frames,
     waits: Waits,
-    gauges: Gauges,
+    gauges: SpaceGauges,
     /// True if the session shows wh's own UI and has no process.
     hosted: bool,
     screen_reads: Vec<Ticket>,
@@ -245,7 +245,7 @@ impl Session {
             held_input: VecDeque::new(),
             frames: Frames::default(),
             waits: Waits::new(now),
-            gauges: Gauges::default(),
+            gauges: SpaceGauges::default(),
             hosted: false,
             screen_reads: Vec::new(),
             last_client_input: None,
@@ -316,7 +316,7 @@ impl Session {
             Input::Discarded(unread) => self.discarded(unread, now, &mut effects),
             Input::Interrupted => self.interrupted(now, &mut effects),
             Input::Unread(unread) => self.unread(unread, now, &mut effects),
-            Input::Unwritable => self.lose(Loss::Ended, &mut effects),
+            Input::Unwritable => self.lose(InputLoss::Ended, &mut effects),
             Input::Wrote(left) => self.remaining(left, now, &mut effects),
             Input::ReadScreen(ticket, ScreenTiming::Now) => effects.push(Effect::Show(ticket)),
             Input::ReadScreen(ticket, ScreenTiming::Settled) => {
@@ -354,7 +354,7 @@ impl Session {
             Input::Exited(exit) => drop(self.set_status(Status::Exited(exit), now)),
             Input::Drained => {
                 self.drained = true;
-                self.lose(Loss::Ended, &mut effects);
+                self.lose(InputLoss::Ended, &mut effects);
                 self.frames.complete(now);
                 if let Status::Exited(exit) = self.status {
                     effects.push(Effect::Publish(Event::Exited(exit)));

@@ -1,6 +1,6 @@
 //! Reasons for which a terminal session refuses a command.
 
-use super::{Loss, MAX_OPEN_WAITS, MAX_QUEUED_INPUT_BYTES};
+use super::{InputLoss, MAX_OPEN_WAITS, MAX_QUEUED_INPUT_BYTES};
 use crate::reason::Reason;
 use crate::terminal::Size;
 
@@ -80,12 +80,12 @@ impl Refusal {
     }
 }
 
-impl From<Loss> for Refusal {
-    fn from(loss: Loss) -> Self {
+impl From<InputLoss> for Refusal {
+    fn from(loss: InputLoss) -> Self {
         match loss {
-            Loss::Ended => Self::Ended,
-            Loss::Interrupted => Self::Interrupted,
-            Loss::CutOff => Self::CutOff,
+            InputLoss::Ended => Self::Ended,
+            InputLoss::Interrupted => Self::Interrupted,
+            InputLoss::CutOff => Self::CutOff,
         }
     }
 }

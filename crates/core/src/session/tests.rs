@@ -163,7 +163,7 @@ fn a_caller_may_be_answered_when_the_last_byte_is_delivered_or_lost() {
     bench.delivers(2, b"67890");
     assert_eq!(bench.happens(Input::Offered(8)), []);
     assert_eq!(bench.happens(Input::Wrote(5)), [bench.delivered(1)]);
-    assert_eq!(bench.happens(Input::Unwritable), [bench.done(2, DeliveryState::Lost(Loss::Ended), false)]);
+    assert_eq!(bench.happens(Input::Unwritable), [bench.done(2, DeliveryState::Lost(InputLoss::Ended), false)]);
 }
 
 #[test]
@@ -460,7 +460,7 @@ fn an_interrupt_discards_the_queue_and_answers_its_callers() {
     bench.happens(Input::Offered(5));
     bench.delivers(2, b"67890");
     bench.happens(Input::Offered(10));
-    let lost = DeliveryState::Lost(Loss::Interrupted);
+    let lost = DeliveryState::Lost(InputLoss::Interrupted);
     assert_eq!(bench.interrupts(3, None, b"text"), [bench.done(2, lost, false), DISCARD]);
     assert_eq!((bench.delivery("r1"), bench.session.queued()), (lost, 4));
     bench.happens(Input::Interrupted);
@@ -470,7 +470,7 @@ fn an_interrupt_discards_the_queue_and_answers_its_callers() {
         [bench.done(3, lost, false), bench.done(4, lost, false), DISCARD],
         "a second interrupt discards the text of the first"
     );
-    assert_eq!(bench.happens(Input::Unwritable), [bench.done(5, DeliveryState::Lost(Loss::Ended), false)]);
+    assert_eq!(bench.happens(Input::Unwritable), [bench.done(5, DeliveryState::Lost(InputLoss::Ended), false)]);
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::time::Instant;
 use super::delivery::PendingCaller;
 use super::interrupt::{CTRL_C, InterruptStage, InterruptStep, Settling, UnreadCheck};
 use super::{
-    AnswerAt, Command, DeliveryState, Effect, InputAccepted, Loss, MAX_QUEUED_INPUT_BYTES, Refusal, Session, Status,
-    Ticket, UnreadInput,
+    AnswerAt, Command, DeliveryState, Effect, InputAccepted, InputLoss, MAX_QUEUED_INPUT_BYTES, Refusal, Session,
+    Status, Ticket, UnreadInput,
 };
 use crate::event::Event;
 use crate::request::Request;
@@ -56,7 +56,7 @@ impl Session {
             Command::Interrupt { then } => {
                 enter(DeliveryState::Queued);
                 let stage = InterruptStage::discarding(self.queued, self.last_typed, now);
-                self.lose(Loss::Interrupted, effects);
+                self.lose(InputLoss::Interrupted, effects);
                 self.interrupting = Some(stage);
                 self.count(1 + then.len(), effects);
                 let caller = Some(PendingCaller { ticket: Some(ticket), id, answer: AnswerAt::Settled });
@@ -235,7 +235,7 @@ impl Session {
     }
 
     /// Marks all queued and held input as lost.
-    pub(super) fn lose(&mut self, loss: Loss, effects: &mut Vec<Effect>) {
+    pub(super) fn lose(&mut self, loss: InputLoss, effects: &mut Vec<Effect>) {
         self.queued = 0;
         self.interrupting = None;
         let held = self.held_input.drain(..).filter_map(|(caller, _)| caller);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{Ticket, View};
 use crate::condition::{Condition, Facts};
-use crate::space::state::Gauges;
+use crate::space::state::SpaceGauges;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WaitResult {
@@ -32,7 +32,7 @@ pub(super) struct WaitContext {
     /// True if no further output can arrive.
     pub over: bool,
     /// State of the conversation; the default values for a plain terminal program.
-    pub gauges: Gauges,
+    pub gauges: SpaceGauges,
     /// True if a frame was completed since the last evaluation.
     pub changed: bool,
     pub now: Instant,

@@ -1,6 +1,6 @@
 //! Text of `/help`: the slash commands of `wh` by section, then the commands of each agent.
 
-use super::table::{Listing, ROWS, Section};
+use super::table::{HelpListing, HelpSection, ROWS};
 use crate::space::ParticipantId;
 use crate::space::harness::Named;
 
@@ -12,7 +12,7 @@ const USAGE_WIDTH: usize = 48;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HelpLine {
-    pub section: Section,
+    pub section: HelpSection,
     pub usage: String,
     pub about: &'static str,
 }
@@ -20,12 +20,12 @@ pub struct HelpLine {
 /// Returns the help lines of wh's own commands.
 pub fn help_lines() -> impl Iterator<Item = HelpLine> {
     ROWS.iter().flat_map(|row| match row.listing {
-        Listing::Own(section) => {
+        HelpListing::Own(section) => {
             let line = |form: &super::Form| HelpLine { section, usage: form.usage(row.name()), about: form.about };
             row.forms.iter().map(line).collect()
         }
-        Listing::Joint(section, usage, about) => vec![HelpLine { section, usage: usage.to_owned(), about }],
-        Listing::With(_) => Vec::new(),
+        HelpListing::Joint(section, usage, about) => vec![HelpLine { section, usage: usage.to_owned(), about }],
+        HelpListing::With(_) => Vec::new(),
     })
 }
 

@@ -11,7 +11,7 @@ mod tests;
 
 pub use calls::{call_name, envelope_of};
 pub use help::{HELP_TITLE, HelpLine, help, help_lines};
-pub use table::{Argument, Form, Listing, ROWS, Row, Section, Source};
+pub use table::{Argument, CommandRow, Form, HelpListing, HelpSection, ROWS, Source};
 
 pub(crate) use read::MAX_PAUSE_SECONDS;
 
@@ -75,7 +75,7 @@ pub struct SlashError {
 }
 
 /// Returns the row of the command with this name or alias, without the slash.
-pub fn find(name: &str) -> Option<&'static Row> {
+pub fn find(name: &str) -> Option<&'static CommandRow> {
     ROWS.iter().find(|row| row.names.contains(&name))
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{PaneName, Slash, UiCommand, Visibility};
 use crate::posted::PostedEnvelope;
 use crate::space::ParticipantId;
-use crate::space::command::{ConversationCommand, Selector, TargetCommand};
+use crate::space::command::{ConversationCommand, MessageSelector, TargetCommand};
 use crate::space::harness::Call;
 use crate::space::roster::AgentRequest;
 
@@ -61,10 +61,10 @@ impl<'a> Words<'a> {
         self.arguments.get(place..).filter(|rest| !rest.is_empty()).map(|rest| rest.join(" "))
     }
 
-    pub(super) fn selector(&self) -> Selector {
+    pub(super) fn selector(&self) -> MessageSelector {
         match self.get(0) {
-            None | Some("all") => Selector::All,
-            Some(name) => Selector::Named(name.to_owned()),
+            None | Some("all") => MessageSelector::All,
+            Some(name) => MessageSelector::Named(name.to_owned()),
         }
     }
 

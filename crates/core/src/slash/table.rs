@@ -6,13 +6,13 @@ use crate::space::command::ConversationCommand;
 use crate::space::harness::Call;
 
 #[derive(Debug, Clone, Copy)]
-pub struct Row {
+pub struct CommandRow {
     /// Name of the command, then its aliases, without the slash.
     pub names: &'static [&'static str],
     /// Argument forms of the command; most commands have one.
     pub forms: &'static [Form],
     /// Line of the command in the help.
-    pub listing: Listing,
+    pub listing: HelpListing,
     /// Parser for a line that begins with one of the names.
     pub(super) read: fn(&Words<'_>) -> Result<Slash, &'static str>,
 }
@@ -55,17 +55,17 @@ pub enum Source {
 
 /// Line of a command in the help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Listing {
+pub enum HelpListing {
     /// Separate line in this section for each form of the command.
-    Own(Section),
+    Own(HelpSection),
     /// Common line for this command and others: section, usage and description.
-    Joint(Section, &'static str, &'static str),
+    Joint(HelpSection, &'static str, &'static str),
     /// No separate line: the line of the command with this name also describes this command.
     With(&'static str),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Section {
+pub enum HelpSection {
     /// Commands for the space and the display.
     General,
     /// Commands for acknowledgements and interrupts.
@@ -75,7 +75,7 @@ pub enum Section {
     Streams,
 }
 
-impl Section {
+impl HelpSection {
     /// Returns the heading of the section in the help.
     pub fn title(self) -> &'static str {
         match self {
@@ -125,7 +125,7 @@ impl Argument {
     }
 }
 
-impl Row {
+impl CommandRow {
     /// Returns the command name without the slash.
     pub fn name(&self) -> &'static str {
         self.names.first().copied().unwrap_or_default()
@@ -144,11 +144,11 @@ impl Row {
 
 const fn row(
     names: &'static [&'static str],
-    listing: Listing,
+    listing: HelpListing,
     forms: &'static [Form],
     read: fn(&Words<'_>) -> Result<Slash, &'static str>,
-) -> Row {
-    Row { names, forms, listing, read }
+) -> CommandRow {
+    CommandRow { names, forms, listing, read }
 }
 
 const fn form(arguments: &'static [Argument], about: &'static str) -> Form {
@@ -164,8 +164,8 @@ const fn free(written: &'static str) -> Argument {
     argument(written, &[])
 }
 
-use Listing::{Joint, Own, With};
-use Section::{ChatQueue, General, ParticipantControls};
+use HelpListing::{Joint, Own, With};
+use HelpSection::{ChatQueue, General, ParticipantControls};
 use Source::{Agents, Models, Modes, Tools, Words as Fixed};
 
 const PARTICIPANT: Argument = argument("PARTICIPANT", &[Agents]);
@@ -176,7 +176,7 @@ const SELECTOR: Argument = free("[SELECTOR]");
 const REASON: Argument = free("[REASON]");
 
 /// Slash commands of `wh`, in the order of the help.
-pub const ROWS: &[Row] = &[
+pub const ROWS: &[CommandRow] = &[
     row(&["help", "?"], Own(General), &[form(&[], "Show this list")], |_| read::space(ConversationCommand::Help)),
     row(&["participants", "who"], Own(General), &[form(&[], "List participants and their status")], |_| {
         read::space(ConversationCommand::Participants)
@@ -339,7 +339,7 @@ pub const ROWS: &[Row] = &[
     row(&["logout"], With("login"), &[form(&[OPTIONAL_AGENT], "Log out of an agent")], read::logout),
     row(
         &["stream"],
-        Own(Section::Streams),
+        Own(HelpSection::Streams),
         &[
             form(
                 &[
@@ -356,7 +356,7 @@ pub const ROWS: &[Row] = &[
     ),
     row(
         &["envelope"],
-        Own(Section::Streams),
+        Own(HelpSection::Streams),
         &[form(
             &[
                 argument("mcp/request", &[Fixed(&["mcp/request"])]),

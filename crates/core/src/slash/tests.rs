@@ -57,11 +57,11 @@ fn the_help_has_a_line_for_every_row() {
     let lines = help(&[]);
     for row in ROWS {
         let listed = match row.listing {
-            Listing::With(other) => find(other).unwrap(),
+            HelpListing::With(other) => find(other).unwrap(),
             _ => row,
         };
         let usage = match listed.listing {
-            Listing::Joint(_, usage, _) => usage.to_owned(),
+            HelpListing::Joint(_, usage, _) => usage.to_owned(),
             _ => listed.usage(),
         };
         assert!(lines.iter().any(|line| line.trim_start().starts_with(&usage)), "{}: {usage}", row.name());

@@ -38,14 +38,14 @@ pub enum ConversationCommand {
     Target(TargetCommand),
     /// Acknowledges messages that wait for an acknowledgement from the sender of this command.
     Acknowledge {
-        selector: Selector,
+        selector: MessageSelector,
         /// Status text of the acknowledgement.
         status: Option<String>,
     },
-    /// Cancels the acknowledgements for which the sender's messages wait. With [`Selector::All`], interrupts a
+    /// Cancels the acknowledgements for which the sender's messages wait. With [`MessageSelector::All`], interrupts a
     /// reasoning agent instead if there is one.
     Cancel {
-        selector: Selector,
+        selector: MessageSelector,
         reason: Option<String>,
     },
     /// Calls a function that only some agents support. Without a participant, the only chat target or agent is called.
@@ -112,7 +112,7 @@ pub enum TargetCommand {
 
 /// Selection of messages or acknowledgements.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Selector {
+pub enum MessageSelector {
     All,
     /// Position in the list, starting at 1; beginning of an id; or part of a sender's name.
     Named(String),

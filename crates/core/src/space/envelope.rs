@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::extent::Extent;
 use super::item::{Attachment, Body, Item, Progress, ToolCall, ToolResultPart, ToolStatus};
 use super::name::ParticipantId;
-use super::question::{Answer, Closing, Detail, Question, QuestionKind};
+use super::question::{Answer, Closing, Question, QuestionDetail, QuestionKind};
 
 /// Protocol version of the envelopes.
 pub const PROTOCOL: &str = "mew/v0.4";
@@ -183,19 +183,19 @@ fn proposal(question: &Question) -> Value {
 /// of the question with its parts as arguments.
 fn parameters(question: &Question) -> Value {
     let given = question.details.iter().find_map(|detail| match detail {
-        Detail::Input { tool, input } => Some(json!({ "name": tool, "arguments": input })),
-        Detail::Command(command) => Some(json!({ "name": "shell", "arguments": { "command": command } })),
-        Detail::Diff { path, old, new } => {
+        QuestionDetail::Input { tool, input } => Some(json!({ "name": tool, "arguments": input })),
+        QuestionDetail::Command(command) => Some(json!({ "name": "shell", "arguments": { "command": command } })),
+        QuestionDetail::Diff { path, old, new } => {
             Some(json!({ "name": "edit", "arguments": { "path": path, "oldText": old, "newText": new } }))
         }
-        Detail::Text(_) | Detail::Path(_) => None,
+        QuestionDetail::Text(_) | QuestionDetail::Path(_) => None,
     });
     given.unwrap_or_else(|| {
         let mut arguments = json!({ "question": question.title });
         for detail in &question.details {
             match detail {
-                Detail::Path(path) => arguments["path"] = json!(path),
-                Detail::Text(text) => arguments["text"] = json!(text),
+                QuestionDetail::Path(path) => arguments["path"] = json!(path),
+                QuestionDetail::Text(text) => arguments["text"] = json!(text),
                 _ => {}
             }
         }

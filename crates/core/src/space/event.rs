@@ -57,7 +57,7 @@ pub enum SpaceEvent {
     /// A participant was paused; with `None`, the participant was resumed.
     Paused(ParticipantId, Option<Pause>),
     /// The chat targets of a scope have changed; `None` removes them.
-    Targets(Scope, Option<Vec<ParticipantId>>),
+    Targets(TargetScope, Option<Vec<ParticipantId>>),
     /// The receipt of a command has changed.
     Receipt(Receipt),
 }
@@ -184,7 +184,7 @@ pub struct Pause {
 
 /// Scopes of chat targets, in order of precedence. The first scope that is set determines the targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Scope {
+pub enum TargetScope {
     /// Choice of the user with `/target`.
     Override,
     /// Default targets of the user.

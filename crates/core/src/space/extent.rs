@@ -7,7 +7,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::item::{Body, Item, ToolResultPart};
-use super::question::Detail;
+use super::question::QuestionDetail;
 
 /// Number of unchanged lines before and after the changed lines of a [`patch`].
 const PATCH_CONTEXT_LINES: usize = 3;
@@ -143,8 +143,8 @@ impl Item {
             ToolResultPart::Text(text) => text.len(),
             ToolResultPart::Diff { path, old, new } => path.len() + old.as_ref().map_or(0, String::len) + new.len(),
         };
-        let detail = |detail: &Detail| match detail {
-            Detail::Input { input, .. } => value_weight(input),
+        let detail = |detail: &QuestionDetail| match detail {
+            QuestionDetail::Input { input, .. } => value_weight(input),
             other => other.weight(),
         };
         BARE + match &self.body {
@@ -306,9 +306,9 @@ mod tests {
         let long = || "x".repeat(1000);
         let diff = ToolResultPart::Diff { path: long(), old: Some(long()), new: long() };
         let details = vec![
-            Detail::Command(long()),
-            Detail::Diff { path: "a".to_owned(), old: None, new: long() },
-            Detail::Input { tool: "t".to_owned(), input: Value::String(long()) },
+            QuestionDetail::Command(long()),
+            QuestionDetail::Diff { path: "a".to_owned(), old: None, new: long() },
+            QuestionDetail::Input { tool: "t".to_owned(), input: Value::String(long()) },
         ];
         let (kind, options) = (QuestionKind::Text, Vec::new());
         let question = Question { kind, title: String::new(), details, options, accepts_text: true, preselects: false };

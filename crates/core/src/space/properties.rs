@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::command::{ConversationCommand, Selector, TargetCommand};
+use super::command::{ConversationCommand, MessageSelector, TargetCommand};
 use super::event::SpaceEvent;
 use super::harness::{Call, Outcome, PauseReport, Report};
 use super::item::{Body, Item, Level, Progress, ToolCall, ToolKind, ToolResultPart, ToolStatus};
@@ -87,8 +87,8 @@ fn command() -> impl Strategy<Value = ConversationCommand> {
         1 => Just(ConversationCommand::Interrupt(None)),
         1 => Just(ConversationCommand::Target(TargetCommand::Only(vec![agent()]))),
         1 => Just(ConversationCommand::Target(TargetCommand::Default)),
-        1 => Just(ConversationCommand::Acknowledge { selector: Selector::All, status: None }),
-        1 => Just(ConversationCommand::Cancel { selector: Selector::All, reason: None }),
+        1 => Just(ConversationCommand::Acknowledge { selector: MessageSelector::All, status: None }),
+        1 => Just(ConversationCommand::Cancel { selector: MessageSelector::All, reason: None }),
         1 => Just(ConversationCommand::Call(Some(agent()), Call::ReportStatus)),
         1 => Just(ConversationCommand::CloseStream("stream-1".into())),
         1 => Just(ConversationCommand::Participants),

@@ -16,7 +16,7 @@ pub struct Question {
     pub title: String,
     /// Parts of the complete description.
     #[serde(default)]
-    pub details: Vec<Detail>,
+    pub details: Vec<QuestionDetail>,
     /// Options from which the user chooses. If empty, every text is an answer.
     #[serde(default)]
     pub options: Vec<Choice>,
@@ -44,7 +44,7 @@ pub enum QuestionKind {
 /// Part of the description of a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Detail {
+pub enum QuestionDetail {
     Text(String),
     /// Command that the agent wants to run.
     Command(String),
@@ -66,7 +66,7 @@ pub enum Detail {
     },
 }
 
-impl Detail {
+impl QuestionDetail {
     /// Returns the part as text; a change as a patch.
     pub fn as_text(&self) -> Cow<'_, str> {
         match self {
@@ -94,13 +94,13 @@ pub struct Choice {
     pub id: String,
     pub label: String,
     /// Effect of choosing the option.
-    pub meaning: Meaning,
+    pub meaning: OptionMeaning,
 }
 
 /// Effect of an option, which does not depend on its label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Meaning {
+pub enum OptionMeaning {
     AllowOnce,
     AllowAlways,
     RejectOnce,
@@ -110,7 +110,7 @@ pub enum Meaning {
     Other,
 }
 
-impl Meaning {
+impl OptionMeaning {
     /// True unless the option is known to reject. An option of unknown effect may grant the request.
     pub fn grants(self) -> bool {
         !self.rejects()
@@ -222,11 +222,11 @@ mod tests {
     #[test]
     fn every_answer_grants_that_is_not_known_to_reject() {
         let meanings = [
-            (Meaning::AllowOnce, true),
-            (Meaning::AllowAlways, true),
-            (Meaning::Other, true),
-            (Meaning::RejectOnce, false),
-            (Meaning::RejectAlways, false),
+            (OptionMeaning::AllowOnce, true),
+            (OptionMeaning::AllowAlways, true),
+            (OptionMeaning::Other, true),
+            (OptionMeaning::RejectOnce, false),
+            (OptionMeaning::RejectAlways, false),
         ];
         let options = meanings.map(|(meaning, _)| Choice { id: format!("{meaning:?}"), label: String::new(), meaning });
         let mut question = Question {
@@ -252,9 +252,9 @@ mod tests {
     #[test]
     fn a_question_can_be_read_as_one_text() {
         let details = vec![
-            Detail::Command("ls\n".to_owned()),
-            Detail::Diff { path: "a".to_owned(), old: Some("x\n".to_owned()), new: "y\n".to_owned() },
-            Detail::Input { tool: "t".to_owned(), input: serde_json::json!({"b": 1}) },
+            QuestionDetail::Command("ls\n".to_owned()),
+            QuestionDetail::Diff { path: "a".to_owned(), old: Some("x\n".to_owned()), new: "y\n".to_owned() },
+            QuestionDetail::Input { tool: "t".to_owned(), input: serde_json::json!({"b": 1}) },
         ];
         let question = Question {
             kind: QuestionKind::Permission,

@@ -24,13 +24,13 @@ pub struct AgentCard {
     /// True if the agent has joined this space.
     #[serde(rename = "taking_part")]
     pub joined: bool,
-    pub abilities: Abilities,
+    pub abilities: StaticCapabilities,
 }
 
 /// Abilities of an agent that are known before the agent is started. `None` if only the running agent reports the
 /// ability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Abilities {
+pub struct StaticCapabilities {
     /// The agent sends text while it generates the text.
     pub streaming: Option<bool>,
     /// The agent can resume a saved conversation.
@@ -51,7 +51,7 @@ pub struct Abilities {
     pub conversations: Option<bool>,
 }
 
-impl Abilities {
+impl StaticCapabilities {
     /// Every ability is true, except that MCP servers are not switched by a command.
     pub const ALL: Self = Self {
         streaming: Some(true),

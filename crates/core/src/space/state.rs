@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::envelope;
 use super::event::{
-    Acknowledgement, Activity, AgentStatus, ParticipantRole, Pause, Scope, SpaceEvent, StreamFrame, TurnStats,
+    Acknowledgement, Activity, AgentStatus, ParticipantRole, Pause, SpaceEvent, StreamFrame, TargetScope, TurnStats,
 };
 use super::harness::{Capabilities, Outcome, Tool, Usage};
 use super::item::{Body, Item, Progress};
@@ -132,7 +132,7 @@ pub struct State {
 
 /// Values of a space from which wait conditions are evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Gauges {
+pub struct SpaceGauges {
     /// Number of envelopes that were listed so far.
     pub messages: u64,
     /// True if a participant is reasoning.
@@ -205,9 +205,9 @@ impl State {
             SpaceEvent::Paused(id, pause) => self.with(id, |participant| participant.paused = pause.clone()),
             SpaceEvent::Targets(scope, targets) => {
                 let place = match scope {
-                    Scope::Override => &mut self.targets.chosen,
-                    Scope::Participant => &mut self.targets.participant,
-                    Scope::Global => &mut self.targets.global,
+                    TargetScope::Override => &mut self.targets.chosen,
+                    TargetScope::Participant => &mut self.targets.participant,
+                    TargetScope::Global => &mut self.targets.global,
                 };
                 *place = targets.clone();
             }
@@ -342,8 +342,8 @@ impl State {
     }
 
     /// Returns the values from which wait conditions are evaluated.
-    pub fn gauges(&self) -> Gauges {
-        Gauges {
+    pub fn gauges(&self) -> SpaceGauges {
+        SpaceGauges {
             messages: self.envelopes,
             reasoning: self.reasoning().is_some(),
             pending: self.questions().count() as u64,

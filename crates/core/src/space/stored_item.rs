@@ -118,7 +118,7 @@ mod tests {
     use serde_json::json;
 
     use super::super::item::{Attachment, ToolCall, ToolKind, ToolResultPart, ToolStatus};
-    use super::super::question::{Answer, Choice, Closing, Detail, Meaning, Question, QuestionKind};
+    use super::super::question::{Answer, Choice, Closing, OptionMeaning, Question, QuestionDetail, QuestionKind};
     use super::*;
 
     fn text() -> impl Strategy<Value = String> {
@@ -142,13 +142,13 @@ mod tests {
     }
 
     fn question() -> impl Strategy<Value = Question> {
-        use Meaning::{AllowAlways, AllowOnce, Other, RejectAlways, RejectOnce};
+        use OptionMeaning::{AllowAlways, AllowOnce, Other, RejectAlways, RejectOnce};
         let detail = prop_oneof![
-            text().prop_map(Detail::Text),
-            text().prop_map(Detail::Command),
-            text().prop_map(Detail::Path),
-            (text(), of(text()), text()).prop_map(|(path, old, new)| Detail::Diff { path, old, new }),
-            (text(), value()).prop_map(|(tool, input)| Detail::Input { tool, input }),
+            text().prop_map(QuestionDetail::Text),
+            text().prop_map(QuestionDetail::Command),
+            text().prop_map(QuestionDetail::Path),
+            (text(), of(text()), text()).prop_map(|(path, old, new)| QuestionDetail::Diff { path, old, new }),
+            (text(), value()).prop_map(|(tool, input)| QuestionDetail::Input { tool, input }),
         ];
         let meaning = proptest::sample::select(vec![AllowOnce, AllowAlways, RejectOnce, RejectAlways, Other]);
         let choice = (text(), text(), meaning).prop_map(|(id, label, meaning)| Choice { id, label, meaning });

@@ -5,13 +5,13 @@ mod queue;
 
 use std::time::{Duration, Instant, SystemTime};
 
-use super::command::{CommandAccepted, ConversationCommand, Selector, Setting, SpaceRefusal};
+use super::command::{CommandAccepted, ConversationCommand, MessageSelector, Setting, SpaceRefusal};
 use super::envelope;
 use super::event::{Activity, SpaceEvent, TurnStats};
 use super::harness::{AckedOrder, Call, Capabilities, Named, Order, Outcome, PauseReport, Report};
 use super::item::{Body, Progress, ToolCall, ToolKind, ToolStatus};
 use super::machine::{Now, RestoredSpace, Space, SpaceEffect, SpaceInput, Ticket};
-use super::question::{Answer, Choice, Meaning, Question, QuestionKind};
+use super::question::{Answer, Choice, OptionMeaning, Question, QuestionKind};
 use super::{ItemId, ParticipantId, TurnId};
 use crate::receipt::{Failure, Stage};
 use crate::request::{Content, Request, RequestId};
@@ -49,7 +49,7 @@ pub(super) fn permission() -> Question {
         kind: QuestionKind::Permission,
         title: "Run it?".to_owned(),
         details: Vec::new(),
-        options: vec![choice("yes", Meaning::AllowOnce), choice("no", Meaning::RejectOnce)],
+        options: vec![choice("yes", OptionMeaning::AllowOnce), choice("no", OptionMeaning::RejectOnce)],
         accepts_text: false,
         preselects: true,
     }
@@ -343,10 +343,10 @@ fn acknowledgements_are_wanted_given_and_dropped() {
     let body = Body::Text { text: "seen?".into(), attachments: vec![] };
     bench.report(Report::Item { key: "a".into(), body, done: true });
     bench.report(Report::WantsAcknowledgement("a".into()));
-    let all = ConversationCommand::Acknowledge { selector: Selector::All, status: None };
+    let all = ConversationCommand::Acknowledge { selector: MessageSelector::All, status: None };
     assert!(bench.command(None, all.clone()).1.unwrap().is_ok());
     assert_eq!(bench.refused(all).to_string(), "nothing is waiting for your acknowledgement");
-    let refused = bench.refused(ConversationCommand::Cancel { selector: Selector::All, reason: None });
+    let refused = bench.refused(ConversationCommand::Cancel { selector: MessageSelector::All, reason: None });
     assert!(refused.to_string().starts_with("nothing is waiting for cancellation: no agent is reasoning"), "{refused}");
     assert!(bench.space.state().acknowledgements.is_empty());
 }

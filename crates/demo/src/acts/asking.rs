@@ -1,9 +1,9 @@
 //! Tricks that ask questions: permissions, choices, free text, and several questions at the same time.
 
-use wh_core::space::question::{Answer, Choice, Detail, Meaning, Question, QuestionKind};
+use wh_core::space::question::{Answer, Choice, OptionMeaning, Question, QuestionDetail, QuestionKind};
 
 use crate::character::DemoMode;
-use crate::stage::{DemoStage, Permit, TrickResult};
+use crate::stage::{DemoPermission, DemoStage, TrickResult};
 
 /// Outcome of asking for a permission.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,15 +18,15 @@ pub(crate) enum PermissionOutcome {
     Unanswered,
 }
 
-fn choice(id: &str, label: &str, meaning: Meaning) -> Choice {
+fn choice(id: &str, label: &str, meaning: OptionMeaning) -> Choice {
     Choice { id: id.to_owned(), label: label.to_owned(), meaning }
 }
 
-fn permission(title: &str, details: Vec<Detail>) -> Question {
+fn permission(title: &str, details: Vec<QuestionDetail>) -> Question {
     let options = vec![
-        choice("allow_once", "Allow once", Meaning::AllowOnce),
-        choice("allow_always", "Allow always", Meaning::AllowAlways),
-        choice("reject", "Reject", Meaning::RejectOnce),
+        choice("allow_once", "Allow once", OptionMeaning::AllowOnce),
+        choice("allow_always", "Allow always", OptionMeaning::AllowAlways),
+        choice("reject", "Reject", OptionMeaning::RejectOnce),
     ];
     Question {
         kind: QuestionKind::Permission,
@@ -39,7 +39,7 @@ fn permission(title: &str, details: Vec<Detail>) -> Question {
 }
 
 fn bell() -> Question {
-    permission("May I ring the ship's bell?", vec![Detail::Text("The bell is simulated.".to_owned())])
+    permission("May I ring the ship's bell?", vec![QuestionDetail::Text("The bell is simulated.".to_owned())])
 }
 
 fn colour() -> Question {
@@ -47,8 +47,8 @@ fn colour() -> Question {
     Question {
         kind: QuestionKind::Choice,
         title: "What colour should the boat be?".to_owned(),
-        details: vec![Detail::Text("Choose a colour, or describe another one.".to_owned())],
-        options: options.map(|(id, label)| choice(id, label, Meaning::Other)).to_vec(),
+        details: vec![QuestionDetail::Text("Choose a colour, or describe another one.".to_owned())],
+        options: options.map(|(id, label)| choice(id, label, OptionMeaning::Other)).to_vec(),
         accepts_text: true,
         preselects: true,
     }
@@ -74,7 +74,7 @@ fn said(question: &Question, answer: &Answer) -> Option<String> {
 fn verdict(question: &Question, answer: &Answer) -> (PermissionOutcome, bool) {
     let chosen = answer.option.as_deref().and_then(|id| question.option(id));
     match chosen.map(|choice| choice.meaning) {
-        Some(meaning) if meaning.allows() => (PermissionOutcome::Allowed, meaning == Meaning::AllowAlways),
+        Some(meaning) if meaning.allows() => (PermissionOutcome::Allowed, meaning == OptionMeaning::AllowAlways),
         // A text without a choice is an instruction to do something else, and counts as a rejection.
         _ => (PermissionOutcome::Rejected(answer.text.clone().filter(|words| !words.trim().is_empty())), false),
     }
@@ -92,16 +92,16 @@ impl DemoStage {
     /// time in which the agent sends `timeout_words` words; `None` means no timeout.
     pub async fn permit(
         &mut self,
-        permit: Permit,
+        permit: DemoPermission,
         title: &str,
-        details: Vec<Detail>,
+        details: Vec<QuestionDetail>,
         timeout_words: Option<u32>,
     ) -> TrickResult<PermissionOutcome> {
         match (self.character.mode, permit) {
-            (DemoMode::Plan, Permit::Edit | Permit::Run) => {
+            (DemoMode::Plan, DemoPermission::Edit | DemoPermission::Run) => {
                 return Ok(PermissionOutcome::Rejected(Some("plan mode allows no changes".to_owned())));
             }
-            (DemoMode::Edit, Permit::Edit) => return Ok(PermissionOutcome::Standing),
+            (DemoMode::Edit, DemoPermission::Edit) => return Ok(PermissionOutcome::Standing),
             _ if self.allowed.contains(&permit) => return Ok(PermissionOutcome::Standing),
             _ => {}
         }
@@ -120,9 +120,9 @@ impl DemoStage {
 
     pub async fn ask_permission(&mut self) -> TrickResult {
         let question = bell();
-        let words = match self.permit(Permit::Bell, &question.title, question.details, None).await? {
+        let words = match self.permit(DemoPermission::Bell, &question.title, question.details, None).await? {
             PermissionOutcome::Standing => "*Ding!* You chose “Allow always” before, so I did not ask.".to_owned(),
-            PermissionOutcome::Allowed if self.allowed.contains(&Permit::Bell) => {
+            PermissionOutcome::Allowed if self.allowed.contains(&DemoPermission::Bell) => {
                 "*Ding!* You chose “Allow always”, so I will not ask again.".to_owned()
             }
             PermissionOutcome::Allowed => "*Ding!* You allowed it once.".to_owned(),

@@ -3,11 +3,11 @@
 use serde_json::json;
 use wh_core::space::harness::Report;
 use wh_core::space::item::{ToolKind, ToolResultPart, ToolStatus};
-use wh_core::space::question::Detail;
+use wh_core::space::question::QuestionDetail;
 
 use super::asking::PermissionOutcome;
 use crate::folder::GREETING;
-use crate::stage::{DemoStage, Permit, TrickResult};
+use crate::stage::{DemoPermission, DemoStage, TrickResult};
 use crate::tools::{self, card};
 
 const COMMAND: &str = "make check";
@@ -60,10 +60,10 @@ impl DemoStage {
         let call = card("run", &format!("Run {COMMAND}"), ToolKind::Execute, json!({ "command": COMMAND }));
         let mut shown = self.show(call).await?;
         let details = vec![
-            Detail::Command(COMMAND.to_owned()),
-            Detail::Text("This is simulated: I start no programs.".to_owned()),
+            QuestionDetail::Command(COMMAND.to_owned()),
+            QuestionDetail::Text("This is simulated: I start no programs.".to_owned()),
         ];
-        match self.permit(Permit::Run, &format!("Run {COMMAND}?"), details, None).await? {
+        match self.permit(DemoPermission::Run, &format!("Run {COMMAND}?"), details, None).await? {
             PermissionOutcome::Standing | PermissionOutcome::Allowed => {}
             refused => {
                 let words = refusal(&refused);
@@ -99,10 +99,10 @@ impl DemoStage {
             card("edit", &format!("Edit {GREETING}"), ToolKind::Edit, json!({ "path": GREETING, "content": new }));
         let mut shown = self.show(call).await?;
         let details = vec![
-            Detail::Diff { path: GREETING.to_owned(), old: Some(old.clone()), new: new.clone() },
-            Detail::Text("The file is in a temporary directory that I delete on exit.".to_owned()),
+            QuestionDetail::Diff { path: GREETING.to_owned(), old: Some(old.clone()), new: new.clone() },
+            QuestionDetail::Text("The file is in a temporary directory that I delete on exit.".to_owned()),
         ];
-        match self.permit(Permit::Edit, &format!("Change {GREETING}?"), details, timeout_words).await? {
+        match self.permit(DemoPermission::Edit, &format!("Change {GREETING}?"), details, timeout_words).await? {
             PermissionOutcome::Standing | PermissionOutcome::Allowed => {}
             refused => {
                 let words = refusal(&refused);

@@ -1,7 +1,7 @@
 //! Tests of the demo agent's questions.
 
 use wh_core::space::item::ToolStatus;
-use wh_core::space::question::{Detail, Meaning, QuestionKind};
+use wh_core::space::question::{OptionMeaning, QuestionDetail, QuestionKind};
 
 use super::*;
 
@@ -11,9 +11,9 @@ async fn a_permission_offers_once_always_and_no() {
     let all = rig.turn("/demo run", agreeable).await;
     let [question] = questions(&all)[..] else { panic!("it asks once") };
     assert_eq!(question.kind, QuestionKind::Permission);
-    assert!(question.details.contains(&Detail::Command("make check".to_owned())));
-    let meanings: Vec<Meaning> = question.options.iter().map(|option| option.meaning).collect();
-    assert_eq!(meanings, [Meaning::AllowOnce, Meaning::AllowAlways, Meaning::RejectOnce]);
+    assert!(question.details.contains(&QuestionDetail::Command("make check".to_owned())));
+    let meanings: Vec<OptionMeaning> = question.options.iter().map(|option| option.meaning).collect();
+    assert_eq!(meanings, [OptionMeaning::AllowOnce, OptionMeaning::AllowAlways, OptionMeaning::RejectOnce]);
     assert_eq!(cards(&all).last().unwrap().status, ToolStatus::Completed);
 }
 

@@ -1,7 +1,7 @@
 //! Tests of each trick from beginning to end.
 
 use tokio::time::Instant;
-use wh_agents::interface::{Agent, QueryContext, Resume};
+use wh_agents::interface::{Agent, QueryContext, Resume, StartError};
 use wh_core::space::harness::{Report, Usage};
 use wh_core::space::item::{Attachment, ToolStatus};
 
@@ -182,11 +182,15 @@ async fn it_is_always_available_and_rejects_unknown_options() {
         Start { model: Some("huge".to_owned()), ..Start::new(".") },
         Start { mode: Some("yolo".to_owned()), ..Start::new(".") },
         Start { arguments: vec!["--fast".into()], ..Start::new(".") },
-        Start { arguments: vec!["--seed".into(), "x".into()], ..Start::new(".") },
         Start { resume: Some(Resume::Latest), ..Start::new(".") },
     ];
     for start in wrong {
         let error = demo.start(start).await.unwrap_err();
+        assert!(error.hint().is_some(), "{error}");
+    }
+    for (arguments, value) in [(vec!["--seed".into(), "abc".into()], "abc"), (vec!["--pace".into()], "")] {
+        let error = demo.start(Start { arguments, ..Start::new(".") }).await.unwrap_err();
+        assert!(matches!(&error, StartError::InvalidValue { given, .. } if given == value), "{error}");
         assert!(error.hint().is_some(), "{error}");
     }
     let start = Start {

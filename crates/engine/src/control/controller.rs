@@ -21,7 +21,7 @@ use wh_wire::socket::{
 };
 
 use super::audit::Audit;
-use super::content_ref::References;
+use super::content_ref::ContentRefFolder;
 use super::execute::{self, ResolvedAction};
 use super::outcome::ControlOutcome;
 use super::teams::{DEFAULT_TEAM, Teams};
@@ -42,7 +42,7 @@ pub struct ControllerParts {
     pub teams: Teams,
     pub audit: Audit,
     /// Shared folder from which content references are read.
-    pub references: References,
+    pub references: ContentRefFolder,
     /// Limits for the age and clock skew of messages.
     pub times: AgeLimits,
     /// Limits for the length of texts.
@@ -58,7 +58,7 @@ struct ControllerState {
     store: Store,
     teams: Mutex<Teams>,
     audit: Audit,
-    references: References,
+    references: ContentRefFolder,
     times: AgeLimits,
     limits: TextLimits,
 }

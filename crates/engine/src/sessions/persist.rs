@@ -100,6 +100,14 @@ pub(super) type EndStored = Option<Result<(), StoreError>>;
 /// Interval between two attempts to store the end of a session.
 const STORE_END_RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
+/// Returns true if every further attempt to store the end of the session fails too.
+fn is_permanent(error: &StoreError) -> bool {
+    matches!(
+        error,
+        StoreError::NoSuchSession(_) | StoreError::TooLarge { .. } | StoreError::Corrupt(_) | StoreError::Closed
+    )
+}
+
 /// Starts a task that persists a session until it ends. The returned channel receives the outcome of storing the end.
 pub(super) fn spawn_writer(
     store: Store,
@@ -117,7 +125,7 @@ pub(super) fn spawn_writer(
         }
         loop {
             let stored = writer.end().await;
-            let done = stored.is_ok();
+            let done = stored.as_ref().err().is_none_or(is_permanent);
             sender.send_replace(Some(stored));
             if done {
                 return;

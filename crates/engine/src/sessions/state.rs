@@ -10,19 +10,19 @@ use wh_core::terminal::Size;
 
 /// Creates the changing state of a session with this name, and the set of its attached terminals.
 pub(super) fn new(name: String) -> (Arc<dyn SessionState>, Arc<dyn Audience>) {
-    let changing = watch::Sender::new(ChangingState { name, ended: None, has_created: false });
+    let changing = watch::Sender::new(MutableSessionState { name, ended: None, has_created: false });
     (Arc::new(LiveSessionState(changing)), Arc::new(AttachedTerminals::default()))
 }
 
 #[derive(Debug)]
-struct ChangingState {
+struct MutableSessionState {
     name: String,
     ended: Option<(EndCause, SystemTime)>,
     has_created: bool,
 }
 
 #[derive(Debug)]
-struct LiveSessionState(watch::Sender<ChangingState>);
+struct LiveSessionState(watch::Sender<MutableSessionState>);
 
 impl SessionState for LiveSessionState {
     fn name(&self) -> String {

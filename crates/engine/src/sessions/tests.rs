@@ -26,7 +26,7 @@ use super::persist::{self, PersistedContent};
 use super::{ManagedSession, RestoreCounts, SessionServices, Sessions, state};
 use crate::space::RunningSpace;
 use crate::store::{ItemPosition, SessionFilter, Store, StoreError};
-use crate::terminal::{HostSpec, ScreenSpec, host};
+use crate::terminal::{ScreenSpec, UiTerminalSpec, host};
 use mute::Mute;
 
 const SIZE: Size = Size { columns: 80, rows: 24 };
@@ -374,7 +374,7 @@ fn the_last_screen_of_a_terminal_survives_a_restart() {
         // A hosted terminal in place of a program's; it is persisted the same way.
         let wanted = NewSession { workload: Workload::Program(vec!["sh".into()]), ..home.wanted("demo", "shell") };
         let running = RunningSpace::start("test", "human".into());
-        let spec = HostSpec {
+        let spec = UiTerminalSpec {
             command: vec!["sh".into()],
             size: SIZE,
             attended: false,
@@ -491,6 +491,26 @@ fn an_end_that_cannot_be_stored_is_not_reported_as_ended() {
         );
     });
     home.live(async |life| assert_eq!(life.restored.resumed, 1));
+}
+
+#[test]
+fn an_end_that_can_never_be_stored_is_attempted_once() {
+    let home = DaemonHome::new();
+    home.live(async |life| {
+        let (removed, closed) =
+            (life.create(home.wanted("demo", "one")).await, life.create(home.wanted("demo", "two")).await);
+        let outcomes: Vec<_> = life.sessions.entries().iter().map(|entry| entry.written.clone().unwrap()).collect();
+        assert!(life.store.remove_session(removed.id.as_str()).await.unwrap());
+        life.sessions.end(&removed.id, false).await;
+        life.store.clone().close().await.unwrap();
+        life.sessions.end(&closed.id, false).await;
+        for (mut outcome, error) in
+            outcomes.into_iter().zip([StoreError::NoSuchSession(removed.id.clone()), StoreError::Closed])
+        {
+            assert_eq!(*outcome.wait_for(Option::is_some).await.unwrap(), Some(Err(error)));
+            assert!(outcome.changed().await.is_err(), "the task has ended");
+        }
+    });
 }
 
 #[test]

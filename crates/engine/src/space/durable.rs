@@ -66,7 +66,7 @@ pub(super) struct StoredSpaceCommands {
     /// Messages that were being removed from the queue when the space was suspended. Their stored receipts are not
     /// changed.
     kept_receipts: HashSet<RequestId>,
-    handing_over: FuturesUnordered<BoxFuture<'static, Handover>>,
+    handing_over: FuturesUnordered<BoxFuture<'static, MessageHandover>>,
 }
 
 /// Command that is being entered, or that waits until earlier commands are entered.
@@ -75,7 +75,7 @@ pub(super) struct BeginningCommand {
     message: Option<QueuedMessage>,
 }
 
-pub(super) struct Handover {
+pub(super) struct MessageHandover {
     agent: ParticipantId,
     turn: TurnId,
     stored: Result<(), StoreError>,
@@ -84,7 +84,7 @@ pub(super) struct Handover {
 /// Operation of the store that has completed.
 pub(super) enum StoreProgress {
     Begun(Box<BegunCommand<BeginningCommand>>),
-    HandedOver(Handover),
+    HandedOver(MessageHandover),
 }
 
 /// Waits until the next operation of the store completes. Cancel safe.
@@ -253,7 +253,7 @@ impl SpaceTask {
             stored.held.insert(agent.clone(), VecDeque::from([order]));
             stored.handing_over.push(Box::pin(async move {
                 let stored = ledger.handed_over(&id).await;
-                Handover { agent, turn, stored }
+                MessageHandover { agent, turn, stored }
             }));
             return Ok(());
         }
@@ -261,7 +261,7 @@ impl SpaceTask {
     }
 
     /// Delivers a message after it was removed from the stored queue.
-    fn handed_over(&mut self, Handover { agent, turn, stored }: Handover) {
+    fn handed_over(&mut self, MessageHandover { agent, turn, stored }: MessageHandover) {
         let held = self.stored.as_mut().and_then(|all| all.held.remove(&agent));
         let mut orders = held.unwrap_or_default();
         if let Some(all) = self.stored.as_mut().filter(|all| all.suspended) {

@@ -39,7 +39,7 @@ pub(super) fn raise(urgency: &watch::Sender<EndUrgency>, wanted: EndUrgency) {
 
 /// Step that follows when the current deadline passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Escalation {
+enum EndEscalation {
     Kill,
     Abort,
 }
@@ -53,7 +53,7 @@ pub(super) async fn supervise(
     (reporter, id, generation): (mpsc::Sender<(ParticipantId, u64, Report)>, ParticipantId, u64),
 ) {
     let (mut requested, mut was_killed, mut gone_reported, mut urgency_open) = (false, false, false, true);
-    let mut until: Option<(Instant, Escalation)> = None;
+    let mut until: Option<(Instant, EndEscalation)> = None;
     loop {
         let wanted = tokio::select! {
             report = reports.recv() => {
@@ -82,8 +82,8 @@ pub(super) async fn supervise(
                 warn!(%id, ?next, "an agent does not end in time");
                 was_killed = was_killed || !is_immediate(&urgency);
                 match next {
-                    Escalation::Kill => EndUrgency::Now,
-                    Escalation::Abort => {
+                    EndEscalation::Kill => EndUrgency::Now,
+                    EndEscalation::Abort => {
                         force.abort();
                         break;
                     }
@@ -93,9 +93,11 @@ pub(super) async fn supervise(
         match wanted {
             EndUrgency::None => {}
             EndUrgency::Soon if until.is_some() => {}
-            EndUrgency::Soon => (requested, until) = (true, Some((Instant::now() + AGENT_END_GRACE, Escalation::Kill))),
+            EndUrgency::Soon => {
+                (requested, until) = (true, Some((Instant::now() + AGENT_END_GRACE, EndEscalation::Kill)))
+            }
             EndUrgency::Now => {
-                (requested, until) = (true, Some((Instant::now() + KILL_REPORT_TIMEOUT, Escalation::Abort)));
+                (requested, until) = (true, Some((Instant::now() + KILL_REPORT_TIMEOUT, EndEscalation::Abort)));
                 force.kill();
             }
         }
@@ -121,7 +123,7 @@ fn is_immediate(urgency: &watch::Receiver<EndUrgency>) -> bool {
     *urgency.borrow() == EndUrgency::Now
 }
 
-async fn escalation_due(until: Option<(Instant, Escalation)>) -> Escalation {
+async fn escalation_due(until: Option<(Instant, EndEscalation)>) -> EndEscalation {
     match until {
         Some((at, next)) => {
             sleep_until(at).await;

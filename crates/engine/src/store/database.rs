@@ -13,7 +13,7 @@ use rusqlite::Connection;
 
 use super::clock::{StoreClock, StoreTime};
 use super::error::StoreError;
-use super::queue::{HistoryAccess, Job, QueueEvent, StoreQueue};
+use super::queue::{HistoryAccess, QueueEvent, StoreJob, StoreQueue};
 use super::{StoreLimits, history, requests};
 
 /// Number of pages in the write-ahead log (4 MiB) at which the log is checkpointed.
@@ -43,7 +43,7 @@ pub(super) struct Database {
     pub log_pages: Arc<AtomicU32>,
     /// Last store time that was written to the database.
     pub stored_time: StoreTime,
-    /// Highest position of a message in the queue.
+    /// Highest absolute position of a message in the queue. Messages ahead of all others have negative positions.
     pub last_position: i64,
 }
 
@@ -96,7 +96,7 @@ impl Database {
     }
 
     /// Runs jobs in one batch and answers them. Returns an error if buffered history could not be written.
-    fn run_batch(&mut self, mut jobs: Vec<Box<dyn Job>>) -> Result<(), StoreError> {
+    fn run_batch(&mut self, mut jobs: Vec<Box<dyn StoreJob>>) -> Result<(), StoreError> {
         let mut behind = None;
         let outcomes = match self.transact(&mut jobs, &mut behind) {
             Ok(outcomes) => outcomes,
@@ -120,7 +120,11 @@ impl Database {
         drained
     }
 
-    fn transact_alone(&mut self, job: &mut [Box<dyn Job>], behind: &mut Option<StoreError>) -> Result<(), StoreError> {
+    fn transact_alone(
+        &mut self,
+        job: &mut [Box<dyn StoreJob>],
+        behind: &mut Option<StoreError>,
+    ) -> Result<(), StoreError> {
         let drains = job.iter().any(|job| job.history_access() == HistoryAccess::Drains);
         let outcome = self.transact(job, behind).and_then(|outcomes| outcomes.into_iter().next().unwrap_or(Ok(())));
         if let (true, Err(error)) = (drains, &outcome) {
@@ -133,7 +137,7 @@ impl Database {
     /// rolled back.
     fn transact(
         &mut self,
-        jobs: &mut [Box<dyn Job>],
+        jobs: &mut [Box<dyn StoreJob>],
         behind: &mut Option<StoreError>,
     ) -> Result<Vec<Result<(), StoreError>>, StoreError> {
         let before = self.counts;
@@ -151,7 +155,7 @@ impl Database {
 
     fn attempt(
         &mut self,
-        jobs: &mut [Box<dyn Job>],
+        jobs: &mut [Box<dyn StoreJob>],
         behind: &mut Option<StoreError>,
     ) -> Result<Vec<Result<(), StoreError>>, StoreError> {
         self.execute("BEGIN")?;

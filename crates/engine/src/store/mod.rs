@@ -11,7 +11,7 @@
 //!   the request may be remembered for longer.
 //! - **Exclusive use**: the directory is locked. A second engine gets an error with the process id of the first.
 //! - **Damage**: a damaged file is set aside with its log under a name with the date, and a new one is created.
-//!   [`Opening`] reports the damage: the requests in the damaged file are no longer known. SQLite has no page
+//!   [`StoreOpening`] reports the damage: the requests in the damaged file are no longer known. SQLite has no page
 //!   checksums, so changed content is not detected.
 //! - **Shutdown**: an orderly shutdown writes the whole log into the file, so that a copy of the file alone is
 //!   complete.
@@ -106,7 +106,7 @@ impl StoreLimits {
 
 /// Result of opening the store, including a report of damage.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Opening {
+pub struct StoreOpening {
     /// Epoch of the store: 1 when the store is opened for the first time, and incremented each time that it is opened
     /// again.
     pub epoch: u64,
@@ -124,7 +124,7 @@ pub struct Store(Arc<StoreShared>);
 struct StoreShared {
     queue: Arc<StoreQueue>,
     limits: StoreLimits,
-    opening: Opening,
+    opening: StoreOpening,
     ended: watch::Receiver<Option<Result<(), StoreError>>>,
 }
 
@@ -170,7 +170,7 @@ impl Store {
     }
 
     /// Returns the result of opening the store.
-    pub fn opening(&self) -> &Opening {
+    pub fn opening(&self) -> &StoreOpening {
         &self.0.opening
     }
 

@@ -13,7 +13,7 @@ use super::database::{Database, StoreCounts};
 use super::directory::{StoreDirectory, unusable};
 use super::error::StoreError;
 use super::schema::{self, MigrationFailure};
-use super::{Opening, StoreLimits, sessions, wal};
+use super::{StoreLimits, StoreOpening, sessions, wal};
 
 /// Settings of the connection. [`prepare`] also sets `journal_mode` to WAL: a commit is then one append to a log and
 /// one sync. The hook in [`start_epoch`] replaces `wal_autocheckpoint`: the store's thread runs checkpoints after it
@@ -43,7 +43,7 @@ pub(super) fn open(
     directory: &StoreDirectory,
     limits: StoreLimits,
     time_source: TimeSource,
-) -> Result<(Database, Opening), StoreError> {
+) -> Result<(Database, StoreOpening), StoreError> {
     let mut set_aside = None;
     let disk_full = |error| match error {
         StoreError::DiskFull => StoreError::Unusable {
@@ -62,7 +62,7 @@ pub(super) fn open(
         other => other,
     }
     .map_err(disk_full)?;
-    let opening = Opening { epoch: database.epoch, cut_off, set_aside };
+    let opening = StoreOpening { epoch: database.epoch, cut_off, set_aside };
     Ok((database, opening))
 }
 
@@ -217,7 +217,7 @@ fn start_epoch(
     let noted = number("SELECT coalesce(max(value), 0) FROM facts WHERE name = 'time'")?;
     let newest = number("SELECT coalesce(max(stamp), 0) FROM requests")?;
     let epoch = number("SELECT coalesce(max(value), 0) FROM facts WHERE name = 'epoch'")?.saturating_add(1);
-    let last_position = number("SELECT coalesce(max(place), 0) FROM requests WHERE queued IS NOT NULL")?;
+    let last_position = number("SELECT coalesce(max(abs(place)), 0) FROM requests WHERE queued IS NOT NULL")?;
     let clock = StoreClock::resume(noted.max(newest) as StoreTime, time_source);
     let now = clock.now();
     let transaction = connection.transaction()?;

@@ -28,7 +28,7 @@ const DRAIN_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Job for the store's thread. It may run more than once before the caller is answered, because its transaction may be
 /// rolled back.
-pub(super) trait Job: Send {
+pub(super) trait StoreJob: Send {
     /// Runs the job within the transaction of its batch.
     fn run(&mut self, database: &mut Database) -> Result<(), StoreError>;
 
@@ -60,7 +60,7 @@ struct QueuedJob<T, F> {
     reply: oneshot::Sender<Result<T, StoreError>>,
 }
 
-impl<T, F> Job for QueuedJob<T, F>
+impl<T, F> StoreJob for QueuedJob<T, F>
 where
     T: Send,
     F: FnMut(&mut Database) -> Result<T, StoreError> + Send,
@@ -89,7 +89,7 @@ struct BufferDrain {
     queue: Arc<StoreQueue>,
 }
 
-impl Job for BufferDrain {
+impl StoreJob for BufferDrain {
     fn run(&mut self, database: &mut Database) -> Result<(), StoreError> {
         self.buffer.write(database)
     }
@@ -139,7 +139,7 @@ impl<T> Future for Durable<T> {
 
 struct QueueState {
     /// Queued jobs, each with a flag that is true if the job holds a permit.
-    jobs: VecDeque<(Box<dyn Job>, bool)>,
+    jobs: VecDeque<(Box<dyn StoreJob>, bool)>,
     buffer: WriteBuffer,
     closed: bool,
     /// Number of jobs in the last batch.
@@ -149,7 +149,7 @@ struct QueueState {
 /// Next action of the store's thread.
 pub(super) enum QueueEvent {
     /// Run these jobs in one batch.
-    Jobs(Vec<Box<dyn Job>>),
+    Jobs(Vec<Box<dyn StoreJob>>),
     /// Run the periodic chores, such as removing expired requests.
     Chores,
     /// Stop: the queue is closed and empty.
@@ -262,15 +262,15 @@ impl StoreQueue {
         }
     }
 
-    fn take_batch(self: &Arc<Self>, mut state: MutexGuard<'_, QueueState>, drain: bool) -> Vec<Box<dyn Job>> {
+    fn take_batch(self: &Arc<Self>, mut state: MutexGuard<'_, QueueState>, drain: bool) -> Vec<Box<dyn StoreJob>> {
         let many = state.jobs.len().min(MAX_BATCH_JOBS);
         state.last = many;
-        let (jobs, permits): (Vec<Box<dyn Job>>, Vec<bool>) = state.jobs.drain(..many).unzip();
+        let (jobs, permits): (Vec<Box<dyn StoreJob>>, Vec<bool>) = state.jobs.drain(..many).unzip();
         let drain = drain || jobs.iter().any(|job| job.history_access() != HistoryAccess::Nothing);
         let buffer = (drain && !state.buffer.is_empty()).then(|| state.buffer.take());
         drop(state);
         self.permits.add_permits(permits.into_iter().filter(|permit| *permit).count());
-        let drain = buffer.map(|buffer| Box::new(BufferDrain { buffer, queue: Arc::clone(self) }) as Box<dyn Job>);
+        let drain = buffer.map(|buffer| Box::new(BufferDrain { buffer, queue: Arc::clone(self) }) as Box<dyn StoreJob>);
         drain.into_iter().chain(jobs).collect()
     }
 

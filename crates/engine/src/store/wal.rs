@@ -78,13 +78,13 @@ pub(super) fn read(log: &[u8]) -> Result<WalContent, String> {
 }
 
 /// Running checksum at the end of a header or frame, as two sums.
-type Sum = (u32, u32);
+type WalChecksum = (u32, u32);
 
 struct WalHeader {
     big_endian: bool,
     page_bytes: usize,
     salts: (u32, u32),
-    sum: Sum,
+    sum: WalChecksum,
 }
 
 impl WalHeader {
@@ -123,11 +123,11 @@ impl WalFrame<'_> {
         (word(self.bytes, 8), word(self.bytes, 12))
     }
 
-    fn sum(&self) -> Sum {
+    fn sum(&self) -> WalChecksum {
         (word(self.bytes, 16), word(self.bytes, 20))
     }
 
-    fn sum_after(&self, before: Sum) -> Sum {
+    fn sum_after(&self, before: WalChecksum) -> WalChecksum {
         let sum = checksum(before, &self.bytes[..8], self.big_endian);
         checksum(sum, &self.bytes[FRAME_HEADER_BYTES..], self.big_endian)
     }
@@ -137,7 +137,7 @@ fn word(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + 4).and_then(|four| four.try_into().ok()).map_or(0, u32::from_be_bytes)
 }
 
-fn checksum(before: Sum, bytes: &[u8], big_endian: bool) -> Sum {
+fn checksum(before: WalChecksum, bytes: &[u8], big_endian: bool) -> WalChecksum {
     let (mut first, mut second) = before;
     let number = |at: usize| {
         let number = word(bytes, at);

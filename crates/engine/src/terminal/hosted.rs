@@ -16,7 +16,7 @@ use wh_client::{ChangeNotice, DrawProgress, Gone, ScreenUse, Space, Surface, UiF
 use wh_core::event::NumberedEvent;
 use wh_core::session::Session;
 use wh_core::space::event::SpaceEvent;
-use wh_core::space::state::Gauges;
+use wh_core::space::state::SpaceGauges;
 use wh_core::terminal::{Exit, Size};
 use wh_pipe::supervisor::{Supervisor, SupervisorReports};
 use wh_screen::pty::{Order, PtyMaster, PtyProgram, Report};
@@ -26,7 +26,7 @@ use super::{ScreenSpec, StartClock, screened, task};
 use crate::ledger::SessionLedger;
 
 /// Describes a terminal for wh's own UI.
-pub struct HostSpec {
+pub struct UiTerminalSpec {
     /// Command line shown for the UI.
     pub command: Vec<String>,
     pub size: Size,
@@ -44,7 +44,7 @@ pub struct HostSpec {
 
 /// Client's end of a terminal for wh's own UI.
 #[derive(Debug)]
-pub struct Hosted {
+pub struct HostedTerminal {
     /// Handle through which clients use the terminal.
     pub surface: Surface,
     /// Receives the exit of the UI, after all of its output has been processed.
@@ -72,7 +72,7 @@ pub struct Host {
 pub type StartUi = Box<dyn Fn(Host, UiPort) -> JoinHandle<()> + Send + Sync>;
 
 /// Settings of a UI that runs only while its screen is in use.
-pub struct OnDemand {
+pub struct OnDemandSpec {
     /// Port through which the UI receives commands and reports facts.
     pub port: UiPort,
     pub start: StartUi,
@@ -134,7 +134,7 @@ async fn follow(space: Space) -> Result<(watch::Receiver<ChangeNotice>, mpsc::Re
 }
 
 /// Creates a terminal for wh's own UI, and the task that owns the terminal. Must be called within a Tokio runtime.
-pub async fn host(spec: HostSpec) -> io::Result<(Hosted, Host)> {
+pub async fn host(spec: UiTerminalSpec) -> io::Result<(HostedTerminal, Host)> {
     let (sizes, _) = watch::channel(spec.size);
     let (terminal, host, running) = connect(&sizes, 0)?;
     let (notices, batches) = follow(spec.space.clone()).await.map_err(io::Error::other)?;
@@ -142,10 +142,10 @@ pub async fn host(spec: HostSpec) -> io::Result<(Hosted, Host)> {
     Ok((serve(spec, TerminalWithPeer { terminal, peer: TerminalPeer::Ui(Box::new(ui)) }), host))
 }
 
-/// Creates a terminal whose UI starts on the first use of its screen. After [`OnDemand::unused_after`] without use, the
-/// UI is ended if it is [at rest](UiFacts::at_rest). [`HostSpec::screen`] is ignored. Must be called within a Tokio
+/// Creates a terminal whose UI starts on the first use of its screen. After [`OnDemandSpec::unused_after`] without use, the
+/// UI is ended if it is [at rest](UiFacts::at_rest). [`UiTerminalSpec::screen`] is ignored. Must be called within a Tokio
 /// runtime.
-pub async fn host_on_demand(spec: HostSpec, on_demand: OnDemand) -> io::Result<Hosted> {
+pub async fn host_on_demand(spec: UiTerminalSpec, on_demand: OnDemandSpec) -> io::Result<HostedTerminal> {
     let (sizes, _) = watch::channel(spec.size);
     // Placeholder whose other end is closed; each UI gets a new socket pair.
     let terminal = PtyMaster::from_socket(OwnedFd::from(StdUnixStream::pair()?.0))?;
@@ -153,10 +153,13 @@ pub async fn host_on_demand(spec: HostSpec, on_demand: OnDemand) -> io::Result<H
     let on_demand =
         Some(OnDemandUi { spec: on_demand, used: Instant::now(), check_at: None, screen_use: ScreenUse::default() });
     let ui = HostedUi { sizes, notices, batches, running: None, on_demand };
-    Ok(serve(HostSpec { screen: None, ..spec }, TerminalWithPeer { terminal, peer: TerminalPeer::Ui(Box::new(ui)) }))
+    Ok(serve(
+        UiTerminalSpec { screen: None, ..spec },
+        TerminalWithPeer { terminal, peer: TerminalPeer::Ui(Box::new(ui)) },
+    ))
 }
 
-fn serve(spec: HostSpec, terminal: TerminalWithPeer) -> Hosted {
+fn serve(spec: UiTerminalSpec, terminal: TerminalWithPeer) -> HostedTerminal {
     let clock = StartClock::now();
     let (surface, requests) = Surface::new();
     let (ended_sender, ended) = oneshot::channel();
@@ -169,7 +172,7 @@ fn serve(spec: HostSpec, terminal: TerminalWithPeer) -> Hosted {
     tokio::spawn(
         task.hold_output(spec.attended).record(recorder).store(spec.ledger).run().instrument(info_span!("ui_terminal")),
     );
-    Hosted { surface, ended, recorded }
+    HostedTerminal { surface, ended, recorded }
 }
 
 /// Connects a new UI. Returns the client's end of the terminal, the UI's end, and the state of the UI. `typed` is the
@@ -222,7 +225,7 @@ pub(super) enum TerminalPeer {
 pub(super) enum PeerEvent {
     Report(Option<Report>),
     Drawn(DrawProgress),
-    Gauged(Gauges),
+    Gauged(SpaceGauges),
     SpaceEvents(Batch),
     /// Command for a UI that runs on demand.
     Ordered(UiOrder),
@@ -260,7 +263,7 @@ impl Drop for RunningUi {
 
 /// Settings and screen use of a UI that runs on demand.
 struct OnDemandUi {
-    spec: OnDemand,
+    spec: OnDemandSpec,
     /// Time of the last use of the screen.
     used: Instant,
     /// Time of the next check whether the UI is still needed.
@@ -360,7 +363,7 @@ impl TerminalPeer {
     }
 
     /// Returns the current gauges of the UI's conversation; `None` for a program.
-    pub fn gauges(&self) -> Option<Gauges> {
+    pub fn gauges(&self) -> Option<SpaceGauges> {
         match self {
             Self::Program(_) => None,
             Self::Ui(ui) => Some(ui.notices.borrow().gauges),
@@ -460,7 +463,7 @@ impl TerminalPeer {
         }
     }
 
-    /// Ends the UI if its screen was not used for [`OnDemand::unused_after`] and the UI is at rest. Returns true if the
+    /// Ends the UI if its screen was not used for [`OnDemandSpec::unused_after`] and the UI is at rest. Returns true if the
     /// UI was ended.
     pub fn end_if_unused(&mut self, now: Instant) -> bool {
         let Some((demand, running, _)) = self.demand() else { return false };

@@ -31,7 +31,7 @@ use super::input_queue::InputQueue;
 use super::recorder::{RecordedEvent, Recorder};
 use super::screened::ScreenedSession;
 use crate::ledger::SessionLedger;
-use drawn::{HeldAnswer, HeldScreenRead, Undrawn};
+use drawn::{HeldAnswer, HeldScreenRead, HeldUntilDrawn};
 use durable::StoredCommands;
 use on_demand::FirstFrameWaiters;
 use output::OutputReading;
@@ -71,9 +71,9 @@ pub(super) struct TerminalTask {
     stored: Option<StoredCommands>,
     hub: EventHub,
     /// Answers to typed input, held until the UI has drawn the effect of the input.
-    undrawn: Undrawn<HeldAnswer>,
+    undrawn: HeldUntilDrawn<HeldAnswer>,
     /// Screen reads, held until the UI has drawn all earlier events of its space.
-    undrawn_reads: Undrawn<HeldScreenRead>,
+    undrawn_reads: HeldUntilDrawn<HeldScreenRead>,
     /// Requests held until a UI that runs on demand has drawn its first frame.
     first_frame_waiters: FirstFrameWaiters,
     recorder: Option<Recorder>,
@@ -109,8 +109,8 @@ impl TerminalTask {
             replies: Replies::default(),
             stored: None,
             hub,
-            undrawn: Undrawn::default(),
-            undrawn_reads: Undrawn::default(),
+            undrawn: HeldUntilDrawn::default(),
+            undrawn_reads: HeldUntilDrawn::default(),
             first_frame_waiters: FirstFrameWaiters::default(),
             recorder: None,
             size,

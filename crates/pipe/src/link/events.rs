@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::coop::unconstrained;
 use tracing::debug;
 
-use super::{CloseOnDrop, Codec, Inbound, LinkShared};
+use super::{CloseOnDrop, Codec, LinkEvent, LinkShared};
 
 /// Maximum bytes of messages buffered during a handshake. Messages beyond the limit are dropped.
 const MAX_BUFFERED_BYTES: usize = 256 * 1024;
@@ -20,7 +20,7 @@ const MAX_BUFFERED_EXCHANGE_BYTES: usize = 256 * 1024;
 
 /// An event in the queue of a link.
 pub(super) struct Queued<C: Codec> {
-    pub event: Inbound<C>,
+    pub event: LinkEvent<C>,
     /// Length of the line that the event was read from.
     pub bytes: usize,
     /// True for an event that must not be dropped: a request, the withdrawal of a request, a reply, or the end of the
@@ -32,7 +32,7 @@ impl<C: Codec> Queued<C> {
     /// Returns the memory size of the event, including the structure itself, so that a flood of tiny messages is
     /// bounded too.
     fn size(&self) -> usize {
-        self.bytes + size_of::<Inbound<C>>()
+        self.bytes + size_of::<LinkEvent<C>>()
     }
 }
 
@@ -45,7 +45,7 @@ struct HandshakeSpace {
 impl HandshakeSpace {
     /// True if the event fits into the remaining space, or may be dropped.
     fn accepts<C: Codec>(&self, queued: &Queued<C>) -> bool {
-        !queued.is_exchange || queued.size() <= self.exchange || matches!(queued.event, Inbound::Closed(_))
+        !queued.is_exchange || queued.size() <= self.exchange || matches!(queued.event, LinkEvent::Closed(_))
     }
 }
 
@@ -53,7 +53,7 @@ impl HandshakeSpace {
 pub struct LinkEvents<C: Codec> {
     receiver: mpsc::UnboundedReceiver<Queued<C>>,
     /// Events buffered during a handshake, or put back.
-    buffered: VecDeque<Inbound<C>>,
+    buffered: VecDeque<LinkEvent<C>>,
     /// Event that was taken from the queue but not buffered. Delivered after the buffered ones.
     next: Option<Queued<C>>,
     shared: Arc<LinkShared<C>>,
@@ -75,13 +75,13 @@ impl<C: Codec> LinkEvents<C> {
         Self { receiver, buffered: VecDeque::new(), next: None, shared, _held: held }
     }
 
-    /// Returns the next event; `None` after [`Inbound::Closed`]. Cancel safe.
-    pub async fn next(&mut self) -> Option<Inbound<C>> {
+    /// Returns the next event; `None` after [`LinkEvent::Closed`]. Cancel safe.
+    pub async fn next(&mut self) -> Option<LinkEvent<C>> {
         std::future::poll_fn(|context| self.poll(context)).await
     }
 
     /// Returns the next event if one is queued.
-    pub fn try_next(&mut self) -> Option<Inbound<C>> {
+    pub fn try_next(&mut self) -> Option<LinkEvent<C>> {
         if let Some(event) = self.buffered.pop_front() {
             return Some(event);
         }
@@ -89,13 +89,13 @@ impl<C: Codec> LinkEvents<C> {
         Some(self.take(queued))
     }
 
-    fn take(&self, queued: Queued<C>) -> Inbound<C> {
+    fn take(&self, queued: Queued<C>) -> LinkEvent<C> {
         self.shared.io.budget.remove_event(queued.bytes);
         queued.event
     }
 
     /// Polls for the next event, as `next` does.
-    pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Inbound<C>>> {
+    pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<LinkEvent<C>>> {
         if let Some(event) = self.buffered.pop_front() {
             return Poll::Ready(Some(event));
         }
@@ -162,7 +162,7 @@ impl<C: Codec> LinkEvents<C> {
     }
 
     /// Puts back events that were read ahead. They are delivered next, in order.
-    pub fn put_back(&mut self, events: impl IntoIterator<Item = Inbound<C>>) {
+    pub fn put_back(&mut self, events: impl IntoIterator<Item = LinkEvent<C>>) {
         let mut events: VecDeque<_> = events.into_iter().collect();
         events.append(&mut self.buffered);
         self.buffered = events;

@@ -7,16 +7,16 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use super::{Codec, Encoded, FrameRole, Link, LinkError, LinkShared, lock};
+use super::{Codec, EncodedFrame, FrameRole, Link, LinkError, LinkShared, lock};
 use crate::pending::{NoReply, ReplyFuture};
 
 /// An encoded frame, ready to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outbound<I> {
-    encoded: Encoded<I>,
+pub struct OutboundFrame<I> {
+    encoded: EncodedFrame<I>,
 }
 
-impl<I> Outbound<I> {
+impl<I> OutboundFrame<I> {
     /// Returns the id if the frame is a request.
     pub fn id(&self) -> Option<&I> {
         match &self.encoded.role {
@@ -32,18 +32,21 @@ impl<C: Codec> Link<C> {
     /// # Errors
     ///
     /// If the frame cannot be encoded as a line.
-    pub fn encode(&self, frame: C::Frame) -> Result<Outbound<C::Id>, LinkError> {
+    pub fn encode(&self, frame: C::Frame) -> Result<OutboundFrame<C::Id>, LinkError> {
         self.shared.encode(frame)
     }
 
     /// Writes a frame, and completes once the system has accepted all of it. The reply to a request arrives as an
-    /// event, [`Inbound::Reply`](super::Inbound::Reply). False if the frame was not written, because it answers a
+    /// event, [`LinkEvent::Reply`](super::LinkEvent::Reply). False if the frame was not written, because it answers a
     /// request that is no longer open.
     ///
     /// # Errors
     ///
     /// If the program is gone.
-    pub fn write(&self, outbound: Outbound<C::Id>) -> impl Future<Output = Result<bool, LinkError>> + Send + use<C> {
+    pub fn write(
+        &self,
+        outbound: OutboundFrame<C::Id>,
+    ) -> impl Future<Output = Result<bool, LinkError>> + Send + use<C> {
         let shared = Arc::clone(&self.shared);
         async move { shared.write(outbound).await }
     }
@@ -70,7 +73,7 @@ impl<C: Codec> Link<C> {
     /// If the program is gone, or does not read the request within the timeout.
     pub async fn request(&self, frame: C::Frame, timeout: Option<Duration>) -> Result<LinkReply<C>, NoReply> {
         let failed = |gone: LinkError| NoReply::Disconnected(gone.0);
-        let Encoded { line, role } = self.shared.encode(frame).map_err(failed)?.encoded;
+        let EncodedFrame { line, role } = self.shared.encode(frame).map_err(failed)?.encoded;
         let FrameRole::Request(id) = role else {
             return Err(NoReply::Disconnected("the frame is not a request".into()));
         };
@@ -90,14 +93,14 @@ impl<C: Codec> Link<C> {
 }
 
 impl<C: Codec> LinkShared<C> {
-    pub(super) fn encode(&self, frame: C::Frame) -> Result<Outbound<C::Id>, LinkError> {
+    pub(super) fn encode(&self, frame: C::Frame) -> Result<OutboundFrame<C::Id>, LinkError> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let encoded = self.codec.encode(frame, number).map_err(|error| LinkError(error.into()))?;
-        Ok(Outbound { encoded })
+        Ok(OutboundFrame { encoded })
     }
 
-    pub(super) async fn write(&self, outbound: Outbound<C::Id>) -> Result<bool, LinkError> {
-        let Encoded { line, role } = outbound.encoded;
+    pub(super) async fn write(&self, outbound: OutboundFrame<C::Id>) -> Result<bool, LinkError> {
+        let EncodedFrame { line, role } = outbound.encoded;
         match role {
             FrameRole::Message => {}
             FrameRole::Request(id) => drop(lock(&self.inline).insert(id)),

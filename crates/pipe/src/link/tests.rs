@@ -17,14 +17,14 @@ impl Codec for Words {
     type Reply = String;
     type Message = String;
 
-    fn encode(&self, frame: Frame, number: u64) -> Result<Encoded<u64>, String> {
+    fn encode(&self, frame: Frame, number: u64) -> Result<EncodedFrame<u64>, String> {
         Ok(match frame {
-            Frame::Ask(text) => Encoded { line: format!("? {number} {text}"), role: FrameRole::Request(number) },
+            Frame::Ask(text) => EncodedFrame { line: format!("? {number} {text}"), role: FrameRole::Request(number) },
             Frame::Answer(key, text) => {
-                Encoded { line: format!("= {key} {text}"), role: FrameRole::Answer(key.to_owned()) }
+                EncodedFrame { line: format!("= {key} {text}"), role: FrameRole::Answer(key.to_owned()) }
             }
             Frame::Say("unspeakable") => return Err("it cannot be said".to_owned()),
-            Frame::Say(text) => Encoded { line: text.to_owned(), role: FrameRole::Message },
+            Frame::Say(text) => EncodedFrame { line: text.to_owned(), role: FrameRole::Message },
         })
     }
 
@@ -55,7 +55,7 @@ async fn link(script: &str) -> (Link<Words>, LinkEvents<Words>) {
 
 async fn message(events: &mut LinkEvents<Words>) -> String {
     match events.next().await {
-        Some(Inbound::Message(message)) => message,
+        Some(LinkEvent::Message(message)) => message,
         other => panic!("{other:?}"),
     }
 }
@@ -67,7 +67,7 @@ async fn the_reply_to_a_written_request_is_an_event_in_its_place() {
     let id = *outbound.id().unwrap();
     assert_eq!(link.write(outbound).await, Ok(true));
     assert_eq!(message(&mut events).await, "before");
-    assert!(matches!(events.next().await, Some(Inbound::Reply(of, reply)) if of == id && reply == "yes"));
+    assert!(matches!(events.next().await, Some(LinkEvent::Reply(of, reply)) if of == id && reply == "yes"));
     assert_eq!(message(&mut events).await, "after");
 }
 
@@ -124,8 +124,8 @@ impl Codec for Counting {
     type Reply = ();
     type Message = ();
 
-    fn encode(&self, (): (), number: u64) -> Result<Encoded<u64>, String> {
-        Ok(Encoded { line: number.to_string(), role: FrameRole::Message })
+    fn encode(&self, (): (), number: u64) -> Result<EncodedFrame<u64>, String> {
+        Ok(EncodedFrame { line: number.to_string(), role: FrameRole::Message })
     }
 
     fn decode(&self, line: &[u8]) -> Decoded<Self> {
@@ -160,7 +160,7 @@ async fn requests_that_wait_for_their_answers_are_read_no_faster_than_they_are_a
     };
     timeout(Duration::from_secs(60), enough).await.expect("requests are read");
     counts.permits.add_permits(1);
-    assert!(matches!(events.next().await, Some(Inbound::Message(()))), "all of them are read in the end");
+    assert!(matches!(events.next().await, Some(LinkEvent::Message(()))), "all of them are read in the end");
     let most = counts.most.load(Ordering::Acquire);
     assert_eq!(most, 256, "answers were under way at once");
 }
@@ -177,8 +177,8 @@ async fn a_handshake_buffers_a_bounded_part_of_a_flood_and_keeps_the_end() {
     let mut count = 0;
     let closed = loop {
         match events.next().await {
-            Some(Inbound::Message(_)) => count += 1,
-            Some(Inbound::Closed(closed)) => break closed,
+            Some(LinkEvent::Message(_)) => count += 1,
+            Some(LinkEvent::Closed(closed)) => break closed,
             other => panic!("{other:?}"),
         }
     };
@@ -296,10 +296,10 @@ async fn only_marked_lines_of_standard_error_are_events() {
     launch.stderr_marker = Some("!".to_owned());
     let (link, mut events) = Link::start(&launch, Words, 1000).await.unwrap();
     for expected in ["! one", "! two"] {
-        assert!(matches!(events.next().await, Some(Inbound::Stderr(line)) if line == expected));
+        assert!(matches!(events.next().await, Some(LinkEvent::Stderr(line)) if line == expected));
         link.send(Frame::Say("next")).await.unwrap();
     }
-    assert!(matches!(events.next().await, Some(Inbound::Closed(closed)) if closed.exit == Exit::Code(3)));
+    assert!(matches!(events.next().await, Some(LinkEvent::Closed(closed)) if closed.exit == Exit::Code(3)));
 }
 
 #[tokio::test]
@@ -309,8 +309,8 @@ async fn marked_lines_right_before_the_end_are_events() {
     launch.stderr_marker = Some("!".to_owned());
     for _ in 0..20 {
         let (_link, mut events) = Link::start(&launch, Words, 1000).await.unwrap();
-        assert!(matches!(events.next().await, Some(Inbound::Stderr(line)) if line == "! last"));
-        assert!(matches!(events.next().await, Some(Inbound::Closed(closed)) if closed.exit == Exit::Code(3)));
+        assert!(matches!(events.next().await, Some(LinkEvent::Stderr(line)) if line == "! last"));
+        assert!(matches!(events.next().await, Some(LinkEvent::Closed(closed)) if closed.exit == Exit::Code(3)));
     }
 }
 
@@ -323,7 +323,7 @@ async fn a_flood_of_marked_lines_does_not_block_the_program_and_is_bounded() {
     assert_eq!(link.end_reason("nothing").await, LinkError("it exited with 3: 200000".into()));
     let mut count = 0;
     while let Some(event) = events.next().await {
-        count += usize::from(matches!(event, Inbound::Stderr(_)));
+        count += usize::from(matches!(event, LinkEvent::Stderr(_)));
     }
     assert!(count <= 256, "{count} lines were kept");
 }

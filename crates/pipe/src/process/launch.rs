@@ -25,7 +25,7 @@ use crate::children::{self, ChildRole};
 use crate::executable::{candidates, has_slash, is_executable};
 use crate::kill_switch::ProgramGuard;
 use crate::supervisor::{NotStarted, Supervisor, SupervisorReports};
-use crate::tail::Tail;
+use crate::tail::StderrTail;
 
 /// Default number of bytes of standard error that are retained.
 pub const DEFAULT_STDERR_BYTES: usize = 64 * 1024;
@@ -254,7 +254,7 @@ impl Launch {
         let stdin = pipe::Sender::from_owned_fd(OwnedFd::from(process.stdin.take().ok_or_else(missing)?))?;
         let stdout = pipe::Receiver::from_owned_fd(OwnedFd::from(process.stdout.take().ok_or_else(missing)?))?;
         let stderr = pipe::Receiver::from_owned_fd(OwnedFd::from(process.stderr.take().ok_or_else(missing)?))?;
-        let (stderr, reading) = Tail::of(stderr, self.stderr);
+        let (stderr, reading) = StderrTail::of(stderr, self.stderr);
         Ok(Child { stdin: Some(stdin), stdout: Some(stdout), stderr, _reading: reading, pid, leader, exit })
     }
 

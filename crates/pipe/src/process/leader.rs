@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 use tokio::sync::watch;
 
 use super::Exit;
-use crate::children::Registration;
+use crate::children::ChildRegistration;
 use crate::kill_switch::ProgramGuard;
 use crate::protocol::{Order, Report};
 use crate::supervisor::{Supervisor, SupervisorReports};
@@ -28,13 +28,13 @@ pub(super) enum Leader {
 pub(super) struct UnsupervisedProgram {
     pid: Pid,
     /// Registration of the program, dropped once the program has been reaped, by `drop` or by the waiting thread.
-    registration: Option<Registration>,
+    registration: Option<ChildRegistration>,
     /// Guard of the program's kill switch, dropped together with the registration.
     hold: Option<ProgramGuard>,
 }
 
 impl Leader {
-    pub(super) fn program(registration: Registration, hold: Option<ProgramGuard>) -> Arc<Self> {
+    pub(super) fn program(registration: ChildRegistration, hold: Option<ProgramGuard>) -> Arc<Self> {
         let pid = registration.id().raw();
         Arc::new(Self::Program(UnsupervisedProgram { pid, registration: Some(registration), hold }))
     }

@@ -10,7 +10,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 
 use super::{KILL_RETRY_INTERVAL, KILL_TIMEOUT, MIN_ROUND_DELAY, Reaper, TreeStatus};
 use crate::children;
-use crate::proc::{self, ProcessId, Stat};
+use crate::proc::{self, ProcessId, ProcessStat};
 
 /// Maximum number of scans to stop a tree. After the last scan the tree is killed, even if it is not stopped.
 const MAX_STOPPING_WALKS: usize = 16;
@@ -20,7 +20,7 @@ const SUPERVISOR_GRACE: Duration = Duration::from_millis(500);
 
 /// Snapshot of all processes of the machine, with the children of each.
 struct ProcessSnapshot {
-    processes: HashMap<i32, Stat>,
+    processes: HashMap<i32, ProcessStat>,
     children: HashMap<i32, Vec<i32>>,
     adopted: Vec<ProcessId>,
 }
@@ -35,7 +35,7 @@ impl ProcessSnapshot {
         Ok(Self { processes, children, adopted })
     }
 
-    fn stat(&self, id: ProcessId) -> Option<Stat> {
+    fn stat(&self, id: ProcessId) -> Option<ProcessStat> {
         self.processes.get(&id.pid).copied().filter(|stat| stat.started == id.started)
     }
 
@@ -97,7 +97,7 @@ impl Reaper {
             (state.trees.keys().copied().collect::<Vec<_>>(), state.adopts)
         };
         let view = ProcessSnapshot::take(adopts)?;
-        for orphan in view.adopted.iter().filter(|id| view.stat(**id).is_some_and(Stat::is_dead)) {
+        for orphan in view.adopted.iter().filter(|id| view.stat(**id).is_some_and(ProcessStat::is_dead)) {
             let _ = waitpid(orphan.raw(), Some(WaitPidFlag::WNOHANG));
         }
         let plan = self.plan(&known, &view, now);

@@ -21,7 +21,7 @@ fn supervised(reaper: &Reaper, script: &str) -> (ProcessId, ProcessId, watch::Re
 }
 
 fn lives(id: ProcessId) -> bool {
-    crate::proc::Stat::of(id.pid).is_ok_and(|stat| stat.started == id.started && !stat.is_dead())
+    crate::proc::ProcessStat::of(id.pid).is_ok_and(|stat| stat.started == id.started && !stat.is_dead())
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_stopped_supervisor_is_continued_and_not_ended() {
     let reaper = Reaper::new(Box::new(pidfd::signal));
     let (id, sleeper, status) = supervised(&reaper, "sleep 1000 & echo $!; wait");
     pidfd::signal(id, Signal::SIGSTOP).unwrap();
-    let state = || crate::proc::Stat::of(id.pid).unwrap().state;
+    let state = || crate::proc::ProcessStat::of(id.pid).unwrap().state;
     eventually("it is stopped", || (state() == 'T').then_some(()));
     assert_eq!(reaper.round(Instant::now()).unwrap(), None);
     eventually("it is continued", || (state() != 'T').then_some(()));

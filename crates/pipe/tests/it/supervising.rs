@@ -133,7 +133,7 @@ fn killed_owner(text: &str, stopped: bool) {
 }
 
 fn state(pid: Pid) -> Option<char> {
-    wh_pipe::proc::Stat::of(pid.as_raw()).ok().map(|stat| stat.state)
+    wh_pipe::proc::ProcessStat::of(pid.as_raw()).ok().map(|stat| stat.state)
 }
 
 /// Starts a program that has stopped its supervisor, and is not stopped itself.
@@ -143,7 +143,7 @@ async fn stopping(kill_switch: &KillSwitch) -> (Child, [Pid; 2]) {
     let mut lines = output(&mut child);
     let family = [pid(&mut lines).await, pid(&mut lines).await];
     drop(child.stdin.take());
-    let supervisor = wh_pipe::proc::Stat::of(child.pid()).unwrap().parent;
+    let supervisor = wh_pipe::proc::ProcessStat::of(child.pid()).unwrap().parent;
     eventually("its supervisor is stopped", || (state(Pid::from_raw(supervisor)) == Some('T')).then_some(()));
     (child, family)
 }

@@ -35,8 +35,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub use self::filter::PlayFilter;
-pub use self::playback::{InvalidSpeed, Playback, PlaybackStep, Speed};
-pub use self::reader::{Cast, EventContent, MAX_CAST_LINE_BYTES, ReadError, TimedEvent, TruncatedLine};
+pub use self::playback::{InvalidSpeed, Playback, PlaybackSpeed, PlaybackStep};
+pub use self::reader::{Cast, CastReadError, EventContent, MAX_CAST_LINE_BYTES, TimedEvent, TruncatedLine};
 pub use self::screen::screen_at;
 pub use self::writer::{CastEvent, CastWriter};
 use crate::frame::Size;

@@ -6,9 +6,9 @@ use super::{Cast, EventContent, TimedEvent};
 
 /// Playback speed as a factor above 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Speed(f64);
+pub struct PlaybackSpeed(f64);
 
-impl Speed {
+impl PlaybackSpeed {
     /// Recorded speed (factor 1).
     pub const NORMAL: Self = Self(1.0);
 
@@ -27,7 +27,7 @@ impl Speed {
 #[error("invalid speed {0:?}; give a number above 0, such as 2 or 0.5")]
 pub struct InvalidSpeed(pub String);
 
-impl std::str::FromStr for Speed {
+impl std::str::FromStr for PlaybackSpeed {
     type Err = InvalidSpeed;
 
     fn from_str(text: &str) -> Result<Self, InvalidSpeed> {
@@ -52,7 +52,7 @@ pub struct PlaybackStep<'a> {
 #[derive(Debug, Clone)]
 pub struct Playback<'a> {
     events: std::slice::Iter<'a, TimedEvent>,
-    speed: Speed,
+    speed: PlaybackSpeed,
     idle_limit: Duration,
     /// Time of the end of the recording; `None` after the last step.
     end: Option<Duration>,
@@ -66,7 +66,7 @@ impl<'a> Playback<'a> {
     /// Creates the schedule from the beginning of the recording. Pauses are shortened to `idle_limit`; if it is `None`,
     /// to the limit in the recording's header. The limit is in recorded time: at double speed the longest pause takes
     /// half of the limit.
-    pub fn new(cast: &'a Cast, speed: Speed, idle_limit: Option<Duration>) -> Self {
+    pub fn new(cast: &'a Cast, speed: PlaybackSpeed, idle_limit: Option<Duration>) -> Self {
         Self {
             events: cast.events.iter(),
             speed,

@@ -71,7 +71,7 @@ impl std::fmt::Display for TruncatedLine {
 
 /// Reason that an input cannot be read as a recording.
 #[derive(Debug, thiserror::Error)]
-pub enum ReadError {
+pub enum CastReadError {
     /// The input is empty.
     #[error("the recording is empty: its first line must be a header")]
     Empty,
@@ -107,14 +107,14 @@ pub enum ReadError {
 
 impl Cast {
     /// Parses a recording to its end. `input` should be buffered.
-    pub fn parse(input: impl BufRead) -> Result<Self, ReadError> {
+    pub fn parse(input: impl BufRead) -> Result<Self, CastReadError> {
         let mut lines = CastLines { input, number: 0, line: Vec::new() };
         if !lines.advance()? {
-            return Err(ReadError::Empty);
+            return Err(CastReadError::Empty);
         }
         let (format, header) = header(&lines.line).map_err(|problem| match problem {
-            HeaderError::Version(version) => ReadError::Version(version),
-            HeaderError::Reason(reason) => ReadError::Header(reason),
+            HeaderError::Version(version) => CastReadError::Version(version),
+            HeaderError::Reason(reason) => CastReadError::Header(reason),
         })?;
         let mut cast = Self { format, header, events: Vec::new(), truncated: None, end: Duration::ZERO };
         let mut clock = RecordingClock { format, elapsed: Duration::ZERO };
@@ -130,7 +130,7 @@ impl Cast {
                 Err(_) if is_truncated(&lines.line) => {
                     cast.truncated = Some(TruncatedLine { line: lines.number, bytes: lines.line.len() });
                 }
-                Err(reason) => return Err(ReadError::Event { line: lines.number, reason }),
+                Err(reason) => return Err(CastReadError::Event { line: lines.number, reason }),
             }
             cast.end = clock.now();
         }
@@ -158,15 +158,15 @@ struct CastLines<R> {
 
 impl<R: BufRead> CastLines<R> {
     /// Reads the next line, including its line feed if there is one. Returns false at the end of the input.
-    fn advance(&mut self) -> Result<bool, ReadError> {
+    fn advance(&mut self) -> Result<bool, CastReadError> {
         self.line.clear();
         self.number += 1;
         let line = self.number;
         let read = self.input.by_ref().take(MAX_CAST_LINE_BYTES as u64 + 1).read_until(b'\n', &mut self.line);
         match read {
-            Ok(length) if length > MAX_CAST_LINE_BYTES => Err(ReadError::LongLine { line }),
+            Ok(length) if length > MAX_CAST_LINE_BYTES => Err(CastReadError::LongLine { line }),
             Ok(length) => Ok(length > 0),
-            Err(source) => Err(ReadError::Unreadable { line, source }),
+            Err(source) => Err(CastReadError::Unreadable { line, source }),
         }
     }
 }

@@ -14,9 +14,9 @@ const ASSOCIATED_TEXT: u8 = 16;
 
 /// Protocol flags that the program has enabled. At least one of them changes the legacy encoding.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Enhancements(u8);
+pub(super) struct KittyFlags(u8);
 
-impl Enhancements {
+impl KittyFlags {
     /// Returns the flags of the program, or `None` if the legacy encoding applies. The flags for alternate keys and
     /// for text do not count: they only extend sequences that other flags cause.
     pub(super) fn enabled(modes: &TerminalModes) -> Option<Self> {
@@ -30,7 +30,7 @@ impl Enhancements {
 }
 
 /// Encodes a press, and its release if the program has enabled release events.
-pub(super) fn encode(press: &KeyPress, asked: Enhancements) -> Vec<u8> {
+pub(super) fn encode(press: &KeyPress, asked: KittyFlags) -> Vec<u8> {
     let Some(event) = KittyEvent::of(press) else {
         return Vec::new();
     };
@@ -51,7 +51,7 @@ fn keeps_legacy_encoding(key: KeyCode) -> bool {
 }
 
 /// Encodes a press in the legacy encoding, unless the flags require a sequence for it.
-fn plain(press: &KeyPress, asked: Enhancements) -> Option<Vec<u8>> {
+fn plain(press: &KeyPress, asked: KittyFlags) -> Option<Vec<u8>> {
     if asked.has(ALL_KEYS) {
         return None;
     }
@@ -123,7 +123,7 @@ impl KittyEvent {
     }
 
     /// Encodes `CSI number:shifted ; modifiers:event ; text terminator`, omitting empty fields.
-    fn write(&self, asked: Enhancements, moment: KittyEventKind) -> Vec<u8> {
+    fn write(&self, asked: KittyFlags, moment: KittyEventKind) -> Vec<u8> {
         let shifted = self.shifted.filter(|_| asked.has(ALTERNATE_KEYS));
         let embedded = asked.has(ASSOCIATED_TEXT) && moment == KittyEventKind::Press;
         let text = self.text.filter(|_| embedded);

@@ -32,7 +32,7 @@ pub fn compare(golden: &[u8], actual: &[u8], threshold: f64) -> Result<PictureCo
     // Both maxima are checked together: two long strips can combine to a huge square.
     let (width, height) = (golden_size.0.max(actual_size.0), golden_size.1.max(actual_size.1));
     check_size(u64::from(width), u64::from(height))?;
-    let (golden, actual) = (Picture::decode("golden", golden)?, Picture::decode("actual", actual)?);
+    let (golden, actual) = (DecodedPng::decode("golden", golden)?, DecodedPng::decode("actual", actual)?);
 
     let mut differing = 0;
     let mut diff = Vec::with_capacity(width as usize * height as usize * 3);
@@ -66,7 +66,7 @@ fn is_alike(one: [u8; 4], other: [u8; 4]) -> bool {
 }
 
 /// Decoded PNG with 8 bits per sample.
-struct Picture {
+struct DecodedPng {
     width: u32,
     height: u32,
     /// Bytes per pixel: grey, or red, green and blue; plus opacity if the number is even.
@@ -75,7 +75,7 @@ struct Picture {
     samples: Vec<u8>,
 }
 
-impl Picture {
+impl DecodedPng {
     fn decode(which: &'static str, bytes: &[u8]) -> Result<Self, PictureError> {
         let failed = |reason: String| PictureError::Unreadable { which, reason };
         let mut decoder = decoder(bytes);

@@ -11,12 +11,12 @@ pub(super) struct Rgb(pub(super) u8, pub(super) u8, pub(super) u8);
 
 /// Default colours of text and background.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ResolvedDefaults {
+pub(super) struct ResolvedDefaultColors {
     pub(super) text: Rgb,
     pub(super) background: Rgb,
 }
 
-impl ResolvedDefaults {
+impl ResolvedDefaultColors {
     /// Returns the colours of the requested background, else the ones set by the program, else the dark ones.
     pub(super) fn new(background: Option<Background>, set: DefaultColors) -> Self {
         let dark = Self { text: entry(256), background: entry(257) };
@@ -43,7 +43,7 @@ pub(super) struct CellColors {
 impl CellColors {
     /// Returns the colours under a block cursor: text and background swapped. If both are the same colour, returns the
     /// default colours swapped.
-    pub(super) fn under_cursor(self, defaults: ResolvedDefaults) -> Self {
+    pub(super) fn under_cursor(self, defaults: ResolvedDefaultColors) -> Self {
         let (text, background) = if self.text == self.background {
             (defaults.background, defaults.text)
         } else {
@@ -54,7 +54,7 @@ impl CellColors {
 }
 
 /// Resolves the colours of a style.
-pub(super) fn cell_colors(style: &Style, defaults: ResolvedDefaults) -> CellColors {
+pub(super) fn cell_colors(style: &Style, defaults: ResolvedDefaultColors) -> CellColors {
     let text = match style.foreground {
         // Like xterm, bold brightens the eight dark colours.
         Color::Indexed(index @ 0..=7) if style.bold => entry(usize::from(index) + 8),
@@ -96,8 +96,8 @@ pub(super) fn mix(first: Rgb, second: Rgb, part: u32, whole: u32) -> Rgb {
 mod tests {
     use super::*;
 
-    fn defaults() -> ResolvedDefaults {
-        ResolvedDefaults::new(None, DefaultColors::default())
+    fn defaults() -> ResolvedDefaultColors {
+        ResolvedDefaultColors::new(None, DefaultColors::default())
     }
 
     fn cell_colors(style: &Style) -> CellColors {
@@ -122,10 +122,10 @@ mod tests {
     #[test]
     fn default_colours_are_requested_or_set_by_the_program() {
         let set = DefaultColors { foreground: None, background: Some((250, 240, 230)) };
-        assert_eq!(ResolvedDefaults::new(None, set).background, Rgb(250, 240, 230));
-        assert_eq!(ResolvedDefaults::new(None, set).text, defaults().text);
-        assert_eq!(ResolvedDefaults::new(Some(Background::Dark), set), defaults());
-        let light = ResolvedDefaults::new(Some(Background::Light), set);
+        assert_eq!(ResolvedDefaultColors::new(None, set).background, Rgb(250, 240, 230));
+        assert_eq!(ResolvedDefaultColors::new(None, set).text, defaults().text);
+        assert_eq!(ResolvedDefaultColors::new(Some(Background::Dark), set), defaults());
+        let light = ResolvedDefaultColors::new(Some(Background::Light), set);
         assert_eq!((light.text, light.background), (Rgb(0, 0, 0), Rgb(255, 255, 255)));
         assert_eq!(super::cell_colors(&Style::PLAIN, light).background, light.background);
     }

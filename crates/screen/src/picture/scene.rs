@@ -2,7 +2,7 @@
 
 use crate::frame::{Cell, CursorShape, ScreenFrame};
 use crate::picture::Background;
-use crate::picture::palette::{self, CellColors, ResolvedDefaults, Rgb};
+use crate::picture::palette::{self, CellColors, ResolvedDefaultColors, Rgb};
 
 /// One cell, or the two cells of a wide character.
 #[derive(Debug, Clone, Copy)]
@@ -63,14 +63,14 @@ pub(super) struct Scene<'a> {
     pub(super) rows: u16,
     pub(super) lines: Vec<Vec<SceneCell<'a>>>,
     pub(super) cursor: Option<LineCursor>,
-    pub(super) defaults: ResolvedDefaults,
+    pub(super) defaults: ResolvedDefaultColors,
 }
 
 impl<'a> Scene<'a> {
     /// Lays out a frame. Cells that the frame's size includes but its rows lack are blank.
     pub(super) fn new(frame: &'a ScreenFrame, background: Option<Background>) -> Self {
         let columns = frame.size.columns;
-        let defaults = ResolvedDefaults::new(background, frame.colors);
+        let defaults = ResolvedDefaultColors::new(background, frame.colors);
         let mut scene = Self { columns, rows: frame.size.rows, lines: Vec::new(), cursor: None, defaults };
         let rows = frame.rows.iter().take(usize::from(frame.size.rows));
         for (row, cells) in (0_u16..).zip(rows) {
@@ -100,7 +100,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-fn scene_cells(cells: &[Cell], columns: u16, defaults: ResolvedDefaults) -> Vec<SceneCell<'_>> {
+fn scene_cells(cells: &[Cell], columns: u16, defaults: ResolvedDefaultColors) -> Vec<SceneCell<'_>> {
     let mut line = Vec::with_capacity(cells.len());
     let mut column = 0;
     while let Some(cell) = cells.get(usize::from(column)).filter(|_| column < columns) {
@@ -115,7 +115,7 @@ fn scene_cells(cells: &[Cell], columns: u16, defaults: ResolvedDefaults) -> Vec<
 }
 
 /// Returns runs of cells with the same background, except the default one: first column, number of columns, colour.
-pub(super) fn backgrounds(line: &[SceneCell<'_>], defaults: ResolvedDefaults) -> Vec<(u16, u16, Rgb)> {
+pub(super) fn backgrounds(line: &[SceneCell<'_>], defaults: ResolvedDefaultColors) -> Vec<(u16, u16, Rgb)> {
     let mut runs: Vec<(u16, u16, Rgb)> = Vec::new();
     for scene_cell in line {
         match runs.last_mut() {

@@ -20,7 +20,7 @@ const MAX_GAP_COLUMNS: usize = 8;
 /// and `mailto:` are active. See [`PictureOptions::background`](crate::picture::PictureOptions::background).
 pub fn svg(frame: &ScreenFrame, background: Option<Background>) -> String {
     let scene = Scene::new(frame, background);
-    let (mut below, mut over) = (Layers::default(), Layers::default());
+    let (mut below, mut over) = (SvgLayers::default(), SvgLayers::default());
     let mut writer = SvgTextWriter::default();
     for (line, y) in scene.lines.iter().zip((0..).step_by(METRICS.height as usize)) {
         for (column, columns, color) in backgrounds(line, scene.defaults) {
@@ -100,7 +100,7 @@ struct RunStyle<'a> {
 struct SvgTextWriter<'a> {
     out: String,
     run: Option<TextRun<'a>>,
-    struck: Layers,
+    struck: SvgLayers,
 }
 
 struct TextRun<'a> {
@@ -223,7 +223,7 @@ fn hex(Rgb(red, green, blue): Rgb) -> String {
 
 /// Shapes by colour, in the order in which the colours first occurred. Shapes must not overlap.
 #[derive(Default)]
-struct Layers {
+struct SvgLayers {
     places: HashMap<(Rgb, u8), usize>,
     layers: Vec<Layer>,
 }
@@ -236,7 +236,7 @@ struct Layer {
     curves: String,
 }
 
-impl Layers {
+impl SvgLayers {
     fn layer(&mut self, color: Rgb, quarters: u8) -> &mut Layer {
         let place = *self.places.entry((color, quarters)).or_insert_with(|| {
             self.layers.push(Layer { color, quarters, areas: Vec::new(), curves: String::new() });

@@ -13,7 +13,7 @@ use nix::libc;
 use nix::sys::signal::Signal;
 use nix::sys::termios::{FlushArg, LocalFlags, Termios, tcflush, tcgetattr};
 use nix::unistd::{read, tcgetpgrp};
-use wh_pipe::proc::Stat;
+use wh_pipe::proc::ProcessStat;
 
 use super::PtyMaster;
 
@@ -69,7 +69,7 @@ impl PtyMaster {
     }
 
     fn foreground_runs(&self) -> bool {
-        tcgetpgrp(self.0.get_ref()).is_ok_and(|group| Stat::any_thread_runs(group.as_raw()))
+        tcgetpgrp(self.0.get_ref()).is_ok_and(|group| ProcessStat::any_thread_runs(group.as_raw()))
     }
 
     /// Returns the slave's modes, which Linux shares with the master.

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use wh_core::space::roster::{
-    Abilities, AgentCard, AgentReply, ConversationCard, LoginProgress, LoginState, LogoutResult, McpServer, ModelCard,
-    StatusCard,
+    AgentCard, AgentReply, ConversationCard, LoginProgress, LoginState, LogoutResult, McpServer, ModelCard,
+    StaticCapabilities, StatusCard,
 };
 use wh_core::time::iso;
 use wh_wire::control::{
@@ -51,7 +51,7 @@ fn agent_body(card: &AgentCard) -> AgentBody {
     }
 }
 
-fn capabilities_body(abilities: Abilities) -> AgentCapabilities {
+fn capabilities_body(abilities: StaticCapabilities) -> AgentCapabilities {
     AgentCapabilities {
         streaming: abilities.streaming,
         resume: abilities.resume,

@@ -2,7 +2,7 @@
 
 use wh_client::{Conversation, Gone};
 use wh_core::space::item::Item;
-use wh_core::space::question::{Choice, Detail, Meaning, Question, QuestionKind};
+use wh_core::space::question::{Choice, OptionMeaning, Question, QuestionDetail, QuestionKind};
 use wh_core::time::iso;
 use wh_wire::control::{DetailBody, OptionBody, QuestionBody};
 
@@ -36,23 +36,23 @@ fn question_body(item: &Item, question: &Question) -> QuestionBody {
     }
 }
 
-fn detail(detail: &Detail) -> DetailBody {
+fn detail(detail: &QuestionDetail) -> DetailBody {
     match detail.clone() {
-        Detail::Text(text) => DetailBody::Text { text },
-        Detail::Command(command) => DetailBody::Command { command },
-        Detail::Path(path) => DetailBody::Path { path },
-        Detail::Diff { path, old, new } => DetailBody::Diff { path, old, new },
-        Detail::Input { tool, input } => DetailBody::Input { tool, input },
+        QuestionDetail::Text(text) => DetailBody::Text { text },
+        QuestionDetail::Command(command) => DetailBody::Command { command },
+        QuestionDetail::Path(path) => DetailBody::Path { path },
+        QuestionDetail::Diff { path, old, new } => DetailBody::Diff { path, old, new },
+        QuestionDetail::Input { tool, input } => DetailBody::Input { tool, input },
     }
 }
 
 fn option(choice: &Choice) -> OptionBody {
     let kind = match choice.meaning {
-        Meaning::AllowOnce => "allow_once",
-        Meaning::AllowAlways => "allow_always",
-        Meaning::RejectOnce => "reject_once",
-        Meaning::RejectAlways => "reject_always",
-        Meaning::Other => "other",
+        OptionMeaning::AllowOnce => "allow_once",
+        OptionMeaning::AllowAlways => "allow_always",
+        OptionMeaning::RejectOnce => "reject_once",
+        OptionMeaning::RejectAlways => "reject_always",
+        OptionMeaning::Other => "other",
     };
     OptionBody { id: choice.id.clone(), label: choice.label.clone(), kind: kind.to_owned() }
 }

@@ -70,10 +70,10 @@ impl FakeSession {
         self.frames.send_modify(|frames| *frames += 1);
     }
 
-    async fn feed(&self, after: Option<&str>, frames: FrameFormat, rate: u32) -> Feed {
+    async fn feed(&self, after: Option<&str>, frames: FrameFormat, rate: u32) -> EventFeed {
         let after = after.map(|after| after.parse().unwrap());
         let wishes = (after, frames, rate);
-        Feed::open(self.surface.clone(), None, self.closing.subscribe(), None, wishes).await.unwrap()
+        EventFeed::open(self.surface.clone(), None, self.closing.subscribe(), None, wishes).await.unwrap()
     }
 }
 

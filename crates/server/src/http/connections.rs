@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use super::owner::{self, Socket};
 use super::peer::Ends;
-use crate::slots::{Evicted, Slot, SlotTable, Slots};
+use crate::slots::{EvictionSignal, Slot, SlotTable, Slots};
 
 const MAX_TRUSTED: usize = 256;
 const MAX_PENDING: usize = 64;
@@ -49,7 +49,7 @@ pub(super) struct TcpConnection {
 struct ConnectionFacts {
     ends: Option<Ends>,
     origin: PeerOwner,
-    admission: AdmittedRequest,
+    admission: RequestAdmission,
     /// Requests in progress. A request ends with its response body.
     requests: u32,
     idle_since: Instant,
@@ -65,7 +65,7 @@ enum PeerOwner {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum AdmittedRequest {
+enum RequestAdmission {
     NoRequest,
     /// A server without a token admitted a request.
     WithoutToken,
@@ -73,7 +73,7 @@ enum AdmittedRequest {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum ConnectionClass {
     Trusted,
     Pending,
     Other,
@@ -85,29 +85,31 @@ enum Class {
 pub(super) struct Full;
 
 impl ConnectionFacts {
-    fn class(&self) -> Class {
+    fn class(&self) -> ConnectionClass {
         match (self.admission, self.origin) {
-            (AdmittedRequest::WithToken, _) | (AdmittedRequest::WithoutToken, PeerOwner::Owner) => Class::Trusted,
-            (_, PeerOwner::Unchecked) => Class::Unchecked,
-            (AdmittedRequest::NoRequest, PeerOwner::Owner) => Class::Pending,
-            (_, PeerOwner::User(_) | PeerOwner::Machine(_)) => Class::Other,
+            (RequestAdmission::WithToken, _) | (RequestAdmission::WithoutToken, PeerOwner::Owner) => {
+                ConnectionClass::Trusted
+            }
+            (_, PeerOwner::Unchecked) => ConnectionClass::Unchecked,
+            (RequestAdmission::NoRequest, PeerOwner::Owner) => ConnectionClass::Pending,
+            (_, PeerOwner::User(_) | PeerOwner::Machine(_)) => ConnectionClass::Other,
         }
     }
 }
 
 impl Connections {
     /// Adds a connection that the server has accepted. The owner of the connection is looked up later.
-    pub fn enter(&self, ends: Option<Ends>) -> (TcpConnection, Evicted) {
+    pub fn enter(&self, ends: Option<Ends>) -> (TcpConnection, EvictionSignal) {
         // Without addresses the owner cannot be looked up.
         let origin = ends.map_or(PeerOwner::Machine(Ipv4Addr::UNSPECIFIED.into()), |_| PeerOwner::Unchecked);
-        let (admission, idle_since) = (AdmittedRequest::NoRequest, Instant::now());
+        let (admission, idle_since) = (RequestAdmission::NoRequest, Instant::now());
         let (slot, evicted) = self.slots.enter(ConnectionFacts { ends, origin, admission, requests: 0, idle_since });
         (TcpConnection { slot: Arc::new(slot), all: self.clone() }, evicted)
     }
 
     /// True if owners must be looked up before more connections are accepted.
     pub fn needs_owner_lookup(&self) -> bool {
-        count(&self.slots.lock(), Class::Unchecked) > MAX_UNCHECKED
+        count(&self.slots.lock(), ConnectionClass::Unchecked) > MAX_UNCHECKED
     }
 
     /// Looks up the owners of all unchecked connections, then closes excess connections of each class.
@@ -115,7 +117,7 @@ impl Connections {
         let _one = self.looking.lock().await;
         let unchecked: Vec<(u64, Ends)> = {
             let table = self.slots.lock();
-            let unchecked = table.iter().filter(|(_, facts)| facts.class() == Class::Unchecked);
+            let unchecked = table.iter().filter(|(_, facts)| facts.class() == ConnectionClass::Unchecked);
             unchecked.filter_map(|(number, facts)| Some((number, facts.ends?))).collect()
         };
         let (numbers, peers): (Vec<u64>, Vec<Ends>) = unchecked.into_iter().unzip();
@@ -132,7 +134,11 @@ impl Connections {
                 };
             }
         }
-        for (class, most) in [(Class::Trusted, MAX_TRUSTED), (Class::Pending, MAX_PENDING), (Class::Other, MAX_OTHER)] {
+        for (class, most) in [
+            (ConnectionClass::Trusted, MAX_TRUSTED),
+            (ConnectionClass::Pending, MAX_PENDING),
+            (ConnectionClass::Other, MAX_OTHER),
+        ] {
             while count(&table, class) > most {
                 let newest = table.iter().filter(|(_, facts)| facts.class() == class).map(|(number, _)| number).last();
                 let Some(number) = eviction_candidate(&table, class).or(newest) else { break };
@@ -142,35 +148,37 @@ impl Connections {
     }
 }
 
-fn count(table: &SlotTable<ConnectionFacts>, class: Class) -> usize {
+fn count(table: &SlotTable<ConnectionFacts>, class: ConnectionClass) -> usize {
     table.iter().filter(|(_, facts)| facts.class() == class).count()
 }
 
 /// Returns the idle connection of this class to close first. `None` if all are busy.
-fn eviction_candidate(table: &SlotTable<ConnectionFacts>, class: Class) -> Option<u64> {
+fn eviction_candidate(table: &SlotTable<ConnectionFacts>, class: ConnectionClass) -> Option<u64> {
     let idle = table.iter().filter(|(_, facts)| facts.class() == class && facts.requests == 0);
     match class {
-        Class::Trusted => idle.min_by_key(|(number, facts)| (facts.idle_since, *number)).map(|(number, _)| number),
-        Class::Other => {
+        ConnectionClass::Trusted => {
+            idle.min_by_key(|(number, facts)| (facts.idle_since, *number)).map(|(number, _)| number)
+        }
+        ConnectionClass::Other => {
             let held = |origin: PeerOwner| table.iter().filter(|(_, facts)| facts.origin == origin).count();
             idle.max_by_key(|(number, facts)| (held(facts.origin), std::cmp::Reverse(*number)))
                 .map(|(number, _)| number)
         }
-        Class::Pending | Class::Unchecked => idle.map(|(number, _)| number).min(),
+        ConnectionClass::Pending | ConnectionClass::Unchecked => idle.map(|(number, _)| number).min(),
     }
 }
 
 impl TcpConnection {
     /// Records that a request was admitted, either with a token or by a server that requires none.
     pub fn admitted(&self, with_token: bool) -> Result<(), Full> {
-        let admission = if with_token { AdmittedRequest::WithToken } else { AdmittedRequest::WithoutToken };
+        let admission = if with_token { RequestAdmission::WithToken } else { RequestAdmission::WithoutToken };
         let number = self.slot.number();
         let mut table = self.slot.slots().lock();
         // The connection was evicted and is about to close.
         let Some(facts) = table.get_mut(number) else { return Err(Full) };
         let before = std::mem::replace(&mut facts.admission, admission);
-        if facts.class() == Class::Trusted && count(&table, Class::Trusted) > MAX_TRUSTED {
-            match eviction_candidate(&table, Class::Trusted) {
+        if facts.class() == ConnectionClass::Trusted && count(&table, ConnectionClass::Trusted) > MAX_TRUSTED {
+            match eviction_candidate(&table, ConnectionClass::Trusted) {
                 Some(longest) => table.evict(longest),
                 None => {
                     if let Some(facts) = table.get_mut(number) {
@@ -184,9 +192,9 @@ impl TcpConnection {
     }
 
     /// Counts a request as in progress until the guard is dropped.
-    pub fn request(&self) -> InRequest {
+    pub fn request(&self) -> RequestGuard {
         self.slot.update(|facts| facts.requests += 1);
-        InRequest(self.clone())
+        RequestGuard(self.clone())
     }
 
     /// Completes when the connection is untrusted and has been idle for too long.
@@ -200,10 +208,12 @@ impl TcpConnection {
                 (facts.class(), facts.admission, idle_until)
             });
             match seen {
-                Some((Class::Trusted, ..)) => return std::future::pending().await,
+                Some((ConnectionClass::Trusted, ..)) => return std::future::pending().await,
                 Some((.., idle_until)) if idle_until > now => until = idle_until,
                 // The connection may belong to this user. Then the lookup makes it trusted.
-                Some((Class::Unchecked, AdmittedRequest::WithoutToken, _)) => self.all.look_up_owners().await,
+                Some((ConnectionClass::Unchecked, RequestAdmission::WithoutToken, _)) => {
+                    self.all.look_up_owners().await
+                }
                 _ => return,
             }
         }
@@ -212,9 +222,9 @@ impl TcpConnection {
 
 /// Guard of a request in progress.
 #[derive(Debug)]
-pub(super) struct InRequest(TcpConnection);
+pub(super) struct RequestGuard(TcpConnection);
 
-impl Drop for InRequest {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
         self.0.slot.update(|facts| {
             facts.requests = facts.requests.saturating_sub(1);
@@ -227,13 +237,13 @@ impl Drop for InRequest {
 mod tests {
     use super::*;
 
-    fn enter(all: &Connections, origin: PeerOwner) -> (TcpConnection, Evicted) {
+    fn enter(all: &Connections, origin: PeerOwner) -> (TcpConnection, EvictionSignal) {
         let (connection, evicted) = all.enter(None);
         connection.slot.update(|facts| facts.origin = origin);
         (connection, evicted)
     }
 
-    fn is_open(evicted: &mut Evicted) -> bool {
+    fn is_open(evicted: &mut EvictionSignal) -> bool {
         evicted.try_recv() == Err(tokio::sync::oneshot::error::TryRecvError::Empty)
     }
 
@@ -300,9 +310,9 @@ mod tests {
     async fn without_a_token_only_this_user_is_trusted() {
         let all = Connections::default();
         for (origin, class) in [
-            (PeerOwner::Owner, Class::Trusted),
-            (PeerOwner::User(7), Class::Other),
-            (PeerOwner::Unchecked, Class::Unchecked),
+            (PeerOwner::Owner, ConnectionClass::Trusted),
+            (PeerOwner::User(7), ConnectionClass::Other),
+            (PeerOwner::Unchecked, ConnectionClass::Unchecked),
         ] {
             let (connection, _evicted) = enter(&all, origin);
             assert_eq!(connection.admitted(false), Ok(()));

@@ -50,6 +50,8 @@ pub(super) enum Fault {
     NoConversation,
     #[error("no command with this request_id")]
     NoSuchReceipt,
+    #[error("this session has no stored last screen; only a terminal program of an earlier daemon has one")]
+    NoLastScreen,
     #[error("{0}")]
     Line(LineError),
     #[error("the program has not read the interrupt yet; retry with the same request_id to get the result")]
@@ -141,6 +143,7 @@ impl Fault {
             Self::Line(LineError::Shell) => (StatusCode::CONFLICT, "Shell not allowed"),
             Self::Unread => (StatusCode::REQUEST_TIMEOUT, "Not read yet"),
             Self::NoSuchReceipt => (StatusCode::NOT_FOUND, "No such receipt"),
+            Self::NoLastScreen => (StatusCode::NOT_FOUND, "No last screen"),
             Self::NoPiece(PieceError::NoSuchItem | PieceError::NoOutput) => (StatusCode::NOT_FOUND, "No such output"),
             Self::NoPiece(PieceError::BeyondTheEnd(_)) => (StatusCode::BAD_REQUEST, "Beyond the end"),
             Self::NoPiece(PieceError::NoLongerStored) => (StatusCode::GONE, "Not kept"),

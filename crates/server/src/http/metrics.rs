@@ -32,7 +32,7 @@ static PATHS: LazyLock<BTreeSet<&'static str>> =
 
 /// Counters of this server. The mutex is held only for a few instructions.
 #[derive(Debug, Default)]
-pub(super) struct Meters(Mutex<Counts>);
+pub(super) struct HttpMeters(Mutex<Counts>);
 
 #[derive(Debug, Default, Clone)]
 struct Counts {
@@ -41,7 +41,7 @@ struct Counts {
     render: Histogram,
 }
 
-impl Meters {
+impl HttpMeters {
     pub fn request(&self, path: &str, status: u16) {
         // All other paths are counted together, so that callers cannot add metrics.
         let path = PATHS.get(path).copied().unwrap_or("other");

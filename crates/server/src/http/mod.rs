@@ -40,7 +40,7 @@ use crate::admission::Admission;
 use crate::bodies::{client_state, plain_body};
 pub use access::{Access, ApiToken};
 use fault::Fault;
-use metrics::Meters;
+use metrics::HttpMeters;
 use peer::Peer;
 use render_cache::RenderCache;
 pub use serve::{bind, serve};
@@ -58,7 +58,7 @@ struct ApiState {
     access: Arc<Access>,
     started: Instant,
     closing: Closing,
-    meters: Arc<Meters>,
+    meters: Arc<HttpMeters>,
     usage: ApiUsage,
     render_cache: Arc<RenderCache>,
     /// Permits for open event streams.

@@ -7,9 +7,9 @@ use serde::de::DeserializeOwned;
 use super::fault::Fault;
 
 /// Extractor of the parsed query of a request. Its rejection is a [`Fault`].
-pub(super) struct Params<T>(pub T);
+pub(super) struct QueryParams<T>(pub T);
 
-impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Params<T> {
+impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for QueryParams<T> {
     type Rejection = Fault;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Fault> {

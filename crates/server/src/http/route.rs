@@ -18,7 +18,7 @@ use axum::routing::{self, MethodFilter, MethodRouter};
 use wh_core::caller::GuardedAction;
 
 use super::fault::Fault;
-use super::openapi::{self, Describe};
+use super::openapi::{self, OperationBuilder};
 use super::peer::Peer;
 use super::sessions::{self, DaemonApiState};
 use super::{ApiState, health, input, metrics, screen, screenshot, space, state, stream, wait};
@@ -40,7 +40,7 @@ pub(super) struct Operation {
     pub id: &'static str,
     pub summary: &'static str,
     /// Adds parameters, body and responses.
-    pub describe: fn(Describe<'_>) -> Describe<'_>,
+    pub describe: fn(OperationBuilder<'_>) -> OperationBuilder<'_>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
         handler: impl Handler<T, S>,
         id: &'static str,
         summary: &'static str,
-        describe: fn(Describe<'_>) -> Describe<'_>,
+        describe: fn(OperationBuilder<'_>) -> OperationBuilder<'_>,
     ) -> Self {
         let handler = routing::on(method.filter(), handler);
         Self { method, path, handler, act: None, operation: Operation { id, summary, describe } }

@@ -15,7 +15,7 @@ use wh_wire::control::ScreenBody;
 
 use super::ApiState;
 use super::fault::Fault;
-use super::query::Params;
+use super::query::QueryParams;
 use super::render_cache::RenderedScreen;
 use super::route::{Method, Route};
 use crate::bodies::{frame_hash, screen_body};
@@ -47,7 +47,7 @@ struct ScreenQuery {
 
 async fn screen(
     State(api): State<ApiState>,
-    Params(query): Params<ScreenQuery>,
+    QueryParams(query): QueryParams<ScreenQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
     let history = switch("history", query.history.as_deref())?;

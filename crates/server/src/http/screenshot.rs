@@ -13,7 +13,7 @@ use wh_screen::picture::{self, Background, PictureError, PictureOptions, Scale};
 
 use super::ApiState;
 use super::fault::Fault;
-use super::query::Params;
+use super::query::QueryParams;
 use super::route::{Method, Route};
 
 pub(super) fn routes() -> Vec<Route<ApiState>> {
@@ -60,7 +60,7 @@ fn background(name: Option<&str>) -> Result<Option<Background>, Fault> {
     name.map(|name| Background::named(name).ok_or_else(wrong)).transpose()
 }
 
-async fn svg(State(api): State<ApiState>, Params(query): Params<SvgQuery>) -> Result<Response, Fault> {
+async fn svg(State(api): State<ApiState>, QueryParams(query): QueryParams<SvgQuery>) -> Result<Response, Fault> {
     let background = background(query.background.as_deref())?;
     let drawn = draw(&api, move |frame| Ok(picture::svg(frame, background))).await?;
     // Links are allowed, scripts are not.
@@ -68,7 +68,7 @@ async fn svg(State(api): State<ApiState>, Params(query): Params<SvgQuery>) -> Re
     Ok(([(header::CONTENT_TYPE, "image/svg+xml"), (header::CONTENT_SECURITY_POLICY, policy)], drawn).into_response())
 }
 
-async fn png(State(api): State<ApiState>, Params(query): Params<PngQuery>) -> Result<Response, Fault> {
+async fn png(State(api): State<ApiState>, QueryParams(query): QueryParams<PngQuery>) -> Result<Response, Fault> {
     let scale = match query.scale {
         None => Scale::default(),
         Some(number) => Scale::new(number).ok_or_else(|| Fault::Invalid("scale must be 1 or 2".to_owned()))?,

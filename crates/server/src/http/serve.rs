@@ -18,11 +18,11 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc;
 use tracing::{Instrument, debug, info_span};
 
-use super::connections::{Connections, InRequest, TcpConnection};
+use super::connections::{Connections, RequestGuard, TcpConnection};
 use super::peer::Peer;
 use super::stall_timeout::StallTimeout;
 use crate::closing::{Closing, closed};
-use crate::slots::Evicted;
+use crate::slots::EvictionSignal;
 
 /// Timeout for the headers of a request, and idle timeout of a trusted connection. For other connections see
 /// [`Connections`].
@@ -94,7 +94,7 @@ async fn serve_connection(
     stream: TcpStream,
     peer: Peer,
     connection: TcpConnection,
-    evicted: Evicted,
+    evicted: EvictionSignal,
     router: Router,
     mut closing: Closing,
 ) {
@@ -134,7 +134,7 @@ async fn serve_connection(
 /// Response body. Its request counts as in progress until the body is dropped.
 struct TrackedBody {
     body: Body,
-    _answering: InRequest,
+    _answering: RequestGuard,
 }
 
 impl HttpBody for TrackedBody {

@@ -23,7 +23,7 @@ use super::body;
 use super::fault::Fault;
 use super::input::request_id;
 use super::peer::Peer;
-use super::query::Params;
+use super::query::QueryParams;
 use super::route::{self, Method, Route};
 use super::space::RECEIPT_PATH;
 use crate::Closing;
@@ -75,6 +75,10 @@ pub(super) fn routes() -> Vec<Route<DaemonApiState>> {
             "Create a session with an agent or a terminal program.",
             |it| {
                 it.accepts::<NewSessionRequest>()
+                    .returns::<SessionSummary>(
+                        200,
+                        "The session that an earlier request with the same request_id created.",
+                    )
                     .returns::<SessionSummary>(201, "The created session.")
                     .fails(408, "The body did not arrive in time.")
                     .fails(409, "The name is taken, or the program could not be started; see the detail.")
@@ -107,7 +111,7 @@ pub(super) fn routes() -> Vec<Route<DaemonApiState>> {
             "/sessions/{session}/last_screen",
             last_screen,
             "last_screen",
-            "Get the last screen of a terminal program whose daemon ended unexpectedly.",
+            "Get the last screen of a terminal program that ran under an earlier daemon.",
             |it| {
                 it.path_parameter("session", id())
                     .returns::<LastScreenBody>(200, "The last screen.")
@@ -162,7 +166,7 @@ async fn rename(
 
 async fn last_screen(State(api): State<DaemonApiState>, Path(id): Path<String>) -> Result<Json<LastScreenBody>, Fault> {
     let session = find(&api, &id)?;
-    let text = session.last_screen.clone().ok_or(Fault::NoSuchPath)?;
+    let text = session.last_screen.clone().ok_or(Fault::NoLastScreen)?;
     Ok(Json(LastScreenBody { text }))
 }
 
@@ -182,7 +186,7 @@ fn is_enabled(switch: Option<&str>) -> bool {
 async fn end(
     State(api): State<DaemonApiState>,
     Path(id): Path<String>,
-    Params(query): Params<EndSessionQuery>,
+    QueryParams(query): QueryParams<EndSessionQuery>,
 ) -> Result<Json<SessionSummary>, Fault> {
     let session = find(&api, &id)?;
     // A separate task, so that the session is ended even if the caller disconnects.

@@ -17,7 +17,7 @@ use wh_wire::control::{ClientState, MessagesBody};
 
 use super::ApiState;
 use super::fault::Fault;
-use super::query::Params;
+use super::query::QueryParams;
 use super::route::{Method, Route};
 use super::screen::{matches_etag, not_modified};
 use crate::bodies::{self, client_state};
@@ -90,7 +90,7 @@ struct StateQuery {
 async fn state(
     State(api): State<ApiState>,
     headers: HeaderMap,
-    Params(query): Params<StateQuery>,
+    QueryParams(query): QueryParams<StateQuery>,
 ) -> Result<Response, Fault> {
     let wanted =
         EnvelopeFilter { limit: query.limit, since: since(query.since.as_deref())?, ..EnvelopeFilter::default() };
@@ -150,7 +150,7 @@ struct MessagesQuery {
 
 async fn messages(
     State(api): State<ApiState>,
-    Params(query): Params<MessagesQuery>,
+    QueryParams(query): QueryParams<MessagesQuery>,
 ) -> Result<Json<MessagesBody>, Fault> {
     let wanted = EnvelopeFilter {
         limit: Some(query.limit.unwrap_or(DEFAULT_MESSAGE_LIMIT)),

@@ -16,11 +16,11 @@ use wh_wire::control::StreamBody;
 
 use super::ApiState;
 use super::fault::Fault;
-use super::openapi::Describe;
-use super::query::Params;
+use super::openapi::OperationBuilder;
+use super::query::QueryParams;
 use super::route::{Method, Route};
 use crate::bodies::FrameFormat;
-use crate::feed::Feed;
+use crate::feed::EventFeed;
 
 /// Default number of frames per second.
 const DEFAULT_FRAME_RATE: u32 = 30;
@@ -60,7 +60,7 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
     ]
 }
 
-fn stream_responses(it: Describe<'_>) -> Describe<'_> {
+fn stream_responses(it: OperationBuilder<'_>) -> OperationBuilder<'_> {
     it.includes_schema::<StreamBody>()
         .query("after", json!({"type": "string"}), "Resume after the event with this cursor, in the form EPOCH.SEQ.")
         .query("frames", json!({"enum": ["none", "plain", "raw"]}), "Format of screen frames to send.")
@@ -83,7 +83,7 @@ struct StreamQuery {
 
 async fn events(
     State(api): State<ApiState>,
-    Params(query): Params<StreamQuery>,
+    QueryParams(query): QueryParams<StreamQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()).filter(|id| !id.is_empty());
@@ -97,7 +97,7 @@ async fn events(
 
 async fn stream(
     State(api): State<ApiState>,
-    Params(query): Params<StreamQuery>,
+    QueryParams(query): QueryParams<StreamQuery>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Fault> {
     let feed = open(api, query, None).await?;
@@ -105,11 +105,11 @@ async fn stream(
     Ok(upgrade.max_message_size(MAX_WEBSOCKET_MESSAGE_BYTES).on_upgrade(|socket| serve_websocket(socket, feed)))
 }
 
-async fn open(api: ApiState, query: StreamQuery, last: Option<&str>) -> Result<Feed, Fault> {
+async fn open(api: ApiState, query: StreamQuery, last: Option<&str>) -> Result<EventFeed, Fault> {
     let options = options(&query, last)?;
     let ApiState { surface, conversation, closing, stream_permits, .. } = api;
     let permit = stream_permits.try_acquire_owned().map_err(|_| Fault::TooManyWatchers)?;
-    Ok(Feed::open(surface, conversation, closing, Some(permit), options).await?)
+    Ok(EventFeed::open(surface, conversation, closing, Some(permit), options).await?)
 }
 
 /// Parses the cursor, frame format and frame rate. `last` is the value of the header that browsers send when they
@@ -151,7 +151,7 @@ fn text(body: &StreamBody) -> String {
     serde_json::to_string(body).unwrap_or_default()
 }
 
-async fn serve_websocket(mut socket: WebSocket, mut feed: Feed) {
+async fn serve_websocket(mut socket: WebSocket, mut feed: EventFeed) {
     loop {
         let body = tokio::select! {
             body = feed.next() => body,

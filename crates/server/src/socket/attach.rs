@@ -40,7 +40,7 @@ pub(super) fn authorize(
 }
 
 /// Entry of a terminal or UI in a session's audience. Dropping it removes the entry.
-pub(super) struct Seat<'a> {
+pub(super) struct AudienceSeat<'a> {
     pub session: &'a SessionHandle,
     /// Surface that is resized for the remaining terminals when the entry is removed; `None` for a UI, which has its
     /// own screen.
@@ -48,7 +48,7 @@ pub(super) struct Seat<'a> {
     pub number: u64,
 }
 
-impl Drop for Seat<'_> {
+impl Drop for AudienceSeat<'_> {
     fn drop(&mut self) {
         let size = self.session.audience.leave(self.number);
         if let Some((size, surface)) = size.zip(self.surface.cloned()) {
@@ -73,7 +73,7 @@ pub(super) async fn serve(
     mut writer: OwnedWriteHalf,
 ) -> io::Result<()> {
     let (number, fits) = session.audience.enter(plausible_size(wanted.size.width, wanted.size.height));
-    let seat = Seat { session, surface: Some(&surface), number };
+    let seat = AudienceSeat { session, surface: Some(&surface), number };
     // A failed resize is not reported, because the user sees the actual size.
     if let Some(fits) = fits {
         let _ = surface.resize(fits, None).await;
@@ -91,14 +91,14 @@ pub(super) async fn serve(
 /// has disconnected.
 async fn show(
     server: &SocketState,
-    seat: &Seat<'_>,
+    seat: &AudienceSeat<'_>,
     surface: &Surface,
     reader: &mut SocketReader,
     writer: &mut OwnedWriteHalf,
 ) -> io::Result<Option<AttachOutput>> {
     let ends = |reason: &str| Ok(Some(AttachOutput::Ended(reason.to_owned())));
     let gone = || ends("the session has ended");
-    let Seat { session, number, .. } = *seat;
+    let AudienceSeat { session, number, .. } = *seat;
     let Ok(watch) = surface.watch(true).await else { return gone() };
     let (mut frames, mut closing, mut redraw) = (watch.frames, server.closing.clone(), Redraw::default());
     let mut over = false;

@@ -11,7 +11,7 @@ use wh_core::caller::GuardedAction;
 use wh_wire::socket::{ErrorCode, Failure, Join, Joined, Response};
 
 use super::SocketState;
-use super::attach::Seat;
+use super::attach::AudienceSeat;
 use super::connection::{SocketReader, send};
 use crate::bodies::summary;
 use crate::closing::closed;
@@ -44,7 +44,7 @@ pub(super) async fn serve(
     mut writer: OwnedWriteHalf,
 ) -> io::Result<()> {
     // Each UI has its own screen, so its size does not affect others.
-    let seat = Seat { session, surface: None, number: session.audience.enter(None).0 };
+    let seat = AudienceSeat { session, surface: None, number: session.audience.enter(None).0 };
     let joined = Joined {
         session: summary(session).await,
         participant: conversation.me.to_string(),

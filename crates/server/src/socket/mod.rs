@@ -25,7 +25,7 @@ use wh_wire::socket::{ErrorCode, Response, UNKNOWN_REQUEST};
 
 use crate::admission::Admission;
 use crate::closing::{Closing, closed};
-use crate::slots::{Evicted, Slot, SlotTable, Slots};
+use crate::slots::{EvictionSignal, Slot, SlotTable, Slots};
 use lines::LineBudget;
 
 /// Maximum connections of this user. If all are in use, an idle one is closed to admit a new one.
@@ -160,7 +160,7 @@ fn start_serving(
 }
 
 /// Takes a slot for a new connection, evicting an idle one if necessary.
-fn enter(slots: &Slots<SocketConnectionState>) -> Option<(Slot<SocketConnectionState>, Evicted)> {
+fn enter(slots: &Slots<SocketConnectionState>) -> Option<(Slot<SocketConnectionState>, EvictionSignal)> {
     let mut table = slots.lock();
     if table.len() >= MAX_CONNECTIONS {
         let number = eviction_candidate(&table)?;
@@ -183,7 +183,7 @@ async fn serve_one(
     pid: Option<i32>,
     server: SocketState,
     slot: Slot<SocketConnectionState>,
-    evicted: Evicted,
+    evicted: EvictionSignal,
 ) {
     // Traced now, because the process may have ended or lost its supervisor later.
     let (pid, pidfd) = (pid.unwrap_or_default(), peer_pidfd(&stream));
@@ -209,7 +209,7 @@ mod tests {
     fn a_full_server_evicts_idle_connections_without_requests_first() {
         let slots = Slots::default();
         let mut open: Vec<_> = (0..MAX_CONNECTIONS).map(|_| enter(&slots).unwrap()).collect();
-        let is_open = |(_, evicted): &mut (Slot<SocketConnectionState>, Evicted)| {
+        let is_open = |(_, evicted): &mut (Slot<SocketConnectionState>, EvictionSignal)| {
             evicted.try_recv() == Err(tokio::sync::oneshot::error::TryRecvError::Empty)
         };
         // All but the last two have sent a request; the first has been idle for longest.

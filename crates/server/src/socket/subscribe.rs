@@ -12,9 +12,9 @@ use wh_wire::socket::{ErrorCode, Response, StreamLine, Subscribe, Subscribed};
 use super::SocketState;
 use super::connection::{SocketReader, send};
 use crate::bodies::FrameFormat;
-use crate::feed::Feed;
+use crate::feed::EventFeed;
 
-/// Frame rate that [`Feed::open`] requires. It has no effect, since subscriptions receive no frames.
+/// Frame rate that [`EventFeed::open`] requires. It has no effect, since subscriptions receive no frames.
 const UNUSED_FRAME_RATE: u32 = 1;
 
 pub(super) async fn stream(
@@ -30,7 +30,8 @@ pub(super) async fn stream(
     let after = wanted.after.map(|cursor| Cursor { epoch: Epoch::new(&cursor.epoch), seq: cursor.seq });
     let options = (after, FrameFormat::None, UNUSED_FRAME_RATE);
     // No stream permit is needed, because the connection itself is counted.
-    let Ok(mut feed) = Feed::open(surface, session.conversation.clone(), server.closing.clone(), None, options).await
+    let Ok(mut feed) =
+        EventFeed::open(surface, session.conversation.clone(), server.closing.clone(), None, options).await
     else {
         return send(&mut writer, &gone().encode()).await;
     };

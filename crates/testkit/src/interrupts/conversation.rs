@@ -34,7 +34,7 @@ const PROMPT_CANCEL_WINDOW: Duration = Duration::from_secs(1);
 
 /// Round of the trial: one prompt and its interrupt.
 #[derive(Debug, Clone)]
-pub(super) struct Round {
+pub(super) struct InterruptRound {
     /// Unique word in the prompt.
     pub marker: String,
     /// Time from the HTTP response to the prompt until the interrupt was sent. Zero if both requests were sent in one
@@ -102,7 +102,7 @@ impl CommandState {
     }
 }
 
-impl Round {
+impl InterruptRound {
     /// Returns the time from the acceptance of the interrupt until both receipts were final; `None` if a command was
     /// rejected or is not final.
     pub fn settled_after(&self) -> Option<Duration> {
@@ -136,7 +136,7 @@ impl<'a> InterruptConversation<'a> {
 
     /// Sends a prompt and its interrupt and waits until both receipts are final. The streams are added by
     /// [`InterruptConversation::end`].
-    pub fn round(&mut self, number: usize) -> Round {
+    pub fn round(&mut self, number: usize) -> InterruptRound {
         let agent = self.trial.agent;
         let mut chance = SeededRandom(self.trial.seed ^ ((number * 3 + agent as usize) as u64) << 20);
         let answer = if chance.below(SHORT_ANSWER_SHARE) == 0 { SHORT_ANSWER } else { LONG_ANSWER };
@@ -166,7 +166,7 @@ impl<'a> InterruptConversation<'a> {
             CommandState::of(answer, receipt.as_ref())
         };
         let (prompt, interrupt) = (last(&prompt_id, &prompted), last(&interrupt_id, &stopped));
-        let round = Round { marker, delay, interrupted, prompt, interrupt, streams: Vec::new() };
+        let round = InterruptRound { marker, delay, interrupted, prompt, interrupt, streams: Vec::new() };
         // After an immediate cancellation, the next prompt follows at once, even if the agent is still busy with the
         // cancellation. Otherwise the answers must have ended first: a turn that is still running would disturb the
         // next round.
@@ -184,7 +184,7 @@ impl<'a> InterruptConversation<'a> {
     }
 
     /// Adds the streams to each round and ends wh. Returns the texts of all notices.
-    pub fn end(self, rounds: &mut [Round]) -> Vec<String> {
+    pub fn end(self, rounds: &mut [InterruptRound]) -> Vec<String> {
         for round in rounds.iter_mut() {
             // The streams are read last because a model request may follow the final receipt of its prompt.
             let streams = deadline::wait_until(CONDITION_TIMEOUT, || self.ended_streams(&round.marker));

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-use super::conversation::{CommandState, Round};
+use super::conversation::{CommandState, InterruptRound};
 use super::leak;
 use crate::model::StreamEnd;
 
@@ -68,7 +68,7 @@ impl fmt::Display for Contradiction {
 }
 
 /// Determines the end of the turn from the log of the model alone.
-pub(super) fn turn_end(round: &Round) -> InterruptedTurnEnd {
+pub(super) fn turn_end(round: &InterruptRound) -> InterruptedTurnEnd {
     let ends = round.streams.iter().map(|stream| match stream.end {
         Some(StreamEnd::Complete(at)) if apart(at, round.interrupted) <= CONCURRENT_END_WINDOW => {
             InterruptedTurnEnd::FinishedBefore
@@ -80,7 +80,7 @@ pub(super) fn turn_end(round: &Round) -> InterruptedTurnEnd {
 }
 
 /// Finds contradictions between the receipts of a round and the log of the model.
-pub(super) fn contradictions(round: &Round) -> Vec<Contradiction> {
+pub(super) fn contradictions(round: &InterruptRound) -> Vec<Contradiction> {
     let end = turn_end(round);
     let cancelled =
         matches!(end, InterruptedTurnEnd::CancelledBeforeSubmission | InterruptedTurnEnd::CancelledInStream);
@@ -151,10 +151,17 @@ mod tests {
         CommandState::Refused("409 nothing to interrupt".to_owned())
     }
 
-    fn round(prompt: CommandState, interrupt: CommandState, ends: &[Option<StreamEnd>]) -> Round {
+    fn round(prompt: CommandState, interrupt: CommandState, ends: &[Option<StreamEnd>]) -> InterruptRound {
         let stream = |end: &Option<StreamEnd>| AnswerStream { prompt: String::new(), requested: START, end: *end };
         let streams = ends.iter().map(stream).collect();
-        Round { marker: "m".to_owned(), delay: Duration::ZERO, interrupted: at(100), prompt, interrupt, streams }
+        InterruptRound {
+            marker: "m".to_owned(),
+            delay: Duration::ZERO,
+            interrupted: at(100),
+            prompt,
+            interrupt,
+            streams,
+        }
     }
 
     const CUT: Option<StreamEnd> = Some(StreamEnd::Cut(START));

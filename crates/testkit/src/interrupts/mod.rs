@@ -14,7 +14,7 @@ use std::path::PathBuf;
 pub use judge::{Contradiction, InterruptedTurnEnd};
 pub use report::InterruptReport;
 
-use conversation::{InterruptConversation, Round};
+use conversation::{InterruptConversation, InterruptRound};
 
 use crate::Lab;
 
@@ -79,12 +79,12 @@ impl InterruptTrial {
         let (mut done, mut stuck) = (0, 0);
         while done < self.rounds && stuck < MAX_STUCK_ROUNDS {
             let mut conversation = InterruptConversation::start(self, lab);
-            let mut rounds: Vec<Round> = Vec::new();
+            let mut rounds: Vec<InterruptRound> = Vec::new();
             for number in done..self.rounds.min(done + ROUNDS_PER_CONVERSATION) {
                 rounds.push(conversation.round(number));
                 // The trial continues in a new conversation. In this one, later prompts would be queued behind the open
                 // round.
-                if !rounds.last().is_some_and(Round::is_over) {
+                if !rounds.last().is_some_and(InterruptRound::is_over) {
                     stuck += 1;
                     break;
                 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::conversation::{CommandState, Round};
+use super::conversation::{CommandState, InterruptRound};
 use super::judge::{self, Contradiction, InterruptedTurnEnd};
 use super::{LabAgent, leak};
 
@@ -37,7 +37,7 @@ impl InterruptReport {
         }
     }
 
-    pub(super) fn add(&mut self, rounds: &[Round], notices: &[String]) {
+    pub(super) fn add(&mut self, rounds: &[InterruptRound], notices: &[String]) {
         for round in rounds {
             self.rounds += 1;
             *self.turn_ends.entry(judge::turn_end(round)).or_default() += 1;
@@ -97,7 +97,7 @@ impl InterruptReport {
 }
 
 /// Describes a round in one line.
-fn described(round: &Round) -> String {
+fn described(round: &InterruptRound) -> String {
     let state = |state: &CommandState| match state {
         CommandState::Refused(text) => format!("refused: {text}"),
         CommandState::Open { stage } => format!("still {stage}"),
@@ -125,11 +125,11 @@ mod tests {
 
     use super::*;
 
-    fn round(marker: &str, prompt: CommandState) -> Round {
+    fn round(marker: &str, prompt: CommandState) -> InterruptRound {
         let now = SystemTime::UNIX_EPOCH;
         let interrupt = CommandState::Finished { accepted: now, at: now + Duration::from_millis(20) };
         let (marker, delay) = (marker.to_owned(), Duration::from_millis(3));
-        Round { marker, delay, interrupted: now, prompt, interrupt, streams: Vec::new() }
+        InterruptRound { marker, delay, interrupted: now, prompt, interrupt, streams: Vec::new() }
     }
 
     #[test]

@@ -13,8 +13,8 @@ use wh_core::slash::call_name;
 use wh_core::space::TurnId;
 use wh_core::space::harness::{Call, Capabilities, Named, Outcome, Report};
 use wh_core::space::item::{Body, ToolCall, ToolKind, ToolStatus};
-use wh_core::space::question::{Answer, Choice, Meaning, Question, QuestionKind};
-use wh_pipe::link::{Codec, Decoded, Encoded, FrameRole, Link};
+use wh_core::space::question::{Answer, Choice, OptionMeaning, Question, QuestionKind};
+use wh_pipe::link::{Codec, Decoded, EncodedFrame, FrameRole, Link};
 use wh_pipe::{Launch, lines};
 
 use super::TITLE;
@@ -111,7 +111,7 @@ pub struct LineQuestionPart {
 #[derive(Debug, Deserialize)]
 struct LineQuestionOption {
     id: String,
-    means: Meaning,
+    means: OptionMeaning,
 }
 
 /// Codec of the line protocol: one JSON object in each line.
@@ -123,7 +123,7 @@ impl Codec for LineCodec {
     type Reply = Result<Value, String>;
     type Message = LineMessage;
 
-    fn encode(&self, frame: LineFrame, number: u64) -> Result<Encoded<u64>, String> {
+    fn encode(&self, frame: LineFrame, number: u64) -> Result<EncodedFrame<u64>, String> {
         let (value, role) = match frame {
             LineFrame::Request(mut request) => {
                 request["n"] = json!(number);
@@ -134,7 +134,7 @@ impl Codec for LineCodec {
                 (json!({ "op": "answer", "ask": ask, "answers": answers }), FrameRole::Answer(ask))
             }
         };
-        Ok(Encoded { line: value.to_string(), role })
+        Ok(EncodedFrame { line: value.to_string(), role })
     }
 
     fn decode(&self, line: &[u8]) -> Decoded<Self> {

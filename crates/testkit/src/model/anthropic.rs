@@ -7,7 +7,7 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use super::script::Behaviour;
+use super::script::ModelBehaviour;
 use super::stream::EventScript;
 use super::turn::{ModelReply, ModelToolCall, ModelTurn, ScriptedFailure, TextReply, fresh_id, strings};
 
@@ -39,12 +39,12 @@ pub(super) fn answer(body: &Value, turn: &ModelTurn, project: &Path) -> Result<R
     })
 }
 
-fn tool_for(behaviour: &Behaviour, project: &Path) -> Option<ModelToolCall> {
+fn tool_for(behaviour: &ModelBehaviour, project: &Path) -> Option<ModelToolCall> {
     let (tool, arguments) = match behaviour {
-        Behaviour::Shell(command) => ("Bash", json!({"command": command, "description": "run it"})),
-        Behaviour::Write { path, text } => ("Write", json!({"file_path": project.join(path), "content": text})),
-        Behaviour::Ask(question) => ("AskUserQuestion", choice(question)),
-        Behaviour::Call { tool, arguments } => (tool.as_str(), arguments.clone()),
+        ModelBehaviour::Shell(command) => ("Bash", json!({"command": command, "description": "run it"})),
+        ModelBehaviour::Write { path, text } => ("Write", json!({"file_path": project.join(path), "content": text})),
+        ModelBehaviour::Ask(question) => ("AskUserQuestion", choice(question)),
+        ModelBehaviour::Call { tool, arguments } => (tool.as_str(), arguments.clone()),
         _ => return None,
     };
     Some(ModelToolCall { tool: tool.to_owned(), arguments })
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_path_is_taken_from_the_project() {
-        let write = Behaviour::Write { path: "a.txt".into(), text: "hi".into() };
+        let write = ModelBehaviour::Write { path: "a.txt".into(), text: "hi".into() };
         let call = tool_for(&write, Path::new("/project")).unwrap();
         assert_eq!(call.arguments, json!({"file_path": "/project/a.txt", "content": "hi"}));
     }

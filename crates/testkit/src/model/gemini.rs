@@ -6,7 +6,7 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use super::script::Behaviour;
+use super::script::ModelBehaviour;
 use super::stream::EventScript;
 use super::turn::{ModelReply, ModelToolCall, ModelTurn, ScriptedFailure, strings};
 
@@ -35,11 +35,13 @@ pub(super) fn answer(
     })
 }
 
-fn tool_for(behaviour: &Behaviour, project: &Path) -> Option<ModelToolCall> {
+fn tool_for(behaviour: &ModelBehaviour, project: &Path) -> Option<ModelToolCall> {
     let (tool, arguments) = match behaviour {
-        Behaviour::Shell(command) => ("run_shell_command", json!({"command": command, "description": "run it"})),
-        Behaviour::Write { path, text } => ("write_file", json!({"file_path": project.join(path), "content": text})),
-        Behaviour::Call { tool, arguments } => (tool.as_str(), arguments.clone()),
+        ModelBehaviour::Shell(command) => ("run_shell_command", json!({"command": command, "description": "run it"})),
+        ModelBehaviour::Write { path, text } => {
+            ("write_file", json!({"file_path": project.join(path), "content": text}))
+        }
+        ModelBehaviour::Call { tool, arguments } => (tool.as_str(), arguments.clone()),
         _ => return None,
     };
     Some(ModelToolCall { tool: tool.to_owned(), arguments })

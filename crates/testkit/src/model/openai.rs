@@ -4,7 +4,7 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use super::script::Behaviour;
+use super::script::ModelBehaviour;
 use super::stream::EventScript;
 use super::turn::{ModelReply, ModelToolCall, ModelTurn, ScriptedFailure, fresh_id, strings};
 
@@ -50,9 +50,9 @@ pub(super) fn answer(body: &Value, turn: &ModelTurn) -> Result<Response, Scripte
     })
 }
 
-fn tool_for(behaviour: &Behaviour, offered: &[String]) -> Option<ModelToolCall> {
+fn tool_for(behaviour: &ModelBehaviour, offered: &[String]) -> Option<ModelToolCall> {
     let (tool, arguments) = match behaviour {
-        Behaviour::Shell(command) => {
+        ModelBehaviour::Shell(command) => {
             let tool = SHELLS.into_iter().find(|shell| offered.iter().any(|tool| tool == shell))?;
             let arguments = match tool {
                 "exec_command" => json!({"cmd": command}),
@@ -61,7 +61,7 @@ fn tool_for(behaviour: &Behaviour, offered: &[String]) -> Option<ModelToolCall> 
             };
             (tool, arguments)
         }
-        Behaviour::Call { tool, arguments } => (tool.as_str(), arguments.clone()),
+        ModelBehaviour::Call { tool, arguments } => (tool.as_str(), arguments.clone()),
         _ => return None,
     };
     Some(ModelToolCall { tool: tool.to_owned(), arguments })
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_offered_shell_tool_is_used() {
-        let shell = Behaviour::Shell("ls".into());
+        let shell = ModelBehaviour::Shell("ls".into());
         for (offered, arguments) in [
             ("exec_command", json!({"cmd": "ls"})),
             ("shell_command", json!({"command": "ls"})),

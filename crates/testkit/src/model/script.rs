@@ -12,7 +12,7 @@ const MAX_ECHO_CHARACTERS: usize = 200;
 
 /// Behaviour of the model that the user's text requests.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Behaviour {
+pub enum ModelBehaviour {
     /// Calls the shell tool with this command.
     Shell(String),
     /// Calls the tool that writes files.
@@ -45,7 +45,7 @@ pub enum Behaviour {
     Echo,
 }
 
-impl Behaviour {
+impl ModelBehaviour {
     /// Parses the behaviour. The keyword may be anywhere in the text, because agents wrap the user's input; its
     /// argument ends with the line. Invalid instructions are echoed.
     pub fn of(text: &str) -> Self {
@@ -69,24 +69,24 @@ pub fn echo(text: &str) -> [String; 2] {
     ["echo: ".to_owned(), text.chars().skip(skipped).collect()]
 }
 
-fn fail(text: &str) -> Option<Behaviour> {
+fn fail(text: &str) -> Option<ModelBehaviour> {
     let status = after(text, "fail")?.parse().ok()?;
-    FAILURE_STATUSES.contains(&status).then_some(Behaviour::Fail(status))
+    FAILURE_STATUSES.contains(&status).then_some(ModelBehaviour::Fail(status))
 }
 
-fn write(text: &str) -> Option<Behaviour> {
+fn write(text: &str) -> Option<ModelBehaviour> {
     let (path, text) = after(text, "edit")?.split_once(' ')?;
-    Some(Behaviour::Write { path: path.to_owned(), text: text.to_owned() })
+    Some(ModelBehaviour::Write { path: path.to_owned(), text: text.to_owned() })
 }
 
-fn call(text: &str) -> Option<Behaviour> {
+fn call(text: &str) -> Option<ModelBehaviour> {
     let order = after(text, "call")?;
     let (tool, arguments) = order.split_once(' ').unwrap_or((order, ""));
     let arguments = match arguments.trim() {
         "" => json!({}),
         given => serde_json::from_str(given).ok().filter(Value::is_object)?,
     };
-    Some(Behaviour::Call { tool: tool.to_owned(), arguments })
+    Some(ModelBehaviour::Call { tool: tool.to_owned(), arguments })
 }
 
 fn number(text: &str, word: &str) -> Option<usize> {
@@ -108,26 +108,29 @@ mod tests {
     #[test]
     fn each_word_picks_its_behaviour() {
         for (text, behaviour) in [
-            ("tool: echo hi", Behaviour::Shell("echo hi".into())),
-            ("edit: a.txt two words", Behaviour::Write { path: "a.txt".into(), text: "two words".into() }),
-            ("ask: which one?", Behaviour::Ask("which one?".into())),
-            ("think: deep thoughts", Behaviour::Think("deep thoughts".into())),
-            (r#"call: mcp__x {"a": [1]}"#, Behaviour::Call { tool: "mcp__x".into(), arguments: json!({"a": [1]}) }),
-            ("call: mcp__x", Behaviour::Call { tool: "mcp__x".into(), arguments: json!({}) }),
-            ("slow: 12", Behaviour::Slow(12)),
-            ("fast: 12", Behaviour::Fast(12)),
-            ("big: 3 please", Behaviour::Big(3)),
-            ("fail: 529", Behaviour::Fail(529)),
-            ("hello there", Behaviour::Echo),
+            ("tool: echo hi", ModelBehaviour::Shell("echo hi".into())),
+            ("edit: a.txt two words", ModelBehaviour::Write { path: "a.txt".into(), text: "two words".into() }),
+            ("ask: which one?", ModelBehaviour::Ask("which one?".into())),
+            ("think: deep thoughts", ModelBehaviour::Think("deep thoughts".into())),
+            (
+                r#"call: mcp__x {"a": [1]}"#,
+                ModelBehaviour::Call { tool: "mcp__x".into(), arguments: json!({"a": [1]}) },
+            ),
+            ("call: mcp__x", ModelBehaviour::Call { tool: "mcp__x".into(), arguments: json!({}) }),
+            ("slow: 12", ModelBehaviour::Slow(12)),
+            ("fast: 12", ModelBehaviour::Fast(12)),
+            ("big: 3 please", ModelBehaviour::Big(3)),
+            ("fail: 529", ModelBehaviour::Fail(529)),
+            ("hello there", ModelBehaviour::Echo),
         ] {
-            assert_eq!(Behaviour::of(text), behaviour, "{text}");
+            assert_eq!(ModelBehaviour::of(text), behaviour, "{text}");
         }
     }
 
     #[test]
     fn an_order_stands_anywhere_and_ends_with_its_line() {
         let text = "<context>\nThe user says: tool: echo hi \nand more";
-        assert_eq!(Behaviour::of(text), Behaviour::Shell("echo hi".into()));
+        assert_eq!(ModelBehaviour::of(text), ModelBehaviour::Shell("echo hi".into()));
     }
 
     #[test]
@@ -135,7 +138,7 @@ mod tests {
         for text in
             ["fail: 200", "fail: soon", "slow: ly", "edit: alone", "call: x {", "call: x [1]", "tool:", "my task: x"]
         {
-            assert_eq!(Behaviour::of(text), Behaviour::Echo, "{text}");
+            assert_eq!(ModelBehaviour::of(text), ModelBehaviour::Echo, "{text}");
         }
     }
 

@@ -46,7 +46,7 @@ async fn answer(State(app): State<ModelServer>, request: Request) -> Response {
         return StatusCode::BAD_REQUEST.into_response();
     };
     let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-    let asked = (head.method == Method::POST).then(|| Api::of(&head.uri)).flatten();
+    let asked = (head.method == Method::POST).then(|| VendorApi::of(&head.uri)).flatten();
     let turn = asked.map(|api| api.read(&body));
     let prompt = turn.as_ref().and_then(ModelTurn::prompt);
 
@@ -81,13 +81,13 @@ async fn answer(State(app): State<ModelServer>, request: Request) -> Response {
 
 /// API of a vendor, selected by the path of the request.
 #[derive(Clone, Copy)]
-enum Api {
+enum VendorApi {
     Anthropic,
     OpenAi,
     Gemini { stream: bool },
 }
 
-impl Api {
+impl VendorApi {
     fn of(uri: &Uri) -> Option<Self> {
         match uri.path() {
             path if path.ends_with("/v1/messages") => Some(Self::Anthropic),

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 
-use super::script::{Behaviour, echo};
+use super::script::{ModelBehaviour, echo};
 
 /// Delay after each word of `slow:`.
 const SLOW_WORD_DELAY: Duration = Duration::from_millis(100);
@@ -54,24 +54,24 @@ impl ModelTurn {
     /// is not called.
     pub(super) fn reply(
         &self,
-        tool_for: impl FnOnce(&Behaviour) -> Option<ModelToolCall>,
+        tool_for: impl FnOnce(&ModelBehaviour) -> Option<ModelToolCall>,
     ) -> Result<ModelReply, ScriptedFailure> {
         if self.tool_done {
             return Ok(say(["tool ".to_owned(), "done".to_owned()]));
         }
-        let behaviour = Behaviour::of(&self.text);
+        let behaviour = ModelBehaviour::of(&self.text);
         if let Some(call) = tool_for(&behaviour).filter(|call| self.tools.contains(&call.tool)) {
             return Ok(ModelReply::Call(call));
         }
         Ok(match behaviour {
-            Behaviour::Fail(status) => return Err(ScriptedFailure(status)),
-            Behaviour::Slow(count) => {
+            ModelBehaviour::Fail(status) => return Err(ScriptedFailure(status)),
+            ModelBehaviour::Slow(count) => {
                 let words = (0..count).map(|word| format!("word{word} ")).collect();
                 ModelReply::Say(TextReply { thought: None, chunks: words, delay: SLOW_WORD_DELAY })
             }
-            Behaviour::Fast(count) => say((0..count).map(|word| format!("word{word} "))),
-            Behaviour::Big(kib) => say(std::iter::repeat_n(format!("{}\n", "x".repeat(1_023)), kib)),
-            Behaviour::Think(thought) => ModelReply::Say(TextReply {
+            ModelBehaviour::Fast(count) => say((0..count).map(|word| format!("word{word} "))),
+            ModelBehaviour::Big(kib) => say(std::iter::repeat_n(format!("{}\n", "x".repeat(1_023)), kib)),
+            ModelBehaviour::Think(thought) => ModelReply::Say(TextReply {
                 thought: Some(thought),
                 chunks: echo(&self.text).into(),
                 delay: Duration::ZERO,
@@ -114,10 +114,10 @@ mod tests {
         ModelTurn { text: text.into(), tools: vec!["sh".into()], tool_done: false }
     }
 
-    fn sh(behaviour: &Behaviour) -> Option<ModelToolCall> {
+    fn sh(behaviour: &ModelBehaviour) -> Option<ModelToolCall> {
         match behaviour {
-            Behaviour::Shell(command) => Some(ModelToolCall { tool: "sh".into(), arguments: json!([command]) }),
-            Behaviour::Ask(_) => Some(ModelToolCall { tool: "question".into(), arguments: json!({}) }),
+            ModelBehaviour::Shell(command) => Some(ModelToolCall { tool: "sh".into(), arguments: json!([command]) }),
+            ModelBehaviour::Ask(_) => Some(ModelToolCall { tool: "question".into(), arguments: json!({}) }),
             _ => None,
         }
     }

@@ -58,7 +58,7 @@ impl TrialMessage {
 
 /// Final outcome of a message, as the daemon reported it to the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Claim {
+pub enum DeliveryClaim {
     /// Acknowledged with `ok`.
     Arrived {
         /// True if the daemon had received the message before.
@@ -139,7 +139,7 @@ impl<'a> TrialClient<'a> {
     }
 
     /// Sends a message until its outcome is known or `timeout` has passed.
-    pub fn send_until_settled(&mut self, message: &TrialMessage, timeout: Duration) -> Claim {
+    pub fn send_until_settled(&mut self, message: &TrialMessage, timeout: Duration) -> DeliveryClaim {
         let (start, mut pause) = (Instant::now(), INITIAL_RETRY_DELAY);
         let mut last = "there was no response".to_owned();
         for tries in 0.. {
@@ -167,12 +167,12 @@ impl<'a> TrialClient<'a> {
             std::thread::sleep(pause);
             pause = (pause * 2).min(MAX_RETRY_DELAY);
         }
-        Claim::Unknown(format!("no final outcome within {timeout:?}; {last}"))
+        DeliveryClaim::Unknown(format!("no final outcome within {timeout:?}; {last}"))
     }
 }
 
 pub(super) enum AttemptResult {
-    Final(Claim),
+    Final(DeliveryClaim),
     Retry(&'static str),
 }
 
@@ -180,14 +180,14 @@ fn classify(ack: &Value) -> AttemptResult {
     let (result, error) = (ack["result"].as_str().unwrap_or_default(), ack["error"].as_str().unwrap_or_default());
     let duplicate = ack["duplicate"] == true;
     match (result, error) {
-        ("ok", _) => AttemptResult::Final(Claim::Arrived { duplicate }),
+        ("ok", _) => AttemptResult::Final(DeliveryClaim::Arrived { duplicate }),
         // The outcome of an earlier attempt is final, so a retry is useless.
         (_, "already_tried" | "cut_off" | "not_known") => {
-            AttemptResult::Final(Claim::Unknown(format!("{result}, {error}")))
+            AttemptResult::Final(DeliveryClaim::Unknown(format!("{result}, {error}")))
         }
         ("busy", _) => AttemptResult::Retry("busy"),
         ("timeout", _) => AttemptResult::Retry("timeout"),
         ("internal_error", _) => AttemptResult::Retry("internal_error"),
-        _ => AttemptResult::Final(Claim::NotExecuted(format!("{result}, {error}"))),
+        _ => AttemptResult::Final(DeliveryClaim::NotExecuted(format!("{result}, {error}"))),
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::client::{AttemptResult, Claim, TrialMessage};
+use super::client::{AttemptResult, DeliveryClaim, TrialMessage};
 use crate::http::{Response, TestClient, TestRequest};
 
 /// HTTP client of a daemon. After an error the next request opens a new connection.
@@ -55,11 +55,13 @@ impl HttpClient {
         Ok(match (answer.status, body["code"].as_str().unwrap_or_default()) {
             // The program has not read the input yet, so the request is retried.
             (200, _) if message.typed && body["delivered"] != true => AttemptResult::Retry("timeout"),
-            (200, _) => AttemptResult::Final(Claim::Arrived { duplicate }),
-            (409, "cut_off") => AttemptResult::Final(Claim::Unknown("409, cut_off".to_owned())),
+            (200, _) => AttemptResult::Final(DeliveryClaim::Arrived { duplicate }),
+            (409, "cut_off") => AttemptResult::Final(DeliveryClaim::Unknown("409, cut_off".to_owned())),
             (409, "ended") | (409, "") => self.receipt(message)?,
             (503, _) => AttemptResult::Retry("busy"),
-            (status, code) => AttemptResult::Final(Claim::NotExecuted(format!("{status}, {code}: {}", answer.text()))),
+            (status, code) => {
+                AttemptResult::Final(DeliveryClaim::NotExecuted(format!("{status}, {code}: {}", answer.text())))
+            }
         })
     }
 
@@ -69,11 +71,11 @@ impl HttpClient {
         let answer = self.get(&message.target.session_id, &path)?;
         let receipt = answer.json();
         Ok(AttemptResult::Final(match (answer.status, receipt["stage"].as_str(), receipt["code"].as_str()) {
-            (200, Some("failed"), Some(code)) => Claim::Unknown(format!("receipt, {code}")),
+            (200, Some("failed"), Some(code)) => DeliveryClaim::Unknown(format!("receipt, {code}")),
             (200, Some("accepted"), _) => return Ok(AttemptResult::Retry("busy")),
-            (200, ..) => Claim::Arrived { duplicate: true },
-            (404, ..) => Claim::NotExecuted("session ended, no receipt".to_owned()),
-            (status, ..) => Claim::NotExecuted(format!("receipt: {status} {}", answer.text())),
+            (200, ..) => DeliveryClaim::Arrived { duplicate: true },
+            (404, ..) => DeliveryClaim::NotExecuted("session ended, no receipt".to_owned()),
+            (status, ..) => DeliveryClaim::NotExecuted(format!("receipt: {status} {}", answer.text())),
         }))
     }
 }

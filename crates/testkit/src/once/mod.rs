@@ -15,7 +15,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-pub use client::{Claim, RetryCounts, TrialClient, TrialMessage};
+pub use client::{DeliveryClaim, RetryCounts, TrialClient, TrialMessage};
 pub use http::HttpClient;
 pub use report::{DeliveryReport, TrialOutcome};
 pub use socket_client::SocketClient;
@@ -156,11 +156,16 @@ impl ExactlyOnceTrial {
 
 /// Reads the receipts and histories. Before that, waits until the receipts of all messages that agents may have
 /// received are final.
-fn ends(socket: &Path, claims: &[(TrialMessage, Vec<Claim>)], targets: &[Target], living: &[Target]) -> TrialOutcome {
+fn ends(
+    socket: &Path,
+    claims: &[(TrialMessage, Vec<DeliveryClaim>)],
+    targets: &[Target],
+    living: &[Target],
+) -> TrialOutcome {
     let mut http = HttpClient::new(socket.parent().unwrap_or(socket));
     let mut ends = TrialOutcome::default();
     for (message, claims) in claims {
-        let sent = |claim: &Claim| matches!(claim, Claim::Arrived { .. } | Claim::Unknown(_));
+        let sent = |claim: &DeliveryClaim| matches!(claim, DeliveryClaim::Arrived { .. } | DeliveryClaim::Unknown(_));
         if message.typed || !claims.iter().any(sent) {
             continue;
         }
@@ -197,7 +202,12 @@ impl Drop for StopOnDrop<'_> {
 }
 
 /// Sends a message. Every tenth is sent twice, either concurrently or one after the other.
-fn send(one: &mut TrialClient<'_>, other: &mut TrialClient<'_>, message: &TrialMessage, number: usize) -> Vec<Claim> {
+fn send(
+    one: &mut TrialClient<'_>,
+    other: &mut TrialClient<'_>,
+    message: &TrialMessage,
+    number: usize,
+) -> Vec<DeliveryClaim> {
     match number % 20 {
         3 => std::thread::scope(|scope| {
             let second = scope.spawn(|| other.send_until_settled(message, REQUEST_DEADLINE));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::time::Duration;
 
-use super::client::{Claim, RetryCounts, TrialMessage};
+use super::client::{DeliveryClaim, RetryCounts, TrialMessage};
 
 /// Result of an exactly-once trial: counts of requests and outcomes, and violations.
 #[derive(Debug, Clone, Default)]
@@ -61,7 +61,7 @@ impl DeliveryReport {
     /// has two entries in its list of claims.
     pub fn check(
         &mut self,
-        claims: &[(TrialMessage, Vec<Claim>)],
+        claims: &[(TrialMessage, Vec<DeliveryClaim>)],
         deliveries: &HashMap<String, Vec<String>>,
         ends: &TrialOutcome,
     ) {
@@ -98,12 +98,12 @@ impl DeliveryReport {
         }
     }
 
-    fn check_message(&mut self, message: &TrialMessage, claims: &[Claim], present: bool, ends: &TrialOutcome) {
+    fn check_message(&mut self, message: &TrialMessage, claims: &[DeliveryClaim], present: bool, ends: &TrialOutcome) {
         let name = &message.request_id;
         let arrived: Vec<bool> = claims
             .iter()
             .filter_map(|claim| match claim {
-                Claim::Arrived { duplicate } => Some(*duplicate),
+                DeliveryClaim::Arrived { duplicate } => Some(*duplicate),
                 _ => None,
             })
             .collect();
@@ -134,7 +134,7 @@ impl DeliveryReport {
             return;
         }
         let unknown = claims.iter().find_map(|claim| match claim {
-            Claim::Unknown(why) => Some(why),
+            DeliveryClaim::Unknown(why) => Some(why),
             _ => None,
         });
         if let Some(why) = unknown {
@@ -147,7 +147,7 @@ impl DeliveryReport {
             return;
         }
         for claim in claims {
-            if let Claim::NotExecuted(why) = claim {
+            if let DeliveryClaim::NotExecuted(why) = claim {
                 *self.not_executed.entry(why.clone()).or_default() += 1;
                 if present {
                     self.faults.push(format!("{name} was rejected but delivered: {claims:?}"));
@@ -209,10 +209,10 @@ mod tests {
         }
     }
 
-    fn faults(claims: Vec<Claim>, delivered: &[&str]) -> Vec<String> {
+    fn faults(claims: Vec<DeliveryClaim>, delivered: &[&str]) -> Vec<String> {
         let deliveries = HashMap::from([("r".to_owned(), delivered.iter().map(ToString::to_string).collect())]);
         let mut report = DeliveryReport::default();
-        let arrived = claims.iter().any(|claim| matches!(claim, Claim::Arrived { .. }));
+        let arrived = claims.iter().any(|claim| matches!(claim, DeliveryClaim::Arrived { .. }));
         let end = if arrived { "finished" } else { "cut_off" };
         let receipts = HashMap::from([("r".to_owned(), end.to_owned())]);
         report.check(&[(message("r"), claims)], &deliveries, &TrialOutcome { receipts, ..TrialOutcome::default() });
@@ -227,7 +227,7 @@ mod tests {
             let receipts = HashMap::from([("r".to_owned(), end.to_owned())]);
             let histories = HashMap::from([("s".to_owned(), history.iter().map(ToString::to_string).collect())]);
             let mut report = DeliveryReport::default();
-            let claims = [(message("r"), vec![Claim::Arrived { duplicate: false }])];
+            let claims = [(message("r"), vec![DeliveryClaim::Arrived { duplicate: false }])];
             report.check(&claims, &deliveries, &TrialOutcome { receipts, histories, ..TrialOutcome::default() });
             report.faults.len()
         };
@@ -241,9 +241,10 @@ mod tests {
 
     #[test]
     fn claims_are_compared_with_the_deliveries() {
-        let new = Claim::Arrived { duplicate: false };
-        let again = Claim::Arrived { duplicate: true };
-        let (unknown, nothing) = (Claim::Unknown("cut_off".to_owned()), Claim::NotExecuted("not_live".to_owned()));
+        let new = DeliveryClaim::Arrived { duplicate: false };
+        let again = DeliveryClaim::Arrived { duplicate: true };
+        let (unknown, nothing) =
+            (DeliveryClaim::Unknown("cut_off".to_owned()), DeliveryClaim::NotExecuted("not_live".to_owned()));
         let none: Vec<String> = Vec::new();
         assert_eq!(faults(vec![new.clone(), again.clone()], &["s"]), none);
         assert_eq!(faults(vec![unknown.clone()], &["s"]), none);

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 pub use program::TerminalProgram;
 use report::TextOutcome;
-pub use report::{TerminalReport, TerminalRow};
+pub use report::{TerminalReport, TerminalTrialRow};
 
 use crate::once::{Target, TrialDaemon};
 use crate::{deadline, tools};
@@ -108,12 +108,12 @@ impl TerminalTrial {
         daemon: &TrialDaemon,
         faults: &Mutex<Vec<String>>,
         progress: impl Fn(&str),
-    ) -> Vec<TerminalRow> {
+    ) -> Vec<TerminalTrialRow> {
         let mut rows = Vec::new();
         let mut trial = ProgramTrial::start(daemon, program, 0);
         for state in ProgramState::ALL {
             for case in InterruptCase::ALL {
-                let mut row = TerminalRow::new(program, state, case);
+                let mut row = TerminalTrialRow::new(program, state, case);
                 for round in 0..self.rounds {
                     let (acks, text) = trial.round(state, case, round % 2 == 1);
                     let ok = acks.iter().all(|ack| ack["result"] == "ok");

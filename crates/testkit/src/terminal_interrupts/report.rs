@@ -15,7 +15,7 @@ pub(super) enum TextOutcome {
 
 /// Row of the table: counts for one program in one state and case.
 #[derive(Debug, Clone)]
-pub struct TerminalRow {
+pub struct TerminalTrialRow {
     /// Program that was interrupted.
     pub program: TerminalProgram,
     /// State of the program, idle or busy.
@@ -34,7 +34,7 @@ pub struct TerminalRow {
     pub corrupted: usize,
 }
 
-impl TerminalRow {
+impl TerminalTrialRow {
     pub(super) fn new(program: TerminalProgram, state: ProgramState, case: InterruptCase) -> Self {
         Self { program, state, case, rounds: 0, ok: 0, executed: 0, lost: 0, corrupted: 0 }
     }
@@ -59,7 +59,7 @@ impl TerminalRow {
 #[derive(Debug, Clone, Default)]
 pub struct TerminalReport {
     /// Rows, one for each program, state and case.
-    pub rows: Vec<TerminalRow>,
+    pub rows: Vec<TerminalTrialRow>,
     /// Programs that are not installed.
     pub skipped: Vec<TerminalProgram>,
     /// Descriptions of failures.
@@ -72,7 +72,7 @@ impl TerminalReport {
         let mut table = "| program | state | case | ok of N | text executed of N | lost | corrupted |\n".to_owned();
         table.push_str("|---|---|---|---|---|---|---|\n");
         for row in &self.rows {
-            let TerminalRow { rounds, ok, executed, lost, corrupted, .. } = row;
+            let TerminalTrialRow { rounds, ok, executed, lost, corrupted, .. } = row;
             let (program, state, case) = (row.program.executable(), row.state.name(), row.case.name());
             table.push_str(&format!(
                 "| {program} | {state} | {case} | {ok} of {rounds} | {executed} of {rounds} | {lost} | {corrupted} |\n"

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
 use unicode_width::UnicodeWidthChar;
 
-pub use self::replay::Replay;
+pub use self::replay::TmuxReplay;
 pub use self::visible::VisibleScreen;
 
 use self::drawn::drawn;

@@ -15,14 +15,14 @@ use crate::eventually;
 const REPLAY: &str = r#"stty raw -echo -opost && { cat "$1" & } && exec cat >/dev/null"#;
 
 /// Pane that displays a byte stream.
-pub struct Replay {
+pub struct TmuxReplay {
     tmux: Tmux,
     pipe: File,
     pieces: u32,
     _directory: TempDir,
 }
 
-impl Replay {
+impl TmuxReplay {
     /// Displays the next bytes of the stream, and waits until tmux has processed all of them.
     #[track_caller]
     pub fn show(&mut self, bytes: &[u8]) {
@@ -43,9 +43,9 @@ impl Replay {
 }
 
 impl Tmux {
-    /// Starts a pane of the given size that displays a stream piece by piece, see [`Replay::show`].
+    /// Starts a pane of the given size that displays a stream piece by piece, see [`TmuxReplay::show`].
     #[track_caller]
-    pub fn replay(cols: u16, rows: u16) -> Replay {
+    pub fn replay(cols: u16, rows: u16) -> TmuxReplay {
         let directory = tempfile::tempdir().expect("a directory for the pipe");
         let path = directory.path().join("stream");
         mkfifo(&path, Mode::S_IRUSR | Mode::S_IWUSR).expect("a pipe for the stream");
@@ -53,7 +53,7 @@ impl Tmux {
         let tmux = Self::start(cols, rows, &["sh", "-c", REPLAY, "replay", name]);
         // Opened for both reading and writing, so that opening does not wait for the pane.
         let pipe = OpenOptions::new().read(true).write(true).open(&path).expect("the pipe opens");
-        Replay { tmux, pipe, pieces: 0, _directory: directory }
+        TmuxReplay { tmux, pipe, pieces: 0, _directory: directory }
     }
 
     /// Displays a complete recorded stream in a pane of the given size.

@@ -1,24 +1,24 @@
 //! Completion candidates for the composer: commands, arguments of commands, and files.
 
-use wh_core::slash::{self, Listing, Source};
+use wh_core::slash::{self, HelpListing, Source};
 use wh_core::space::event::ParticipantRole;
 use wh_core::space::harness::Named;
 use wh_core::space::state::State;
 
 use super::{App, AppEffect};
-use crate::composer::{Candidate, TokenKind};
+use crate::composer::{CompletionCandidate, TokenKind};
 
 /// Completion data that is not part of the mirrored state.
 #[derive(Debug, Default)]
 pub(super) struct Completions {
-    files: Vec<Candidate>,
+    files: Vec<CompletionCandidate>,
     /// True if the token at the caret was a file name after the last edit.
     naming: bool,
 }
 
 impl Completions {
     pub(super) fn files(&mut self, files: Vec<String>) {
-        self.files = files.into_iter().map(|file| Candidate::new(file, "")).collect();
+        self.files = files.into_iter().map(|file| CompletionCandidate::new(file, "")).collect();
     }
 }
 
@@ -41,12 +41,13 @@ impl App {
     }
 }
 
-fn commands(state: &State) -> Vec<Candidate> {
-    let mut all: Vec<Candidate> = slash::ROWS.iter().map(|row| Candidate::new(row.name(), row.about())).collect();
+fn commands(state: &State) -> Vec<CompletionCandidate> {
+    let mut all: Vec<CompletionCandidate> =
+        slash::ROWS.iter().map(|row| CompletionCandidate::new(row.name(), row.about())).collect();
     for (id, participant) in state.present() {
         for command in &participant.capabilities.commands {
             if !all.iter().any(|known| known.value == command.id) {
-                all.push(Candidate::new(command.id.as_str(), format!("{} ({id})", command.title)));
+                all.push(CompletionCandidate::new(command.id.as_str(), format!("{} ({id})", command.title)));
             }
         }
     }
@@ -61,7 +62,7 @@ fn words(line: &str) -> Option<(&str, Vec<&str>)> {
 }
 
 /// Returns candidates for the last argument of a command line.
-fn arguments(line: &str, state: &State) -> Vec<Candidate> {
+fn arguments(line: &str, state: &State) -> Vec<CompletionCandidate> {
     let Some((row, mut words)) = words(line).and_then(|(name, words)| Some((slash::find(name)?, words))) else {
         return Vec::new();
     };
@@ -72,24 +73,29 @@ fn arguments(line: &str, state: &State) -> Vec<Candidate> {
     sources.flat_map(|source| candidates(*source, words.last().copied(), state)).collect()
 }
 
-fn candidates(source: Source, before: Option<&str>, state: &State) -> Vec<Candidate> {
-    let named =
-        |list: &[Named]| list.iter().map(|one| Candidate::new(one.id.as_str(), one.title.as_str())).collect::<Vec<_>>();
+fn candidates(source: Source, before: Option<&str>, state: &State) -> Vec<CompletionCandidate> {
+    let named = |list: &[Named]| {
+        list.iter().map(|one| CompletionCandidate::new(one.id.as_str(), one.title.as_str())).collect::<Vec<_>>()
+    };
     let present = || state.present().map(|(_, one)| &one.capabilities);
     match source {
-        Source::Words(words) => words.iter().map(|word| Candidate::new(*word, "")).collect(),
+        Source::Words(words) => words.iter().map(|word| CompletionCandidate::new(*word, "")).collect(),
         Source::Agents => {
             let agents = state.present().filter(|(_, one)| one.role == ParticipantRole::Agent);
-            agents.map(|(id, _)| Candidate::new(id.as_str(), "")).collect()
+            agents.map(|(id, _)| CompletionCandidate::new(id.as_str(), "")).collect()
         }
         Source::Models => present().flat_map(|able| named(&able.models)).collect(),
         Source::Modes => present().flat_map(|able| named(&able.modes)).collect(),
-        Source::Streams => state.streams.iter().map(|stream| Candidate::new(stream.id.as_str(), "")).collect(),
+        Source::Streams => {
+            state.streams.iter().map(|stream| CompletionCandidate::new(stream.id.as_str(), "")).collect()
+        }
         Source::Tools => {
             let whose = state.present().filter(|(id, _)| Some(id.as_str()) == before);
             let tools = whose.flat_map(|(_, one)| one.tools.iter());
             tools
-                .map(|tool| Candidate::new(tool.name.as_str(), tool.description.as_deref().unwrap_or_default()))
+                .map(|tool| {
+                    CompletionCandidate::new(tool.name.as_str(), tool.description.as_deref().unwrap_or_default())
+                })
                 .collect()
         }
     }
@@ -101,7 +107,7 @@ fn ghost(line: &str) -> String {
     let Some(row) = slash::find(name) else { return String::new() };
     // A command whose forms are listed separately in the help has no common usage until an argument selects a form.
     let form = match (row.forms, row.listing) {
-        ([_, _, ..], Listing::Own(_)) if words.is_empty() => None,
+        ([_, _, ..], HelpListing::Own(_)) if words.is_empty() => None,
         (forms, _) => forms.iter().find(|form| form.fits(&words)),
     };
     let Some(form) = form else { return String::new() };

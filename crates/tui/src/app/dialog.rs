@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use wh_core::input::{Gesture, KeyPress};
 use wh_core::space::ItemId;
 use wh_core::space::item::Item;
-use wh_core::space::question::{Answer, Meaning, Question};
+use wh_core::space::question::{Answer, OptionMeaning, Question};
 use wh_core::space::state::State;
 use wh_core::terminal::Size;
 
@@ -485,6 +485,6 @@ pub(crate) fn takes_text(question: &Question) -> bool {
 fn first(question: &Question) -> Option<usize> {
     match question.options.first() {
         None => Some(0),
-        Some(option) => (question.preselects && option.meaning != Meaning::AllowAlways).then_some(0),
+        Some(option) => (question.preselects && option.meaning != OptionMeaning::AllowAlways).then_some(0),
     }
 }

@@ -13,9 +13,9 @@ const CHIP_CHARS: RangeInclusive<char> = '\u{f0000}'..='\u{ffffd}';
 
 /// Texts of the folded pastes. A text is never removed, because undo or the history may restore its chip.
 #[derive(Debug, Default)]
-pub(super) struct Chips(Vec<String>);
+pub(super) struct PasteChips(Vec<String>);
 
-impl Chips {
+impl PasteChips {
     /// Folds a large paste and returns its chip. Returns a small paste unchanged.
     pub(super) fn fold(&mut self, pasted: String) -> String {
         let lines = pasted.lines().count();

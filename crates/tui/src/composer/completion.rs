@@ -1,6 +1,6 @@
 //! Completion of the word at the caret: a slash command, an argument of the command, or a file name after `@`.
 
-use wh_core::line::{Prefix, is_slash};
+use wh_core::line::{LinePrefix, is_slash};
 
 use super::fuzzy;
 
@@ -34,8 +34,8 @@ impl TokenKind {
     #[must_use]
     pub fn mark(self) -> &'static str {
         match self {
-            Self::Command => Prefix::Command.as_str(),
-            Self::File => Prefix::File.as_str(),
+            Self::Command => LinePrefix::Command.as_str(),
+            Self::File => LinePrefix::File.as_str(),
             Self::Argument => "",
         }
     }
@@ -50,9 +50,9 @@ pub(super) fn token(content: &str, caret: usize) -> Option<CompletionToken> {
     });
     let end = caret + after.find(char::is_whitespace).unwrap_or(after.len());
     let (command, first) = (is_slash(content), content[..start].trim().is_empty());
-    let kind = match Prefix::of_word(&content[start..]) {
-        Some(Prefix::Command) if first => TokenKind::Command,
-        Some(Prefix::File) => TokenKind::File,
+    let kind = match LinePrefix::of_word(&content[start..]) {
+        Some(LinePrefix::Command) if first => TokenKind::Command,
+        Some(LinePrefix::File) => TokenKind::File,
         _ if command && !first => TokenKind::Argument,
         _ => return None,
     };
@@ -64,7 +64,7 @@ pub(super) fn token(content: &str, caret: usize) -> Option<CompletionToken> {
 
 /// Text that can complete a token.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Candidate {
+pub struct CompletionCandidate {
     /// Text to insert, without the mark, such as `help` or `src/main.rs`. If the value ends with `/`, completion
     /// continues after inserting it.
     pub value: String,
@@ -72,7 +72,7 @@ pub struct Candidate {
     pub hint: String,
 }
 
-impl Candidate {
+impl CompletionCandidate {
     #[must_use]
     pub fn new(value: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { value: value.into(), hint: hint.into() }
@@ -83,7 +83,7 @@ impl Candidate {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completion {
     token: CompletionToken,
-    candidates: Vec<Candidate>,
+    candidates: Vec<CompletionCandidate>,
     selected: usize,
     chosen: bool,
 }
@@ -94,9 +94,9 @@ impl Completion {
 
     /// Filters and ranks the candidates. Returns `None` if no candidate matches the token.
     #[must_use]
-    pub fn new(token: CompletionToken, candidates: &[Candidate]) -> Option<Self> {
+    pub fn new(token: CompletionToken, candidates: &[CompletionCandidate]) -> Option<Self> {
         let fitting = fuzzy::rank_by(&token.query, candidates, Self::MAX_CANDIDATES, |candidate| &candidate.value);
-        let candidates: Vec<Candidate> = fitting.into_iter().cloned().collect();
+        let candidates: Vec<CompletionCandidate> = fitting.into_iter().cloned().collect();
         (!candidates.is_empty()).then_some(Self { token, candidates, selected: 0, chosen: false })
     }
 
@@ -108,7 +108,7 @@ impl Completion {
 
     /// Returns the matching candidates, best first.
     #[must_use]
-    pub fn candidates(&self) -> &[Candidate] {
+    pub fn candidates(&self) -> &[CompletionCandidate] {
         &self.candidates
     }
 
@@ -140,13 +140,13 @@ impl Completion {
         self.candidates.iter().any(|candidate| candidate.value == self.token.word)
     }
 
-    pub(super) fn into_chosen(self) -> Option<Candidate> {
+    pub(super) fn into_chosen(self) -> Option<CompletionCandidate> {
         let selected = self.selected;
         self.candidates.into_iter().nth(selected).filter(|_| self.chosen)
     }
 
     /// Selects this candidate, if the list still contains it.
-    pub(super) fn choose(&mut self, candidate: &Candidate) {
+    pub(super) fn choose(&mut self, candidate: &CompletionCandidate) {
         if let Some(index) = self.candidates.iter().position(|other| other == candidate) {
             self.selected = index;
             self.chosen = true;

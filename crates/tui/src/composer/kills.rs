@@ -4,7 +4,7 @@
 const MAX_CUTS: usize = 32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Direction {
+pub(super) enum CutDirection {
     Back,
     Forward,
 }
@@ -19,10 +19,10 @@ pub(super) struct KillRing {
 impl KillRing {
     /// Stores a cut. If `continues` is true, the cut is joined to the newest entry, because the previous edit was also
     /// a cut.
-    pub(super) fn push(&mut self, cut: String, direction: Direction, continues: bool) {
+    pub(super) fn push(&mut self, cut: String, direction: CutDirection, continues: bool) {
         self.yank_offset = 0;
         match self.cuts.last_mut().filter(|_| continues) {
-            Some(last) if direction == Direction::Forward => last.push_str(&cut),
+            Some(last) if direction == CutDirection::Forward => last.push_str(&cut),
             Some(last) => last.insert_str(0, &cut),
             None => {
                 if self.cuts.len() == MAX_CUTS {

@@ -5,7 +5,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 use wh_screen::visible::visible_line;
 
-use super::chips::Chips;
+use super::chips::PasteChips;
 
 /// Prompt at the beginning of the first row. Other rows are indented by the width of the prompt.
 pub(super) const PROMPT: &str = "❯ ";
@@ -41,7 +41,7 @@ pub(super) struct ComposerLayout {
 impl ComposerLayout {
     /// Wraps the text for a composer of this width. The last column stays empty, because the caret can be after a full
     /// row.
-    pub(super) fn new(content: &str, chips: &Chips, width: u16) -> Self {
+    pub(super) fn new(content: &str, chips: &PasteChips, width: u16) -> Self {
         let room = usize::from(width).saturating_sub(PROMPT_WIDTH + 1).max(1);
         let mut rows = Vec::new();
         let mut row = LayoutRow::default();
@@ -97,7 +97,7 @@ impl ComposerLayout {
 }
 
 impl Glyph {
-    fn new(offset: usize, grapheme: &str, chips: &Chips, room: usize) -> Self {
+    fn new(offset: usize, grapheme: &str, chips: &PasteChips, room: usize) -> Self {
         let label = grapheme.chars().next().and_then(|first| chips.label(first));
         let chip = label.is_some();
         let mut shown = match label {

@@ -15,13 +15,13 @@ mod text;
 mod undo;
 mod view;
 
-pub use completion::{Candidate, Completion, CompletionToken, TokenKind};
+pub use completion::{Completion, CompletionCandidate, CompletionToken, TokenKind};
 pub use files::{FileListLimits, list};
 pub use fuzzy::rank;
 pub use view::{CompletionView, ComposerView};
 
-use chips::{Chips, sanitized};
-use kills::{Direction, KillRing};
+use chips::{PasteChips, sanitized};
+use kills::{CutDirection, KillRing};
 use layout::ComposerLayout;
 use recall::InputHistory;
 use text::EditableText;
@@ -58,7 +58,7 @@ enum LastEdit {
 pub struct Composer {
     keys: Arc<KeyMap>,
     text: EditableText,
-    chips: Chips,
+    chips: PasteChips,
     undo: UndoHistory,
     recall: InputHistory,
     kills: KillRing,
@@ -80,7 +80,7 @@ impl Default for Composer {
         Self {
             keys: Arc::default(),
             text: EditableText::default(),
-            chips: Chips::default(),
+            chips: PasteChips::default(),
             undo: UndoHistory::default(),
             recall: InputHistory::default(),
             kills: KillRing::default(),
@@ -167,7 +167,7 @@ impl Composer {
 
     /// Shows the candidates that match the token at the caret. Call this after each change with the candidates for
     /// [`token`](Self::token). If no candidate matches, the completion list closes.
-    pub fn offer(&mut self, candidates: &[Candidate]) {
+    pub fn offer(&mut self, candidates: &[CompletionCandidate]) {
         let chosen = self.completion.take().and_then(Completion::into_chosen);
         self.completion = self.token().and_then(|token| Completion::new(token, candidates));
         if let (Some(completion), Some(chosen)) = (&mut self.completion, chosen) {
@@ -261,7 +261,7 @@ impl Composer {
         if from == to {
             return ComposerOutcome::Ignored;
         }
-        let direction = if to == self.text.caret() { Direction::Back } else { Direction::Forward };
+        let direction = if to == self.text.caret() { CutDirection::Back } else { CutDirection::Forward };
         let continues = self.last == LastEdit::Cut;
         self.undo.record(EditKind::Single, &self.text);
         let cut = self.text.remove(from..to);

@@ -235,11 +235,11 @@ fn a_small_paste_is_text_and_controls_are_left_out() {
     assert_eq!(composer.text(), "a\nb\nc\td[31m\u{fffd}");
 }
 
-fn commands() -> Vec<Candidate> {
+fn commands() -> Vec<CompletionCandidate> {
     vec![
-        Candidate::new("help", "lists the commands"),
-        Candidate::new("theme", "dark, light, none"),
-        Candidate::new("exit", ""),
+        CompletionCandidate::new("help", "lists the commands"),
+        CompletionCandidate::new("theme", "dark, light, none"),
+        CompletionCandidate::new("exit", ""),
     ]
 }
 
@@ -271,7 +271,7 @@ fn enter_completes_a_command_that_is_not_written_out() {
 
 #[test]
 fn a_word_with_an_at_is_sent_unless_a_file_was_chosen() {
-    let files = [Candidate::new("src/bob.rs", ""), Candidate::new("docs/", "")];
+    let files = [CompletionCandidate::new("src/bob.rs", ""), CompletionCandidate::new("docs/", "")];
     let mut composer = typed("ask @bob");
     composer.offer(&files);
     assert_eq!(composer.press("enter"), ComposerOutcome::Submit("ask @bob".to_owned()));

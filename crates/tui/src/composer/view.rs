@@ -6,7 +6,7 @@ use ratatui::widgets::{Block, BorderType, Clear, Widget};
 use unicode_width::UnicodeWidthStr;
 
 use super::layout::{ComposerLayout, PROMPT, PROMPT_WIDTH};
-use super::{Candidate, Completion, Composer};
+use super::{Completion, CompletionCandidate, Composer};
 use crate::theme::Theme;
 
 /// Widget that draws the composer. Call [`Composer::fit`] before drawing.
@@ -109,8 +109,9 @@ impl CompletionView<'_> {
 }
 
 /// Returns the width of the column for marks and values, and of the column for hints.
-fn columns(candidates: &[Candidate], mark: &str) -> (usize, usize) {
-    let widest = |text: fn(&Candidate) -> &str| candidates.iter().map(|one| text(one).width()).max().unwrap_or(0);
+fn columns(candidates: &[CompletionCandidate], mark: &str) -> (usize, usize) {
+    let widest =
+        |text: fn(&CompletionCandidate) -> &str| candidates.iter().map(|one| text(one).width()).max().unwrap_or(0);
     let mark = usize::from(mark == "/");
     (widest(|candidate| &candidate.value) + mark, widest(|candidate| &candidate.hint))
 }

@@ -8,13 +8,13 @@
 
 use ratatui::style::Style;
 
-use super::languages::{Language, LexicalFamily};
+use super::languages::{HighlightLanguage, LexicalFamily};
 use crate::theme::{SyntaxStyles, Theme};
 use crate::wrap::StyledText;
 
 /// Splits code into pieces with a style for each token. Code in an unknown language is a single plain piece.
 pub(super) fn highlight(code: &str, label: &str, theme: &Theme) -> Vec<StyledText> {
-    let Some(language) = Language::named(label) else {
+    let Some(language) = HighlightLanguage::named(label) else {
         return vec![StyledText::new(code, theme.syntax.plain)];
     };
     match language.shape {
@@ -49,7 +49,7 @@ fn changes(code: &str, theme: &Theme) -> Vec<StyledText> {
 }
 
 struct CodeReader<'a> {
-    language: &'static Language,
+    language: &'static HighlightLanguage,
     syntax: &'a SyntaxStyles,
     rest: &'a str,
     /// Character before `rest`, for tokens that depend on it.

@@ -16,7 +16,7 @@ pub(super) enum LexicalFamily {
 }
 
 #[derive(Debug)]
-pub(super) struct Language {
+pub(super) struct HighlightLanguage {
     names: &'static [&'static str],
     pub(super) shape: LexicalFamily,
     /// Keywords of the language, separated by spaces.
@@ -31,7 +31,7 @@ pub(super) struct Language {
     pub(super) keys: bool,
 }
 
-const C_LIKE: Language = Language {
+const C_LIKE: HighlightLanguage = HighlightLanguage {
     names: &[],
     shape: LexicalFamily::Code,
     keywords: "",
@@ -42,8 +42,13 @@ const C_LIKE: Language = Language {
     keys: false,
 };
 
-const SETTINGS_LANGUAGE: Language =
-    Language { shape: LexicalFamily::Settings, line_comments: &["#"], block_comment: None, keys: true, ..C_LIKE };
+const SETTINGS_LANGUAGE: HighlightLanguage = HighlightLanguage {
+    shape: LexicalFamily::Settings,
+    line_comments: &["#"],
+    block_comment: None,
+    keys: true,
+    ..C_LIKE
+};
 
 const CONSTANT_WORDS: &str = "true false null nil none None True False undefined NaN this self super NULL nullptr";
 
@@ -52,15 +57,15 @@ const TYPE_WORDS: &str = "i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f3
                      list dict tuple set number boolean any unknown never error byte rune uint int32 int64 uint8 uint32 \
                      uint64 float32 float64 size_t";
 
-const LANGUAGES: &[Language] = &[
-    Language {
+const LANGUAGES: &[HighlightLanguage] = &[
+    HighlightLanguage {
         names: &["rust", "rs"],
         keywords: "as async await break const continue crate dyn else enum extern fn for if impl in let loop match mod \
                    move mut pub ref return static struct trait type union unsafe use where while yield",
         quotes: "\"'",
         ..C_LIKE
     },
-    Language {
+    HighlightLanguage {
         names: &["python", "py", "python3"],
         keywords: "and as assert async await break case class continue def del elif else except finally for from global \
                    if import in is lambda match nonlocal not or pass raise return try while with yield",
@@ -69,7 +74,7 @@ const LANGUAGES: &[Language] = &[
         long_quotes: &["\"\"\"", "'''"],
         ..C_LIKE
     },
-    Language {
+    HighlightLanguage {
         names: &["javascript", "js", "jsx", "typescript", "ts", "tsx", "mjs"],
         keywords: "abstract as async await break case catch class const continue declare default delete do else enum \
                    export extends finally for from function get if implements import in infer instanceof interface is \
@@ -78,14 +83,14 @@ const LANGUAGES: &[Language] = &[
         long_quotes: &["`"],
         ..C_LIKE
     },
-    Language {
+    HighlightLanguage {
         names: &["go", "golang"],
         keywords: "break case chan const continue default defer else fallthrough for func go goto if import interface \
                    map package range return select struct switch type var",
         long_quotes: &["`"],
         ..C_LIKE
     },
-    Language {
+    HighlightLanguage {
         names: &["c", "h", "cpp", "c++", "cc", "hpp", "objc", "cs", "csharp", "c#"],
         keywords: "abstract alignas async auto await base bool break case catch char class const constexpr continue \
                    decltype default delete do double else enum explicit extern final float for foreach friend get goto \
@@ -95,7 +100,7 @@ const LANGUAGES: &[Language] = &[
                    #define #if #ifdef #ifndef #endif #else #pragma",
         ..C_LIKE
     },
-    Language {
+    HighlightLanguage {
         names: &["java", "kotlin", "kt", "scala", "swift", "dart", "groovy", "php"],
         keywords: "abstract as assert async await boolean break by case catch char class companion const continue data \
                    def default defer do double echo else enum extends extension final finally float for fun func \
@@ -106,7 +111,7 @@ const LANGUAGES: &[Language] = &[
         long_quotes: &["\"\"\""],
         ..C_LIKE
     },
-    Language {
+    HighlightLanguage {
         names: &["ruby", "rb", "elixir", "ex", "lua", "perl", "pl", "r", "julia"],
         keywords: "alias and begin break case class def defined defmodule do else elseif elsif end ensure fn for function \
                    goto if import in include local module my next not or package rescue repeat require return sub \
@@ -115,7 +120,7 @@ const LANGUAGES: &[Language] = &[
         block_comment: None,
         ..C_LIKE
     },
-    Language {
+    HighlightLanguage {
         names: &["sql", "postgres", "mysql", "sqlite"],
         keywords: "add all alter and as asc between by case check column constraint create cross default delete desc \
                    distinct drop else end exists foreign from full group having if in index inner insert into is join \
@@ -124,7 +129,7 @@ const LANGUAGES: &[Language] = &[
         line_comments: &["--"],
         ..C_LIKE
     },
-    Language {
+    HighlightLanguage {
         names: &["sh", "bash", "zsh", "shell", "console", "fish", "dockerfile", "docker", "make", "makefile"],
         shape: LexicalFamily::Shell,
         keywords: "case do done elif else esac export fi for function if in local return set source then unset until \
@@ -135,31 +140,31 @@ const LANGUAGES: &[Language] = &[
         quotes: "`",
         keys: false,
     },
-    Language { names: &["json", "jsonc", "json5"], keys: true, quotes: "\"", ..C_LIKE },
-    Language { names: &["yaml", "yml"], ..SETTINGS_LANGUAGE },
-    Language {
+    HighlightLanguage { names: &["json", "jsonc", "json5"], keys: true, quotes: "\"", ..C_LIKE },
+    HighlightLanguage { names: &["yaml", "yml"], ..SETTINGS_LANGUAGE },
+    HighlightLanguage {
         names: &["toml", "ini", "conf", "cfg", "properties", "env", "dotenv"],
         line_comments: &["#", ";"],
         long_quotes: &["\"\"\"", "'''"],
         ..SETTINGS_LANGUAGE
     },
-    Language {
+    HighlightLanguage {
         names: &["css", "scss", "less"],
         keywords: "@media @import @font-face @keyframes @supports @use @mixin @include !important",
         keys: true,
         ..C_LIKE
     },
-    Language {
+    HighlightLanguage {
         names: &["html", "xml", "svg", "vue", "svelte", "xhtml"],
         shape: LexicalFamily::Markup,
         line_comments: &[],
         block_comment: Some(("<!--", "-->")),
         ..C_LIKE
     },
-    Language { names: &["diff", "patch"], shape: LexicalFamily::Changes, ..C_LIKE },
+    HighlightLanguage { names: &["diff", "patch"], shape: LexicalFamily::Changes, ..C_LIKE },
 ];
 
-impl Language {
+impl HighlightLanguage {
     /// Finds a language by the label of a fence, such as `rust`, `rust,ignore` or `{.rust}`.
     pub(super) fn named(label: &str) -> Option<&'static Self> {
         let name = label.trim_start_matches(['{', '.']).split([' ', ',', '{', '}', ':']).next()?.to_ascii_lowercase();

@@ -13,7 +13,7 @@ use wh_screen::visible::visible;
 
 /// Margin of a block: the bar of a quote, or the mark of a list item. Further lines of a list item have spaces instead
 /// of the mark.
-struct Margin {
+struct BlockMargin {
     first: Option<Span<'static>>,
     rest: Span<'static>,
 }
@@ -25,7 +25,7 @@ pub(super) struct MarkdownWriter<'a> {
     theme: &'a Theme,
     width: usize,
     lines: Vec<Line<'static>>,
-    margins: Vec<Margin>,
+    margins: Vec<BlockMargin>,
     /// Stack of inline styles, innermost last.
     styles: Vec<Style>,
     /// Inline text of the current block, not yet wrapped.
@@ -250,9 +250,9 @@ impl<'a> MarkdownWriter<'a> {
     fn indent(&mut self, first: Option<Span<'static>>, rest: Span<'static>) {
         let wanted = rest.width();
         if self.room() < wanted + MIN_TEXT_WIDTH {
-            self.margins.push(Margin { first: None, rest: Span::raw("") });
+            self.margins.push(BlockMargin { first: None, rest: Span::raw("") });
         } else {
-            self.margins.push(Margin { first, rest });
+            self.margins.push(BlockMargin { first, rest });
         }
     }
 

@@ -1,7 +1,7 @@
 //! Renders the details of a question: commands, paths, changes and tool input.
 
 use ratatui::text::{Line, Span};
-use wh_core::space::question::{Detail, Question};
+use wh_core::space::question::{Question, QuestionDetail};
 
 use crate::diff::Diff;
 use crate::markdown;
@@ -30,8 +30,8 @@ impl QuestionDetails {
         all
     }
 
-    fn add(&mut self, detail: &Detail, width: usize, context: usize, theme: &Theme) {
-        let Detail::Diff { path, old, new } = detail else {
+    fn add(&mut self, detail: &QuestionDetail, width: usize, context: usize, theme: &Theme) {
+        let QuestionDetail::Diff { path, old, new } = detail else {
             return self.lines.extend(detail_lines(detail, width, theme));
         };
         let columns = u16::try_from(width).unwrap_or(u16::MAX);
@@ -49,19 +49,19 @@ impl QuestionDetails {
     }
 }
 
-fn detail_lines(detail: &Detail, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn detail_lines(detail: &QuestionDetail, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let columns = u16::try_from(width).unwrap_or(u16::MAX);
     match detail {
-        Detail::Text(text) => markdown::render(text, columns, theme),
-        Detail::Command(command) => {
+        QuestionDetail::Text(text) => markdown::render(text, columns, theme),
+        QuestionDetail::Command(command) => {
             let rows = verbatim(&[StyledText::new(visible(command).trim_end(), theme.code)], width.saturating_sub(2));
             let marks = std::iter::once("$ ").chain(std::iter::repeat("  "));
             rows.into_iter().zip(marks).map(|(row, mark)| before(mark, theme, row)).collect()
         }
-        Detail::Diff { path, .. } | Detail::Path(path) => {
+        QuestionDetail::Diff { path, .. } | QuestionDetail::Path(path) => {
             verbatim(&[StyledText::new(visible(path), theme.link)], width)
         }
-        Detail::Input { tool, input } => {
+        QuestionDetail::Input { tool, input } => {
             let pretty = serde_json::to_string_pretty(input).unwrap_or_else(|_| input.to_string());
             let mut all = vec![Line::styled(visible(tool).into_owned(), theme.tool)];
             all.extend(markdown::code(&pretty, "json", columns, theme));

@@ -11,7 +11,7 @@ use ratatui::text::{Line, Span};
 use wh_client::MirrorChange;
 use wh_core::input::Gesture;
 use wh_core::space::item::Item;
-use wh_core::space::question::{Meaning, Question, QuestionKind};
+use wh_core::space::question::{OptionMeaning, Question, QuestionKind};
 use wh_core::space::state::State;
 use wh_core::terminal::Size;
 
@@ -279,11 +279,11 @@ fn entries(app: &App, question: &Question, theme: &Theme) -> (Vec<(String, Style
     (all.collect(), app.dialog.selected)
 }
 
-fn meant(meaning: Meaning, theme: &Theme) -> Style {
+fn meant(meaning: OptionMeaning, theme: &Theme) -> Style {
     match meaning {
-        Meaning::AllowAlways => theme.warning,
-        Meaning::RejectOnce | Meaning::RejectAlways => theme.danger,
-        Meaning::AllowOnce | Meaning::Other => theme.text,
+        OptionMeaning::AllowAlways => theme.warning,
+        OptionMeaning::RejectOnce | OptionMeaning::RejectAlways => theme.danger,
+        OptionMeaning::AllowOnce | OptionMeaning::Other => theme.text,
     }
 }
 

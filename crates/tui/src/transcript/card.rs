@@ -3,7 +3,7 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use wh_core::space::item::{Progress, ToolCall, ToolResultPart, ToolStatus};
-use wh_core::space::question::{Answer, Closing, Detail, Question, QuestionKind};
+use wh_core::space::question::{Answer, Closing, Question, QuestionDetail, QuestionKind};
 
 use super::bubble::beneath;
 use super::entry::{EntryBody, EntryContext, INDENT};
@@ -171,14 +171,14 @@ pub(super) fn question(sheet: &EntryContext<'_>, question: &Question, closing: O
     EntryBody { lines, folds: !question.details.is_empty() }
 }
 
-fn detail(sheet: &EntryContext<'_>, detail: &Detail, body: &mut Vec<Line<'static>>) {
+fn detail(sheet: &EntryContext<'_>, detail: &QuestionDetail, body: &mut Vec<Line<'static>>) {
     let theme = sheet.theme();
     let (said, style) = match detail {
-        Detail::Text(text) => (text.clone(), theme.dim),
-        Detail::Command(command) => (format!("$ {command}"), theme.code),
-        Detail::Path(path) => (path.clone(), theme.code),
-        Detail::Input { tool, input } => (format!("{tool} {input}"), theme.code),
-        Detail::Diff { path, old, new } => {
+        QuestionDetail::Text(text) => (text.clone(), theme.dim),
+        QuestionDetail::Command(command) => (format!("$ {command}"), theme.code),
+        QuestionDetail::Path(path) => (path.clone(), theme.code),
+        QuestionDetail::Input { tool, input } => (format!("{tool} {input}"), theme.code),
+        QuestionDetail::Diff { path, old, new } => {
             body.push(Line::from(Span::styled(text::clip_text(path, body_width(sheet)), theme.dim)));
             change(sheet, &Diff::between(old.as_deref().unwrap_or_default(), new), body);
             return;

@@ -6,12 +6,12 @@ use wh_core::space::ItemId;
 
 /// Expanded items: a default for all items, and the items that differ from it.
 #[derive(Debug, Default)]
-pub(super) struct Folds {
+pub(super) struct ExpandedItems {
     all_open: bool,
     others: HashSet<ItemId>,
 }
 
-impl Folds {
+impl ExpandedItems {
     pub(super) fn is_open(&self, id: &ItemId) -> bool {
         self.all_open != self.others.contains(id)
     }

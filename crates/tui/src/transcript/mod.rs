@@ -27,7 +27,7 @@ use wh_core::space::{ItemId, ParticipantId};
 use crate::theme::Theme;
 use cache::EntryCache;
 use entry::ViewerSettings;
-use fold::Folds;
+use fold::ExpandedItems;
 use keys::Motion;
 use pages::{LinePosition, Pages};
 use shown::VisibleItems;
@@ -55,7 +55,7 @@ struct ItemRef {
 
 /// Position of a line, stored so that the line stays in place on the screen when items are added.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Anchor {
+struct LineAnchor {
     /// Item that contains the line; `None` for the lines after the last item.
     item: Option<ItemRef>,
     line: usize,
@@ -80,10 +80,10 @@ struct TranscriptRow {
 pub struct Transcript {
     reader: ViewerSettings,
     shown: VisibleItems,
-    folds: Folds,
+    folds: ExpandedItems,
     cache: EntryCache,
     /// First visible line; `None` if the window stays at the end.
-    anchored: Option<Anchor>,
+    anchored: Option<LineAnchor>,
     /// Number of the last item when the layout was last computed.
     newest: Option<u64>,
     /// Number of the last item, if that item is a notice that is shown from its beginning. Reset by the next motion or
@@ -98,7 +98,7 @@ pub struct Transcript {
     moved: bool,
     area: Rect,
     rows: Vec<TranscriptRow>,
-    top: Option<Anchor>,
+    top: Option<LineAnchor>,
     below: usize,
 }
 
@@ -119,7 +119,7 @@ impl Transcript {
         Self {
             reader: ViewerSettings { theme: Theme::dark(), me: ParticipantId::from(""), zone },
             shown: VisibleItems::default(),
-            folds: Folds::default(),
+            folds: ExpandedItems::default(),
             cache: EntryCache::default(),
             anchored: None,
             newest: None,
@@ -256,7 +256,7 @@ impl Transcript {
             let place = state.items.iter().position(|item| item.id == found.id);
             place.map(|place| found.number = first + place as u64).is_some()
         };
-        if let Some(Anchor { item: Some(found), .. }) = &mut self.anchored
+        if let Some(LineAnchor { item: Some(found), .. }) = &mut self.anchored
             && !find(found)
         {
             self.anchored = None;
@@ -270,7 +270,7 @@ impl Transcript {
 
 fn pages<'a>(
     shown: &'a VisibleItems,
-    folds: &'a mut Folds,
+    folds: &'a mut ExpandedItems,
     cache: &'a mut EntryCache,
     reader: &'a ViewerSettings,
     width: u16,
@@ -291,13 +291,13 @@ fn row(pages: &mut Pages<'_>, place: LinePosition) -> TranscriptRow {
     TranscriptRow { item, place, header: header == place.line, inked: header <= place.line, folds }
 }
 
-fn anchor(pages: &mut Pages<'_>, place: LinePosition) -> Anchor {
+fn anchor(pages: &mut Pages<'_>, place: LinePosition) -> LineAnchor {
     let height = pages.height(place.index);
-    Anchor { item: found(pages, place.index), line: place.line, height, width: pages.width }
+    LineAnchor { item: found(pages, place.index), line: place.line, height, width: pages.width }
 }
 
 /// Returns the current position of an anchored line.
-fn resolve_anchor(pages: &mut Pages<'_>, anchor: &Anchor) -> LinePosition {
+fn resolve_anchor(pages: &mut Pages<'_>, anchor: &LineAnchor) -> LinePosition {
     let Some(found) = &anchor.item else {
         let index = pages.shown.len();
         let line = anchor.line.min(pages.height(index).saturating_sub(1));

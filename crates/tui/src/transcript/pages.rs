@@ -12,7 +12,7 @@ use wh_core::space::state::State;
 
 use super::cache::{self, EntryCache};
 use super::entry::{self, EntrySettings, ItemLines, ViewerSettings};
-use super::fold::Folds;
+use super::fold::ExpandedItems;
 use super::shown::VisibleItems;
 use super::text;
 
@@ -34,7 +34,7 @@ pub(super) struct Pages<'a> {
     pub state: &'a State,
     pub reader: &'a ViewerSettings,
     pub shown: &'a VisibleItems,
-    pub folds: &'a mut Folds,
+    pub folds: &'a mut ExpandedItems,
     pub cache: &'a mut EntryCache,
     pub width: u16,
     pub verbose: bool,

@@ -16,7 +16,7 @@ use wh_core::space::event::{
 };
 use wh_core::space::extent::{Extent, TextPiece};
 use wh_core::space::item::{Body, Item, Progress, ToolCall, ToolKind, ToolStatus};
-use wh_core::space::question::{Choice, Detail, Meaning, Question, QuestionKind};
+use wh_core::space::question::{Choice, OptionMeaning, Question, QuestionDetail, QuestionKind};
 use wh_core::space::state::State;
 
 use crate::app::{App, AppEffect, BackgroundAnswer, BackgroundQuery, ClickTarget, SentCommand};
@@ -47,13 +47,13 @@ fn question(options: usize, accepts_text: bool, lines: usize) -> Body {
     let options = (0..options).map(|number| Choice {
         id: number.to_string(),
         label: format!("Option {number} 日本語"),
-        meaning: if number == 0 { Meaning::AllowAlways } else { Meaning::Other },
+        meaning: if number == 0 { OptionMeaning::AllowAlways } else { OptionMeaning::Other },
     });
     let details = vec![
-        Detail::Command("echo \u{1b}[2J".into()),
-        Detail::Text("words\n\n".repeat(lines)),
-        Detail::Diff { path: "a/b".into(), old: None, new: "x\n".repeat(lines) },
-        Detail::Input { tool: "tool".into(), input: json!({ "a": [1, 2, { "b": null }] }) },
+        QuestionDetail::Command("echo \u{1b}[2J".into()),
+        QuestionDetail::Text("words\n\n".repeat(lines)),
+        QuestionDetail::Diff { path: "a/b".into(), old: None, new: "x\n".repeat(lines) },
+        QuestionDetail::Input { tool: "tool".into(), input: json!({ "a": [1, 2, { "b": null }] }) },
     ];
     let question = Question {
         kind: QuestionKind::Permission,

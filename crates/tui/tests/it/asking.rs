@@ -1,11 +1,11 @@
 use wh_core::space::command::ConversationCommand;
 use wh_core::space::harness::Order;
-use wh_core::space::question::{Answer, Choice, Detail, Meaning, Question, QuestionKind};
+use wh_core::space::question::{Answer, Choice, OptionMeaning, Question, QuestionDetail, QuestionKind};
 
 use crate::stage::{Stage, answered, permission};
 
-fn command() -> Vec<Detail> {
-    vec![Detail::Command("rm -rf build".into())]
+fn command() -> Vec<QuestionDetail> {
+    vec![QuestionDetail::Command("rm -rf build".into())]
 }
 
 #[tokio::test]
@@ -144,11 +144,11 @@ async fn input_that_is_no_answer_is_dropped_with_a_hint() {
 async fn free_text_is_an_answer_if_the_question_accepts_it() {
     let mut stage = Stage::new(80, 24).await;
     stage.begin("go").await;
-    let red = Choice { id: "red".into(), label: "Red".into(), meaning: Meaning::Other };
+    let red = Choice { id: "red".into(), label: "Red".into(), meaning: OptionMeaning::Other };
     let question = Question {
         kind: QuestionKind::Choice,
         title: "Which colour?".into(),
-        details: vec![Detail::Text("Any will do.".into())],
+        details: vec![QuestionDetail::Text("Any will do.".into())],
         options: vec![red],
         accepts_text: true,
         preselects: true,
@@ -220,7 +220,10 @@ async fn the_options_are_always_visible_on_a_small_screen() {
     stage.begin("go").await;
     let long: String = (0..200).map(|number| format!("line {number}\n")).collect();
     stage
-        .ask("q1", permission("May I write all of this into that file over there, please?", vec![Detail::Text(long)]))
+        .ask(
+            "q1",
+            permission("May I write all of this into that file over there, please?", vec![QuestionDetail::Text(long)]),
+        )
         .await;
     stage.sees("3 No").await;
     let screen = stage.screen();
@@ -261,7 +264,7 @@ async fn a_small_dialog_shows_the_changed_lines_before_the_context() {
     let mut stage = Stage::new(60, 16).await;
     stage.begin("go").await;
     let old = "use std;\n\n/// Greets.\nfn greet() {\n    one();\n    two();\n}\n";
-    let diff = |new: &str| Detail::Diff { path: "src/a.rs".into(), old: Some(old.into()), new: new.into() };
+    let diff = |new: &str| QuestionDetail::Diff { path: "src/a.rs".into(), old: Some(old.into()), new: new.into() };
     stage.ask("q1", permission("Change src/a.rs?", vec![diff(&old.replace("two()", "three()"))])).await;
     stage.sees("6 -     two();").await;
     stage.sees("6 +     three();").await;

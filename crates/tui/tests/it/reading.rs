@@ -2,14 +2,14 @@
 
 use wh_core::space::harness::Report;
 use wh_core::space::item::{Body, ToolCall, ToolKind, ToolStatus};
-use wh_core::space::question::{Detail, Question};
+use wh_core::space::question::{Question, QuestionDetail};
 
 use crate::stage::{Stage, answered, permission};
 
 const LOCKED: &str = "1 Yes, this once (read to the end first)";
 
-fn long(lines: usize) -> Vec<Detail> {
-    vec![Detail::Command((0..lines).map(|number| format!("line {number}\n")).collect())]
+fn long(lines: usize) -> Vec<QuestionDetail> {
+    vec![QuestionDetail::Command((0..lines).map(|number| format!("line {number}\n")).collect())]
 }
 
 async fn asked(columns: u16, rows: u16, question: Question) -> Stage {
@@ -235,7 +235,7 @@ async fn the_text_field_leaves_room_for_the_question() {
 /// A question about a command of which the dialog shows 50 KB.
 async fn cut() -> Stage {
     let command = format!("{}THE-END", "echo 0123456789012345678901234567890\n".repeat(3_000));
-    let mut stage = asked(80, 24, permission("Run it?", vec![Detail::Command(command)])).await;
+    let mut stage = asked(80, 24, permission("Run it?", vec![QuestionDetail::Command(command)])).await;
     stage.sees(LOCKED).await;
     stage.press(&["end"]).await;
     assert!(stage.screen().contains("50 KB of 111 KB shown"), "{}", stage.screen());
@@ -323,7 +323,7 @@ async fn a_small_question_on_a_small_screen_can_be_denied_at_once() {
 async fn hidden_characters_are_shown_as_escapes_everywhere() {
     const HIDDEN: &str = "\u{202e}\u{2066}\u{200b}\u{e0041}\u{feff}";
     const SHOWN: &str = "\\u{202e}\\u{2066}\\u{200b}\\u{e0041}\\u{feff}";
-    let mut question = permission(&format!("title{HIDDEN}"), vec![Detail::Command(format!("command{HIDDEN}"))]);
+    let mut question = permission(&format!("title{HIDDEN}"), vec![QuestionDetail::Command(format!("command{HIDDEN}"))]);
     question.options[0].label = format!("label{HIDDEN}");
     let mut stage = Stage::new(120, 40).await;
     stage.begin("go").await;

@@ -3,7 +3,7 @@
 use serde_json::json;
 use wh_core::space::harness::{Report, Usage};
 use wh_core::space::item::{Body, ToolCall, ToolKind, ToolResultPart, ToolStatus};
-use wh_core::space::question::Detail;
+use wh_core::space::question::QuestionDetail;
 
 use crate::stage::{Stage, permission};
 
@@ -75,13 +75,13 @@ async fn scene(columns: u16, rows: u16) -> [String; 4] {
     stage.sees("busy").await;
     let working = timeless(&stage);
 
-    let diff = Detail::Diff {
+    let diff = QuestionDetail::Diff {
         path: "src/parser.rs".into(),
         old: Some("fn parse() {\n    one();\n    two();\n}\n".into()),
         new: "fn parse() {\n    one();\n    three();\n    four();\n}\n".into(),
     };
     stage.ask("q1", permission("Write src/parser.rs?", vec![diff])).await;
-    stage.ask("q2", permission("Run this?", vec![Detail::Command("cargo test -p parser".into())])).await;
+    stage.ask("q2", permission("Run this?", vec![QuestionDetail::Command("cargo test -p parser".into())])).await;
     stage.sees("1 of 2").await;
     [fresh, thinking, working, timeless(&stage)]
 }

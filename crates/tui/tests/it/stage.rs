@@ -12,7 +12,7 @@ use wh_client::{DrawProgress, Space, Ui};
 use wh_core::input::KeyPress;
 use wh_core::space::harness::{Capabilities, Named, Order, Outcome, Report};
 use wh_core::space::item::Body;
-use wh_core::space::question::{Choice, Detail, Meaning, Question, QuestionKind};
+use wh_core::space::question::{Choice, OptionMeaning, Question, QuestionDetail, QuestionKind};
 use wh_core::space::state::State;
 use wh_core::space::{ParticipantId, TurnId};
 use wh_core::terminal::Size;
@@ -234,16 +234,16 @@ impl Stage {
     }
 }
 
-pub fn permission(title: &str, details: Vec<Detail>) -> Question {
+pub fn permission(title: &str, details: Vec<QuestionDetail>) -> Question {
     let option = |id: &str, label: &str, meaning| Choice { id: id.into(), label: label.into(), meaning };
     Question {
         kind: QuestionKind::Permission,
         title: title.into(),
         details,
         options: vec![
-            option("once", "Yes, this once", Meaning::AllowOnce),
-            option("always", "Yes, from now on", Meaning::AllowAlways),
-            option("no", "No", Meaning::RejectOnce),
+            option("once", "Yes, this once", OptionMeaning::AllowOnce),
+            option("always", "Yes, from now on", OptionMeaning::AllowAlways),
+            option("no", "No", OptionMeaning::RejectOnce),
         ],
         accepts_text: false,
         preselects: true,

@@ -50,7 +50,7 @@ struct AgentsOptions {
 }
 
 #[derive(Debug, Args)]
-struct AgentSubject {
+struct AgentArguments {
     /// Agent id, e.g. `claude`; `wh agents` lists the agents
     agent: String,
 
@@ -59,7 +59,7 @@ struct AgentSubject {
 }
 
 #[derive(Debug, Args)]
-struct McpSubject {
+struct McpArguments {
     /// Agent id, e.g. `claude`; `wh agents` lists the agents
     agent: String,
 
@@ -79,17 +79,17 @@ enum AgentsSubcommand {
     /// List agents and whether they can be used here
     List(AgentsOptions),
     /// Show an agent's version, login and MCP servers
-    Status(AgentSubject),
+    Status(AgentArguments),
     /// Log in to an agent on this terminal
-    Login(AgentSubject),
+    Login(AgentArguments),
     /// Log out of an agent
-    Logout(AgentSubject),
+    Logout(AgentArguments),
     /// List the models of an agent
-    Models(AgentSubject),
+    Models(AgentArguments),
     /// List the MCP servers of an agent, or enable or disable one
-    Mcp(McpSubject),
+    Mcp(McpArguments),
     /// List the conversations that an agent has saved for this directory
-    Sessions(AgentSubject),
+    Sessions(AgentArguments),
 }
 
 impl AgentsCommand {
@@ -97,22 +97,22 @@ impl AgentsCommand {
         let (agent, ask, options) = match self.command {
             None => (None, AgentRequest::Agents, self.options),
             Some(AgentsSubcommand::List(options)) => (None, AgentRequest::Agents, options),
-            Some(AgentsSubcommand::Status(AgentSubject { agent, options })) => {
+            Some(AgentsSubcommand::Status(AgentArguments { agent, options })) => {
                 (Some(agent), AgentRequest::Status, options)
             }
-            Some(AgentsSubcommand::Login(AgentSubject { agent, options })) => {
+            Some(AgentsSubcommand::Login(AgentArguments { agent, options })) => {
                 (Some(agent), AgentRequest::LogIn, options)
             }
-            Some(AgentsSubcommand::Logout(AgentSubject { agent, options })) => {
+            Some(AgentsSubcommand::Logout(AgentArguments { agent, options })) => {
                 (Some(agent), AgentRequest::LogOut, options)
             }
-            Some(AgentsSubcommand::Models(AgentSubject { agent, options })) => {
+            Some(AgentsSubcommand::Models(AgentArguments { agent, options })) => {
                 (Some(agent), AgentRequest::Models, options)
             }
-            Some(AgentsSubcommand::Sessions(AgentSubject { agent, options })) => {
+            Some(AgentsSubcommand::Sessions(AgentArguments { agent, options })) => {
                 (Some(agent), AgentRequest::Conversations, options)
             }
-            Some(AgentsSubcommand::Mcp(McpSubject { agent, switch, server, options })) => {
+            Some(AgentsSubcommand::Mcp(McpArguments { agent, switch, server, options })) => {
                 let ask = match (switch.as_deref(), server) {
                     (Some(verb), Some(server)) => AgentRequest::SwitchMcp { server, on: verb == "enable" },
                     _ => AgentRequest::Mcp,

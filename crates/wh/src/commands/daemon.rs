@@ -18,7 +18,7 @@ use crate::failure::{CliFailure, code, print_to_stderr, with_exit_codes};
 use crate::print::{clean, json_line, print};
 use crate::settings::Settings;
 use crate::settings::arguments::with_files;
-use crate::target::{AnswerTimeout, TargetArguments};
+use crate::target::{ResponseTimeout, TargetArguments};
 use crate::{async_runtime, log};
 
 /// Timeout for the daemon and all of its processes to end in `wh daemon restart`.
@@ -87,7 +87,7 @@ struct DaemonRestart {
 #[derive(Debug, Args)]
 struct DaemonStatus {
     #[command(flatten)]
-    answer: AnswerTimeout,
+    answer: ResponseTimeout,
 
     /// Print one JSON object
     #[arg(long)]

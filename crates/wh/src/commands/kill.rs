@@ -7,7 +7,7 @@ use wh_api::{EndQuery, Routes};
 
 use crate::failure::{API_CODES, CliFailure, with_exit_codes};
 use crate::print::{json_line, print};
-use crate::target::{AnswerTimeout, TargetArguments};
+use crate::target::{ResponseTimeout, TargetArguments};
 
 /// End a session and all of its processes
 ///
@@ -28,7 +28,7 @@ pub struct KillCommand {
     forget: bool,
 
     #[command(flatten)]
-    answer: AnswerTimeout,
+    answer: ResponseTimeout,
 
     /// Print the ended session as JSON on one line
     #[arg(long)]

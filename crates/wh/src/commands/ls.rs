@@ -9,7 +9,7 @@ use crate::daemon::DaemonPaths;
 use crate::failure::{API_CODES, CliFailure, code, print_to_stderr, with_exit_codes};
 use crate::print::{clean_line, json_line, print};
 use crate::runtime;
-use crate::target::{AnswerTimeout, TargetArguments, session_table, table};
+use crate::target::{ResponseTimeout, TargetArguments, session_table, table};
 
 /// List sessions of the daemon, and runs with an HTTP API
 ///
@@ -23,7 +23,7 @@ pub struct LsCommand {
     all: bool,
 
     #[command(flatten)]
-    answer: AnswerTimeout,
+    answer: ResponseTimeout,
 
     /// Print one JSON object per line
     #[arg(long)]

@@ -15,7 +15,7 @@ use crate::failure::{API_CODES, CliFailure, code, with_exit_codes};
 use crate::http_options::TOKEN_VARIABLE;
 use crate::print::{json_line, print};
 use crate::settings::Settings;
-use crate::target::{AnswerTimeout, TargetArguments};
+use crate::target::{ResponseTimeout, TargetArguments};
 
 /// Create a session in the daemon
 ///
@@ -73,7 +73,7 @@ pub struct NewCommand {
     request_id: Option<String>,
 
     #[command(flatten)]
-    answer: AnswerTimeout,
+    answer: ResponseTimeout,
 
     /// Print the session as JSON on one line
     #[arg(long)]

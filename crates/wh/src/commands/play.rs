@@ -11,7 +11,7 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::SignalFd;
-use wh_screen::cast::{Cast, PlayFilter, Playback, Speed};
+use wh_screen::cast::{Cast, PlayFilter, Playback, PlaybackSpeed};
 
 use crate::failure::{CliFailure, code, print_to_stderr};
 use crate::open_file;
@@ -32,7 +32,7 @@ pub struct PlayCommand {
 
     /// Playback speed, e.g. 2
     #[arg(long, default_value = "1")]
-    speed: Speed,
+    speed: PlaybackSpeed,
 
     /// Limit pauses to SECS seconds
     #[arg(long, value_name = "SECS")]

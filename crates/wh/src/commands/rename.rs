@@ -7,7 +7,7 @@ use wh_api::Routes;
 
 use crate::failure::{API_CODES, CliFailure, with_exit_codes};
 use crate::print::print;
-use crate::target::{AnswerTimeout, TargetArguments};
+use crate::target::{ResponseTimeout, TargetArguments};
 
 /// Rename a session
 #[derive(Debug, Args)]
@@ -20,7 +20,7 @@ pub struct RenameCommand {
     name: String,
 
     #[command(flatten)]
-    answer: AnswerTimeout,
+    answer: ResponseTimeout,
 }
 
 impl RenameCommand {

@@ -20,7 +20,7 @@ use crate::log;
 use crate::protect;
 use crate::record::RecordArguments;
 use crate::running_api::{Linger, RunningApi};
-use crate::signals::Signals;
+use crate::signals::ExitSignals;
 
 /// Timeout for the last output and the recording to finish after the program's end.
 const EXIT_FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -134,7 +134,7 @@ impl RunCommand {
         if tty.is_none() {
             log::to_stderr()?;
         }
-        let mut signals = Signals::new().map_err(|error| CliFailure::new(code::FAILED, error))?;
+        let mut signals = ExitSignals::new().map_err(|error| CliFailure::new(code::FAILED, error))?;
         let control = self.control.open().await?;
         let recorded = self.record.wanted();
         let linger = match self.linger {
@@ -149,7 +149,7 @@ impl RunCommand {
         if api.is_none() && tty.is_none() && !recorded {
             print_to_stderr("wh: no terminal and no --control-port; the program runs but its screen is not accessible");
         }
-        let RunEnd { exit, signalled } = wait_for_end(session, tty, &mut signals).await;
+        let RunOutcome { exit, signalled } = wait_for_end(session, tty, &mut signals).await;
         if let Some(api) = api {
             // A signal ends wh without lingering.
             api.close(if signalled { Linger::No } else { linger }, &mut signals).await;
@@ -212,7 +212,7 @@ fn cannot_start(error: &StartError) -> CliFailure {
 
 /// Waits until the program and all of its processes have ended. A signal to wh terminates the program; a second signal
 /// kills it.
-async fn wait_for_end(session: TerminalSession, tty: Option<LocalTerminal>, signals: &mut Signals) -> RunEnd {
+async fn wait_for_end(session: TerminalSession, tty: Option<LocalTerminal>, signals: &mut ExitSignals) -> RunOutcome {
     let TerminalSession { surface, mut ended, mut empty, recorded, .. } = session;
     let mut attached = match tty {
         Some(tty) => Some(tty.attach(&surface).await),
@@ -253,11 +253,11 @@ async fn wait_for_end(session: TerminalSession, tty: Option<LocalTerminal>, sign
             }
         }
     }
-    RunEnd { exit, signalled }
+    RunOutcome { exit, signalled }
 }
 
 /// Result of a run.
-struct RunEnd {
+struct RunOutcome {
     exit: Exit,
     /// True if a signal to wh ended the run.
     signalled: bool,

@@ -16,7 +16,7 @@ use wh_core::space::state::Targets;
 use wh_core::terminal::Size;
 use wh_engine::ledger::SessionLedger;
 use wh_engine::space::{Roster, RunningSpace};
-use wh_engine::terminal::{HostSpec, ScreenSpec};
+use wh_engine::terminal::{ScreenSpec, UiTerminalSpec};
 use wh_server::http::Conversation;
 use wh_tui::TuiOptions;
 use wh_tui::theme::Theme;
@@ -32,7 +32,7 @@ use crate::protect;
 use crate::record::RecordArguments;
 use crate::running_api::{Linger, RunningApi};
 use crate::settings::{LoadedSettings, Settings};
-use crate::signals::Signals;
+use crate::signals::ExitSignals;
 use crate::terminal_ui::TerminalUi;
 
 /// Environment variables in which Gemini CLI expects the port of its remote control. wh serves its HTTP API on this
@@ -197,7 +197,7 @@ impl SpaceArguments {
             return Err(CliFailure::new(code::USAGE, what)
                 .hint("run wh in a terminal without --headless, or serve the HTTP API with --control-port 9090"));
         }
-        let mut signals = Signals::new().map_err(|error| CliFailure::new(code::FAILED, error))?;
+        let mut signals = ExitSignals::new().map_err(|error| CliFailure::new(code::FAILED, error))?;
         self.own_name()?;
         self.drop_absent_targets(&mut loaded);
         self.default_targets()?;
@@ -330,7 +330,7 @@ impl SpaceArguments {
         let command: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let recording = self.record.open(&words, size, "xterm-256color".to_owned())?;
         let screen = ScreenSpec { history_lines: UI_SCROLLBACK_LINES, log_characters: log::raw_characters()? };
-        let spec = HostSpec {
+        let spec = UiTerminalSpec {
             command: command.clone(),
             size,
             attended: tty.is_some(),
@@ -406,7 +406,7 @@ struct OpenSpace {
 
 impl OpenSpace {
     /// Waits until the user quits or a signal arrives, then closes everything in order.
-    async fn wait_for_end(self, tty: Option<LocalTerminal>, signals: &mut Signals) -> u8 {
+    async fn wait_for_end(self, tty: Option<LocalTerminal>, signals: &mut ExitSignals) -> u8 {
         let Self { running, shown, api } = self;
         let attended = tty.is_some();
         let front = shown.surface().clone();

@@ -9,7 +9,7 @@ use wh_wire::control::WaitBody;
 
 use crate::failure::{CliFailure, code, with_exit_codes};
 use crate::print::clean_line;
-use crate::target::{RunArguments, TargetArguments};
+use crate::target::{RunSelector, TargetArguments};
 
 /// Wait for a condition
 ///
@@ -32,7 +32,7 @@ pub struct WaitCommand {
     timeout: Duration,
 
     #[command(flatten)]
-    run: RunArguments,
+    run: RunSelector,
 
     /// Print the response as JSON on one line, including errors
     #[arg(long)]

@@ -12,7 +12,7 @@ use wh_engine::store::StoreLimits;
 
 use crate::failure::{CliFailure, code};
 use crate::settings::table::by_key;
-use crate::settings::value::{SettingValue, ValueKind};
+use crate::settings::value::{SettingType, SettingValue};
 
 /// File descriptor limit of the daemon. Each session needs a few descriptors, each connection one. The limit is not
 /// higher, because programs inherit it and some programs close every possible descriptor when they start.
@@ -59,7 +59,7 @@ pub struct ControlLimitValues {
 
 fn bounds(key: &str) -> RangeInclusive<u64> {
     match by_key(key).map(|setting| setting.kind) {
-        Some(ValueKind::Number { smallest, largest }) => smallest..=largest,
+        Some(SettingType::Number { smallest, largest }) => smallest..=largest,
         _ => 0..=u64::MAX,
     }
 }

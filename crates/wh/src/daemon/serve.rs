@@ -13,7 +13,7 @@ use tracing::{Instrument, info, info_span, warn};
 use wh_client::{Controller as Port, Daemon};
 use wh_core::terminal::Exit;
 use wh_engine::control::audit::{self, Audit, LoggedText};
-use wh_engine::control::content_ref::References;
+use wh_engine::control::content_ref::ContentRefFolder;
 use wh_engine::control::teams::{self, Teams};
 use wh_engine::control::{Controller, ControllerParts};
 use wh_engine::sessions::{SessionServices, Sessions, UiSpec};
@@ -35,7 +35,7 @@ use crate::failure::{CliFailure, code};
 use crate::http_options::TOKEN_VARIABLE;
 use crate::runtime::{self, process_start};
 use crate::settings::Settings;
-use crate::signals::Signals;
+use crate::signals::ExitSignals;
 use crate::{agents, log, protect};
 
 /// Scrollback lines of a terminal session.
@@ -106,7 +106,7 @@ pub async fn serve(
     ready: impl FnOnce(&DaemonFile),
 ) -> Result<(), CliFailure> {
     protect::memory();
-    let mut signals = Signals::new().map_err(|error| failed(&error))?;
+    let mut signals = ExitSignals::new().map_err(|error| failed(&error))?;
     let mut end_sessions = signal(SignalKind::from_raw(END_SESSIONS as i32)).map_err(|error| failed(&error))?;
     let _lock: Flock<std::fs::File> = match paths.claim().map_err(|error| failed(&error))? {
         Some(lock) => lock,
@@ -242,14 +242,14 @@ fn controller(
     let mut options = audit::AuditOptions::new("wh-daemon");
     options.texts = texts()?;
     let audit = Audit::open(paths.audit(), options).map_err(failed_at(paths.audit()))?;
-    let references = References::new(paths.contents(), limits.reference).map_err(failed_at(paths.contents()))?;
+    let references = ContentRefFolder::new(paths.contents(), limits.reference).map_err(failed_at(paths.contents()))?;
     tokio::spawn(sweep(references.clone()));
     let parts = ControllerParts { daemon, store, teams, audit, references, times, limits };
     Ok(Arc::new(Controller::new(parts)))
 }
 
 /// Deletes expired text files of senders, at startup and then once per [`CONTENT_SWEEP_INTERVAL`].
-async fn sweep(references: References) {
+async fn sweep(references: ContentRefFolder) {
     let mut hours = tokio::time::interval(CONTENT_SWEEP_INTERVAL);
     loop {
         hours.tick().await;

@@ -16,7 +16,7 @@ use tracing::span::{Attributes, Id};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
-use wh_pipe::proc::Stat;
+use wh_pipe::proc::ProcessStat;
 
 use crate::failure::code;
 
@@ -30,7 +30,7 @@ const STALLED_TICKS: u32 = 10;
 /// time.
 const STARVED_TICKS: u32 = 120;
 
-/// CPU time of half a tick, in the units of [`Stat::cpu`]. A runnable worker thread that got less CPU time in a tick
+/// CPU time of half a tick, in the units of [`ProcessStat::cpu`]. A runnable worker thread that got less CPU time in a tick
 /// was starved.
 const HALF_TICK_CPU: u64 = TICK_INTERVAL.as_millis() as u64 / 10 / 2;
 
@@ -73,7 +73,7 @@ struct SpanLabel(Arc<str>);
 impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LastPolled {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
-        let mut label = SpanFields(attributes.metadata().name().to_owned());
+        let mut label = SpanLabelBuilder(attributes.metadata().name().to_owned());
         attributes.record(&mut label);
         span.extensions_mut().insert(SpanLabel(label.0.into()));
     }
@@ -97,9 +97,9 @@ impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LastPolled {
     }
 }
 
-struct SpanFields(String);
+struct SpanLabelBuilder(String);
 
-impl Visit for SpanFields {
+impl Visit for SpanLabelBuilder {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         let _ = write!(self.0, " {}={value:?}", field.name());
     }
@@ -107,7 +107,7 @@ impl Visit for SpanFields {
 
 /// Starts the watchdog thread, which exits the process when the runtime stalls.
 pub fn start(runtime: Handle, last_polled: LastPolled) -> io::Result<()> {
-    let exit = move |stall: Stall| {
+    let exit = move |stall: RuntimeStall| {
         let line = format!(
             "ERROR wh::daemon::watchdog: {stall}; {last_polled}; the daemon exits with code {}\n",
             code::STALLED
@@ -143,11 +143,11 @@ fn last_line(line: String) {
 
 /// Number of ticks for which the runtime has not run a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stall {
+struct RuntimeStall {
     ticks: u32,
 }
 
-impl fmt::Display for Stall {
+impl fmt::Display for RuntimeStall {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "the runtime has not run a task for {:?}", TICK_INTERVAL * self.ticks)
     }
@@ -157,7 +157,7 @@ impl fmt::Display for Stall {
 /// instead of reading the clock, so that a stopped process or a suspended machine does not count as stalled.
 struct Watchdog {
     runtime: Handle,
-    answers: Arc<TickAnswers>,
+    answers: Arc<ProbeAnswers>,
     asked: u64,
     /// Number of ticks without an answer in which the worker was not starved of CPU time.
     counted: u32,
@@ -167,7 +167,7 @@ struct Watchdog {
 }
 
 #[derive(Default)]
-struct TickAnswers {
+struct ProbeAnswers {
     count: AtomicU64,
     /// Thread id of the worker that ran the last answering task.
     worker: AtomicI32,
@@ -190,20 +190,20 @@ impl Watchdog {
         });
     }
 
-    fn tick(&mut self) -> Option<Stall> {
-        let worker = Stat::of_own_thread(self.answers.worker.load(Ordering::Relaxed)).ok();
+    fn tick(&mut self) -> Option<RuntimeStall> {
+        let worker = ProcessStat::of_own_thread(self.answers.worker.load(Ordering::Relaxed)).ok();
         if self.answers.count.load(Ordering::Acquire) == self.asked {
             self.ask();
         } else {
             self.silent += 1;
             // On a loaded machine a runnable worker may get no CPU time. That is not a stall.
-            let is_starved = |stat: Stat| stat.state == 'R' && stat.cpu.saturating_sub(self.cpu) < HALF_TICK_CPU;
+            let is_starved = |stat: ProcessStat| stat.state == 'R' && stat.cpu.saturating_sub(self.cpu) < HALF_TICK_CPU;
             let starved = worker.is_some_and(is_starved);
             self.counted += u32::from(!starved);
         }
         self.cpu = worker.map_or(0, |stat| stat.cpu);
         let stalled = self.counted >= STALLED_TICKS || self.silent >= STARVED_TICKS;
-        stalled.then_some(Stall { ticks: self.silent })
+        stalled.then_some(RuntimeStall { ticks: self.silent })
     }
 }
 
@@ -221,7 +221,7 @@ mod tests {
     }
 
     /// Ticks until the watchdog finds a stall, without the pauses between them.
-    fn stall(watchdog: &mut Watchdog) -> Stall {
+    fn stall(watchdog: &mut Watchdog) -> RuntimeStall {
         (0..=STARVED_TICKS).find_map(|_| watchdog.tick()).expect("a stall")
     }
 

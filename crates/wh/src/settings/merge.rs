@@ -9,7 +9,7 @@ use wh_tui::keymap::{ACTIONS, BindingError, KeyMap};
 
 use super::document::{ConfigFile, SettingsFileError};
 use super::table::{ProjectRule, SettingRow, by_key, table};
-use super::value::{SettingValue, ValueKind};
+use super::value::{SettingType, SettingValue};
 
 /// Environment variable that disables colours in all programs (<https://no-color.org>). No file overrides it.
 const NO_COLOR: &str = "NO_COLOR";
@@ -225,7 +225,7 @@ fn resolve(
         && let Some(text) = variable(name)
         // The commands do the same: an empty variable counts as not set if the setting is a number, and as an empty
         // list if it is a list.
-        && !(text.is_empty() && matches!(setting.kind, ValueKind::Number { .. }))
+        && !(text.is_empty() && matches!(setting.kind, SettingType::Number { .. }))
     {
         let value = setting.kind.parse_text(&text).map_err(|wrong| (name, format!("{name} {}", wrong.message)))?;
         return Ok(ResolvedSetting { value: Some(value), source: SettingSource::Environment(name) });

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use wh_tui::bell::Bell;
 use wh_tui::keymap::ACTIONS;
 
-use super::value::{SettingValue, ValueKind};
+use super::value::{SettingType, SettingValue};
 
 /// Rule for a setting in a project file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct SettingRow {
     pub section: &'static str,
     /// Key in that table.
     pub name: &'static str,
-    pub kind: ValueKind,
+    pub kind: SettingType,
     /// Default value as text; empty if there is no default.
     pub default: Cow<'static, str>,
     /// Flag that overrides the setting.
@@ -52,7 +52,7 @@ impl SettingRow {
 
     /// Parses the default value.
     pub fn default_value(&self) -> Option<SettingValue> {
-        let list = matches!(self.kind, ValueKind::Names { .. } | ValueKind::Keys);
+        let list = matches!(self.kind, SettingType::Names { .. } | SettingType::Keys);
         if self.default.is_empty() && !list { None } else { self.kind.parse_text(&self.default).ok() }
     }
 }
@@ -60,7 +60,7 @@ impl SettingRow {
 const BASE_ROW: SettingRow = SettingRow {
     section: "",
     name: "",
-    kind: ValueKind::Names { least: 0 },
+    kind: SettingType::Names { least: 0 },
     default: Cow::Borrowed(""),
     flag: None,
     arguments: &[],
@@ -75,8 +75,8 @@ const BASE_ROW: SettingRow = SettingRow {
 const CONTROL_ROW: SettingRow =
     SettingRow { section: "control", used_by: "the daemon", daemon: true, project: ProjectRule::Never, ..BASE_ROW };
 
-const fn number(smallest: u64, largest: u64) -> ValueKind {
-    ValueKind::Number { smallest, largest }
+const fn number(smallest: u64, largest: u64) -> SettingType {
+    SettingType::Number { smallest, largest }
 }
 
 const SPACE: &str = "wh, wh space connect";
@@ -84,7 +84,7 @@ const SPACE: &str = "wh, wh space connect";
 const FIXED: [SettingRow; 14] = [
     SettingRow {
         name: "theme",
-        kind: ValueKind::Choice(&["auto", "dark", "light", "none"]),
+        kind: SettingType::Choice(&["auto", "dark", "light", "none"]),
         default: Cow::Borrowed("auto"),
         flag: Some("theme"),
         arguments: &["theme"],
@@ -97,7 +97,7 @@ const FIXED: [SettingRow; 14] = [
     },
     SettingRow {
         name: "agent",
-        kind: ValueKind::Names { least: 1 },
+        kind: SettingType::Names { least: 1 },
         default: Cow::Borrowed("demo"),
         flag: Some("agent"),
         arguments: &["agents", "agent"],
@@ -177,7 +177,7 @@ const FIXED: [SettingRow; 14] = [
     SettingRow {
         section: "timeouts",
         name: "answer",
-        kind: ValueKind::Time,
+        kind: SettingType::Time,
         default: Cow::Borrowed("10s"),
         flag: Some("timeout"),
         arguments: &["answer_timeout"],
@@ -189,7 +189,7 @@ const FIXED: [SettingRow; 14] = [
     SettingRow {
         section: "timeouts",
         name: "wait",
-        kind: ValueKind::Time,
+        kind: SettingType::Time,
         default: Cow::Borrowed("5s"),
         flag: Some("timeout"),
         arguments: &["wait_timeout"],
@@ -200,7 +200,7 @@ const FIXED: [SettingRow; 14] = [
     SettingRow {
         section: "timeouts",
         name: "stop",
-        kind: ValueKind::Time,
+        kind: SettingType::Time,
         default: Cow::Borrowed("30s"),
         flag: Some("timeout"),
         arguments: &["stop_timeout"],
@@ -221,7 +221,7 @@ const FIXED: [SettingRow; 14] = [
     SettingRow {
         section: "notifications",
         name: "bell",
-        kind: ValueKind::Choice(&Bell::NAMES),
+        kind: SettingType::Choice(&Bell::NAMES),
         default: Cow::Borrowed("off"),
         used_by: "wh, wh space connect, the daemon",
         daemon: true,
@@ -234,7 +234,7 @@ static TABLE: LazyLock<Vec<SettingRow>> = LazyLock::new(|| {
     let keys = ACTIONS.iter().map(|row| SettingRow {
         section: "keys",
         name: row.name,
-        kind: ValueKind::Keys,
+        kind: SettingType::Keys,
         default: Cow::Owned(row.keys.join(", ")),
         used_by: "wh, wh space connect, the daemon",
         daemon: true,
@@ -285,11 +285,11 @@ mod tests {
                 continue;
             }
             let kind = match setting.kind {
-                ValueKind::Choice(words) => words.join(", "),
-                ValueKind::Names { .. } => "name or list".to_owned(),
-                ValueKind::Number { smallest, largest } => format!("{smallest} to {largest}"),
-                ValueKind::Time => "time".to_owned(),
-                ValueKind::Keys => "key or list".to_owned(),
+                SettingType::Choice(words) => words.join(", "),
+                SettingType::Names { .. } => "name or list".to_owned(),
+                SettingType::Number { smallest, largest } => format!("{smallest} to {largest}"),
+                SettingType::Time => "time".to_owned(),
+                SettingType::Keys => "key or list".to_owned(),
             };
             let flag = setting.flag.map(|flag| code(&format!("--{flag}"))).unwrap_or_default();
             let variable = setting.variable.map(code).unwrap_or_default();

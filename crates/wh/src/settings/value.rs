@@ -13,7 +13,7 @@ use crate::commands::duration;
 
 /// Type of a setting's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ValueKind {
+pub enum SettingType {
     /// One of these words.
     Choice(&'static [&'static str]),
     /// A name, or a list of at least `least` names.
@@ -51,7 +51,7 @@ impl InvalidSettingValue {
     }
 }
 
-impl ValueKind {
+impl SettingType {
     /// Describes the allowed values.
     pub fn expected(self) -> String {
         match self {
@@ -226,11 +226,11 @@ impl fmt::Display for SettingValue {
 mod tests {
     use super::*;
 
-    const NUMBER: ValueKind = ValueKind::Number { smallest: 1, largest: 9 };
-    const NAMES: ValueKind = ValueKind::Names { least: 0 };
-    const CHOICE: ValueKind = ValueKind::Choice(&["dark", "light"]);
+    const NUMBER: SettingType = SettingType::Number { smallest: 1, largest: 9 };
+    const NAMES: SettingType = SettingType::Names { least: 0 };
+    const CHOICE: SettingType = SettingType::Choice(&["dark", "light"]);
 
-    fn read(kind: ValueKind, toml: &str) -> Result<SettingValue, InvalidSettingValue> {
+    fn read(kind: SettingType, toml: &str) -> Result<SettingValue, InvalidSettingValue> {
         let document: toml_edit::Document<String> = format!("key = {toml}").parse().unwrap();
         kind.parse_toml(document.get("key").unwrap())
     }
@@ -240,14 +240,14 @@ mod tests {
         for (kind, text) in [
             (CHOICE, "dark"),
             (NUMBER, "7"),
-            (ValueKind::Time, "500ms"),
-            (ValueKind::Time, "90s"),
+            (SettingType::Time, "500ms"),
+            (SettingType::Time, "90s"),
             (NAMES, "a"),
             (NAMES, "a, b"),
             (NAMES, ""),
-            (ValueKind::Keys, "ctrl+x"),
-            (ValueKind::Keys, "f5, ctrl+,"),
-            (ValueKind::Keys, "ctrl+,"),
+            (SettingType::Keys, "ctrl+x"),
+            (SettingType::Keys, "f5, ctrl+,"),
+            (SettingType::Keys, "ctrl+,"),
         ] {
             let value = match text {
                 // No text can say this.
@@ -257,8 +257,8 @@ mod tests {
             assert_eq!(value.to_string(), text);
             assert_eq!(read(kind, &value.to_toml().to_string()), Ok(value), "{text}");
         }
-        assert_eq!(read(ValueKind::Time, "2"), Ok(SettingValue::Time(Duration::from_secs(2))));
-        assert_eq!(read(ValueKind::Time, "'2m'").unwrap().to_string(), "120s");
+        assert_eq!(read(SettingType::Time, "2"), Ok(SettingValue::Time(Duration::from_secs(2))));
+        assert_eq!(read(SettingType::Time, "'2m'").unwrap().to_string(), "120s");
     }
 
     #[test]
@@ -269,26 +269,26 @@ mod tests {
             (NUMBER, "'3'", "is a string; it must be a number from 1 to 9"),
             (NUMBER, "-3", "is -3; it must be a number from 1 to 9"),
             (NUMBER, "10", "is 10; it must be a number from 1 to 9"),
-            (ValueKind::Time, "'soon'", r#"is "soon"; it must be a duration such as 500ms, 10s or 2m"#),
-            (ValueKind::Time, "-1", "is -1; it must be a duration such as 500ms, 10s or 2m"),
+            (SettingType::Time, "'soon'", r#"is "soon"; it must be a duration such as 500ms, 10s or 2m"#),
+            (SettingType::Time, "-1", "is -1; it must be a duration such as 500ms, 10s or 2m"),
             (
                 NAMES,
                 "['a b']",
                 r#"has the name "a b"; a name is one word without commas; write several names as a list"#,
             ),
             (NAMES, "{ a = 1 }", "is an inline table; it must be a name, or a list of names"),
-            (ValueKind::Names { least: 1 }, "[]", "is empty; it must be a name, or a list of names"),
-            (ValueKind::Keys, "'ctlr+x'", r#"has an unknown key "ctlr+x"; did you mean "ctrl+x"?"#),
+            (SettingType::Names { least: 1 }, "[]", "is empty; it must be a name, or a list of names"),
+            (SettingType::Keys, "'ctlr+x'", r#"has an unknown key "ctlr+x"; did you mean "ctrl+x"?"#),
             (
-                ValueKind::Keys,
+                SettingType::Keys,
                 "'x'",
                 "is refused: x types a character and cannot be bound; add ctrl or alt, or choose a function key",
             ),
-            (ValueKind::Keys, "[1]", "is an array; it must be a key such as ctrl+x, or a list of keys"),
+            (SettingType::Keys, "[1]", "is an array; it must be a key such as ctrl+x, or a list of keys"),
         ] {
             assert_eq!(read(kind, toml).unwrap_err().message, words, "{toml}");
         }
-        for (kind, text) in [(CHOICE, ""), (NUMBER, "ten"), (ValueKind::Time, "x"), (ValueKind::Keys, "warp")] {
+        for (kind, text) in [(CHOICE, ""), (NUMBER, "ten"), (SettingType::Time, "x"), (SettingType::Keys, "warp")] {
             assert!(kind.parse_text(text).is_err(), "{text}");
         }
     }

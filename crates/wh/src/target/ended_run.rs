@@ -58,7 +58,7 @@ fn waited(record: &EndedRun, source: &str) -> Option<ApiResponse> {
     } else {
         None
     };
-    let last = FinalState::new(record);
+    let last = EndedRunState::new(record);
     let matched = refused.is_none() && condition.holds(&last);
     let ended = ("exited", "the program has ended, so the condition will never hold");
     let (error, detail) = refused.or((!matched).then_some(ended)).unzip();
@@ -74,12 +74,12 @@ fn waited(record: &EndedRun, source: &str) -> Option<ApiResponse> {
 }
 
 /// Final state of a run, for evaluating conditions.
-struct FinalState<'a> {
+struct EndedRunState<'a> {
     screen: Option<&'a ScreenBody>,
     text: String,
 }
 
-impl<'a> FinalState<'a> {
+impl<'a> EndedRunState<'a> {
     fn new(record: &'a EndedRun) -> Self {
         let screen = record.screen.as_ref();
         let text = screen.map(|screen| screen.plain.trim_end_matches('\n').to_owned()).unwrap_or_default();
@@ -87,7 +87,7 @@ impl<'a> FinalState<'a> {
     }
 }
 
-impl Facts for FinalState<'_> {
+impl Facts for EndedRunState<'_> {
     fn message_count(&self) -> u64 {
         0
     }

@@ -23,7 +23,7 @@ pub use table::{session_table, table};
 
 /// Options that select a run or session.
 #[derive(Debug, Args)]
-pub struct RunArguments {
+pub struct RunSelector {
     /// URL of the run, e.g. http://127.0.0.1:9090. Precedence: --url, --port, WH_CONTROL_URL, WH_CONTROL_PORT, the only
     /// run or session
     #[arg(long, value_name = "URL", help_heading = "Run or session")]
@@ -45,7 +45,7 @@ pub struct RunArguments {
 
 /// Option that limits the time for a response.
 #[derive(Debug, Clone, Copy, Args)]
-pub struct AnswerTimeout {
+pub struct ResponseTimeout {
     /// Fail if the daemon or run does not answer within this time, e.g. 500ms, 10s or 2m
     #[arg(
         id = "answer_timeout",
@@ -62,10 +62,10 @@ pub struct AnswerTimeout {
 #[derive(Debug, Args)]
 pub struct TargetArguments {
     #[command(flatten)]
-    run: RunArguments,
+    run: RunSelector,
 
     #[command(flatten)]
-    answer: AnswerTimeout,
+    answer: ResponseTimeout,
 
     /// Print the response as JSON on one line, including errors
     #[arg(long)]
@@ -73,14 +73,14 @@ pub struct TargetArguments {
 }
 
 impl TargetArguments {
-    pub fn new(run: RunArguments, json: bool) -> Self {
-        Self { run, answer: AnswerTimeout { timeout: ANSWER_TIMEOUT }, json }
+    pub fn new(run: RunSelector, json: bool) -> Self {
+        Self { run, answer: ResponseTimeout { timeout: ANSWER_TIMEOUT }, json }
     }
 
     /// Selects the daemon itself.
     pub fn for_daemon(timeout: Duration) -> Self {
-        let run = RunArguments { url: None, port: None, session: None, token_file: None };
-        Self { run, answer: AnswerTimeout { timeout }, json: false }
+        let run = RunSelector { url: None, port: None, session: None, token_file: None };
+        Self { run, answer: ResponseTimeout { timeout }, json: false }
     }
 
     /// Selects the session of a positional argument, if there is one. Fails if `--session` names another session.

@@ -9,7 +9,7 @@ use wh_wire::control::{SessionSummary, SessionsBody};
 use super::requests::DaemonClient;
 use super::server_process::{NOTICE_DELAY, ServerProcess};
 use super::table::{only, several};
-use super::{RunArguments, TargetArguments};
+use super::{RunSelector, TargetArguments};
 use crate::daemon::DaemonPaths;
 use crate::failure::{CliFailure, code};
 use crate::http_options::{TOKEN_VARIABLE, token};
@@ -179,7 +179,7 @@ impl TargetArguments {
 
     /// Returns the target that a URL or port selects, in an option or an environment variable.
     fn explicit_target(&self) -> Result<Option<ApiTarget>, CliFailure> {
-        let RunArguments { url, port, .. } = &self.run;
+        let RunSelector { url, port, .. } = &self.run;
         let local = |port: u16| ApiTarget { address: Address::local(port), token: None };
         if let Some(url) = url {
             return ApiTarget::at(url, "--url").map(Some);

@@ -8,7 +8,7 @@ use serde::{
 use serde_json::Value;
 
 use super::{
-    decode::Head,
+    decode::FrameHead,
     json::{Json, lax, or_default, read},
     permission::PermissionUpdate,
     tagged::{Tagged, TaggedFields, tagged},
@@ -160,7 +160,7 @@ fn nothing() -> AskKind {
 fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<AskKind, D::Error> {
     let raw = Json::deserialize(deserializer)?;
     Ok(read(raw.text()).unwrap_or_else(|_| {
-        let Head { subtype, .. } = read(raw.text()).unwrap_or_default();
+        let FrameHead { subtype, .. } = read(raw.text()).unwrap_or_default();
         AskKind::Unknown { subtype, raw }
     }))
 }

@@ -91,7 +91,7 @@ pub fn decode(line: &[u8]) -> Result<Incoming, DecodeError> {
         return Ok(incoming);
     }
     let raw: Json = serde_json::from_str(&text)?;
-    let Head { kind, subtype } = read(&text).unwrap_or_default();
+    let FrameHead { kind, subtype } = read(&text).unwrap_or_default();
     Ok(Incoming::Message(ClaudeMessage::Unknown(Box::new(Unknown { kind, subtype, raw }))))
 }
 
@@ -102,7 +102,7 @@ fn classify(text: &str) -> Result<Incoming, serde_json::Error> {
     let incoming = if text.starts_with("{\"type\"") {
         tagged(&mut deserializer)?
     } else {
-        let Head { kind, .. } = serde_json::from_str(text)?;
+        let FrameHead { kind, .. } = serde_json::from_str(text)?;
         tagged_as(&kind.unwrap_or_default(), &mut deserializer)?
     };
     deserializer.end()?;
@@ -148,24 +148,24 @@ struct Cancel {
 
 /// The `type` and `subtype` of any object. If a key is repeated, the first value is used.
 #[derive(Default)]
-pub(super) struct Head {
+pub(super) struct FrameHead {
     pub(super) kind: Option<String>,
     pub(super) subtype: Option<String>,
 }
 
-impl<'de> Deserialize<'de> for Head {
+impl<'de> Deserialize<'de> for FrameHead {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct HeadVisitor;
 
         impl<'de> Visitor<'de> for HeadVisitor {
-            type Value = Head;
+            type Value = FrameHead;
 
             fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
                 formatter.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Head, A::Error> {
-                let mut head = Head::default();
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<FrameHead, A::Error> {
+                let mut head = FrameHead::default();
                 while let Some(key) = map.next_key::<TagStr>()? {
                     let name = match &*key.0 {
                         "type" => &mut head.kind,

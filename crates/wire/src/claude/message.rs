@@ -127,12 +127,12 @@ pub struct UserMessage {
 
 fn content<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ContentBlock>, D::Error> {
     #[derive(Deserialize)]
-    struct Inner {
+    struct NestedMessage {
         #[serde(deserialize_with = "blocks")]
         content: Vec<ContentBlock>,
     }
 
-    Inner::deserialize(deserializer).map(|inner| inner.content)
+    NestedMessage::deserialize(deserializer).map(|inner| inner.content)
 }
 
 /// Notification that a tool is still running.

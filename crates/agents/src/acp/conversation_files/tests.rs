@@ -59,11 +59,11 @@ fn a_file_is_copied_and_gets_a_name_that_gemini_does_not_use() {
     let home = Home::new();
     home.begin("session-2026-11-18T01-02-6104d0d3.jsonl", &["one", "two"]);
     home.begin("session-2026-11-18T01-03-6104d0d3.jsonl", &[]);
-    assert_eq!(home.files().prepare(false).unwrap(), Prepared::Safe);
+    assert_eq!(home.files().prepare(false).unwrap(), PreparedFile::Safe);
     assert_eq!(home.names(), [SAFE], "the empty one is gone");
     assert_eq!(messages(&home.files().copy(0)), ["one", "two"]);
     assert!(!home.files().can_restore(), "the file has it all");
-    assert_eq!(home.files().prepare(false).unwrap(), Prepared::Safe, "and it keeps that name");
+    assert_eq!(home.files().prepare(false).unwrap(), PreparedFile::Safe, "and it keeps that name");
     home.begin("session-2026-11-18T01-04-6104d0d3.jsonl", &[]);
     home.files().remove_empty();
     assert_eq!(home.names(), [SAFE]);
@@ -72,18 +72,22 @@ fn a_file_is_copied_and_gets_a_name_that_gemini_does_not_use() {
 #[test]
 fn a_file_that_is_gone_or_lost_its_messages_is_restored_from_the_copy() {
     let home = Home::new();
-    assert_eq!(home.files().prepare(false).unwrap(), Prepared::Missing);
+    assert_eq!(home.files().prepare(false).unwrap(), PreparedFile::Missing);
     home.begin("session-2026-11-18T01-02-6104d0d3.jsonl", &["one", "two"]);
     home.files().prepare(false).unwrap();
     fs::remove_file(home.chats().join(SAFE)).unwrap();
-    assert_eq!(home.files().prepare(false).unwrap(), Prepared::Restored);
+    assert_eq!(home.files().prepare(false).unwrap(), PreparedFile::Restored);
     let restored = home.chats().join(&home.names()[0]);
     assert_eq!(messages(&restored), ["one", "two"]);
     fs::remove_file(restored).unwrap();
 
     home.begin(SAFE, &["two"]);
-    assert_eq!(home.files().prepare(false).unwrap(), Prepared::Safe, "what is there is taken");
-    assert_eq!(home.files().prepare(true).unwrap(), Prepared::Restored, "the copy has more, and was not overwritten");
+    assert_eq!(home.files().prepare(false).unwrap(), PreparedFile::Safe, "what is there is taken");
+    assert_eq!(
+        home.files().prepare(true).unwrap(),
+        PreparedFile::Restored,
+        "the copy has more, and was not overwritten"
+    );
     assert_eq!(messages(&home.chats().join(SAFE)), ["one", "two"]);
     assert_eq!(messages(&home.files().replaced(0)), ["two"], "and the file that was there is kept");
 }
@@ -102,7 +106,7 @@ fn a_copy_is_overwritten_only_by_a_file_that_has_all_of_it() {
     assert_eq!(messages(&home.files().copy(0)), ["four", "five", "six", "seven"]);
     assert_eq!(messages(&home.files().copy(1)), ["one", "two", "three"], "a longer file does not replace it");
     assert!(home.files().can_restore());
-    assert_eq!(home.files().prepare(true).unwrap(), Prepared::Restored);
+    assert_eq!(home.files().prepare(true).unwrap(), PreparedFile::Restored);
     assert_eq!(messages(&home.chats().join(SAFE)), ["one", "two", "three"]);
     assert_eq!(messages(&home.files().replaced(0)), ["four", "five", "six", "seven"]);
 
@@ -149,7 +153,7 @@ fn copies_are_private_and_links_are_not_followed() {
 
     fs::rename(&state, home.0.path().join("moved")).unwrap();
     symlink(home.0.path().join("moved"), &state).unwrap();
-    assert!(matches!(home.files().prepare(false).unwrap(), Prepared::Uncopied(why) if why.contains("is a link")));
+    assert!(matches!(home.files().prepare(false).unwrap(), PreparedFile::Uncopied(why) if why.contains("is a link")));
 }
 
 #[test]
@@ -160,11 +164,14 @@ fn a_file_that_is_gone_is_restored_into_its_own_project_and_no_other() {
     home.begin("session-2026-11-18T01-02-6104d0d3.jsonl", &["one", "two"]);
     home.files().prepare(false).unwrap();
     fs::remove_dir_all(home.chats()).unwrap();
-    assert_eq!(home.files().prepare(false).unwrap(), Prepared::Restored, "there are two projects");
+    assert_eq!(home.files().prepare(false).unwrap(), PreparedFile::Restored, "there are two projects");
     assert_eq!(home.names().len(), 1);
     fs::remove_dir_all(home.chats()).unwrap();
     fs::write(home.0.path().join(".gemini/projects.json"), r#"{"projects": {"/elsewhere": "elsewhere"}}"#).unwrap();
-    assert_eq!(home.files().prepare(false).unwrap(), Prepared::Missing, "its project is not known");
+    assert_eq!(home.files().prepare(false).unwrap(), PreparedFile::Missing, "its project is not known");
+    let empty = lines(&[json!({"sessionId": ID, "projectHash": "h", "kind": "main"})]);
+    fs::write(elsewhere.join("session-2026-11-18T01-03-6104d0d3.jsonl"), empty).unwrap();
+    assert_eq!(home.files().prepare(false).unwrap(), PreparedFile::Missing, "an empty file is in another project");
     assert_eq!(fs::read_dir(elsewhere).unwrap().count(), 0);
 }
 
@@ -215,7 +222,7 @@ fn a_file_that_is_not_understood_is_kept_as_it_is() {
             .unwrap();
         home.files().remove_empty();
         assert_eq!(home.names().len(), 1, "{what}");
-        assert_eq!(home.files().prepare(false).unwrap(), Prepared::Safe, "{what}");
+        assert_eq!(home.files().prepare(false).unwrap(), PreparedFile::Safe, "{what}");
         assert_eq!(home.names(), [SAFE], "{what}");
         assert!(home.files().copy(0).exists(), "{what}");
     }
@@ -248,6 +255,6 @@ fn a_file_that_cannot_be_copied_is_safe_all_the_same() {
     home.begin("session-2026-11-18T01-02-6104d0d3.jsonl", &["one"]);
     let empty = lines(&[json!({"sessionId": ID, "projectHash": "h", "kind": "main"})]);
     fs::write(home.chats().join("session-2026-11-18T01-03-6104d0d3.jsonl"), empty).unwrap();
-    assert!(matches!(home.files().prepare(false).unwrap(), Prepared::Uncopied(_)));
+    assert!(matches!(home.files().prepare(false).unwrap(), PreparedFile::Uncopied(_)));
     assert_eq!(home.names(), [SAFE], "it has its safe name, and the empty one is gone");
 }

@@ -2,7 +2,7 @@
 
 use wh_core::space::extent::boundary;
 use wh_core::space::harness::Report;
-use wh_pipe::link::Inbound;
+use wh_pipe::link::LinkEvent;
 use wh_wire::acp::{SessionUpdate, Update, read};
 
 use super::super::handshake_buffer::{CONVERSATION, update};
@@ -47,11 +47,11 @@ impl ReplayTranslator {
     }
 
     /// Translates an event that is part of the conversation into reports. Returns any other event as `Err`.
-    pub fn take(&mut self, event: Inbound<JsonRpc>) -> Result<Vec<Report>, Inbound<JsonRpc>> {
+    pub fn take(&mut self, event: LinkEvent<JsonRpc>) -> Result<Vec<Report>, LinkEvent<JsonRpc>> {
         if !update(&event).is_some_and(|kind| CONVERSATION.contains(&kind)) {
             return Err(event);
         }
-        let Inbound::Message(Incoming::Notification { params, .. }) = event else { return Err(event) };
+        let LinkEvent::Message(Incoming::Notification { params, .. }) = event else { return Err(event) };
         let news: SessionUpdate = read(params);
         if news.session_id.is_some_and(|session| session != self.session) {
             return Ok(Vec::new());

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 use wh_core::space::harness::Report;
 use wh_core::space::item::Level;
-use wh_core::space::question::{Choice, Meaning, Question, QuestionKind};
-use wh_pipe::link::Inbound;
+use wh_core::space::question::{Choice, OptionMeaning, Question, QuestionKind};
+use wh_pipe::link::LinkEvent;
 use wh_wire::acp::{self, InitializeReply, SessionList, SessionReply, read};
 
-use super::super::conversation_files::{ConversationFiles, Prepared};
+use super::super::conversation_files::{ConversationFiles, PreparedFile};
 use super::super::handshake_buffer::HandshakeBuffer;
 use super::super::settings::SessionSettings;
 use super::super::table::Entry;
@@ -157,13 +157,15 @@ impl AcpProtocol {
             let (preparing, restores) = (files.clone(), self.restores);
             let prepared = tokio::task::spawn_blocking(move || preparing.prepare(restores)).await;
             let (is_safe, notice) = match prepared {
-                Ok(Ok(Prepared::Safe)) => (true, None),
-                Ok(Ok(Prepared::Uncopied(why))) => (true, Some(format!("cannot copy the conversation file: {why}"))),
-                Ok(Ok(Prepared::Restored)) => {
+                Ok(Ok(PreparedFile::Safe)) => (true, None),
+                Ok(Ok(PreparedFile::Uncopied(why))) => {
+                    (true, Some(format!("cannot copy the conversation file: {why}")))
+                }
+                Ok(Ok(PreparedFile::Restored)) => {
                     let text = "the conversation file was restored from wh's copy";
                     (true, Some(text.to_owned()))
                 }
-                Ok(Ok(Prepared::Missing)) | Err(_) => (false, None),
+                Ok(Ok(PreparedFile::Missing)) | Err(_) => (false, None),
                 Ok(Err(error)) => (false, Some(format!("cannot prepare the conversation file for loading: {error}"))),
             };
             if let Some(text) = notice {
@@ -198,8 +200,11 @@ impl AcpProtocol {
     }
 
     fn about_incomplete(&self, missing: (usize, usize), has_copy: bool) -> Question {
-        let choice =
-            |id: &str, label: &str| Choice { id: id.to_owned(), label: label.to_owned(), meaning: Meaning::Other };
+        let choice = |id: &str, label: &str| Choice {
+            id: id.to_owned(),
+            label: label.to_owned(),
+            meaning: OptionMeaning::Other,
+        };
         let mut options = Vec::new();
         if has_copy {
             options.push(choice(RESTORE, "Restore wh's copy"));
@@ -394,7 +399,7 @@ impl Setup<'_> {
         }
     }
 
-    async fn receive(&mut self, event: Inbound<JsonRpc>) {
+    async fn receive(&mut self, event: LinkEvent<JsonRpc>) {
         let event = match &mut self.replay {
             Some(replay) => match replay.take(event) {
                 Ok(reports) => {
@@ -410,7 +415,7 @@ impl Setup<'_> {
         };
         match event {
             // There is no conversation yet, so no client could answer.
-            Inbound::Message(Incoming::Request { id, method, .. }) => {
+            LinkEvent::Message(Incoming::Request { id, method, .. }) => {
                 self.refusals.push(RpcFrame::unknown(id, &method))
             }
             event => self.buffer.push(event),

@@ -3,7 +3,7 @@
 use serde_json::json;
 use wh_core::space::harness::HarnessKey;
 use wh_core::space::item::ToolStatus;
-use wh_core::space::question::{Answer, Detail, Meaning, Question};
+use wh_core::space::question::{Answer, OptionMeaning, Question, QuestionDetail};
 
 use super::*;
 
@@ -38,8 +38,8 @@ async fn a_call_that_is_only_in_its_permission_request_is_a_card() {
     let (before, key, question) = asked(&mut run).await;
     assert!(before.iter().any(|report| matches!(report, Report::Started(_))), "a question is a sign of life");
     assert_eq!(cards(&before), [ToolStatus::Pending]);
-    assert_eq!(question.details, [Detail::Command("touch x".to_owned())]);
-    assert_eq!(question.options[0].meaning, Meaning::AllowOnce);
+    assert_eq!(question.details, [QuestionDetail::Command("touch x".to_owned())]);
+    assert_eq!(question.options[0].meaning, OptionMeaning::AllowOnce);
     run.order(answer(&key, "yes")).await;
     let (reports, outcome) = run.ended().await;
     assert_eq!((cards(&reports), outcome), (vec![ToolStatus::Running, ToolStatus::Completed], Outcome::Completed));

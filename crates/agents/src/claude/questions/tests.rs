@@ -50,7 +50,10 @@ fn a_permission_offers_yes_its_suggestions_and_no() {
         "no way around permissions is offered"
     );
     assert!(question.options[1].label.contains("touch x"));
-    assert_eq!(question.details, [Detail::Command("touch x".to_owned()), Detail::Text("red rule".to_owned())]);
+    assert_eq!(
+        question.details,
+        [QuestionDetail::Command("touch x".to_owned()), QuestionDetail::Text("red rule".to_owned())]
+    );
     assert!(question.preselects);
 }
 
@@ -105,7 +108,7 @@ fn several_questions_are_answered_together() {
 #[test]
 fn a_plan_is_a_question_of_its_own() {
     let fresh = || ClaudeQuestions::new(tool("ExitPlanMode", json!({"plan": "# Do it"}), json!({}))).unwrap();
-    assert_eq!(fresh().questions[0].details, [Detail::Text("# Do it".to_owned())]);
+    assert_eq!(fresh().questions[0].details, [QuestionDetail::Text("# Do it".to_owned())]);
     let yes = sent(&fresh(), &[option("accept-edits")]);
     assert_eq!(yes["updatedPermissions"][0]["mode"], "acceptEdits");
     assert_eq!(sent(&fresh(), &[option("deny")])["behavior"], "deny");

@@ -24,8 +24,11 @@ fn a_command_is_decided_by_what_is_really_offered() {
     });
     let asked = open(COMMAND, params, &[]);
     let question = &asked.questions[0];
-    let details =
-        [Detail::Command("touch x".to_owned()), Detail::Text("to see".to_owned()), Detail::Path("/w".to_owned())];
+    let details = [
+        QuestionDetail::Command("touch x".to_owned()),
+        QuestionDetail::Text("to see".to_owned()),
+        QuestionDetail::Path("/w".to_owned()),
+    ];
     assert_eq!(question.details, details);
     assert_eq!(ids(question), ["accept", "accept-rule", "decline", "cancel", "other-4"]);
     assert_eq!(question.options[1].label, "Yes, and do not ask again for touch x");
@@ -58,8 +61,11 @@ fn a_host_is_allowed_or_never() {
         "availableDecisions": ["accept", host("allow"), host("deny")],
     });
     let asked = open(COMMAND, params, &[]);
-    let meanings: Vec<Meaning> = asked.questions[0].options.iter().map(|option| option.meaning).collect();
-    assert_eq!(meanings, [Meaning::AllowOnce, Meaning::AllowAlways, Meaning::RejectAlways, Meaning::RejectOnce]);
+    let meanings: Vec<OptionMeaning> = asked.questions[0].options.iter().map(|option| option.meaning).collect();
+    assert_eq!(
+        meanings,
+        [OptionMeaning::AllowOnce, OptionMeaning::AllowAlways, OptionMeaning::RejectAlways, OptionMeaning::RejectOnce]
+    );
     assert_eq!(asked.answer(&[option("deny-host-2")]).result["decision"], host("deny"));
 }
 
@@ -68,8 +74,8 @@ fn a_change_is_shown_in_the_question() {
     let change = Change { path: "a".to_owned(), kind: ChangeKind::Add, diff: "new\n".to_owned() };
     let asked = open("item/fileChange/requestApproval", json!({"itemId": "f", "grantRoot": "/other"}), &[change]);
     let question = &asked.questions[0];
-    assert_eq!(question.details[0], Detail::Diff { path: "a".to_owned(), old: None, new: "new\n".to_owned() });
-    assert_eq!(question.details[2], Detail::Path("/other".to_owned()));
+    assert_eq!(question.details[0], QuestionDetail::Diff { path: "a".to_owned(), old: None, new: "new\n".to_owned() });
+    assert_eq!(question.details[2], QuestionDetail::Path("/other".to_owned()));
     assert_eq!(ids(question), ["accept", "accept-for-session", "decline", "cancel"]);
     assert_eq!(asked.answer(&[option("accept-for-session")]).result, json!({"decision": "acceptForSession"}));
 }

@@ -37,22 +37,22 @@ fn is_notice(effect: &TurnEffect, words: &str) -> bool {
 }
 
 /// Creates turns with one prompt in a phase.
-fn in_phase(phase: Phase) -> Turns {
-    let mut turns = Turns::new("Agent", true);
+fn in_phase(phase: PromptPhase) -> TurnMachine {
+    let mut turns = TurnMachine::new("Agent", true);
     assert_eq!(turns.prompt(prompt(1)), [TurnEffect::Prompt(prompt(1))]);
     turns.advance(phase);
     turns
 }
 
 /// Interrupts the current turn and records that the frame was queued.
-fn interrupted(turns: &mut Turns, at: Instant) {
+fn interrupted(turns: &mut TurnMachine, at: Instant) {
     assert_eq!(turns.interrupt(at), [interrupt(1)]);
     turns.interrupt_sent();
 }
 
 #[test]
 fn a_prompt_goes_through_its_stages_and_each_is_reported_once() {
-    let mut turns = Turns::new("Agent", true);
+    let mut turns = TurnMachine::new("Agent", true);
     assert_eq!(turns.prompt(prompt(1)), [TurnEffect::Prompt(prompt(1))]);
     assert_eq!(turns.written(&turn(1)), [delivered(1)]);
     assert_eq!(turns.written(&turn(1)), []);
@@ -65,14 +65,14 @@ fn a_prompt_goes_through_its_stages_and_each_is_reported_once() {
 
 #[test]
 fn a_sign_of_work_proves_the_stages_before_it() {
-    let mut turns = in_phase(Phase::Queued);
+    let mut turns = in_phase(PromptPhase::Queued);
     assert_eq!(turns.begun(), [delivered(1), submitted(1), started(1)]);
     assert_eq!(turns.written(&turn(1)), [], "the system reports it late");
 }
 
 #[test]
 fn an_end_without_work_is_nothing() {
-    let mut turns = Turns::new("Agent", true);
+    let mut turns = TurnMachine::new("Agent", true);
     assert_eq!(turns.ended(Outcome::Completed), []);
     assert_eq!(turns.begun(), []);
     assert_eq!(turns.submitted(&turn(9)), []);
@@ -82,11 +82,11 @@ fn an_end_without_work_is_nothing() {
 
 #[test]
 fn a_prompt_waits_while_the_agent_is_busy_with_something_else() {
-    let mut turns = Turns::new("Agent", true);
+    let mut turns = TurnMachine::new("Agent", true);
     assert_eq!(turns.occupy(true), []);
     assert_eq!(turns.prompt(prompt(1)), []);
     assert_eq!(turns.occupy(false), [TurnEffect::Prompt(prompt(1))]);
-    let mut turns = Turns::new("Agent", true);
+    let mut turns = TurnMachine::new("Agent", true);
     assert_eq!(turns.own_work(), [TurnEffect::Report(Report::SelfStarted)]);
     assert_eq!(turns.own_work(), []);
     assert_eq!(turns.prompt(prompt(1)), []);
@@ -97,7 +97,7 @@ fn a_prompt_waits_while_the_agent_is_busy_with_something_else() {
 #[test]
 fn an_interrupt_is_settled_by_the_end_of_the_turn() {
     for outcome in [Outcome::Cancelled, Outcome::Completed, Outcome::Failed("HTTP 500".to_owned())] {
-        let mut turns = in_phase(Phase::Begun);
+        let mut turns = in_phase(PromptPhase::Begun);
         interrupted(&mut turns, Instant::now());
         turns.interrupt_written(Some(&turn(1)));
         turns.interrupt_answered(Some(&turn(1)), Ok(()));
@@ -108,12 +108,12 @@ fn an_interrupt_is_settled_by_the_end_of_the_turn() {
 #[test]
 fn a_refusal_counts_only_if_the_turn_goes_on() {
     let at = Instant::now();
-    let mut turns = in_phase(Phase::Begun);
+    let mut turns = in_phase(PromptPhase::Begun);
     interrupted(&mut turns, at);
     turns.interrupt_answered(Some(&turn(1)), Err("no such turn".to_owned()));
     assert_eq!(turns.ended(Outcome::Cancelled), [TurnEffect::Close, did(Ok(())), ended(1, Outcome::Cancelled)]);
 
-    let mut turns = in_phase(Phase::Begun);
+    let mut turns = in_phase(PromptPhase::Begun);
     interrupted(&mut turns, at);
     turns.interrupt_answered(Some(&turn(1)), Err("not now".to_owned()));
     let effects = turns.overdue(at + INTERRUPT_GRACE);
@@ -125,7 +125,7 @@ fn a_refusal_counts_only_if_the_turn_goes_on() {
 
 #[test]
 fn an_interrupt_before_the_turn_has_begun_is_sent_again_when_it_begins() {
-    let mut turns = in_phase(Phase::Written);
+    let mut turns = in_phase(PromptPhase::Written);
     interrupted(&mut turns, Instant::now());
     turns.interrupt_answered(Some(&turn(1)), Ok(()));
     assert_eq!(turns.submitted(&turn(1)), [submitted(1)]);
@@ -136,7 +136,7 @@ fn an_interrupt_before_the_turn_has_begun_is_sent_again_when_it_begins() {
 
 #[test]
 fn an_interrupt_that_cannot_be_sent_yet_is_sent_at_the_next_stage() {
-    let mut turns = in_phase(Phase::Queued);
+    let mut turns = in_phase(PromptPhase::Queued);
     // The protocol cannot name the turn yet, so no frame is sent.
     assert_eq!(turns.interrupt(Instant::now()), [interrupt(1)]);
     assert_eq!(turns.written(&turn(1)), [delivered(1), interrupt(1)]);
@@ -155,7 +155,7 @@ fn a_turn_that_does_not_stop_in_time_is_cancelled_all_the_same() {
         (false, false, Err(NOT_READING)),
     ];
     for (written, acknowledged, outcome) in cases {
-        let mut turns = in_phase(Phase::Begun);
+        let mut turns = in_phase(PromptPhase::Begun);
         interrupted(&mut turns, at);
         if written {
             turns.interrupt_written(Some(&turn(1)));
@@ -175,7 +175,7 @@ fn a_turn_that_does_not_stop_in_time_is_cancelled_all_the_same() {
 #[test]
 fn without_acknowledgements_a_written_interrupt_has_arrived() {
     let at = Instant::now();
-    let mut turns = Turns::new("Agent", false);
+    let mut turns = TurnMachine::new("Agent", false);
     turns.prompt(prompt(1));
     turns.begun();
     interrupted(&mut turns, at);
@@ -187,7 +187,7 @@ fn without_acknowledgements_a_written_interrupt_has_arrived() {
 #[test]
 fn a_turn_that_was_given_up_is_interrupted_when_the_agent_takes_it_after_all() {
     let at = Instant::now();
-    let mut turns = in_phase(Phase::Queued);
+    let mut turns = in_phase(PromptPhase::Queued);
     // The protocol cannot name the turn yet, so no interrupt is queued behind the prompt.
     assert_eq!(turns.interrupt(at), [interrupt(1)]);
     let effects = turns.overdue(at + INTERRUPT_GRACE);
@@ -205,7 +205,7 @@ fn a_turn_that_was_given_up_is_interrupted_when_the_agent_takes_it_after_all() {
 #[test]
 fn an_interrupt_that_is_queued_behind_its_prompt_is_not_sent_again_behind_the_next() {
     let at = Instant::now();
-    let mut turns = in_phase(Phase::Queued);
+    let mut turns = in_phase(PromptPhase::Queued);
     interrupted(&mut turns, at);
     turns.overdue(at + INTERRUPT_GRACE);
     turns.prompt(prompt(2));
@@ -216,7 +216,7 @@ fn an_interrupt_that_is_queued_behind_its_prompt_is_not_sent_again_behind_the_ne
 #[test]
 fn what_the_agent_still_does_after_a_turn_was_given_up_can_be_interrupted() {
     let at = Instant::now();
-    let mut turns = Turns::new("Agent", true);
+    let mut turns = TurnMachine::new("Agent", true);
     turns.occupy(true);
     assert_eq!(turns.interrupt(at), [TurnEffect::InterruptOccupation]);
     turns.interrupt_occupation(at);
@@ -227,7 +227,7 @@ fn what_the_agent_still_does_after_a_turn_was_given_up_can_be_interrupted() {
 
 #[test]
 fn an_interrupt_cancels_what_waits_and_with_nothing_under_way_is_done() {
-    let mut turns = Turns::new("Agent", true);
+    let mut turns = TurnMachine::new("Agent", true);
     turns.occupy(true);
     turns.prompt(prompt(1));
     assert_eq!(turns.interrupt(Instant::now()), [ended(1, Outcome::Cancelled), did(Ok(()))]);
@@ -237,7 +237,7 @@ fn an_interrupt_cancels_what_waits_and_with_nothing_under_way_is_done() {
 
 #[test]
 fn every_order_to_interrupt_is_settled() {
-    let mut turns = in_phase(Phase::Begun);
+    let mut turns = in_phase(PromptPhase::Begun);
     interrupted(&mut turns, Instant::now());
     interrupted(&mut turns, Instant::now());
     let cancelled = ended(1, Outcome::Cancelled);
@@ -247,7 +247,7 @@ fn every_order_to_interrupt_is_settled() {
 #[test]
 fn own_work_can_be_interrupted() {
     let at = Instant::now();
-    let mut turns = Turns::new("Agent", true);
+    let mut turns = TurnMachine::new("Agent", true);
     turns.own_work();
     assert_eq!(turns.interrupt(at), [TurnEffect::Interrupt(None)]);
     turns.interrupt_sent();
@@ -259,7 +259,7 @@ fn own_work_can_be_interrupted() {
 
 #[test]
 fn a_prompt_that_was_handed_over_is_cut_off_by_a_loss_and_the_others_come_back() {
-    for phase in [Phase::Written, Phase::Submitted, Phase::Begun] {
+    for phase in [PromptPhase::Written, PromptPhase::Submitted, PromptPhase::Begun] {
         let mut turns = in_phase(phase);
         turns.prompt(prompt(2));
         let (effects, unsent) = turns.agent_exited("it exited");
@@ -267,18 +267,18 @@ fn a_prompt_that_was_handed_over_is_cut_off_by_a_loss_and_the_others_come_back()
         assert_eq!((effects, unsent), (vec![TurnEffect::Close, ended(1, cut_off)], vec![prompt(2)]), "{phase:?}");
         assert!(!turns.is_busy());
     }
-    let mut turns = in_phase(Phase::Queued);
+    let mut turns = in_phase(PromptPhase::Queued);
     turns.prompt(prompt(2));
     assert_eq!(turns.agent_exited("it exited"), (vec![], vec![prompt(1), prompt(2)]), "in their order");
 }
 
 #[test]
 fn a_prompt_that_was_interrupted_is_not_handed_over_to_the_next_process() {
-    let mut turns = in_phase(Phase::Queued);
+    let mut turns = in_phase(PromptPhase::Queued);
     interrupted(&mut turns, Instant::now());
     let cancelled = vec![TurnEffect::Close, did(Ok(())), ended(1, Outcome::Cancelled)];
     assert_eq!(turns.agent_exited("it exited"), (cancelled, vec![]));
-    let mut turns = in_phase(Phase::Begun);
+    let mut turns = in_phase(PromptPhase::Begun);
     interrupted(&mut turns, Instant::now());
     let cut_off = Outcome::Failed("cut_off: it exited".to_owned());
     let effects = vec![TurnEffect::Close, did(Err("it exited")), ended(1, cut_off)];
@@ -287,7 +287,7 @@ fn a_prompt_that_was_interrupted_is_not_handed_over_to_the_next_process() {
 
 #[test]
 fn a_conversation_that_is_left_fails_all_its_prompts() {
-    let mut turns = in_phase(Phase::Begun);
+    let mut turns = in_phase(PromptPhase::Begun);
     turns.prompt(prompt(2));
     let failed = || Outcome::Failed("left".to_owned());
     assert_eq!(turns.abandon("left"), [TurnEffect::Close, ended(1, failed()), ended(2, failed())]);
@@ -297,7 +297,7 @@ fn a_conversation_that_is_left_fails_all_its_prompts() {
 #[test]
 fn the_late_end_of_a_turn_that_was_given_up_does_not_end_the_next_one() {
     let at = Instant::now();
-    let mut turns = in_phase(Phase::Begun);
+    let mut turns = in_phase(PromptPhase::Begun);
     interrupted(&mut turns, at);
     turns.prompt(prompt(2));
     let effects = turns.overdue(at + INTERRUPT_GRACE);
@@ -311,7 +311,7 @@ fn the_late_end_of_a_turn_that_was_given_up_does_not_end_the_next_one() {
 #[test]
 fn a_prompt_that_cannot_be_written_ends_after_a_turn_that_was_given_up() {
     let at = Instant::now();
-    let mut turns = in_phase(Phase::Begun);
+    let mut turns = in_phase(PromptPhase::Begun);
     interrupted(&mut turns, at);
     turns.prompt(prompt(2));
     turns.overdue(at + INTERRUPT_GRACE);

@@ -3,7 +3,7 @@
 
 use super::super::extent::{Extent, boundary};
 use super::super::harness::HarnessKey;
-use super::super::question::{Detail, Question};
+use super::super::question::{Question, QuestionDetail};
 use super::{BoundedReport, MAX_LISTED_ENTRIES, MAX_REPORT_LINE_BYTES, MAX_SHOWN_RESULT_BYTES, ReportOverflow, line};
 
 /// Complete description of a question, and the number of its bytes that are shown.
@@ -26,13 +26,13 @@ pub(super) fn store_full_description(key: &HarnessKey, whole: FullDescription, p
 pub(super) fn bounded_question(mut question: Question) -> (Question, Option<FullDescription>) {
     // A title that is too long is also added to the description, in full.
     if question.title.len() > MAX_REPORT_LINE_BYTES {
-        question.details.insert(0, Detail::Text(question.title.clone()));
+        question.details.insert(0, QuestionDetail::Text(question.title.clone()));
     }
     question.title = line(question.title);
     question.options.truncate(MAX_LISTED_ENTRIES);
     for option in &mut question.options {
         if option.label.len() > MAX_REPORT_LINE_BYTES {
-            question.details.push(Detail::Text(option.label.clone()));
+            question.details.push(QuestionDetail::Text(option.label.clone()));
         }
         option.label = line(std::mem::take(&mut option.label));
     }
@@ -62,12 +62,12 @@ pub(super) fn bounded_question(mut question: Question) -> (Question, Option<Full
         cut = end < words.len();
         let part = match detail {
             // Omits the `$ ` that `as_text` puts before a command.
-            Detail::Command(_) if end > 2 => Detail::Command(words[2..end].to_owned()),
-            Detail::Path(_) => Detail::Path(words[..end].to_owned()),
-            Detail::Text(_) => Detail::Text(words[..end].to_owned()),
-            Detail::Command(_) => Detail::Text(String::new()),
-            Detail::Diff { .. } => Detail::Text(fenced("diff", &words[..end])),
-            Detail::Input { .. } => Detail::Text(fenced("json", &words[..end])),
+            QuestionDetail::Command(_) if end > 2 => QuestionDetail::Command(words[2..end].to_owned()),
+            QuestionDetail::Path(_) => QuestionDetail::Path(words[..end].to_owned()),
+            QuestionDetail::Text(_) => QuestionDetail::Text(words[..end].to_owned()),
+            QuestionDetail::Command(_) => QuestionDetail::Text(String::new()),
+            QuestionDetail::Diff { .. } => QuestionDetail::Text(fenced("diff", &words[..end])),
+            QuestionDetail::Input { .. } => QuestionDetail::Text(fenced("json", &words[..end])),
         };
         question.details.push(part);
         (shown, room) = (shown + end, room - end);
@@ -79,7 +79,7 @@ pub(super) fn bounded_question(mut question: Question) -> (Question, Option<Full
         return (question, None);
     }
     let extent = Extent { shown: shown as u64, whole: text.len() as u64 };
-    question.details.push(Detail::Text(format!("… {extent}")));
+    question.details.push(QuestionDetail::Text(format!("… {extent}")));
     (question, Some(FullDescription { text, shown }))
 }
 

@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::space::item::{ToolKind, ToolStatus};
-use crate::space::question::{Choice, Detail, Meaning, Question, QuestionKind};
+use crate::space::question::{Choice, OptionMeaning, Question, QuestionDetail, QuestionKind};
 
 fn text(text: String) -> Body {
     Body::Text { text, attachments: Vec::new() }
@@ -163,9 +163,9 @@ fn every_report_is_bounded_whatever_is_in_it() {
         kind: QuestionKind::Permission,
         title: long(),
         details: vec![
-            Detail::Diff { path: "a".to_owned(), old: None, new: long() },
-            Detail::Command(long()),
-            Detail::Input { tool: long(), input: json!(long()) },
+            QuestionDetail::Diff { path: "a".to_owned(), old: None, new: long() },
+            QuestionDetail::Command(long()),
+            QuestionDetail::Input { tool: long(), input: json!(long()) },
         ],
         options: Vec::new(),
         accepts_text: false,
@@ -196,8 +196,8 @@ fn every_report_is_bounded_whatever_is_in_it() {
     }
 }
 
-fn asked(title: &str, details: Vec<Detail>) -> (Question, Option<Extent>, Vec<ReportOverflow>) {
-    let option = Choice { id: "a".to_owned(), label: "Yes".to_owned(), meaning: Meaning::AllowOnce };
+fn asked(title: &str, details: Vec<QuestionDetail>) -> (Question, Option<Extent>, Vec<ReportOverflow>) {
+    let option = Choice { id: "a".to_owned(), label: "Yes".to_owned(), meaning: OptionMeaning::AllowOnce };
     let question = Question {
         kind: QuestionKind::Permission,
         title: title.to_owned(),
@@ -221,15 +221,15 @@ fn asked(title: &str, details: Vec<Detail>) -> (Question, Option<Extent>, Vec<Re
 #[test]
 fn the_complete_description_of_a_shortened_question_is_stored() {
     let command = format!("echo {}", "é".repeat(60_000));
-    let before = Detail::Path("a.txt".to_owned());
-    let (question, extent, beyond) = asked("?", vec![before.clone(), Detail::Command(command.clone())]);
+    let before = QuestionDetail::Path("a.txt".to_owned());
+    let (question, extent, beyond) = asked("?", vec![before.clone(), QuestionDetail::Command(command.clone())]);
     let [ReportOverflow::Discard(_), ReportOverflow::Store { key, at: 0, text }] = &beyond[..] else {
         panic!("{beyond:?}")
     };
     assert_eq!((key.as_str(), text.as_str()), ("k", format!("a.txt\n$ {command}").as_str()));
     let extent = extent.expect("it is cut");
     assert_eq!(extent.whole, text.len() as u64);
-    let [path, Detail::Command(shown), Detail::Text(expected)] = &question.details[..] else {
+    let [path, QuestionDetail::Command(shown), QuestionDetail::Text(expected)] = &question.details[..] else {
         panic!("{:?}", question.details)
     };
     assert_eq!((path, expected.as_str()), (&before, "… 50 KB of 120 KB shown"));
@@ -239,11 +239,12 @@ fn the_complete_description_of_a_shortened_question_is_stored() {
 #[test]
 fn a_long_title_is_added_to_the_details() {
     let (question, extent, _) = asked(&"x".repeat(3_000), Vec::new());
-    assert_eq!((question.details, extent), (vec![Detail::Text("x".repeat(3_000))], None));
+    assert_eq!((question.details, extent), (vec![QuestionDetail::Text("x".repeat(3_000))], None));
     let old: String = (0..20_000).map(|number| format!("line {number}\n")).collect();
     let new = old.replace("line 77\n", "```\n````\n");
-    let (question, extent, beyond) = asked("?", vec![Detail::Diff { path: "a".to_owned(), old: Some(old), new }]);
-    let [Detail::Text(patch)] = &question.details[..] else { panic!("{question:?}") };
+    let (question, extent, beyond) =
+        asked("?", vec![QuestionDetail::Diff { path: "a".to_owned(), old: Some(old), new }]);
+    let [QuestionDetail::Text(patch)] = &question.details[..] else { panic!("{question:?}") };
     assert!(patch.starts_with("`````diff\n") && patch.ends_with("\n`````"), "{patch}");
     assert_eq!((extent, beyond), (None, Vec::new()), "the change is shown whole");
 }

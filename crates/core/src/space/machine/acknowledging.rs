@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::super::command::{Selector, SpaceRefusal};
+use super::super::command::{MessageSelector, SpaceRefusal};
 use super::super::event::{Acknowledgement, SpaceEvent};
 use super::super::name::{ItemId, ParticipantId};
 use super::Space;
@@ -10,13 +10,13 @@ use super::commands::CommandOutcome;
 use crate::request::RequestId;
 
 impl Space {
-    fn select(&self, by: &ParticipantId, selector: &Selector, mine: bool) -> Result<Vec<ItemId>, SpaceRefusal> {
+    fn select(&self, by: &ParticipantId, selector: &MessageSelector, mine: bool) -> Result<Vec<ItemId>, SpaceRefusal> {
         let waiting =
             self.state.acknowledgements.iter().filter(|one| if mine { one.from == *by } else { one.to == *by });
         let waiting: Vec<&Acknowledgement> = waiting.collect();
         let items: Vec<ItemId> = match selector {
-            Selector::All => waiting.iter().map(|one| one.item.clone()).collect(),
-            Selector::Named(name) => {
+            MessageSelector::All => waiting.iter().map(|one| one.item.clone()).collect(),
+            MessageSelector::Named(name) => {
                 let place = name.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
                 match place.and_then(|place| waiting.get(place)) {
                     Some(one) => vec![one.item.clone()],
@@ -29,12 +29,12 @@ impl Space {
             }
         };
         let description = match (selector, mine) {
-            (Selector::All, false) => "your acknowledgement".to_owned(),
-            (Selector::All, true) => {
+            (MessageSelector::All, false) => "your acknowledgement".to_owned(),
+            (MessageSelector::All, true) => {
                 "cancellation: no agent is reasoning, and all your messages are acknowledged".to_owned()
             }
-            (Selector::Named(name), false) => format!("your acknowledgement that matches {name:?}"),
-            (Selector::Named(name), true) => format!("an acknowledgement that matches {name:?}"),
+            (MessageSelector::Named(name), false) => format!("your acknowledgement that matches {name:?}"),
+            (MessageSelector::Named(name), true) => format!("an acknowledgement that matches {name:?}"),
         };
         if items.is_empty() { Err(SpaceRefusal::NothingSelected(description)) } else { Ok(items) }
     }
@@ -43,7 +43,7 @@ impl Space {
         &mut self,
         by: &ParticipantId,
         id: &RequestId,
-        selector: &Selector,
+        selector: &MessageSelector,
         status: Option<String>,
     ) -> CommandOutcome {
         let items = self.select(by, selector, false)?;
@@ -61,10 +61,10 @@ impl Space {
         &mut self,
         by: &ParticipantId,
         id: &RequestId,
-        selector: &Selector,
+        selector: &MessageSelector,
         reason: Option<String>,
     ) -> CommandOutcome {
-        if let (Selector::All, Some(thought)) = (selector, self.state.reasoning()) {
+        if let (MessageSelector::All, Some(thought)) = (selector, self.state.reasoning()) {
             let participant = thought.from.clone();
             return self.interrupt(id, Some(participant));
         }

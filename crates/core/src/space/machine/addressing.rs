@@ -1,7 +1,7 @@
 //! Recipients of a command: the named participants, the chat targets, or the only agent.
 
 use super::super::command::{SpaceRefusal, TargetCommand};
-use super::super::event::{Scope, SpaceEvent};
+use super::super::event::{SpaceEvent, TargetScope};
 use super::super::name::ParticipantId;
 use super::super::session::Lifecycle;
 use super::Space;
@@ -94,7 +94,7 @@ impl Space {
             TargetCommand::Only(list) => Some(Some(self.known_participants(&list)?)),
         };
         if let Some(chosen) = change {
-            self.publish(SpaceEvent::Targets(Scope::Override, chosen));
+            self.publish(SpaceEvent::Targets(TargetScope::Override, chosen));
         }
         let names = |list: &[ParticipantId]| list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let effective = self.state.targets.effective().map_or_else(|| "everybody".to_owned(), names);

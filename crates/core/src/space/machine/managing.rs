@@ -2,7 +2,7 @@
 //! effect and sends the result as an input.
 
 use super::super::command::{CommandAccepted, SpaceRefusal};
-use super::super::event::{Scope, SpaceEvent};
+use super::super::event::{SpaceEvent, TargetScope};
 use super::super::harness::Call;
 use super::super::item::Level;
 use super::super::name::ParticipantId;
@@ -80,7 +80,7 @@ impl Space {
                 lines.extend(reply.lines());
                 if let AgentReply::Joined(agent) = &reply {
                     let chosen = vec![ParticipantId::from(agent.as_str())];
-                    self.publish(SpaceEvent::Targets(Scope::Override, Some(chosen)));
+                    self.publish(SpaceEvent::Targets(TargetScope::Override, Some(chosen)));
                 }
             }
             // The call was already answered by the agent, and its lines are sufficient.

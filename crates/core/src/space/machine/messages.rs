@@ -8,7 +8,7 @@ use super::super::extent::{Extent, boundary};
 use super::super::harness::Order;
 use super::super::item::{Attachment, Body, Item, Progress};
 use super::super::name::{ItemId, ParticipantId, TurnId};
-use super::super::question::{Answer, Closing, Meaning};
+use super::super::question::{Answer, Closing, OptionMeaning};
 use super::super::session::{AgentState, Prompt};
 use super::commands::{CommandCompletion, CommandOutcome};
 use super::{MAX_MESSAGE_BYTES, MAX_SHOWN_MESSAGE_BYTES, Space};
@@ -238,10 +238,10 @@ impl Space {
             None => answer,
             Some(decision) => {
                 let meanings = match decision {
-                    Decision::Approve => [Meaning::AllowOnce, Meaning::AllowAlways],
-                    Decision::Reject => [Meaning::RejectOnce, Meaning::RejectAlways],
+                    Decision::Approve => [OptionMeaning::AllowOnce, OptionMeaning::AllowAlways],
+                    Decision::Reject => [OptionMeaning::RejectOnce, OptionMeaning::RejectAlways],
                 };
-                let meant = |meaning: &Meaning| asked.options.iter().find(|option| option.meaning == *meaning);
+                let meant = |meaning: &OptionMeaning| asked.options.iter().find(|option| option.meaning == *meaning);
                 let option = meanings.iter().find_map(meant).ok_or(SpaceRefusal::NoPlainAnswer)?;
                 Answer { option: Some(option.id.clone()), ..answer }
             }

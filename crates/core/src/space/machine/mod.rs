@@ -22,7 +22,7 @@ use std::time::{Duration, Instant, SystemTime};
 use serde_json::json;
 
 use super::command::{CommandAccepted, ConversationCommand, SpaceRefusal};
-use super::event::{Activity, AgentStatus, Evidence, ParticipantRole, Scope, SpaceEvent, StreamFrame};
+use super::event::{Activity, AgentStatus, Evidence, ParticipantRole, SpaceEvent, StreamFrame, TargetScope};
 use super::harness::{HarnessKey, Order, Report};
 use super::item::{Body, Item, Level, Progress};
 use super::name::{ItemId, ParticipantId, StreamId, TurnId};
@@ -174,7 +174,7 @@ impl Space {
         participant: Option<Vec<ParticipantId>>,
         global: Option<Vec<ParticipantId>>,
     ) -> Vec<SpaceEffect> {
-        for (scope, targets) in [(Scope::Participant, participant), (Scope::Global, global)] {
+        for (scope, targets) in [(TargetScope::Participant, participant), (TargetScope::Global, global)] {
             if targets.is_some() {
                 self.publish(SpaceEvent::Targets(scope, targets));
             }

@@ -180,13 +180,13 @@ fn logged_out(agent: &str, done: &LogoutResult) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Abilities;
+    use super::super::StaticCapabilities;
     use super::*;
 
     fn card(installed: bool, login: LoginState) -> AgentCard {
         let hint = (login == LoginState::No || !installed).then(|| "run `it`".to_owned());
         let version = installed.then(|| "1.2".to_owned());
-        let (id, title, abilities) = ("one".into(), "One".into(), Abilities::ALL);
+        let (id, title, abilities) = ("one".into(), "One".into(), StaticCapabilities::ALL);
         AgentCard { id, title, installed, version, login, hint, joined: installed, abilities }
     }
 

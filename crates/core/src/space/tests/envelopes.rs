@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::envelope::Envelope;
 use super::super::event::{SpaceEvent, StreamFrame};
 use super::super::item::ToolResultPart;
-use super::super::question::Detail;
+use super::super::question::QuestionDetail;
 use super::super::roster::AgentRequest;
 use super::super::state::State;
 use super::*;
@@ -23,7 +23,7 @@ fn call(bench: &mut Bench, status: ToolStatus, done: bool) -> Vec<SpaceEffect> {
 }
 
 fn asked(bench: &mut Bench) -> ItemId {
-    let details = vec![Detail::Command("ls".to_owned())];
+    let details = vec![QuestionDetail::Command("ls".to_owned())];
     bench.report(Report::Asked { key: "ask".into(), question: Question { details, ..permission() } });
     bench.question()
 }

@@ -14,13 +14,13 @@ use super::{super::private, AuditOptions, line};
 
 /// Log file with its rotation settings.
 #[derive(Debug)]
-pub(super) struct LogFile {
+pub(super) struct AuditLogFile {
     path: PathBuf,
     options: AuditOptions,
     file: Option<File>,
 }
 
-impl LogFile {
+impl AuditLogFile {
     pub(super) fn open(path: PathBuf, options: AuditOptions) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
             private::folder(folder)?;

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use wh_wire::socket::AuditRecord;
 
-use file::LogFile;
+use file::AuditLogFile;
 
 /// Settings of the audit log.
 #[derive(Debug, Clone)]
@@ -96,7 +96,7 @@ impl Audit {
     pub fn open(path: impl Into<PathBuf>, options: AuditOptions) -> io::Result<Self> {
         let (queue, texts) = (Arc::new(AuditQueue::default()), options.texts);
         queue.lock().max_queued = options.max_queued.max(1);
-        let file = LogFile::open(path.into(), options)?;
+        let file = AuditLogFile::open(path.into(), options)?;
         let thread = {
             let queue = Arc::clone(&queue);
             std::thread::Builder::new().name("wh-audit".to_owned()).spawn(move || write_queued(&queue, file))?
@@ -150,7 +150,7 @@ impl Drop for Audit {
 }
 
 /// Writes queued records until the log is closed.
-fn write_queued(queue: &AuditQueue, mut file: LogFile) {
+fn write_queued(queue: &AuditQueue, mut file: AuditLogFile) {
     loop {
         let mut state = queue.lock();
         while state.waiting.is_empty() && !state.closed {

@@ -37,7 +37,7 @@ const MAX_TEXT_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Shared folder for texts, with one subfolder per team.
 #[derive(Debug, Clone)]
-pub struct References {
+pub struct ContentRefFolder {
     /// Path as configured, which senders may use in references.
     base: PathBuf,
     /// Canonical path, without symbolic links.
@@ -45,7 +45,7 @@ pub struct References {
     max_bytes: u64,
 }
 
-impl References {
+impl ContentRefFolder {
     /// Opens the shared folder `base`, which is created if needed. A text may have at most `max_bytes` bytes.
     pub fn new(base: impl Into<PathBuf>, max_bytes: u64) -> io::Result<Self> {
         let base = base.into();
@@ -152,7 +152,7 @@ impl References {
     }
 }
 
-impl References {
+impl ContentRefFolder {
     /// Removes files older than a day. Returns the number of removed files.
     pub fn sweep(&self, now: SystemTime) -> io::Result<usize> {
         let mut swept = 0;

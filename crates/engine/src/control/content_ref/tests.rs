@@ -11,13 +11,13 @@ const MAX_BENCH_TEXT_BYTES: u64 = 16 << 20;
 /// A shared folder with the folder of one team, and a secret file beside it.
 struct Bench {
     outer: tempfile::TempDir,
-    references: References,
+    references: ContentRefFolder,
 }
 
 impl Bench {
     fn new() -> Self {
         let outer = tempfile::tempdir().unwrap();
-        let references = References::new(outer.path().join("share"), MAX_BENCH_TEXT_BYTES).unwrap();
+        let references = ContentRefFolder::new(outer.path().join("share"), MAX_BENCH_TEXT_BYTES).unwrap();
         fs::create_dir_all(references.base().join("crew/input")).unwrap();
         fs::write(outer.path().join("secret"), "secret").unwrap();
         Self { outer, references }
@@ -115,7 +115,7 @@ fn a_folder_for_texts_that_is_reached_by_a_link_has_two_names() {
     let alias = bench.outer.path().join("alias");
     fs::create_dir(bench.outer.path().join("real")).unwrap();
     symlink(bench.outer.path().join("real"), &alias).unwrap();
-    let references = References::new(alias.join("share"), MAX_BENCH_TEXT_BYTES).unwrap();
+    let references = ContentRefFolder::new(alias.join("share"), MAX_BENCH_TEXT_BYTES).unwrap();
     let reference = references.write("crew", "r", "x", None).unwrap();
     assert_eq!(references.read("crew", &reference, now()), Ok("x".to_owned()));
     let real = bench.outer.path().canonicalize().unwrap().join("real/share/crew/input/r.txt");
@@ -268,15 +268,15 @@ fn a_folder_that_others_can_write_to_is_not_used() {
     let share = outer.path().join("share");
     fs::create_dir(&share).unwrap();
     fs::set_permissions(&share, fs::Permissions::from_mode(0o777)).unwrap();
-    let error = References::new(&share, MAX_BENCH_TEXT_BYTES).unwrap_err().to_string();
+    let error = ContentRefFolder::new(&share, MAX_BENCH_TEXT_BYTES).unwrap_err().to_string();
     assert!(error.contains("chmod 700"), "{error}");
-    assert!(References::new("share", MAX_BENCH_TEXT_BYTES).is_err());
+    assert!(ContentRefFolder::new("share", MAX_BENCH_TEXT_BYTES).is_err());
 }
 
 #[test]
 fn a_text_over_the_limit_is_not_written() {
     let bench = Bench::new();
-    let references = References::new(bench.references.base(), 4).unwrap();
+    let references = ContentRefFolder::new(bench.references.base(), 4).unwrap();
     assert!(references.write("crew", "r", "12345", None).is_err());
     assert!(references.write("crew", "r", "1234", None).is_ok());
 }

@@ -44,11 +44,11 @@ pub struct Teams {
     policy: Policy,
     credentials: Vec<(MemberId, TokenDigest)>,
     problems: Vec<String>,
-    stamp: FileStamps,
+    stamp: FileMetadataByPath,
 }
 
 /// Metadata by path, to detect changes of files and folders: inode, size, mode and change time.
-type FileStamps = BTreeMap<PathBuf, (u64, u64, u32, i64, i64)>;
+type FileMetadataByPath = BTreeMap<PathBuf, (u64, u64, u32, i64, i64)>;
 
 impl Teams {
     /// Reads the teams in a folder, which is created if needed. If there are no teams, creates the default team with
@@ -56,7 +56,7 @@ impl Teams {
     pub fn open(root: impl Into<PathBuf>) -> io::Result<Self> {
         let root = root.into();
         private::folder(&root)?;
-        let stamp = FileStamps::new();
+        let stamp = FileMetadataByPath::new();
         let mut teams = Self { root, policy: Policy::default(), credentials: vec![], problems: vec![], stamp };
         if teams.names()?.is_empty() {
             teams.add(DEFAULT_TEAM, LOCAL_MEMBER, None)?;
@@ -256,8 +256,8 @@ fn named(path: &Path, problem: &str) -> io::Error {
 }
 
 /// Collects the metadata of all files that teams are read from.
-fn stamp(root: &Path) -> io::Result<FileStamps> {
-    let mut stamp = FileStamps::new();
+fn stamp(root: &Path) -> io::Result<FileMetadataByPath> {
+    let mut stamp = FileMetadataByPath::new();
     let mut open = vec![(root.to_owned(), 0)];
     while let Some((path, depth)) = open.pop() {
         let Ok(metadata) = fs::symlink_metadata(&path) else { continue };

@@ -84,7 +84,7 @@ async fn a_pending_request_is_cut_off_by_the_next_opening() {
     store.close().await.unwrap();
 
     let store = bench.open();
-    assert_eq!(store.opening(), &Opening { epoch: 2, cut_off: 1, set_aside: None });
+    assert_eq!(store.opening(), &StoreOpening { epoch: 2, cut_off: 1, set_aside: None });
     assert_eq!(store.cut_off(10).await.unwrap(), [key("pending")]);
     let known = RequestEntry {
         fingerprint: "print".to_owned(),
@@ -100,7 +100,7 @@ async fn a_pending_request_is_cut_off_by_the_next_opening() {
     store.close().await.unwrap();
 
     let store = bench.open();
-    assert_eq!(store.opening(), &Opening { epoch: 3, cut_off: 0, set_aside: None });
+    assert_eq!(store.opening(), &StoreOpening { epoch: 3, cut_off: 0, set_aside: None });
     assert_eq!(store.cut_off(10).await.unwrap(), []);
     assert_eq!(store.lookup(key("pending")).await.unwrap(), Some(known));
 }
@@ -273,4 +273,21 @@ async fn queued_messages_of_living_sessions_wait_in_order_and_others_are_cut_off
     assert_eq!(store.lookup(gone).await.unwrap().unwrap().state, RequestState::CutOff { epoch: 2 });
     let messages = store.queued("team", "session", "agent").await.unwrap();
     assert_eq!(messages, ["urgent", "first", "second"]);
+}
+
+#[tokio::test]
+async fn a_message_goes_ahead_of_those_that_went_ahead_before_a_restart() {
+    let bench = Bench::new();
+    let store = bench.open();
+    store.put_session(record("session", "one")).await.unwrap();
+    let enqueue = async |store: &Store, name: &str| {
+        store.begin(key(name), "", at(1)).await.unwrap();
+        store.enqueue(key(name), name.to_owned(), true).await.unwrap();
+    };
+    enqueue(&store, "early").await;
+    enqueue(&store, "later").await;
+    store.close().await.unwrap();
+    let store = bench.open();
+    enqueue(&store, "latest").await;
+    assert_eq!(store.queued("team", "session", "agent").await.unwrap(), ["latest", "later", "early"]);
 }

@@ -10,9 +10,9 @@ use crate::space::RunningSpace;
 
 const SIZE: Size = Size { columns: 40, rows: 5 };
 
-async fn hosted(attended: bool) -> (Hosted, Host, RunningSpace) {
+async fn hosted(attended: bool) -> (HostedTerminal, Host, RunningSpace) {
     let running = RunningSpace::start("test", "human".into());
-    let spec = HostSpec {
+    let spec = UiTerminalSpec {
         command: vec!["wh".into()],
         size: SIZE,
         attended,
@@ -101,7 +101,7 @@ async fn on_demand(unused_after: Duration) -> (Surface, Ui, Count, RunningSpace)
         started.0.0.fetch_add(1, Ordering::SeqCst);
         tokio::spawn(echo(host, port, space.clone(), Ends(started.clone())))
     });
-    let spec = HostSpec {
+    let spec = UiTerminalSpec {
         command: vec!["wh".into()],
         size: SIZE,
         attended: false,
@@ -111,7 +111,7 @@ async fn on_demand(unused_after: Duration) -> (Surface, Ui, Count, RunningSpace)
         ledger: None,
     };
     let screen = ScreenSpec { history_lines: 10, log_characters: 100 };
-    let hosted = host_on_demand(spec, OnDemand { port, start, screen, unused_after }).await.unwrap();
+    let hosted = host_on_demand(spec, OnDemandSpec { port, start, screen, unused_after }).await.unwrap();
     (hosted.surface, ui, count, running)
 }
 

@@ -27,7 +27,7 @@ const DRAW_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Replies held until the UI has drawn up to a mark, at most for [`DRAW_TIMEOUT`]. A mark is a number of input bytes or
 /// a revision of the space, and never decreases.
-pub(super) struct Undrawn<T>(VecDeque<HeldReply<T>>);
+pub(super) struct HeldUntilDrawn<T>(VecDeque<HeldReply<T>>);
 
 struct HeldReply<T> {
     mark: u64,
@@ -35,13 +35,13 @@ struct HeldReply<T> {
     reply: T,
 }
 
-impl<T> Default for Undrawn<T> {
+impl<T> Default for HeldUntilDrawn<T> {
     fn default() -> Self {
         Self(VecDeque::new())
     }
 }
 
-impl<T> Undrawn<T> {
+impl<T> HeldUntilDrawn<T> {
     /// Holds a reply until the UI has drawn up to `mark`.
     pub fn hold(&mut self, mark: u64, reply: T) {
         self.0.push_back(HeldReply { mark, until: Instant::now() + DRAW_TIMEOUT, reply });

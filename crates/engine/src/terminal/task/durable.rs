@@ -12,7 +12,7 @@ use wh_client::SurfaceRequest;
 use wh_core::reason::Reason;
 use wh_core::receipt::{Receipt, Stage};
 use wh_core::request::RequestId;
-use wh_core::session::{DeliveryState, InputAccepted, InputReceipt, Loss, Refusal, Ticket};
+use wh_core::session::{DeliveryState, InputAccepted, InputLoss, InputReceipt, Refusal, Ticket};
 
 use super::{CommandAnswer, TerminalTask};
 use crate::ledger::{BeginQueue, BegunCommand, SessionLedger};
@@ -205,9 +205,9 @@ fn fate_of(receipt: &Receipt) -> DeliveryState {
     match &receipt.stage {
         Stage::Accepted => DeliveryState::Queued,
         Stage::Failed(failure) => DeliveryState::Lost(match failure.reason {
-            Reason::CutOff => Loss::CutOff,
-            Reason::Interrupted => Loss::Interrupted,
-            _ => Loss::Ended,
+            Reason::CutOff => InputLoss::CutOff,
+            Reason::Interrupted => InputLoss::Interrupted,
+            _ => InputLoss::Ended,
         }),
         _ => DeliveryState::Delivered(Instant::now()),
     }

@@ -191,7 +191,7 @@ proptest! {
     ) {
         if let Ok(cast) = Cast::parse(format!("{header}\n{}", lines.join("\n")).as_bytes()) {
             prop_assert!(cast.events.is_sorted_by_key(|event| event.at));
-            prop_assert!(Playback::new(&cast, Speed::NORMAL, None).count() <= cast.events.len() + 1);
+            prop_assert!(Playback::new(&cast, PlaybackSpeed::NORMAL, None).count() <= cast.events.len() + 1);
             screen_at(&cast, Duration::MAX, 10);
         }
     }

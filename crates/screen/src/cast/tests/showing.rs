@@ -162,7 +162,7 @@ proptest! {
 }
 
 fn steps(cast: &Cast, speed: f64, idle_limit: Option<f64>) -> Vec<(f64, f64, String)> {
-    Playback::new(cast, Speed::new(speed).expect("a speed"), idle_limit.map(seconds))
+    Playback::new(cast, PlaybackSpeed::new(speed).expect("a speed"), idle_limit.map(seconds))
         .map(|step| {
             let text = String::from_utf8(step.bytes.to_vec()).expect("text");
             (step.delay.as_secs_f64(), step.at.as_secs_f64(), text)
@@ -218,10 +218,10 @@ fn a_recording_that_ends_with_output_has_no_empty_step() {
 
 #[test]
 fn a_speed_is_a_number_above_zero() {
-    assert_eq!("2.5".parse(), Ok(Speed::new(2.5).expect("a speed")));
-    assert_eq!("1".parse(), Ok(Speed::NORMAL));
+    assert_eq!("2.5".parse(), Ok(PlaybackSpeed::new(2.5).expect("a speed")));
+    assert_eq!("1".parse(), Ok(PlaybackSpeed::NORMAL));
     for wrong in ["0", "-1", "nan", "inf", "fast", ""] {
-        let error = wrong.parse::<Speed>().expect_err("not a speed");
+        let error = wrong.parse::<PlaybackSpeed>().expect_err("not a speed");
         assert_eq!(error.to_string(), format!("invalid speed {wrong:?}; give a number above 0, such as 2 or 0.5"));
     }
 }
@@ -230,7 +230,7 @@ fn a_speed_is_a_number_above_zero() {
 fn the_slowest_speed_does_not_overflow() {
     let cast = read(&write(CastFormat::V3, small(), &paused()));
     assert_eq!(
-        Playback::new(&cast, Speed::new(f64::MIN_POSITIVE).expect("a speed"), None).last().map(|step| step.at),
+        Playback::new(&cast, PlaybackSpeed::new(f64::MIN_POSITIVE).expect("a speed"), None).last().map(|step| step.at),
         Some(Duration::MAX)
     );
 }

@@ -36,6 +36,7 @@ async fn a_fault_has_the_code_of_its_reason_or_else_its_words() {
         (Fault::TooSlow, 408, "Body too slow", "body_too_slow"),
         (Fault::NoConversation, 503, "TUI bridge is not yet registered", Reason::PlainProgram.code()),
         (Fault::Lost, 409, "Session lost", Reason::Ended.code()),
+        (Fault::NoLastScreen, 404, "No last screen", "no_last_screen"),
         (Fault::Unread, 408, "Not read yet", Reason::Unread.code()),
         (Fault::Line(LineError::Shell), 409, "Shell not allowed", Reason::ShellNotAllowed.code()),
         (Refusal::Ended.into(), 409, "Program has ended", Refusal::Ended.reason().code()),

@@ -16,14 +16,14 @@ use serde_json::{Map, Value, json};
 use super::ApiState;
 use super::route::{self, Method, Operation, Route};
 use super::sessions::{self, DaemonApiState};
-pub(super) use operation::Describe;
-use operation::{ResponseDoc, Schemas};
+pub(super) use operation::OperationBuilder;
+use operation::{OpenApiSchemas, ResponseDoc};
 
 static RUN_DOCUMENT: LazyLock<Value> =
     LazyLock::new(|| document(RUN_DESCRIPTION, json!([{}, {"token": []}]), &of_session()));
 static DAEMON_DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
     let mut paths = of_daemon();
-    paths.extend(of_session().into_iter().map(Described::below));
+    paths.extend(of_session().into_iter().map(RouteDescription::below));
     document(DAEMON_DESCRIPTION, json!([{"token": []}]), &paths)
 });
 
@@ -79,7 +79,7 @@ fn page(description: &Value) -> Response {
 }
 
 /// Row of the route table as described in an OpenAPI document.
-struct Described {
+struct RouteDescription {
     path: String,
     id: String,
     method: &'static str,
@@ -87,7 +87,7 @@ struct Described {
     below: bool,
 }
 
-impl Described {
+impl RouteDescription {
     fn new<S>(route: &Route<S>) -> Self {
         let (path, id) = (route.path.to_owned(), route.operation.id.to_owned());
         Self { path, id, method: route.method.name(), operation: route.operation, below: false }
@@ -99,32 +99,32 @@ impl Described {
         Self { path, id: format!("session_{}", self.id), below: true, ..self }
     }
 
-    fn describe<'a>(&self, schemas: &'a mut Schemas) -> Describe<'a> {
-        let described = (self.operation.describe)(Describe::new(schemas));
+    fn describe<'a>(&self, schemas: &'a mut OpenApiSchemas) -> OperationBuilder<'a> {
+        let described = (self.operation.describe)(OperationBuilder::new(schemas));
         if self.below { described.in_session() } else { described }
     }
 }
 
-fn of_session() -> Vec<Described> {
-    route::of_session().iter().map(Described::new).collect()
+fn of_session() -> Vec<RouteDescription> {
+    route::of_session().iter().map(RouteDescription::new).collect()
 }
 
-fn of_daemon() -> Vec<Described> {
-    route::of_daemon().iter().map(Described::new).collect()
+fn of_daemon() -> Vec<RouteDescription> {
+    route::of_daemon().iter().map(RouteDescription::new).collect()
 }
 
-fn schemas() -> Schemas {
+fn schemas() -> OpenApiSchemas {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
     });
-    Schemas {
+    OpenApiSchemas {
         bodies: settings.clone().for_deserialize().into_generator(),
         answers: settings.for_serialize().with_transform(RecursiveTransform(absent_not_null)).into_generator(),
     }
 }
 
-fn document(about: &str, security: Value, rows: &[Described]) -> Value {
+fn document(about: &str, security: Value, rows: &[RouteDescription]) -> Value {
     let mut schemas = schemas();
     let mut paths: Map<String, Value> = Map::new();
     for row in rows {
@@ -170,8 +170,8 @@ fn absent_not_null(schema: &mut Schema) {
     }
 }
 
-fn operation_value(row: &Described, schemas: &mut Schemas) -> Value {
-    let Describe { parameters, body, answers, .. } = row.describe(schemas);
+fn operation_value(row: &RouteDescription, schemas: &mut OpenApiSchemas) -> Value {
+    let OperationBuilder { parameters, body, answers, .. } = row.describe(schemas);
     let mut value = json!({
         "operationId": row.id,
         "summary": row.operation.summary,

@@ -6,7 +6,7 @@ use wh_wire::control::{ErrorBody, SentBody};
 
 /// Schema generators for requests and for responses, which differ: a field can be optional in requests and always
 /// present in responses.
-pub(super) struct Schemas {
+pub(super) struct OpenApiSchemas {
     pub bodies: SchemaGenerator,
     pub answers: SchemaGenerator,
 }
@@ -20,15 +20,15 @@ pub(super) struct ResponseDoc {
 const JSON: &str = "application/json";
 
 /// Collects parameters, body and responses of an operation.
-pub(in crate::http) struct Describe<'a> {
-    schemas: &'a mut Schemas,
+pub(in crate::http) struct OperationBuilder<'a> {
+    schemas: &'a mut OpenApiSchemas,
     pub(super) parameters: Vec<Value>,
     pub(super) body: Option<Value>,
     pub(super) answers: Vec<ResponseDoc>,
 }
 
-impl<'a> Describe<'a> {
-    pub(super) fn new(schemas: &'a mut Schemas) -> Self {
+impl<'a> OperationBuilder<'a> {
+    pub(super) fn new(schemas: &'a mut OpenApiSchemas) -> Self {
         // The access checks apply to every path, so every operation can return these two errors.
         Self { schemas, parameters: Vec::new(), body: None, answers: Vec::new() }
             .fails(401, "The token is missing or invalid.")

@@ -38,9 +38,7 @@ fn listeners() -> [Listener; 3] {
     let closing = watch::Sender::new(false).subscribe();
     let run =
         |conversation| run_door(gone_surface(), conversation, Access::default(), closing.clone(), ApiUsage::default());
-    let mut one = session("one", &new_agent());
-    one.last_screen = Some("a screen".to_owned());
-    let daemon = Arc::new(FakeDaemon(vec![Arc::new(one)]));
+    let daemon = Arc::new(FakeDaemon(vec![Arc::new(session("one", &new_agent()))]));
     let daemon = daemon_door(daemon, Arc::new(FakeController::default()), Access::default(), closing.clone());
     let mut of_all = paths("", &of_daemon());
     of_all.extend(paths("/sessions/{session}", &of_session()));

@@ -16,7 +16,7 @@ use crate::bodies::agents::{
     agents_body, conversations_body, login_body, logout_body, models_body, server_body, status_body,
 };
 use crate::http::fault::Fault;
-use crate::http::openapi::Describe;
+use crate::http::openapi::OperationBuilder;
 use crate::http::route::{Method, Route};
 use crate::http::{ApiState, body};
 
@@ -79,7 +79,7 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
 
 const NO_CONVERSATION: &str = "The session has no conversation, or cannot accept the request now; see the detail.";
 
-fn about(it: Describe<'_>) -> Describe<'_> {
+fn about(it: OperationBuilder<'_>) -> OperationBuilder<'_> {
     it.path_parameter("id", json!({"type": "string", "minLength": 1}))
         .fails(404, "No such agent, or the agent has no such conversation.")
         .fails(409, "The agent does not support this, or it failed; the detail says what to do.")

@@ -22,7 +22,7 @@ use crate::bodies::{open_questions, receipt_body};
 use crate::http::SENDER;
 use crate::http::fault::Fault;
 use crate::http::input::request_id;
-use crate::http::openapi::Describe;
+use crate::http::openapi::OperationBuilder;
 use crate::http::route::{Method, Route};
 use crate::http::{ApiState, body};
 use crate::receipts;
@@ -68,7 +68,7 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
     ]
 }
 
-fn done(it: Describe<'_>) -> Describe<'_> {
+fn done(it: OperationBuilder<'_>) -> OperationBuilder<'_> {
     it.returns::<DoneBody>(200, "Executed by this request, or by an earlier one with the same request_id.")
         .fails(404, "No such question, participant or command.")
         .fails(408, "The body did not arrive in time.")

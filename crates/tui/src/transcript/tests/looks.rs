@@ -5,7 +5,7 @@ use wh_core::slash;
 use wh_core::space::event::StreamFrame;
 use wh_core::space::extent::Extent;
 use wh_core::space::item::{Attachment, Level, ToolCall, ToolKind, ToolResultPart, ToolStatus};
-use wh_core::space::question::{Answer, Choice, Closing, Detail, Meaning, Question, QuestionKind};
+use wh_core::space::question::{Answer, Choice, Closing, OptionMeaning, Question, QuestionDetail, QuestionKind};
 use wh_core::space::{ItemId, StreamId};
 
 use super::*;
@@ -215,8 +215,14 @@ fn questions(bench: &mut Bench) {
     let question = Question {
         kind: QuestionKind::Permission,
         title: "May I run the tests of the whole workspace, which takes a while?".to_owned(),
-        details: vec![Detail::Command("cargo test".to_owned()), Detail::Text("It only reads.".to_owned())],
-        options: vec![choice("yes", "Allow once", Meaning::AllowOnce), choice("no", "Reject", Meaning::RejectOnce)],
+        details: vec![
+            QuestionDetail::Command("cargo test".to_owned()),
+            QuestionDetail::Text("It only reads.".to_owned()),
+        ],
+        options: vec![
+            choice("yes", "Allow once", OptionMeaning::AllowOnce),
+            choice("no", "Reject", OptionMeaning::RejectOnce),
+        ],
         accepts_text: true,
         preselects: true,
     };

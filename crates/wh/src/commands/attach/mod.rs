@@ -22,7 +22,7 @@ use crate::failure::{API_CODES, CliFailure, code, print_to_stderr, with_exit_cod
 use crate::local_terminal::LocalTerminal;
 use crate::sender::socket_failure;
 use crate::settings::Settings;
-use crate::target::{AnswerTimeout, ServerProcess, answered};
+use crate::target::{ResponseTimeout, ServerProcess, answered};
 use crate::{async_runtime, log};
 
 /// Default key that detaches without ending the session.
@@ -49,7 +49,7 @@ pub struct AttachCommand {
     theme: ThemeChoice,
 
     #[command(flatten)]
-    answer: AnswerTimeout,
+    answer: ResponseTimeout,
 }
 
 impl AttachCommand {

@@ -12,7 +12,7 @@ use wh_client::sender::DaemonConnection;
 use wh_client::{Attachment, Surface, SurfaceRequest, Ui};
 use wh_core::slash::UiCommand;
 use wh_core::space::ParticipantId;
-use wh_engine::terminal::HostSpec;
+use wh_engine::terminal::UiTerminalSpec;
 use wh_tui::{TuiExit, TuiOptions};
 use wh_wire::socket::Joined;
 
@@ -21,7 +21,7 @@ use crate::commands::space::ThemeChoice;
 use crate::failure::{CliFailure, code};
 use crate::local_terminal::LocalTerminal;
 use crate::settings::Settings;
-use crate::signals::Signals;
+use crate::signals::ExitSignals;
 use crate::terminal_ui::TerminalUi;
 
 /// Maximum number of keyboard reads queued for the UI. If the queue is full, input waits in the terminal.
@@ -41,11 +41,11 @@ pub async fn show(
     (theme, settings): (ThemeChoice, &Settings),
 ) -> Result<ExitCode, CliFailure> {
     let failed = |error: std::io::Error| CliFailure::new(code::FAILED, format!("cannot start the UI: {error}"));
-    let mut signals = Signals::new().map_err(failed)?;
+    let mut signals = ExitSignals::new().map_err(failed)?;
     let (reader, writer) = line.into_halves();
     let (space, link) = link::connect(reader, writer);
     let link = tokio::spawn(link);
-    let spec = HostSpec {
+    let spec = UiTerminalSpec {
         command: vec!["wh".to_owned(), "attach".to_owned(), joined.session.name.clone()],
         size: tty.size(),
         attended: true,

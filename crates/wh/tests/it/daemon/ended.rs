@@ -8,7 +8,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::json;
 use wh_pipe::pidfd;
-use wh_pipe::proc::{ProcessId, Stat};
+use wh_pipe::proc::{ProcessId, ProcessStat};
 use wh_pipe::tree;
 use wh_testkit::wh::Wh;
 use wh_testkit::{CONDITION_TIMEOUT, eventually, tools};
@@ -42,7 +42,7 @@ fn family(file: &Path) -> Vec<Pid> {
 /// True while the process runs. False for a zombie. Unlike the testkit's function, it supports names that are not
 /// UTF-8.
 fn running(pid: Pid) -> bool {
-    Stat::of(pid.as_raw()).is_ok_and(|stat| !stat.is_dead())
+    ProcessStat::of(pid.as_raw()).is_ok_and(|stat| !stat.is_dead())
 }
 
 #[track_caller]
@@ -232,7 +232,7 @@ fn processes_that_cannot_be_ended_are_listed_and_fail_the_command() {
         )
     };
     let roots = |family: &[Pid]| -> Vec<Pid> {
-        let parent = |pid: &Pid| Stat::of(pid.as_raw()).is_ok_and(|stat| stat.parent == family[1].as_raw());
+        let parent = |pid: &Pid| ProcessStat::of(pid.as_raw()).is_ok_and(|stat| stat.parent == family[1].as_raw());
         tree::below(family[1]).into_iter().filter(|pid| *pid != family[0] && parent(pid)).collect()
     };
 

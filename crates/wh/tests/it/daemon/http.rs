@@ -97,6 +97,18 @@ fn sessions_are_created_renamed_ended_and_deleted() {
 }
 
 #[test]
+fn a_repeated_creation_is_answered_as_described() {
+    let daemon = TestDaemon::new();
+    let described = daemon.get("/openapi.json").json()["paths"]["/sessions"]["post"]["responses"].clone();
+    for status in [201, 200] {
+        let answer = daemon.post("/sessions", json!({ "agent": "demo", "request_id": "r" }));
+        assert_eq!(answer.status, status, "{}", answer.text());
+        let schema = &described[status.to_string()]["content"]["application/json"]["schema"];
+        assert_eq!(schema["$ref"], "#/components/schemas/SessionSummary", "{described}");
+    }
+}
+
+#[test]
 fn every_path_of_a_single_run_is_below_each_session() {
     let daemon = TestDaemon::new();
     let session = daemon.demo("a", 0);

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use wh_testkit::disk::inside;
-use wh_testkit::once::{Claim, ExactlyOnceTrial, HttpClient, TrialClient, TrialDaemon, TrialMessage};
+use wh_testkit::once::{DeliveryClaim, ExactlyOnceTrial, HttpClient, TrialClient, TrialDaemon, TrialMessage};
 use wh_testkit::{CONDITION_TIMEOUT, eventually, tools};
 
 use crate::WH;
@@ -65,7 +65,7 @@ fn messages_queued_for_a_stalled_agent_arrive_once() {
     let (socket, token) = (daemon.socket(), daemon.token());
     let mut client = TrialClient::new(&socket, &token);
     let deaf = TrialMessage { prefix: "deaf".to_owned(), ..TrialMessage::new(&target, "first") };
-    assert_eq!(client.send_until_settled(&deaf, CONDITION_TIMEOUT), Claim::Arrived { duplicate: false });
+    assert_eq!(client.send_until_settled(&deaf, CONDITION_TIMEOUT), DeliveryClaim::Arrived { duplicate: false });
     // More than a pipe holds, so it cannot be written before the agent reads.
     let large = TrialMessage { prefix: "x".repeat(300_000), ..TrialMessage::new(&target, "large") };
     finished(&daemon, &deaf);
@@ -74,14 +74,14 @@ fn messages_queued_for_a_stalled_agent_arrive_once() {
     let other = TrialMessage::new(&target, "other");
     assert_eq!(once(&mut client, &other), said("ok", "", false), "it is queued");
     fs::write(daemon.agent_directory().join("hear"), "").unwrap();
-    assert_eq!(client.send_until_settled(&large, CONDITION_TIMEOUT), Claim::Arrived { duplicate: true });
+    assert_eq!(client.send_until_settled(&large, CONDITION_TIMEOUT), DeliveryClaim::Arrived { duplicate: true });
     finished(&daemon, &other);
     assert_eq!(once(&mut client, &other), said("ok", "", true));
 
     // The daemon is killed before the agent has read the message.
     fs::remove_file(daemon.agent_directory().join("hear")).unwrap();
     let deaf = TrialMessage { prefix: "deaf".to_owned(), ..TrialMessage::new(&target, "again") };
-    assert_eq!(client.send_until_settled(&deaf, CONDITION_TIMEOUT), Claim::Arrived { duplicate: false });
+    assert_eq!(client.send_until_settled(&deaf, CONDITION_TIMEOUT), DeliveryClaim::Arrived { duplicate: false });
     let lost = TrialMessage { prefix: "x".repeat(300_000), ..TrialMessage::new(&target, "lost") };
     finished(&daemon, &deaf);
     assert_eq!(once(&mut client, &lost), said("timeout", "under_way", false));
@@ -92,10 +92,10 @@ fn messages_queued_for_a_stalled_agent_arrive_once() {
     daemon.start();
     assert_eq!(
         client.send_until_settled(&lost, CONDITION_TIMEOUT),
-        Claim::Unknown("internal_error, cut_off".to_owned())
+        DeliveryClaim::Unknown("internal_error, cut_off".to_owned())
     );
     let after = TrialMessage::new(&target, "after");
-    assert_eq!(client.send_until_settled(&after, CONDITION_TIMEOUT), Claim::Arrived { duplicate: false });
+    assert_eq!(client.send_until_settled(&after, CONDITION_TIMEOUT), DeliveryClaim::Arrived { duplicate: false });
     assert_eq!(once(&mut client, &large), said("ok", "", true), "also what was heard before the kill is known");
     assert_eq!(once(&mut client, &waits), said("ok", "", true));
     finished(&daemon, &waits);
@@ -119,7 +119,7 @@ fn a_full_disk_refuses_messages_and_retries_execute_them_once() {
     let (socket, token) = (daemon.socket(), daemon.token());
     let mut client = TrialClient::new(&socket, &token);
     let first = TrialMessage::new(&target, "first");
-    assert_eq!(client.send_until_settled(&first, CONDITION_TIMEOUT), Claim::Arrived { duplicate: false });
+    assert_eq!(client.send_until_settled(&first, CONDITION_TIMEOUT), DeliveryClaim::Arrived { duplicate: false });
     let ballast = disk.join("ballast");
     let mut file = fs::File::create(&ballast).unwrap();
     while file.write_all(&[1; 4096]).is_ok() {}
@@ -150,14 +150,14 @@ fn a_full_disk_refuses_messages_and_retries_execute_them_once() {
     for message in &refused {
         assert_eq!(
             client.send_until_settled(message, CONDITION_TIMEOUT),
-            Claim::Arrived { duplicate: false },
+            DeliveryClaim::Arrived { duplicate: false },
             "{message:?}"
         );
     }
     for message in sent.iter().chain(&refused) {
         assert_eq!(
             client.send_until_settled(message, CONDITION_TIMEOUT),
-            Claim::Arrived { duplicate: true },
+            DeliveryClaim::Arrived { duplicate: true },
             "{message:?}"
         );
         finished(&daemon, message);

@@ -7,7 +7,7 @@ use std::path::Path;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 use serde_json::{Value, json};
-use wh_testkit::terminal_interrupts::{TerminalProgram, TerminalRow, TerminalTrial};
+use wh_testkit::terminal_interrupts::{TerminalProgram, TerminalTrial, TerminalTrialRow};
 use wh_testkit::tools;
 
 use super::test_daemon::TestDaemon;
@@ -21,7 +21,7 @@ fn an_interrupting_text_is_executed_once_even_with_12_kb_of_queued_input() {
         return;
     }
     let report = TerminalTrial { wh: Path::new(WH).to_owned(), programs, rounds: 4 }.run(|_| {});
-    assert!(report.rows.iter().all(TerminalRow::is_whole), "{}\n{}", report.table(), report.faults.join("\n"));
+    assert!(report.rows.iter().all(TerminalTrialRow::is_whole), "{}\n{}", report.table(), report.faults.join("\n"));
     assert_eq!(report.rows.len(), 18, "{}", report.table());
 }
 
