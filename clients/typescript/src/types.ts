@@ -41,9 +41,9 @@ export interface AgentBody {
   account: string | null;
   /** Features that the agent supports. */
   capabilities: AgentCapabilities;
-  /** Instructions for making the agent usable; null if nothing is known to be missing. */
+  /** Instructions for making the agent usable; null if wh knows of no problem. */
   hint: string | null;
-  /** Id that selects the agent. Also its participant name. */
+  /** Id that selects the agent. Also the agent's participant name. */
   id: string;
   /** True if the agent is installed. */
   installed: boolean;
@@ -57,7 +57,7 @@ export interface AgentBody {
   version: string | null;
 }
 
-/** Features of an agent, as far as they are known before the agent is started. Unknown features are null. */
+/** Features of an agent that are known before the agent is started. Unknown features are null. */
 export interface AgentCapabilities {
   /** Lists its MCP servers. */
   mcp: boolean | null;
@@ -107,7 +107,7 @@ export interface AgentLoginBody {
   message: string | null;
   /** Login method: `browser`, `api_key`, `env_var` or `terminal`. */
   method: string | null;
-  /** True while the login is in progress. Its result is reported in the space. */
+  /** True while the login is in progress. The result of the login is reported in the space. */
   pending: boolean;
   /** True if the user must act to complete the login. */
   requires_manual_action: boolean;
@@ -119,7 +119,7 @@ export interface AgentLoginBody {
 export interface AgentLoginRequest {
   /** Cancels the pending login. */
   cancel?: boolean;
-  /** Code that the pending login asks for, for example one shown on a web page. */
+  /** Code that the pending login asks for, for example a code shown on a web page. */
   code?: string | null;
 }
 
@@ -174,7 +174,7 @@ export interface AgentRunning {
   /** Model in use, if known. */
   model: string | null;
   /**
-   * Id of the current conversation, as listed by `GET /agents/{id}/sessions`; null if there is none that can be
+   * Id of the current conversation, as listed by `GET /agents/{id}/sessions`; null if the conversation cannot be
    * resumed.
    */
   session: string | null;
@@ -233,7 +233,7 @@ export interface AgentStatusBody {
   mcp: Array<AgentMcpServer> | null;
   /** Reason why the MCP servers are unknown. */
   mcp_problem: string | null;
-  /** State of the agent in this space; null if it has not joined. */
+  /** State of the agent in this space; null if the agent has not joined. */
   running: AgentRunning | null;
 }
 
@@ -291,7 +291,7 @@ export interface CellBody {
 
 /** Recipients of the next chat message, and the settings that determine them. */
 export interface ChatTargets {
-  /** Recipients in effect. */
+  /** Recipients in effect: the override, else the participant's default, else the space's default. */
   effective: Array<string> | null;
   /** Default recipients of the space. */
   globalDefault: Array<string> | null;
@@ -382,7 +382,10 @@ export type DetailBody = {
 
 /** Response body of a command to the space. */
 export interface DoneBody {
-  /** True if the request id was used before. Nothing was executed, and the receipt is that of the original request. */
+  /**
+   * True if an earlier request had the same request id. Nothing was executed again; `receipt` is the receipt of the
+   * earlier request.
+   */
   duplicate: boolean;
   /** Output of the command, for display. */
   lines: Array<string>;
@@ -408,11 +411,11 @@ export interface ErrorBody {
 export interface ExitBody {
   /** Exit code as a shell reports it: 128+n for signal n. */
   code: number;
-  /** Signal number, if a signal ended the program. */
+  /** Number of the signal that killed the program; null if the program exited by itself. */
   signal: number | null;
 }
 
-/** Size of a truncated text. */
+/** Number of included and total bytes of a truncated text. */
 export interface ExtentBody {
   /** Number of bytes that are included. */
   shown: number;
@@ -424,7 +427,7 @@ export interface ExtentBody {
 export interface FrameBody {
   /** Position and style of the cursor. */
   cursor: CursorBody;
-  /** Number of frames since the start. */
+  /** Number of frames that the program has drawn since the start. */
   frames_rendered: number;
   /** Hash of the visible content, as in `/control/screen`. */
   hash: string;
@@ -438,11 +441,11 @@ export interface FrameBody {
   width: number;
 }
 
-/** Response body of `GET /control/health`. */
+/** Response body of `GET /control/health`, and of `GET /health` of a daemon. */
 export interface HealthBody {
-  /** Always true: an engine that cannot respond sends nothing. */
+  /** Always true. A server that cannot respond sends nothing. */
   ok: boolean;
-  /** Seconds since the engine started. */
+  /** Seconds since the HTTP API was started. */
   uptime: number;
   /** Version of wh. */
   version: string;
@@ -498,7 +501,7 @@ export interface Message {
   payload: unknown;
   /** Protocol version of the envelope: `mew/v0.4`. */
   protocol: string;
-  /** Time at which the message was added to the list. Later than that of every earlier message. */
+  /** Time at which the message was added to the conversation. Always later than the time of the previous message. */
   receivedAt: string;
   /** True if this client sent the message. */
   sent: boolean;
@@ -512,13 +515,13 @@ export interface Message {
 export interface MessageBody {
   /** Failure code for programs. */
   code?: string;
-  /** True if the request id was used before. The message was not sent again. */
+  /** True if an earlier request had the same request id. The message was not sent again. */
   duplicate: boolean;
   /** Output lines of a slash command. */
   lines?: Array<string>;
   /** Failure message. Present in the response to a retry if the original message failed. */
   reason?: string;
-  /** Request id of the message. Look up its progress with `GET /control/receipts/{request_id}`. */
+  /** Request id of the message. `GET /control/receipts/{request_id}` returns the progress of the message. */
   request_id: string;
   /** Current stage of the receipt. */
   stage: string;
@@ -549,7 +552,7 @@ export interface MessageRequest {
 export interface MessagesBody {
   /** Number of messages returned. */
   filtered: number;
-  /** The newest `limit` messages that match the filters, oldest first. */
+  /** Messages that match the filters, oldest first, at most `limit`. */
   messages: Array<Message>;
   /** Number of messages in the conversation. */
   total: number;
@@ -557,13 +560,13 @@ export interface MessagesBody {
 
 /** Terminal modes that programs can set. */
 export interface ModesBody {
-  /** Cursor keys send application codes. */
+  /** True if the cursor keys send application codes. */
   application_cursor: boolean;
-  /** The keypad sends application codes. */
+  /** True if the keypad sends application codes. */
   application_keypad: boolean;
-  /** Pastes are bracketed. */
+  /** True if pasted text is bracketed. */
   bracketed_paste: boolean;
-  /** Focus changes are reported. */
+  /** True if focus changes are reported to the program. */
   focus_events: boolean;
   /** Flags of the kitty keyboard protocol. */
   kitty_keyboard: number;
@@ -655,7 +658,7 @@ export interface QuestionBody {
   accepts_text: boolean;
   /** Time of the question. */
   asked_at: string;
-  /** Details such as the command or the change in question. */
+  /** Details, for example the command to run or the change to a file. */
   details: Array<DetailBody>;
   /** Participant that asks the question. */
   from: string;
@@ -695,23 +698,23 @@ export interface Reasoning {
   elapsedMs: number;
   /** Participant that is reasoning. */
   participant: string | null;
-  /** Beginning of the reasoning text. */
+  /** End of the reasoning text, at most 400 characters. */
   preview: string | null;
   /** Tokens used, if known. */
   tokens: number | null;
 }
 
-/** Receipt of one command: the stages that it has reached. */
+/** Receipt of one command, with the stages that the command has reached. */
 export interface ReceiptBody {
   /** Failure code for programs: `cancelled`, `cut_off`, `interrupted`, `ended`, `failed` or another reason. */
   code?: string;
-  /** Id of the resulting message. */
+  /** Id of the message that the command added, if any. */
   message: string | null;
   /** All stages reached so far, with their times. */
   reached: Array<ReachedBody>;
   /** Failure message, if the command failed. */
   reason: string | null;
-  /** Request id of the caller, or one assigned by wh if the caller gave none. */
+  /** Request id from the caller, or an id assigned by wh if the caller sent none. */
   request_id: string;
   /** Current stage: `accepted`, `delivered`, `submitted`, `started`, `finished` or `failed`. */
   stage: string;
@@ -739,7 +742,7 @@ export interface ScreenBody {
   cells?: Array<Array<CellBody>>;
   /** Position and style of the cursor. */
   cursor: CursorBody;
-  /** Number of frames since the start. */
+  /** Number of frames that the program has drawn since the start. */
   frames_rendered: number;
   /** Hash of the visible content. Equal screens have equal hashes, also across runs. */
   hash: string;
@@ -753,10 +756,7 @@ export interface ScreenBody {
   modes: ModesBody;
   /** Text of the screen, one line per row, without trailing blanks. */
   plain: string;
-  /**
-   * Escape sequences that draw the screen. Written to a blank terminal of the same size, they reproduce it with
-   * colours and attributes.
-   */
+  /** Escape sequences that reproduce the screen, with colours and attributes, on a blank terminal of the same size. */
   raw: string;
   /** The retained raw output. */
   scrollback: ScrollbackBody;
@@ -777,8 +777,8 @@ export interface ScrollbackBody {
 }
 
 /**
- * Request body of `POST /control/send_input`. At least one of `text`, `paste`, `key`, `keys` and `mouse` is required;
- * they are sent in this order as one command.
+ * Request body of `POST /control/send_input`. At least one of `text`, `paste`, `key`, `keys` and `mouse` is required.
+ * The fields are sent in this order as one command.
  */
 export interface SendInputBody {
   /** Name of one key. */
@@ -797,15 +797,18 @@ export interface SendInputBody {
 
 /** Response body of a command to a terminal program. */
 export interface SentBody {
-  /** True if the terminal accepted every byte. If false, the rest is queued in order until the program reads. */
+  /** True if the terminal accepted every byte. If false, the rest is queued until the program reads its input. */
   delivered: boolean;
-  /** True if the request id was used before. Nothing was sent again, and `delivered` is the current state. */
+  /**
+   * True if an earlier request had the same request id. Nothing was sent again; `delivered` is the current state of
+   * the earlier input.
+   */
   duplicate: boolean;
   /** Input that was sent, as given in the request. */
   injected?: string;
   /** Always true on success. */
   ok: boolean;
-  /** Idempotency key of the caller, if it gave one. */
+  /** Idempotency key from the request, if present. */
   request_id?: string;
 }
 
@@ -819,7 +822,7 @@ export interface SessionFacts {
   exit: ExitBody | null;
   /** Session id assigned by wh. */
   id: string;
-  /** Number of waits for a condition that are not finished. */
+  /** Number of wait requests in progress. */
   openWaits: number;
   /** Process id of the program. */
   pid: number | null;
@@ -837,7 +840,7 @@ export interface SignalBoard {
   ackCount: number;
   /** True if the board is open. */
   expanded: boolean;
-  /** User's choice: `open`, `close` or `auto`; null if not set. */
+  /** Setting chosen by the user: `open`, `close` or `auto`; null if not set. */
   override: "open" | "close" | "auto" | null;
   /** Pause shown on the board. */
   pauseState: SignalPause | null;
@@ -884,7 +887,7 @@ export type StreamBody = {
   /** Process id of the program. */
   pid: number;
 } | {
-  /** Number of bytes. */
+  /** Number of typed bytes. */
   bytes: number;
   event: "typed";
 } | {
@@ -898,7 +901,7 @@ export type StreamBody = {
   /** New title; null if it was cleared. */
   title: string | null;
 } | {
-  /** Number of bells rung at once. */
+  /** Number of times that the bell rang. */
   count: number;
   event: "bell";
 } | {
@@ -919,7 +922,7 @@ export type StreamBody = {
   mark: string;
 } | {
   event: "marked";
-  /** Label of the mark. */
+  /** Label of the marker. */
   label: string;
 } | {
   event: "attached";
@@ -933,9 +936,9 @@ export type StreamBody = {
   event: "item";
   /** Id of the item. */
   item: string;
-  /** Envelopes of the item. They replace envelopes with the same ids. */
+  /** Envelopes of the item. Each envelope replaces an earlier envelope with the same id. */
   messages: Array<Message>;
-  /** Progress: `growing`, `done`, `cut` or `retracted`. */
+  /** Progress: `growing`, `done`, `queued`, `cut` or `retracted`. */
   progress: string;
   /** Id of the turn that the item belongs to, if any. */
   turn: string | null;
@@ -965,7 +968,7 @@ export type StreamBody = {
   /** Exit code as a shell reports it: 128+n for signal n. */
   code: number;
   event: "exited";
-  /** Signal number, if a signal ended the program. */
+  /** Number of the signal that killed the program; null if the program exited by itself. */
   signal: number | null;
 }) & {
   /** Time of the event. */
@@ -1021,11 +1024,11 @@ export interface TerminalFacts {
   bells: number;
   /** Current directory reported by the shell (OSC 7). */
   directory: string | null;
-  /** Number of frames so far. */
+  /** Number of frames that the program has drawn so far. */
   framesRendered: number;
   /** Height in rows. */
   height: number;
-  /** The last notification (OSC 9, OSC 777). */
+  /** Text of the last desktop notification (OSC 9, OSC 777). */
   notification: string | null;
   /** Bytes of output that the program has written so far. */
   outputBytes: number;
@@ -1071,11 +1074,11 @@ export interface TurnBody {
 export interface Ui {
   /** Operation that waits for the user's answer. */
   pendingOperation: PendingOperation | null;
-  /** The reasoning bar. */
+  /** State of the reasoning bar. */
   reasoning: Reasoning;
   /** True if stream frames are shown. */
   showStreams: boolean;
-  /** The signal board. */
+  /** State of the signal board. */
   signalBoard: SignalBoard;
   /** Width of the terminal in columns. */
   terminalWidth: number | null;
@@ -1087,11 +1090,11 @@ export interface Ui {
 export interface WaitBody {
   /** Description of the failure. */
   detail?: string;
-  /** Time waited in milliseconds. */
+  /** Duration of the wait in milliseconds. */
   elapsed: number;
   /** Reason for failure: `timeout` or `exited`. Absent if the condition matched. */
   error?: "timeout" | "exited";
-  /** True if the condition held. */
+  /** True if the condition was true before the timeout. */
   matched: boolean;
   /** Same value as `matched`. */
   ok: boolean;

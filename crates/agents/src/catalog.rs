@@ -16,7 +16,7 @@ use crate::interface::Agent;
 use crate::program::{Environment, Program};
 use crate::program_agent::ProgramAgent;
 
-pub use expand::Variables;
+pub use expand::VariableLookup;
 pub use file::{AgentsFile, FileError};
 pub use outline::AgentOutline;
 
@@ -39,15 +39,15 @@ struct AgentOrigin {
 }
 
 impl Catalog {
-    /// Builds the catalog. It begins with the `internal` agents, which files cannot change, followed by the agents of
-    /// the built-in table and of `files`. A later file overrides earlier ones. `supervisor` is the command line of the
-    /// supervisor process for all agents (see `wh_pipe::supervisor`). `variables` looks up the variables that the files
-    /// use.
+    /// Builds the catalog from the `internal` agents, the built-in table and `files`, in this order. Files cannot
+    /// change internal agents. A later file overrides an earlier file. `supervisor` is the command line of the
+    /// supervisor process for all agents (see `wh_pipe::supervisor`). `variables` looks up the values of variables in
+    /// the files.
     pub fn with(
         internal: Vec<Arc<dyn Agent>>,
         supervisor: Option<Vec<OsString>>,
         files: &[AgentsFile],
-        variables: Variables,
+        variables: VariableLookup,
     ) -> Result<Self, FileError> {
         let mut catalog = Self::of(internal);
         catalog.origins.resize_with(catalog.agents.len(), AgentOrigin::default);

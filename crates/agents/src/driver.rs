@@ -21,14 +21,15 @@ use wh_core::space::ItemId;
 use wh_core::space::harness::{AckedOrder, Order, Outcome, Report};
 use wh_core::space::item::Level;
 use wh_pipe::link::{Codec, Link, LinkEvent, LinkEvents};
-use wh_pipe::{Closed, Exit};
+use wh_pipe::{Exit, ProgramExit};
 
 use crate::interface::{HarnessTask, Reports, ReportsClosed};
-use machine::{AfterOrder, Machine};
+use machine::{AfterOrder, DriverMachine};
 use outbox::{FinishedFrame, FramePurpose, Outbox, WriteOutcome as Written};
 use presentable::presentable;
 pub use protocol::{
-    Connect, ConnectError, Connected, FrameOf, MessageOf, Now, Protocol, RequestFailure, Setting, Step, Steps,
+    AgentSetting, Connect, ConnectError, Connected, DriverState, DriverStep, DriverSteps, FrameOf, MessageOf, Protocol,
+    RequestFailure,
 };
 use turn::TurnMachine;
 #[cfg(test)]
@@ -44,8 +45,8 @@ const MAX_BACKGROUND_CALLS: usize = 64;
 /// Timeout of requests other than prompts.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Timeout of a model or mode change. Must be shorter than the time for which the space waits for the outcome: the
-/// space could mistake a late outcome for the outcome of the next change.
+/// Timeout of a model or mode change. Must be shorter than the timeout in the space. Otherwise, the space could mistake
+/// a late outcome for the outcome of the next change.
 const CHOICE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Maximum time for writing an interrupt before the driver ends the process.
@@ -54,8 +55,8 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum number of unsent reports while a process ends. At the limit, the driver stops reading the agent's output.
 const MAX_UNSENT_REPORTS: usize = 256;
 
-/// Maximum number of consecutive processes that may be killed by a signal before wh has written anything to them. After
-/// the next one, wh gives up.
+/// Maximum number of consecutive processes that are killed by a signal before wh has written a frame to them. If one
+/// more process is killed, wh gives up.
 const MAX_FRUITLESS_STARTS: usize = 2;
 
 /// Reason why the driver stops using a process.
@@ -63,7 +64,7 @@ enum ProcessEnd {
     /// The owner ordered the agent to end.
     EndOrdered,
     /// The agent exited on its own.
-    Lost(Closed),
+    Lost(ProgramExit),
     /// A call requested a new conversation. Contains the id of the call.
     Restart(u64),
     /// The process must be replaced by another one that resumes the conversation.
@@ -72,13 +73,14 @@ enum ProcessEnd {
     Fatal(String),
 }
 
-/// Runs an agent until the owner ends it or it can no longer be used. `may_skip` allows modes that skip permissions.
+/// Runs an agent until the owner ends the agent or the agent can no longer be used. `may_skip` allows modes that skip
+/// permissions.
 pub async fn run<P: Connect>(protocol: P, may_skip: bool, task: HarnessTask) {
     let HarnessTask { orders, reports, kill_switch } = task;
-    let machine = Machine::new(protocol, may_skip);
+    let machine = DriverMachine::new(protocol, may_skip);
     let (buffered_orders, unsent) = (VecDeque::new(), VecDeque::new());
     let mut driver = Driver { machine, orders, reports: reports.clone(), buffered_orders, unsent };
-    // If nobody receives reports, no reason is needed.
+    // If the receiver of reports is closed, no reason is needed.
     let why = driver.run_processes().await.unwrap_or_default();
     let why = why.map(|why| presentable(&driver.machine.protocol.redact_ids(&why)));
     // An abandoned connection attempt ends its process in the background.
@@ -88,7 +90,7 @@ pub async fn run<P: Connect>(protocol: P, may_skip: bool, task: HarnessTask) {
 }
 
 struct Driver<P: Protocol> {
-    machine: Machine<P>,
+    machine: DriverMachine<P>,
     orders: mpsc::Receiver<Order>,
     reports: Reports,
     /// Orders that were received but not yet executed.
@@ -147,13 +149,13 @@ impl<P: Connect> Driver<P> {
             let connected = match connected {
                 Ok(connected) => connected,
                 Err(ConnectError::ReportsClosed) => return Err(ReportsClosed),
-                // Only a conversation of an earlier process is replaced by a new one, not one that the user wants to
-                // resume.
+                // Only the conversation of an earlier process is replaced. A conversation that the user asked to resume
+                // is not replaced.
                 Err(ConnectError::ConversationLost(why)) if resumes => {
                     let why = presentable(&self.machine.protocol.redact_ids(&why));
                     let has_context = self.machine.protocol.replace_conversation();
-                    let context = if has_context { ", with the text of the lost one as context" } else { "" };
-                    let lost = format!("the conversation is lost: it could not be resumed ({why})");
+                    let context = if has_context { ", with the text of the lost conversation as context" } else { "" };
+                    let lost = format!("the conversation is lost, because the agent could not resume it ({why})");
                     let text = format!("{lost}; a new conversation begins{context}");
                     self.reports.send(Report::Notice(Level::Error, text)).await?;
                     self.reports.send(Report::ResumeId(None)).await?;
@@ -204,8 +206,7 @@ impl<P: Connect> Driver<P> {
                 ProcessEnd::Lost(closed) => {
                     fruitless = if process.has_written { 0 } else { fruitless + 1 };
                     let reason = closed.reason();
-                    // An agent that exits on its own before it has received anything would do so again in the next
-                    // process.
+                    // An agent that exits on its own before wh has written a frame would exit again after a restart.
                     let by_itself = !matches!(closed.exit, Exit::Signal(_)) && fruitless > 0;
                     if by_itself || fruitless > MAX_FRUITLESS_STARTS {
                         return Ok(Some(reason));
@@ -221,7 +222,7 @@ impl<P: Connect> Driver<P> {
 
     /// Connects the agent, and buffers the orders received meanwhile.
     async fn connect(&mut self) -> Result<Result<Connected<P>, ConnectError>, WaitAborted> {
-        let Self { machine: Machine { protocol, turns, .. }, orders, reports, buffered_orders, .. } = self;
+        let Self { machine: DriverMachine { protocol, turns, .. }, orders, reports, buffered_orders, .. } = self;
         let connecting = protocol.connect(reports);
         tokio::pin!(connecting);
         loop {
@@ -293,7 +294,7 @@ impl<P: Connect> Driver<P> {
                     return Ok(ProcessEnd::Lost(closed));
                 }
                 Input::Event(None) => {
-                    return Ok(ProcessEnd::Lost(Closed {
+                    return Ok(ProcessEnd::Lost(ProgramExit {
                         exit: Exit::Unknown,
                         requested: false,
                         stderr: String::new(),
@@ -346,8 +347,8 @@ impl<P: Connect> Driver<P> {
             }
             (Written::NotReading, _) => self.machine.replied(purpose, Err(RequestFailure::NotReading), at),
             (Written::Unwritable(why), _) => self.machine.replied(purpose, Err(RequestFailure::Gone(why)), at),
-            // The process has exited, or it has only closed its input and is now ended. Other purposes are settled when
-            // the exit is reported.
+            // The process has exited, or has closed its input and is ended here. Frames with other purposes are settled
+            // when the exit is reported.
             (Written::Gone(why), _) => {
                 debug!(why, "a frame was not written");
                 process.link.close();
@@ -384,7 +385,7 @@ impl<P: Connect> Driver<P> {
         tokio::pin!(sending);
         loop {
             tokio::select! {
-                // Orders are only received while the reports cannot be sent at once.
+                // Orders are received only while the report channel is full.
                 biased;
                 sent = &mut sending => {
                     sent?;
@@ -407,9 +408,9 @@ impl<P: Connect> Driver<P> {
         let unsent = self.machine.process_lost(&gone, process.drain(), Instant::now());
         let resumes = self.machine.protocol.on_process_end();
         let again = if unsent.is_empty() && self.buffered_orders.is_empty() {
-            "the next message starts it again"
+            "the next message restarts the agent"
         } else {
-            "wh starts it again"
+            "wh restarts the agent"
         };
         let place = if resumes { "in the same conversation" } else { "in a new conversation" };
         let text = presentable(&self.machine.protocol.redact_ids(&format!("{gone}; {again}, {place}")));
@@ -440,7 +441,7 @@ impl<P: Connect> Driver<P> {
             };
             match order {
                 None | Some(Order::End) => return Ok(false),
-                // An answer or interrupt refers to the lost process.
+                // Answers and interrupts for the lost process are acknowledged at once.
                 Some(Order::Interrupt) => {
                     cancel_waiting(&mut self.machine.turns, &mut self.buffered_orders, &self.reports).await?;
                 }

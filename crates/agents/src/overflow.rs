@@ -41,7 +41,7 @@ struct OverflowRing {
     written: u64,
     /// Stored pieces, oldest first.
     pieces: VecDeque<OverflowPiece>,
-    /// Current generation of each item whose output was discarded and begun again. Pieces of earlier generations are
+    /// Current generation of each item whose output was discarded and restarted. Pieces of earlier generations are
     /// obsolete.
     generations: HashMap<HarnessKey, u64>,
     loss_reported: bool,
@@ -78,8 +78,7 @@ impl OverflowStore {
         })))
     }
 
-    /// Stores or discards output of an item. Returns a loss only when it occurs for the first time, once for each kind
-    /// of loss.
+    /// Stores or discards output of an item. Returns each kind of loss only once.
     pub(crate) fn apply(&self, beyond: ReportOverflow) -> Option<OverflowLoss> {
         let mut ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match beyond {
@@ -109,7 +108,7 @@ impl OverflowStore {
         let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let generation = ring.generations.get(key).copied().unwrap_or_default();
         let mut bytes = Vec::new();
-        // The pieces of an item are in order. Those that were overwritten are missing from the start.
+        // The pieces of an item are in order. Only pieces at the start can be missing, because they were overwritten.
         for piece in ring.pieces.iter().filter(|piece| piece.key == key && piece.generation == generation) {
             let wanted = offset + bytes.len() as u64;
             let room = (most - bytes.len()) as u64;

@@ -15,7 +15,7 @@ pub type Environment = BTreeMap<OsString, Option<OsString>>;
 /// Command of an agent with its default arguments and environment.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Program {
-    /// Alternative commands: names on the PATH or absolute paths. The first installed one is used.
+    /// Alternative commands: names on the PATH or absolute paths. The first installed command is used.
     pub commands: Vec<String>,
     /// Default arguments, placed before the arguments of a [`Start`].
     pub arguments: Vec<String>,
@@ -107,8 +107,8 @@ impl Program {
     pub(crate) fn hint(&self) -> String {
         match (&self.install, &self.file) {
             (Some(install), _) => format!("run `{install}`"),
-            (None, Some(file)) => format!("install it, or correct its command in {}", file.display()),
-            (None, None) => "install it".to_owned(),
+            (None, Some(file)) => format!("install the program, or correct `command` in {}", file.display()),
+            (None, None) => "install the program".to_owned(),
         }
     }
 }
@@ -175,7 +175,7 @@ mod tests {
         let found = program(&["/nowhere/at/all", &detour]).find(&Environment::new());
         assert_eq!(found, Some(root.join("real/one")));
         let missing = program(&["/nowhere/at/all"]).locate("It", &Environment::new()).unwrap_err();
-        assert_eq!(missing.to_string(), "It is not installed: there is no program \"/nowhere/at/all\"");
+        assert_eq!(missing.to_string(), "It is not installed: the program \"/nowhere/at/all\" does not exist");
         assert_eq!(missing.hint(), Some("run `get it`"));
     }
 

@@ -14,14 +14,15 @@ use crate::interface::{
 use crate::manage::run::run;
 use crate::manage::{self, LoginWay};
 use crate::table::management::{
-    AgentQuery, LOG_OUT_BY_HAND, ListSource, LoginCheck, LoginProcedure, LogoutProcedure, McpSwitch, StillLoggedIn,
+    AgentQuery, LOG_OUT_BY_HAND, ListSource, LoginCheck, LoginProcedure, LogoutProcedure, McpSwitch,
+    RemainingLoginCheck,
 };
-use crate::table::{Entry, Management, Protocol};
+use crate::table::{AgentEntry, Management, Protocol};
 use crate::{acp, claude, codex};
 
 /// Agent that runs as an external program, defined in the built-in table or in an `agents.toml` file.
 pub struct ProgramAgent {
-    entry: Arc<Entry>,
+    entry: Arc<AgentEntry>,
     management: &'static Management,
     /// Command line of the supervisor process. The supervisor ends the agent's processes if wh exits.
     supervisor: Option<Vec<OsString>>,
@@ -29,7 +30,7 @@ pub struct ProgramAgent {
 
 impl ProgramAgent {
     /// Creates an agent from its definition.
-    pub fn new(entry: Entry, supervisor: Option<Vec<OsString>>) -> Self {
+    pub fn new(entry: AgentEntry, supervisor: Option<Vec<OsString>>) -> Self {
         Self { management: entry.management(), entry: Arc::new(entry), supervisor }
     }
 
@@ -105,14 +106,14 @@ impl ProgramAgent {
     }
 }
 
-/// Returns the first of the variables in `names` that is set.
+/// Returns the first variable in `names` that is set in the environment of the query.
 fn first_set<'a>(here: &QueryContext, names: &[&'a str]) -> Option<&'a str> {
     names.iter().copied().find(|name| here.variable(name).is_some())
 }
 
 impl Agent for ProgramAgent {
     fn facts(&self) -> AgentFacts {
-        let Entry { id, title, program, log_in, .. } = &*self.entry;
+        let AgentEntry { id, title, program, log_in, .. } = &*self.entry;
         AgentFacts {
             id: id.clone(),
             title: title.clone(),
@@ -137,11 +138,11 @@ impl Agent for ProgramAgent {
         }
     }
 
-    /// Checks the installation, the version and the login. Some agents report their login state only when a session
-    /// starts; until then it is unknown.
+    /// Checks the installation, the version and the login. The login state is unknown for agents that report it only
+    /// when a session starts.
     fn check<'a>(&'a self, here: &'a QueryContext) -> BoxFuture<'a, Readiness> {
         Box::pin(async move {
-            let Entry { program, version, log_in, .. } = &*self.entry;
+            let AgentEntry { program, version, log_in, .. } = &*self.entry;
             let Some(launch) = program.query_launch_in(here) else {
                 let hint = Some(program.hint());
                 return Readiness { installation: Installation::Missing, login: LoginState::Unknown, hint };
@@ -159,7 +160,7 @@ impl Agent for ProgramAgent {
     fn login_way<'a>(&'a self, here: &'a QueryContext) -> BoxFuture<'a, Result<LoginWay, ManageError>> {
         Box::pin(async move {
             let own = self.query_launch(here)?;
-            let Entry { log_in, account, program, .. } = &*self.entry;
+            let AgentEntry { log_in, account, program, .. } = &*self.entry;
             if !account.log_in.is_empty() {
                 return Ok(LoginWay::command(own, &account.log_in, LoginMethod::Terminal));
             }
@@ -179,7 +180,7 @@ impl Agent for ProgramAgent {
 
     fn log_out<'a>(&'a self, here: &'a QueryContext) -> BoxFuture<'a, Result<LogoutResult, ManageError>> {
         Box::pin(async move {
-            let Entry { title, account, program, .. } = &*self.entry;
+            let AgentEntry { title, account, program, .. } = &*self.entry;
             let here = &program.query_context(here);
             let own = self.query_launch(here)?;
             if !account.log_out.is_empty() {
@@ -194,8 +195,8 @@ impl Agent for ProgramAgent {
             };
             let output = run(&launch, arguments).await?;
             let still = match still {
-                StillLoggedIn::Variables(names) => first_set(here, names).map(str::to_owned),
-                StillLoggedIn::Asked(ask) => ask(self.inquiry(&launch, here)).await,
+                RemainingLoginCheck::Variables(names) => first_set(here, names).map(str::to_owned),
+                RemainingLoginCheck::Asked(ask) => ask(self.inquiry(&launch, here)).await,
             };
             Ok(manage::logout(&output, still.as_deref()))
         })
@@ -232,7 +233,7 @@ impl Agent for ProgramAgent {
                 McpSwitch::Command(read) => Some(read),
             };
             let launch = self.query_launch(here)?;
-            // The name of the server must not be taken for an option of the command.
+            // The command would parse such a server name as an option.
             if server.starts_with('-') {
                 return Err(ManageError::Failed(format!("there is no MCP server {server:?}")));
             }
@@ -275,7 +276,7 @@ mod tests {
 
     fn agent(protocol: Protocol, commands: &[&str]) -> ProgramAgent {
         let built_in = table::built_in().into_iter().find(|entry| entry.protocol == protocol).unwrap();
-        ProgramAgent::new(Entry { program: Program::built_in(commands, &[], "get it"), ..built_in }, None)
+        ProgramAgent::new(AgentEntry { program: Program::built_in(commands, &[], "get it"), ..built_in }, None)
     }
 
     #[test]

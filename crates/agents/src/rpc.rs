@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use wh_pipe::link::{Codec, Decoded, EncodedFrame, FrameRole, Link, LinkError, LinkEvents};
+use wh_pipe::link::{Codec, DecodedLine, EncodedFrame, FrameRole, Link, LinkError, LinkEvents};
 use wh_pipe::{Launch, LaunchError, NoReply};
 
 use message::RpcMessage;
@@ -71,7 +71,7 @@ pub enum RpcError {
         data: Option<Value>,
     },
     /// The program did not reply in time. The program may still execute the request.
-    #[error("no answer to {method} within {after:?}")]
+    #[error("the program did not answer the request {method} within {after:?}")]
     Timeout {
         method: String,
         /// Timeout of the request.
@@ -142,20 +142,20 @@ impl Codec for JsonRpc {
         Ok(EncodedFrame { line: message.to_string(), role })
     }
 
-    fn decode(&self, line: &[u8]) -> Decoded<Self> {
+    fn decode(&self, line: &[u8]) -> DecodedLine<Self> {
         match RpcMessage::read(line) {
-            Ok(None) => Decoded::Nothing,
+            Ok(None) => DecodedLine::Nothing,
             Ok(Some(RpcMessage::Request { id, method, params })) => {
-                Decoded::Request(id.to_string(), Incoming::Request { id, method, params })
+                DecodedLine::Request(id.to_string(), Incoming::Request { id, method, params })
             }
             Ok(Some(RpcMessage::Notification { method, params })) => {
-                Decoded::Message(Incoming::Notification { method, params })
+                DecodedLine::Message(Incoming::Notification { method, params })
             }
             Ok(Some(RpcMessage::Reply { id, outcome })) => match id.as_u64() {
-                Some(id) => Decoded::Reply(id, outcome),
-                None => Decoded::Nothing,
+                Some(id) => DecodedLine::Reply(id, outcome),
+                None => DecodedLine::Nothing,
             },
-            Err(reason) => Decoded::Message(Incoming::Unreadable(reason)),
+            Err(reason) => DecodedLine::Message(Incoming::Unreadable(reason)),
         }
     }
 }
@@ -199,7 +199,7 @@ pub async fn request_within(
     link.request(RpcFrame::request(method, params), Some(timeout)).await.map_err(failed)?.await.map_err(failed)?
 }
 
-/// Starts a program, sends a few requests, and waits until the program has exited.
+/// Starts a program, runs `talk` to send requests, closes the link, and waits until the program has exited.
 ///
 /// # Errors
 ///

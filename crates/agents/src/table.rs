@@ -49,7 +49,7 @@ impl Protocol {
 
 /// Definition of an agent: a row of the table, possibly changed by `agents.toml`, or a new agent from `agents.toml`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct AgentEntry {
     /// Id of the agent on the command line and in `agents.toml`.
     pub id: String,
     pub title: String,
@@ -65,7 +65,7 @@ pub struct Entry {
     pub account: AccountCommands,
     /// Authentication method that works without user input. `None` if the agent has no such method.
     pub authenticate: Option<AuthenticationMethod>,
-    /// Modes of an ACP agent that skip permissions or in which a model grants them.
+    /// Ids of an ACP agent's modes that skip permissions, including modes in which a model grants permissions.
     pub skipping_modes: Vec<String>,
     /// Deviations of the agent from the Agent Client Protocol.
     pub quirks: Quirks,
@@ -96,11 +96,11 @@ pub struct AuthenticationMethod {
 pub struct Quirks {
     /// Prefix of the messages by which the agent announces a change of its mode.
     pub mode_message_prefix: Option<String>,
-    /// The agent loses a conversation that is loaded within the minute of its creation.
+    /// The agent loses a conversation that is loaded in the same clock minute in which it was created.
     pub resume_only_after_start_minute: bool,
     /// The agent stores conversations in files in the format of Gemini CLI.
     pub gemini_files: bool,
-    /// Methods of requests that the agent uses as notifications. wh answers them with an empty result.
+    /// Methods of requests that the agent uses as notifications. wh answers these requests with an empty result.
     pub acknowledged_requests: Vec<String>,
     /// Names of client capabilities that wh announces to the agent in `_meta`.
     pub client_capabilities: Vec<String>,
@@ -118,18 +118,18 @@ pub struct Quirks {
 /// `Attempt 1 failed with status 429. Retrying…`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetryLines {
-    /// Text before the attempt number in every such line. Lines without it are ignored.
+    /// Text before the attempt number in every such line. Lines without this text are ignored.
     pub marker: String,
     /// Number of attempts after which the agent gives up.
     pub max_attempts: u32,
 }
 
 /// Returns the built-in agents, in display order.
-pub fn built_in() -> Vec<Entry> {
+pub fn built_in() -> Vec<AgentEntry> {
     AGENTS.iter().map(AgentRow::entry).collect()
 }
 
-impl Entry {
+impl AgentEntry {
     /// Returns the built-in entry for a protocol that only one agent uses. `None` for the Agent Client Protocol, which
     /// several agents use.
     pub fn of(protocol: Protocol) -> Option<Self> {
@@ -154,7 +154,7 @@ fn row(protocol: Protocol, commands: &[String]) -> Option<&'static AgentRow> {
 }
 
 impl AgentRow {
-    fn entry(&self) -> Entry {
+    fn entry(&self) -> AgentEntry {
         let RowQuirks {
             mode_message_prefix,
             resume_only_after_start_minute,
@@ -164,7 +164,7 @@ impl AgentRow {
             ..
         } = self.quirks;
         let RowQuirks { derives_arguments, environment, retry_lines, compacts_by_itself, .. } = self.quirks;
-        Entry {
+        AgentEntry {
             id: self.id.to_owned(),
             title: self.title.to_owned(),
             protocol: self.protocol,

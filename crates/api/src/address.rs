@@ -35,7 +35,7 @@ impl Address {
     }
 
     /// Parses `http://HOST:PORT`, or `https://HOST:PORT`, which requires the feature `tls`. The unspecified addresses
-    /// `0.0.0.0` and `[::]`, on which a server may listen, become loopback addresses.
+    /// `0.0.0.0` and `[::]` are replaced by loopback addresses.
     ///
     /// # Errors
     ///
@@ -98,7 +98,7 @@ impl Address {
             || self.host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
     }
 
-    /// Returns the port if the address is that of a run on this machine. Returns `None` for a session of a daemon and
+    /// Returns the port if the address belongs to a run on this machine. Returns `None` for a session of a daemon and
     /// for remote addresses.
     pub fn local_run(&self) -> Option<u16> {
         (self.is_local() && self.prefix.is_empty()).then_some(self.port)

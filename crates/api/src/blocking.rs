@@ -1,4 +1,4 @@
-//! Client for synchronous code. Each call runs on the client's own runtime on the thread of the caller; no thread is
+//! Client for synchronous code. Each call blocks the calling thread and runs on the client's own runtime. No thread is
 //! started. The client must not be used inside an asynchronous task.
 
 use std::io;

@@ -25,7 +25,7 @@ use crate::routes::Routes;
 /// Callback for a slow response. Called at most once per request.
 type SlowResponseNotice = Arc<dyn Fn() + Send + Sync>;
 
-/// Settings of a [`Client`]. Create one with [`Client::builder`].
+/// Builder of a [`Client`]: its address and settings. Created by [`Client::builder`].
 #[derive(Clone)]
 pub struct Builder {
     address: Address,
@@ -56,7 +56,7 @@ impl Builder {
     }
 
     /// Sets a callback for slow responses. The callback is called once per request if the server has not responded
-    /// after `after`. This time should be shorter than the timeout.
+    /// within `after`, which should be shorter than the timeout.
     #[must_use]
     pub fn notice(mut self, after: Duration, notice: impl Fn() + Send + Sync + 'static) -> Self {
         self.notice = Some((after, Arc::new(notice)));
@@ -258,8 +258,8 @@ impl Client {
         })
     }
 
-    /// Sends a request and returns the head of the response. If the request fails on a reused connection, it is sent
-    /// again on a new connection, provided that it is a GET or that the connection reports that it was not sent.
+    /// Sends a request and returns the head of the response. A request that fails on a reused connection is sent again
+    /// on a new connection if its method is GET, or if no part of the request was sent.
     pub(crate) async fn begin(
         &self,
         request: &HttpRequest,

@@ -26,7 +26,7 @@ const MAX_IDLE_AGE: Duration = Duration::from_secs(2);
 /// Maximum number of idle connections. Further connections are closed after use.
 const MAX_IDLE_CONNECTIONS: usize = 8;
 
-/// Byte stream to the server, encrypted or not.
+/// Byte stream to the server, with or without TLS.
 pub(crate) trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
@@ -72,7 +72,8 @@ impl Connection {
         .await
     }
 
-    /// Sends a request and returns the head of the response. The error contains the request if no part of it was sent.
+    /// Sends a request and returns the head of the response. If no part of the request was sent, the error contains the
+    /// request.
     pub async fn send(
         &mut self,
         request: Request<Full<Bytes>>,

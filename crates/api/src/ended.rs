@@ -1,4 +1,4 @@
-//! Records of ended runs. At its end, a run stores a record with the exit code and the last screen in the runtime
+//! Records of ended runs. When a run ends, it stores a record with the exit status and the last screen in the runtime
 //! directory. Clients ignore records that are older than one minute.
 
 use std::fs;
@@ -17,7 +17,7 @@ pub const MAX_RECORD_AGE: SignedDuration = SignedDuration::from_secs(60);
 /// Maximum size of a record in bytes, for writing and reading.
 pub const MAX_RECORD_BYTES: usize = 1 << 20;
 
-/// Entry in the runtime directory. Every run with a control port has one.
+/// Entry of a run in the runtime directory. Every run with a control port has an entry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RegisteredRun {
     /// Process id of the `wh` process that controls the run.
@@ -31,9 +31,9 @@ pub struct RegisteredRun {
     pub url: String,
     /// Program with its arguments.
     pub command: Vec<String>,
-    /// Start time of the run.
+    /// Start time of the run (ISO 8601, UTC).
     pub started_at: String,
-    /// Version of wh.
+    /// Version of wh, for example `0.1.0`.
     pub version: String,
 }
 
@@ -43,7 +43,7 @@ pub struct EndedRun {
     /// Entry of the run that was in the runtime directory until the run ended.
     #[serde(flatten)]
     pub run: RegisteredRun,
-    /// End time of the run.
+    /// End time of the run (ISO 8601, UTC).
     pub ended_at: String,
     /// State at the end of the run, in the format of `GET /control/state`. The fields of a conversation are empty.
     pub state: ClientState,
@@ -74,7 +74,7 @@ pub fn check_directory(path: &Path) -> io::Result<()> {
     if metadata.is_dir() && metadata.uid() == geteuid().as_raw() && metadata.permissions().mode() & 0o077 == 0 {
         return Ok(());
     }
-    Err(io::Error::other("it must be a directory that you own, with mode 0700"))
+    Err(io::Error::other("the path must be a directory that you own, with mode 0700"))
 }
 
 /// Returns true if the file name is the name of a record.

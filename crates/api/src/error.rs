@@ -51,8 +51,8 @@ pub enum Error {
         /// Timeout that expired, including the time that the server needs to execute the request.
         after: Duration,
     },
-    /// The request exceeds the size that the server accepts. It was not sent.
-    #[error("the request has {bytes} bytes, more than the maximum of {limit}; send it in parts")]
+    /// The request exceeds the size that the server accepts. The client did not send the request.
+    #[error("the request has {bytes} bytes, more than the maximum of {limit}; split the request")]
     RequestTooLarge {
         /// Size of the body in bytes.
         bytes: usize,
@@ -67,8 +67,8 @@ pub enum Error {
         /// Maximum size in bytes.
         limit: usize,
     },
-    /// The server is not Wheelhouse or has an incompatible version. It sent something other than HTTP, invalid JSON, or
-    /// JSON with unexpected fields.
+    /// The server is not Wheelhouse or has an incompatible version. The server sent data that is not HTTP, invalid
+    /// JSON, or JSON with unexpected fields.
     #[error("the server at {url} {problem}")]
     UnexpectedServer {
         /// URL of the server.
@@ -117,7 +117,7 @@ pub struct ErrorResponse {
     pub status: u16,
     /// Body of the response: error, code and details. Empty if the server sent JSON with unexpected fields.
     pub body: ErrorBody,
-    /// Last lines of the screen, if the server sent them.
+    /// Last lines of the screen; empty if the server sent none.
     pub screen: Vec<String>,
 }
 

@@ -15,7 +15,7 @@ use crate::connection::Connection;
 use crate::error::Error;
 use crate::request::HttpRequest;
 use crate::response::{HttpResponse, MAX_RESPONSE_BYTES};
-use sse::Decoder;
+use sse::SseDecoder;
 
 /// Time without data after which the connection is considered broken. The server sends a heartbeat after 15 s without
 /// data.
@@ -121,7 +121,7 @@ pub struct Events {
 struct OpenStream {
     connection: Connection,
     body: Incoming,
-    decoder: Decoder,
+    decoder: SseDecoder,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -222,7 +222,7 @@ impl Events {
         let (mut connection, response) = self.client.begin_stream(&self.follow.request(self.cursor())).await?;
         let (head, body) = response.into_parts();
         if head.status.is_success() {
-            return Ok(OpenStream { connection, body, decoder: Decoder::default() });
+            return Ok(OpenStream { connection, body, decoder: SseDecoder::default() });
         }
         let collected = http_body_util::Limited::new(body, MAX_RESPONSE_BYTES).collect();
         let body = match connection.drive_until(collected).await {

@@ -1,6 +1,6 @@
 //! Typed client for the HTTP API of Wheelhouse (`wh`), which runs terminal programs and coding agents.
 //!
-//! Start a shell with `wh run --control-port 9090 -- bash`. This example runs `ls` in it and prints the screen:
+//! Start a shell with `wh run --control-port 9090 -- bash`. This example runs `ls` in the shell and prints the screen:
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -16,7 +16,7 @@
 //! # }
 //! ```
 //!
-//! A client controls one of these, depending on its [`Address`]:
+//! A client controls one of the following, depending on its [`Address`]:
 //!
 //! - a terminal program: `wh run --control-port PORT -- PROGRAM`
 //! - a chat with agents: `wh --control-port PORT`

@@ -103,8 +103,8 @@ impl HttpRequest {
         }
     }
 
-    /// Sets the time that the server needs to execute the request, for example the timeout of a wait. It is added to
-    /// the client's timeout.
+    /// Sets the time that the server needs to execute the request, for example the timeout of a wait. This time is
+    /// added to the client's timeout.
     #[must_use]
     pub fn with_duration(mut self, duration: Duration) -> Self {
         self.duration = duration;

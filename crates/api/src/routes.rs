@@ -32,20 +32,20 @@ pub struct MessagesQuery {
     /// Maximum number of messages. Without `since`, selects the newest messages, otherwise the first messages after
     /// `since`.
     pub limit: Option<u32>,
-    /// Only messages of this kind.
+    /// Kind of the messages; `None` selects all kinds.
     pub kind: Option<String>,
-    /// Only messages of this sender.
+    /// Sender of the messages; `None` selects all senders.
     pub from: Option<String>,
-    /// Only messages added after this time (ISO 8601).
+    /// Time after which the messages were added (ISO 8601); `None` selects messages of any time.
     pub since: Option<String>,
 }
 
 /// Options of [`Routes::screen`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ScreenQuery {
-    /// Includes the retained raw output.
+    /// Includes the raw output that the server has stored.
     pub history: bool,
-    /// Includes every cell.
+    /// Includes every cell of the screen, with its colours and attributes.
     pub cells: bool,
     /// Returns the current screen without waiting for a complete frame.
     pub now: bool,
@@ -56,7 +56,7 @@ pub struct ScreenQuery {
 pub struct EndQuery {
     /// Kills the program immediately.
     pub now: bool,
-    /// Removes the session with its history.
+    /// Deletes the session and its history from the daemon.
     pub forget: bool,
 }
 
@@ -136,7 +136,7 @@ pub trait Routes {
         self.send_input(&SendInputBody { key: Some(key.to_owned()), ..SendInputBody::default() })
     }
 
-    /// Waits on the server until a condition holds. A timeout is a normal response, see [`WaitBody::matched`]. `POST
+    /// Waits on the server until a condition is true. A timeout is a normal response, see [`WaitBody::matched`]. `POST
     /// /control/wait`.
     fn wait(&self, condition: &str, timeout: Option<Duration>) -> Self::Response<'_, WaitBody> {
         let milliseconds = timeout.map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
@@ -275,7 +275,7 @@ pub trait Routes {
         self.call(Call::json(request.with_duration(END_REQUEST_TIMEOUT)))
     }
 
-    /// Returns the last screen of a terminal program that ended because its daemon was lost. `GET
+    /// Returns the stored last screen of a terminal program that ended under an earlier daemon. `GET
     /// /sessions/{session}/last_screen`.
     fn last_screen(&self, session: &str) -> Self::Response<'_, LastScreenBody> {
         self.call(Call::get(&format!("{}/last_screen", path_of(session))))

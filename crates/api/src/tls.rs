@@ -1,4 +1,4 @@
-//! TLS with rustls. Trusts the system's certificates and those added by the caller.
+//! TLS with rustls. Trusts the certificates of the system and the certificates that the caller adds.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Compares two builds of wh (`--against OLD`). Each round measures both, in alternating order, so that load on
-//! the machine affects both.
+//! Compares two builds of wh (`--against OLD`). Each round measures both builds, in alternating order, so that load on
+//! the machine affects both results.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -18,8 +18,8 @@ struct BuildSample {
     wh: MeasuredQuantiles,
 }
 
-/// Medians of both builds for one line of the table, one value for each round.
-struct BuildLine {
+/// Line of the table: a row measured with both builds. Each build has one median for each round.
+struct BuildComparison {
     number: u8,
     what: String,
     unit: ResultUnit,
@@ -27,11 +27,11 @@ struct BuildLine {
     old: Vec<f64>,
 }
 
-/// Measures these rows with both builds, and returns the table.
+/// Measures the rows `wanted` with both builds. Returns a Markdown table.
 pub fn run(new: &BenchConfig, old: PathBuf, wanted: &[u8]) -> BenchResult<String> {
     let old = BenchConfig { wh: old, quick: new.quick };
     let rounds = new.pick(ROUNDS, 1);
-    let mut lines: Vec<BuildLine> = Vec::new();
+    let mut lines: Vec<BuildComparison> = Vec::new();
     for round in 0..rounds {
         print_progress(&format!("round {} of {rounds}", round + 1));
         for &row in wanted {
@@ -69,16 +69,16 @@ fn measure(config: &BenchConfig, row: u8) -> BenchResult<Vec<BuildSample>> {
     if rows::LAB_ROWS.contains(&row) {
         let measured = lab::compare(config, &[row])?;
         if measured.is_empty() {
-            return Err(format!("row {row} needs real agents, which are not available").into());
+            return Err(format!("row {row} needs real agents; install them with crates/testkit/install-clis").into());
         }
         samples.extend(measured.into_iter().map(|row| of_the_lab(&row)));
     }
-    // Rows that compare the same result of wh with several programs have the same label. Only one of them is kept.
+    // If wh is compared with several programs, each of these rows contains the same result of wh. Only one is used.
     samples.dedup_by(|one, other| one.what == other.what);
     Ok(samples)
 }
 
-/// Converts a row that was measured with real agents. In rows about turns of agents, the label contains the name of the
+/// Converts a row that was measured in the lab. Adds the name of the agent to the label if the row measures turns of an
 /// agent.
 fn of_the_lab(row: &ComparisonRow) -> BuildSample {
     let what = match &row.other {
@@ -88,18 +88,22 @@ fn of_the_lab(row: &ComparisonRow) -> BuildSample {
     BuildSample { number: row.number, what, unit: row.unit, wh: row.wh }
 }
 
-fn add(lines: &mut Vec<BuildLine>, samples: Vec<BuildSample>, side: impl Fn(&mut BuildLine) -> &mut Vec<f64>) {
+fn add(
+    lines: &mut Vec<BuildComparison>,
+    samples: Vec<BuildSample>,
+    side: impl Fn(&mut BuildComparison) -> &mut Vec<f64>,
+) {
     for BuildSample { number, what, unit, wh } in samples {
         let known = lines.iter().position(|line| line.number == number && line.what == what);
         let place = known.unwrap_or_else(|| {
-            lines.push(BuildLine { number, what, unit, new: Vec::new(), old: Vec::new() });
+            lines.push(BuildComparison { number, what, unit, new: Vec::new(), old: Vec::new() });
             lines.len() - 1
         });
         side(&mut lines[place]).push(wh.median);
     }
 }
 
-fn table(lines: &[BuildLine]) -> String {
+fn table(lines: &[BuildComparison]) -> String {
     let mut table = String::from(
         "| row | | this build | other build | ratio, median of rounds | worst | best |\n|---|---|---|---|---|---|---|\n",
     );
@@ -139,7 +143,7 @@ mod tests {
 
     #[test]
     fn rounds_are_compared_one_by_one_and_above_one_is_better() {
-        let line = |unit, new: &[f64], old: &[f64]| BuildLine {
+        let line = |unit, new: &[f64], old: &[f64]| BuildComparison {
             number: 1,
             what: "something".to_owned(),
             unit,

@@ -1,5 +1,5 @@
-//! Real agents, driven in two ways: through a space of wh over HTTP, and directly in the agent's own protocol, by lines
-//! on its standard input and output.
+//! Real agents, driven in two ways. [`AgentInSpace`] sends messages to a space of wh over HTTP. [`DirectAgent`] sends
+//! lines of the agent's own protocol to its stdin.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -12,10 +12,10 @@ use wh_testkit::{Lab, Wh, process};
 
 use crate::{BenchConfig, BenchResult, client};
 
-/// Timeout for an event of an agent.
+/// Maximum time to wait for one event of an agent.
 const AGENT_EVENT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Times of a turn in seconds: to its first event and to its end.
+/// Time in seconds from the prompt to the first event of the turn (`first`), and to the end of the turn (`whole`).
 pub struct TurnTimes {
     pub first: f64,
     pub whole: f64,
@@ -28,7 +28,7 @@ pub struct AgentProtocol {
     /// Agent id in wh.
     pub id: &'static str,
     command: &'static [&'static str],
-    /// Environment variables that wh also sets for this agent.
+    /// Environment variables for the agent. wh sets the same variables.
     environment: &'static [(&'static str, &'static str)],
     /// Messages of the handshake, each with a text that occurs in its reply. The text is empty if there is no reply.
     greetings: &'static [(&'static str, &'static str)],
@@ -36,7 +36,7 @@ pub struct AgentProtocol {
     conversation: &'static str,
     /// Prompt as wh sends it, with placeholders `CONVERSATION`, `NUMBER`, `UUID` and `TEXT`.
     prompt: &'static str,
-    /// Text that occurs in every event with output of the model.
+    /// Text that occurs in every event that contains model output.
     event: &'static str,
     /// Text that occurs in the message that ends a turn.
     end: &'static str,
@@ -114,7 +114,7 @@ pub const AGENTS: [AgentProtocol; 3] = [
     },
 ];
 
-/// An agent that is driven directly.
+/// Agent process that is driven directly, without wh.
 pub struct DirectAgent {
     agent: AgentProtocol,
     child: Child,
@@ -168,7 +168,9 @@ impl DirectAgent {
         loop {
             line.clear();
             if self.stdout.read_line(&mut line)? == 0 || start.elapsed() > AGENT_EVENT_TIMEOUT {
-                return Err(format!("{} did not send {wanted}", self.agent.name).into());
+                return Err(
+                    format!("{} sent no line with {wanted} within {AGENT_EVENT_TIMEOUT:?}", self.agent.name).into()
+                );
             }
             if line.contains(wanted) {
                 return Ok(line);
@@ -196,7 +198,7 @@ impl Drop for DirectAgent {
     }
 }
 
-/// An agent in a space of wh, with a client that follows its events.
+/// Agent in a space of wh, with a client that reads the events of the space.
 pub struct AgentInSpace {
     agent: AgentProtocol,
     client: blocking::Client,
@@ -222,7 +224,7 @@ impl AgentInSpace {
                 Some(Ok(message)) if wanted(&message) => return Ok(()),
                 Some(Ok(_)) => {}
                 Some(Err(error)) => return Err(client::describe_error(&error).into()),
-                None => return Err(format!("wh sent no event for {what} of {}", self.agent.name).into()),
+                None => return Err(format!("wh did not report {what} of {}", self.agent.name).into()),
             }
         }
     }
@@ -231,7 +233,7 @@ impl AgentInSpace {
         let request = HttpRequest::post("/message", &serde_json::json!({ "message": text }));
         let start = Instant::now();
         client::ask(&self.client, &request)?;
-        // The ids of an agent's items begin with i.
+        // The item ids of agents begin with `i`.
         self.wait_for_event("an item", |message| {
             matches!(message, StreamBody::Event { event: EventBody::Item { item, .. }, .. } if item.starts_with('i'))
         })?;

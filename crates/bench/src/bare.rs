@@ -1,4 +1,5 @@
-//! System limits to compare with: a terminal whose output is discarded, and an HTTP server with a static body.
+//! Programs that show the limits of the system: a terminal that discards its output, and an HTTP server with a static
+//! body.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -15,7 +16,7 @@ use tokio::runtime::Runtime;
 
 use crate::BenchResult;
 
-/// A program in a terminal whose output is read and discarded.
+/// Program in a terminal. Its output is read and discarded.
 pub struct BareTerminal {
     master: File,
     child: Child,

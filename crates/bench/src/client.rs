@@ -12,8 +12,8 @@ use crate::BenchResult;
 /// Timeout for a response of the server.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Opens a client for a port, with one persistent connection. `records` is the runtime directory that is searched for
-/// records of ended runs.
+/// Opens a client for a port, with one persistent connection. `records` is the directory in which wh stores a record of
+/// each ended run.
 pub fn open(port: u16, records: Option<PathBuf>) -> BenchResult<blocking::Client> {
     Ok(Client::builder(Address::local(port)).timeout(ANSWER_TIMEOUT).records(records).blocking()?)
 }
@@ -23,8 +23,8 @@ pub fn of(wh: &Wh) -> BenchResult<blocking::Client> {
     open(wh.port(), Some(wh.runtime_dir().join("wheelhouse")))
 }
 
-/// Returns the body of a successful response. If the program has ended, the error contains its exit code and its last
-/// screen.
+/// Sends a request and returns the body of the response. Fails unless the status is 200. If the program has exited, the
+/// error contains its exit code and its last screen.
 pub fn ask(client: &blocking::Client, request: &HttpRequest) -> BenchResult<Bytes> {
     match client.send(request) {
         Ok(answer) if answer.status == 200 => Ok(answer.body),
@@ -35,7 +35,7 @@ pub fn ask(client: &blocking::Client, request: &HttpRequest) -> BenchResult<Byte
     }
 }
 
-/// Formats an error. Adds the last screen if the run has ended.
+/// Formats an error. Appends the last screen of the program if the run has ended.
 pub fn describe_error(error: &Error) -> String {
     let screen = match error {
         Error::Ended(run) => run.screen.as_ref(),

@@ -1,4 +1,4 @@
-//! Common interface to wh and tmux, each with the same program on a screen of the same size.
+//! Common interface to wh and tmux. Both run the same program on a screen of the same size.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::content::{COLUMNS, ROWS};
 use crate::tmux::TmuxControl;
 use crate::{BenchConfig, BenchResult, client, process};
 
-/// Timeout for a text to be shown.
+/// Timeout for waiting until the screen shows a text.
 const SHOWN_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Timeout for the exit status of a wh process that does not respond.
@@ -25,23 +25,23 @@ pub trait Contender {
     /// Returns the current screen with its colours.
     fn snapshot(&mut self) -> BenchResult<&[u8]>;
 
-    /// Takes snapshots, `between` apart, until the screen contains the text.
+    /// Takes snapshots, with a delay of `between`, until the screen contains the text.
     fn wait_for_text(&mut self, text: &str, between: Duration) -> BenchResult<()> {
         self.wait_for_count(text, 1, between)
     }
 
-    /// Returns the number of times that the text occurs in a snapshot. A text that is on the screen once may occur more
-    /// often, because a snapshot can contain the screen in several formats.
+    /// Counts the occurrences of the text in a snapshot. A snapshot can contain the screen in several formats, so a
+    /// text that is visible once may be counted more than once.
     fn count(&mut self, text: &str) -> BenchResult<usize> {
         Ok(memmem::find_iter(self.snapshot()?, text.as_bytes()).count())
     }
 
-    /// Takes snapshots until one contains the text this many times.
+    /// Takes snapshots until one contains the text at least `times` times.
     fn wait_for_count(&mut self, text: &str, times: usize, between: Duration) -> BenchResult<()> {
         let start = Instant::now();
         while memmem::find_iter(self.snapshot()?, text.as_bytes()).take(times).count() < times {
             if start.elapsed() > SHOWN_TIMEOUT {
-                return Err(format!("{text:?} was not shown in time").into());
+                return Err(format!("{text:?} did not appear on the screen within {SHOWN_TIMEOUT:?}").into());
             }
             if !between.is_zero() {
                 std::thread::sleep(between);
@@ -78,12 +78,12 @@ impl WhContender {
         &self.wh
     }
 
-    /// Posts JSON; fails unless the response is successful.
+    /// Sends a POST request with a JSON body. Fails unless the status is 200.
     pub fn post(&mut self, path: &str, json: &str) -> BenchResult<()> {
         self.ask(&HttpRequest::new("POST", path).body(json.to_owned())).map(drop)
     }
 
-    /// Sends a request. An error includes the exit status of wh, if it has ended.
+    /// Sends a request. If wh has exited, the error contains the exit status and stderr of wh.
     fn ask(&mut self, request: &HttpRequest) -> BenchResult<Bytes> {
         client::ask(&self.client, request).map_err(|error| match self.wh.ended(EXIT_STATUS_TIMEOUT) {
             Some(status) => format!("{error}\nwh exited with {status}; its stderr: {}", self.wh.stderr()).into(),
@@ -91,7 +91,7 @@ impl WhContender {
         })
     }
 
-    /// Presses a key, given by name.
+    /// Presses the key with this name, for example `enter`.
     pub fn press(&mut self, key: &str) -> BenchResult<()> {
         self.post("/control/send_input", &format!("{{\"key\":\"{key}\"}}"))
     }
@@ -134,8 +134,8 @@ pub struct TmuxContender {
     control: TmuxControl,
 }
 
-/// tmux command for the screen with its colours.
-const CAPTURE: &str = "capture-pane -p -e";
+/// tmux command that prints the screen with its colours.
+const CAPTURE_COMMAND: &str = "capture-pane -p -e";
 
 impl TmuxContender {
     pub fn start(history: u32, command: &[&str]) -> BenchResult<Self> {
@@ -146,7 +146,7 @@ impl TmuxContender {
 
     /// Opens another connection for snapshots of the same screen.
     pub fn snapshot_client(&self) -> BenchResult<(TmuxControl, &'static str)> {
-        Ok((TmuxControl::attach(&self.tmux)?, CAPTURE))
+        Ok((TmuxControl::attach(&self.tmux)?, CAPTURE_COMMAND))
     }
 
     /// Returns the pid of the tmux server. Its clients are not measured.
@@ -168,6 +168,6 @@ impl Contender for TmuxContender {
     }
 
     fn snapshot(&mut self) -> BenchResult<&[u8]> {
-        self.control.ask(CAPTURE)
+        self.control.ask(CAPTURE_COMMAND)
     }
 }

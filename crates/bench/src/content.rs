@@ -1,4 +1,4 @@
-//! Output of the measured programs: the same for all contenders, in every run.
+//! Text that the measured programs print. The text is the same for all contenders and in every run.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -10,7 +10,7 @@ use crate::BenchResult;
 pub const COLUMNS: u16 = 120;
 pub const ROWS: u16 = 40;
 
-/// Marker at the end of a flood. No line of the text contains it.
+/// Marker after the last line of a large output. No line of the output contains the marker.
 pub const FLOOD_END: &str = "(end of the flood)";
 
 const WORDS: [&str; 12] = [
@@ -47,7 +47,7 @@ fn line(number: usize, out: &mut String) {
     }
 }
 
-/// Writes at least this many bytes of text.
+/// Writes a file of coloured lines with at least `bytes` bytes.
 pub fn write_flood(path: &Path, bytes: usize) -> BenchResult<()> {
     let (mut file, mut written, mut text) = (BufWriter::new(File::create(path)?), 0, String::new());
     for number in 0.. {
@@ -63,7 +63,8 @@ pub fn write_flood(path: &Path, bytes: usize) -> BenchResult<()> {
     Ok(file.flush()?)
 }
 
-/// Writes this many lines of text. The last has no line feed, so that all rows of the screen are full.
+/// Writes a file with this number of coloured lines. The last line has no line feed, so that the text fills all rows of
+/// the screen.
 pub fn write_lines(path: &Path, lines: usize) -> BenchResult<()> {
     let mut text = String::new();
     for number in 0..lines {

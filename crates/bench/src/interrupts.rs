@@ -10,7 +10,7 @@ use wh_testkit::interrupts::{InterruptReport, InterruptTrial, LabAgent};
 
 use crate::{BenchConfig, BenchResult, print_progress};
 
-/// Timeout of a trial without rounds. Each round adds [`ROUND_TIMEOUT`].
+/// Constant part of the timeout of a trial. Each round adds [`ROUND_TIMEOUT`].
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Time that each round adds to the timeout of the trial.
@@ -26,8 +26,8 @@ const MAX_LISTED: usize = 50;
 ///
 /// Each round sends a prompt and an interrupt over HTTP, each with its own request_id. The interrupt follows the prompt
 /// after a random time of at most 200 ms, and immediately in a third of the rounds. In a fifth of the rounds the answer
-/// is short, so that it ends at about the time of the interrupt. When both receipts are final, they are compared with
-/// the log of the model. The log shows whether the model received the prompt once, and whether its answer was complete.
+/// is short and ends at about the time of the interrupt. When both receipts are final, the trial compares them with the
+/// log of the model. The log shows whether the model received the prompt once, and whether its answer was complete.
 ///
 /// Tables go to stdout. The exit code is 1 if any receipt or notice contradicts the log.
 #[derive(Debug, Args)]
@@ -93,6 +93,10 @@ impl InterruptsCommand {
             }
         }
         let found: usize = reports.iter().map(|report| report.contradictions.len()).sum();
-        if found == 0 { Ok(()) } else { Err(format!("{found} contradictions").into()) }
+        if found == 0 {
+            Ok(())
+        } else {
+            Err(format!("{found} contradictions between receipts and the log of the model; see the list above").into())
+        }
     }
 }

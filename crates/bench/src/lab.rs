@@ -1,6 +1,6 @@
-//! Runs the rows with real agents. This program starts itself again inside the lab: a network namespace in which agents
-//! can reach only the scripted model. There it measures all UIs, and prints one line of samples for each UI and row. If
-//! the lab is not available, wh is measured alone.
+//! Measures the rows that need real agents. Starts `wh-bench` again inside the lab: a network namespace in which agents
+//! can reach only the scripted model. The second process prints one line of samples for each program and row; without a
+//! lab, only wh is measured.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,15 +17,15 @@ use crate::{BenchConfig, BenchResult, io, print_progress};
 /// Timeout for all measurements in the lab.
 const LAB_TIMEOUT: Duration = Duration::from_secs(900);
 
-/// Measures these rows in a process inside the lab.
+/// Measures these rows in a process inside the lab. If the lab is not available, measures only wh.
 pub fn compare(config: &BenchConfig, rows: &[u8]) -> BenchResult<Vec<ComparisonRow>> {
     let samples = match run_in_lab(config, rows) {
         Ok(samples) => samples,
         Err(reason) => {
             let left_out: Vec<String> = rows.iter().map(u8::to_string).collect();
             print_progress(&format!(
-                "wh-bench: SKIPPED: real agents in rows {}: {reason}. Install them with crates/testkit/install-clis; \
-                 wh is measured alone.",
+                "wh-bench: SKIPPED: real agents in rows {}: {reason}. Only wh is measured; \
+                 install the agents with crates/testkit/install-clis.",
                 left_out.join(", ")
             ));
             let directory = tempfile::tempdir()?;
@@ -50,13 +50,14 @@ fn run_in_lab(config: &BenchConfig, rows: &[u8]) -> Result<Vec<LabSamples>, Stri
             received.push(samples);
         }
     })?;
-    let mut received = received.lock().map_err(|_| "a reader panicked".to_owned())?;
+    let mut received =
+        received.lock().map_err(|_| "the thread that reads the output of the lab panicked".to_owned())?;
     Ok(std::mem::take(&mut received))
 }
 
 /// Measures these rows and prints the samples. Runs inside the lab.
 pub fn inside(config: &BenchConfig, rows: &[u8]) -> BenchResult<()> {
-    let lab = Lab::here().ok_or("--in-lab is for internal use by wh-bench")?;
+    let lab = Lab::here().ok_or("--in-lab is for internal use; start wh-bench without --in-lab")?;
     let tuis: Vec<Tui> = std::iter::once(Tui::wh(config)).chain(Tui::agents()).collect();
     let mut all = ui::measure(config, &TuiEnvironment::lab(&lab), &tuis, rows)?;
     if rows.iter().any(|row| !ROWS_WITHOUT_AGENTS.contains(row)) {
@@ -79,7 +80,7 @@ fn parse_samples(line: &str) -> Option<LabSamples> {
     Some(LabSamples { row, name, values: values.split(' ').map(str::parse).collect::<Result<_, _>>().ok()? })
 }
 
-/// Creates a row for each comparison of wh with another program, and a row for wh alone if there is none.
+/// Creates a row for each program that wh is compared with. If there is no other program, creates a row for wh alone.
 fn comparison_rows(samples: Vec<LabSamples>) -> Vec<ComparisonRow> {
     let (ours, others): (Vec<LabSamples>, Vec<LabSamples>) =
         samples.into_iter().partition(|samples| samples.name == WH || samples.name.starts_with(THROUGH_WH_PREFIX));

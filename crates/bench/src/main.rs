@@ -1,7 +1,7 @@
 //! `wh-bench`: benchmarks of wh, compared with tmux in control mode, with system limits, and with the terminal UIs of
-//! real agents. Each row measures all of these alternately in one run, so that load on the machine affects all of them.
-//! See `docs/performance.md`.
-#![allow(clippy::disallowed_methods, reason = "it is not a child subreaper and ends its own children")]
+//! real agents. Each row measures wh and the other programs alternately, so that load on the machine affects all
+//! results. See `docs/performance.md`.
+#![allow(clippy::disallowed_methods, reason = "wh-bench is not a child subreaper and ends its own children")]
 
 mod against;
 mod agents;
@@ -39,17 +39,18 @@ type BenchResult<T> = Result<T, Box<dyn Error + Send + Sync>>;
 ///
 /// Progress goes to stderr, Markdown tables to stdout.
 ///
-/// Terminal, compared with tmux: 1 key press to screen update, 2 snapshots per second, 3 a flood of output, 4 resident
-/// memory, 5 CPU time while idle.
+/// Terminal, compared with tmux: 1 key press to screen update, 2 snapshots per second, 3 time to show a large output, 4
+/// resident memory, 5 CPU time while idle.
 ///
-/// Terminal UI: 6 a frame in a long conversation, 7 key press to frame, 8 CPU time while idle, 9 memory of messages, 10
-/// start to first frame. Rows 7, 8 and 10 compare the UI of wh with those of Codex, Gemini CLI and Claude Code,
-/// offline, if they are installed.
+/// Terminal UI: 6 frame time in a long conversation, 7 key press to frame, 8 CPU time while idle, 9 memory per 10,000
+/// messages, 10 start to first frame. Rows 7, 8 and 10 compare the UI of wh with those of Codex, Gemini CLI and Claude
+/// Code, offline, if they are installed.
 ///
 /// Daemon: 11 durable requests per second, compared with bare SQLite; 14 acknowledged control messages per second,
-/// compared with bare SQLite; 15 two hundred idle sessions, compared with tmux.
+/// compared with bare SQLite; 15 memory and CPU time of 200 idle sessions, compared with tmux.
 ///
-/// Agents in a space, compared with direct use of their protocol: 12 prompt to first event, 13 a long turn, per event.
+/// Agents in a space, compared with direct use of their protocol: 12 prompt to first event, 13 time per event in a long
+/// turn.
 #[derive(Debug, Parser)]
 #[command(name = "wh-bench", version)]
 struct Arguments {
@@ -68,8 +69,8 @@ struct Arguments {
     #[arg(long, value_name = "FILE", global = true)]
     wh: Option<PathBuf>,
 
-    /// Compare with another build of wh. Both are measured alternately, and the table shows their ratios; above 1 this
-    /// build is better. Without --row, measures rows 1 to 5 and 14
+    /// Compare with another build of wh. Both builds are measured alternately. The table shows their ratios; above 1,
+    /// this build is better. Without --row, measures rows 1 to 5 and 14
     #[arg(long, value_name = "FILE", conflicts_with = "in_lab")]
     against: Option<PathBuf>,
 
@@ -175,7 +176,7 @@ fn wh(named: Option<PathBuf>) -> BenchResult<PathBuf> {
     if !wh.is_file() {
         let wh = wh.display();
         return Err(format!(
-            "{wh} does not exist; build it with the same profile (cargo build -p wh), or choose one with --wh"
+            "{wh} does not exist; build it with `cargo build -p wh` and the same profile, or choose a binary with --wh"
         )
         .into());
     }

@@ -1,5 +1,5 @@
-//! `wh-bench once`: a correctness trial. Checks that every control message is executed once, even if the daemon is
-//! killed.
+//! `wh-bench once`: a correctness trial. Checks that every control message is executed exactly once, even if the daemon
+//! is killed.
 
 use std::io::{self, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,11 +11,11 @@ use crate::{BenchConfig, BenchResult, print_progress};
 
 /// Check that control messages are executed exactly once while the daemon is killed repeatedly
 ///
-/// Clients send requests to sessions of a daemon with a temporary home. A tenth of the requests are sent twice, and
-/// unanswered ones are retried with the same request_id. The daemon is killed (SIGKILL) and started again at random
-/// moments. The agents log every message that they receive. At the end the acknowledgements are compared with the logs:
-/// no message may occur twice, and every message that was acknowledged with `ok` must occur. A table goes to stdout.
-/// Needs python3.
+/// Clients send requests to sessions of a daemon with a temporary home. A tenth of the requests are sent twice.
+/// Requests without a response are retried with the same request_id. The daemon is killed (SIGKILL) and started again
+/// at random moments. The agents log every message that they receive. At the end the acknowledgements are compared with
+/// the logs: no message may be logged twice, and every message that was acknowledged with `ok` must be logged. A table
+/// goes to stdout. Needs python3.
 #[derive(Debug, Args)]
 pub struct OnceCommand {
     /// Number of requests

@@ -12,7 +12,7 @@ pub fn resident(pids: &[i32]) -> BenchResult<f64> {
         let line = status
             .lines()
             .find_map(|line| line.strip_prefix("VmRSS:"))
-            .ok_or("/proc lists no memory for the process; it may have ended")?;
+            .ok_or_else(|| format!("/proc/{pid}/status contains no VmRSS; the process may have exited"))?;
         let kibibytes: f64 = line.trim().trim_end_matches(" kB").parse()?;
         bytes += kibibytes * 1024.0;
     }
@@ -27,19 +27,19 @@ pub fn proportional(pids: &[i32]) -> BenchResult<f64> {
         let line = rollup
             .lines()
             .find_map(|line| line.strip_prefix("Pss:"))
-            .ok_or("/proc lists no memory for the process; it may have ended")?;
+            .ok_or_else(|| format!("/proc/{pid}/smaps_rollup contains no Pss; the process may have exited"))?;
         let kibibytes: f64 = line.trim().trim_end_matches(" kB").parse()?;
         bytes += kibibytes * 1024.0;
     }
     Ok(bytes)
 }
 
-/// Returns the CPU time of these processes in seconds, all threads together.
+/// Returns the total CPU time of all threads of these processes in seconds.
 pub fn cpu_seconds(pids: &[i32]) -> BenchResult<f64> {
     let mut nanoseconds = 0.0;
     for pid in pids {
         for task in fs::read_dir(format!("/proc/{pid}/task"))? {
-            // schedstat counts nanoseconds, /proc/PID/stat only hundredths of a second. A thread may have ended since
+            // schedstat counts nanoseconds, /proc/PID/stat only hundredths of a second. A thread may have exited since
             // the directory was listed.
             let Ok(statistics) = fs::read_to_string(task?.path().join("schedstat")) else { continue };
             let ran: f64 = statistics.split(' ').next().unwrap_or_default().parse()?;
@@ -49,7 +49,7 @@ pub fn cpu_seconds(pids: &[i32]) -> BenchResult<f64> {
     Ok(nanoseconds / 1e9)
 }
 
-/// Returns the child processes of a process.
+/// Returns the pids of the direct children of a process.
 pub fn children(pid: i32) -> BenchResult<Vec<i32>> {
     let mut found = Vec::new();
     for task in fs::read_dir(format!("/proc/{pid}/task"))? {

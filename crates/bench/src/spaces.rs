@@ -9,8 +9,8 @@ use crate::{BenchConfig, BenchResult, process};
 /// Placeholder of wh's empty composer.
 pub const COMPOSER: &str = "Type a message";
 
-/// Number of messages whose size is measured. Ten messages make eleven envelopes, because one of the ten is a tool
-/// call, which has two.
+/// Number of messages whose size is measured. Every tenth message is a tool call with two envelopes, so ten messages
+/// have eleven envelopes.
 const SAMPLE_MESSAGES: usize = 1000;
 
 /// A space with a conversation of a given number of messages.
@@ -28,12 +28,12 @@ impl FilledSpace {
         Ok(Self(space))
     }
 
-    /// Presses a key. Returns when the frame that shows its effect is drawn.
+    /// Presses a key, and waits until wh has drawn the resulting frame.
     pub fn press(&mut self, key: &str) -> BenchResult<()> {
         self.0.press(key)
     }
 
-    /// Types a text. Returns when the frame that shows it is drawn.
+    /// Types a text, and waits until wh has drawn the resulting frame.
     pub fn type_in(&mut self, text: &str) -> BenchResult<()> {
         self.0.type_in(text)
     }
@@ -43,7 +43,7 @@ impl FilledSpace {
         process::resident(&self.0.processes()?)
     }
 
-    /// Returns the bytes of content in 10,000 messages, extrapolated from the newest 1,000 messages.
+    /// Returns the size in bytes of the content of 10,000 messages, extrapolated from the newest 1,000 messages.
     pub fn content_bytes(&self) -> f64 {
         let envelopes = SAMPLE_MESSAGES / 10 * 11;
         let answer = self.0.wh().get(&format!("/control/messages?limit={envelopes}")).json();

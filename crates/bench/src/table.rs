@@ -1,4 +1,4 @@
-//! Results as Markdown tables: comparisons with tmux and system limits, and comparisons with another program.
+//! Formats results as Markdown tables: comparisons with tmux and system limits, and comparisons with another program.
 
 use std::fmt::Write as _;
 
@@ -27,7 +27,7 @@ pub struct ComparisonRow {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeasuredQuantiles {
     pub median: f64,
-    /// 99th percentile, in the unit of the median except for [`ResultUnit::PerSecond`]: there it is the time of a single
+    /// 99th percentile in the unit of the median. For [`ResultUnit::PerSecond`], the 99th percentile of the time of one
     /// operation in seconds.
     pub p99: f64,
 }
@@ -44,7 +44,7 @@ pub enum ResultUnit {
 }
 
 impl MeasuredQuantiles {
-    /// Summarises the samples, of which there must be at least one.
+    /// Computes median and 99th percentile of the samples. Both are NaN if there are no samples.
     pub fn of(samples: &mut [f64]) -> Self {
         Self { median: quantile(samples, 0.5), p99: quantile(samples, 0.99) }
     }
@@ -109,12 +109,12 @@ pub fn ratio(value: f64) -> String {
 }
 
 impl ResultUnit {
-    /// Returns the ratio of two results; above 1 the first is better.
+    /// Returns the ratio of two results. Above 1, the first result is better.
     fn better(self, one: MeasuredQuantiles, other: MeasuredQuantiles) -> f64 {
         self.times(one.median, other.median)
     }
 
-    /// Returns the ratio of two values; above 1 the first is better.
+    /// Returns the ratio of two values. Above 1, the first value is better.
     pub fn times(self, one: f64, other: f64) -> f64 {
         match self {
             Self::PerSecond => one / other,

@@ -13,11 +13,11 @@ const MAX_LISTED: usize = 50;
 
 /// Interrupt bash, dash, zsh, python3, node and vim, idle and busy, and count the texts that they executed
 ///
-/// The programs run at the same time in sessions of a daemon with a temporary home, and get their messages through its
-/// socket. There are three cases: (1) a text that interrupts the program first; (2) 12 kB of input, then a text that
-/// interrupts the program first; (3) 12 kB of input, then an interrupt, then a text. Each text appends a unique name to
-/// a file, which shows whether the text was executed exactly once. A busy program can execute the text only after the
-/// interrupt has ended the current command of the program.
+/// The programs run at the same time in sessions of a daemon with a temporary home, and receive messages through the
+/// daemon's socket. There are three cases: (1) a message that interrupts the program and then types a text; (2) 12 kB
+/// of input, then such a message; (3) 12 kB of input, then an interrupt, then a text. Each text appends a unique name
+/// to a file, which shows whether the text was executed exactly once. A busy program can execute the text only after
+/// the interrupt has ended the current command of the program.
 ///
 /// A table goes to stdout. It also lists the programs that are not installed. The exit code is 1 if an interrupting
 /// message was not acknowledged with `ok`, or if a text was lost, truncated or executed twice.
@@ -47,7 +47,8 @@ impl TerminalInterruptsCommand {
         if report.rows.iter().all(TerminalTrialRow::is_whole) {
             Ok(())
         } else {
-            Err("not every text was executed exactly once".into())
+            Err("a message was not acknowledged with `ok`, or a text was not executed exactly once; see the table"
+                .into())
         }
     }
 }

@@ -7,7 +7,7 @@ use wh_testkit::Tmux;
 
 use crate::BenchResult;
 
-/// Control client of tmux. Disables notifications of pane output, which would slow tmux down and are not measured.
+/// Control client of tmux. Disables notifications of pane output, because they would slow tmux down.
 pub struct TmuxControl {
     child: Child,
     input: ChildStdin,

@@ -1,4 +1,5 @@
-//! Terminal UIs of agents: wh's own and those of the real CLIs. Each runs in a terminal of wh, which observes it.
+//! Terminal UIs of agents: the UI of wh and the UIs of the real CLIs. Each UI runs in a terminal of another wh process,
+//! which takes snapshots of the screen.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -32,7 +33,7 @@ pub struct Tui {
 
 /// Environment in which the UIs run.
 pub struct TuiEnvironment {
-    /// All environment variables; `None` inherits those of this process.
+    /// Complete list of environment variables; `None` inherits the variables of this process.
     pub environment: Option<Vec<(String, String)>>,
     pub directory: PathBuf,
 }
@@ -69,7 +70,7 @@ impl Tui {
         Self { name: "minimal shell script", command, composer: "this is all", answer: "" }
     }
 
-    /// Creates a terminal in which the program is ready to be started.
+    /// Creates a terminal with a shell that starts the program after Enter.
     pub fn prepare(&self, config: &BenchConfig, environment: &TuiEnvironment) -> BenchResult<ObservedTerminal> {
         let size = format!("{COLUMNS}x{ROWS}");
         let mut options = Wh::options(&config.wh).flags(&["--size", &size]).directory(&environment.directory);
@@ -87,7 +88,7 @@ impl Tui {
 /// Name of wh in the samples.
 pub const WH: &str = "wh";
 
-/// Terminal with a program. The observer is the wh that runs the terminal.
+/// Terminal that runs a program. The observer is the wh process that owns the terminal.
 pub struct ObservedTerminal {
     observer: WhContender,
     composer: &'static str,
@@ -112,7 +113,7 @@ impl ObservedTerminal {
         self.observer.wait_for_text(self.composer, STARTUP_POLL_INTERVAL)
     }
 
-    /// Runs one turn with the agent.
+    /// Sends [`HELLO`] to the agent and waits for the reply.
     pub fn say_hello(&mut self) -> BenchResult<()> {
         /// Delay before Enter. The agents treat an Enter directly after a text as part of a paste.
         const BEFORE_ENTER_DELAY: Duration = Duration::from_millis(400);
@@ -128,9 +129,9 @@ impl ObservedTerminal {
         let supervisors = crate::process::children(observer.as_raw())?;
         let program = process::descendants(observer).into_iter().map(nix::unistd::Pid::as_raw);
         let program = program.filter(|pid| !supervisors.contains(pid));
-        // A helper process may have ended since it was listed.
+        // A helper process may have exited since it was listed.
         let seconds: f64 = program.filter_map(|pid| cpu_seconds(&[pid]).ok()).sum();
-        // The program has drawn a screen, so no CPU time means that it was not among the processes counted.
-        if seconds > 0.0 { Ok(seconds) } else { Err("the program is not a descendant of the observer".into()) }
+        // A program that has drawn a screen has used CPU time. Zero means that the program was not found.
+        if seconds > 0.0 { Ok(seconds) } else { Err("cannot find the program among the descendants of wh".into()) }
     }
 }

@@ -67,7 +67,7 @@ impl ClaudeClient {
         while self.current.is_some() {
             self.read().await?;
         }
-        // Claude Code can begin turns on its own. Messages of such a turn do not answer this prompt.
+        // Claude Code can begin turns on its own. Messages of such a turn do not answer this prompt and are discarded.
         while let Some(event) = self.events.try_next() {
             if let Event::Closed(closed) = event {
                 return Err(Error::Disconnected(closed.reason().into()));
@@ -75,7 +75,7 @@ impl ClaudeClient {
         }
         let id = uuid();
         let input = UserInput { uuid: Some(id.clone()), ..UserInput::from(content) };
-        // Set before sending, so that the prompt counts as sent even if this call is cancelled.
+        // Must be set before sending: if this call is cancelled, the prompt may still have been sent.
         self.current = Some(id.clone());
         self.connection.send(input).await?;
         Ok(ClaudeTurn { client: self, id, ended: false })
@@ -97,7 +97,7 @@ impl ClaudeClient {
                 Some(_) => continue,
             };
             if let (ClaudeMessage::Result(result), Some(current)) = (&message, &self.current) {
-                // Newer versions name the prompt that a result belongs to.
+                // Newer versions report the id of the prompt that a result belongs to.
                 let whose = &result.user_message_uuids;
                 if !whose.is_empty() && !whose.contains(current) {
                     continue;
@@ -136,12 +136,12 @@ pub struct ClaudeTurn<'a> {
 }
 
 impl ClaudeTurn<'_> {
-    /// Returns the id of the prompt, which [`rewind_files`](Connection::rewind_files) takes.
+    /// Returns the id of the prompt, for use with [`rewind_files`](Connection::rewind_files).
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Reads the next message. The [result](ClaudeMessage::Result) is the last message of the turn. After it, returns
+    /// Reads the next message. The [result](ClaudeMessage::Result) is the last message of the turn. Later calls return
     /// `None`.
     ///
     /// # Errors
@@ -189,7 +189,7 @@ impl ClaudeTurn<'_> {
         Ok(text)
     }
 
-    /// Interrupts the turn. It still ends with a result, which reports the interrupt.
+    /// Interrupts the turn. The turn still ends with a result, which reports the interrupt.
     ///
     /// # Errors
     ///

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use futures_util::{FutureExt, Stream};
 use serde_json::Value;
-use wh_pipe::Closed;
-use wh_pipe::link::{self, Codec, Decoded, EncodedFrame, FrameRole, Link, LinkError, LinkEvent};
+use wh_pipe::ProgramExit;
+use wh_pipe::link::{self, Codec, DecodedLine, EncodedFrame, FrameRole, Link, LinkError, LinkEvent};
 use wh_wire::claude::{
     Answer, Ask, ClaudeMessage, ClientRequest, ClientResponse, DecodeError, Incoming, Outgoing, Refusal, UserInput,
     decode, request_id,
@@ -37,7 +37,7 @@ pub enum Event {
     /// Line that is not valid JSON.
     Unreadable(DecodeError),
     /// Claude Code has exited. This is the last event.
-    Closed(Closed),
+    Closed(ProgramExit),
 }
 
 /// Message to Claude Code.
@@ -45,7 +45,7 @@ pub enum Event {
 pub enum ClaudeFrame {
     /// Control request. The link assigns the request id.
     Request(ClientRequest),
-    /// Any other message.
+    /// Message that is not a control request.
     Message(Outgoing),
 }
 
@@ -99,34 +99,34 @@ impl Codec for StreamJson {
         Ok(EncodedFrame { line: line.trim_end_matches('\n').to_owned(), role })
     }
 
-    fn decode(&self, line: &[u8]) -> Decoded<Self> {
+    fn decode(&self, line: &[u8]) -> DecodedLine<Self> {
         match decode(line) {
-            Ok(Incoming::Message(message)) => Decoded::Message(Event::Message(message)),
-            Ok(Incoming::Reply(reply)) => Decoded::Reply(reply.request_id, reply.outcome),
+            Ok(Incoming::Message(message)) => DecodedLine::Message(Event::Message(message)),
+            Ok(Incoming::Reply(reply)) => DecodedLine::Reply(reply.request_id, reply.outcome),
             Ok(Incoming::Ask(ask)) => self.ask(ask),
             Ok(Incoming::Cancel { request_id }) => {
-                Decoded::Withdrawal(request_id.clone(), Event::Withdrawn(request_id))
+                DecodedLine::Withdrawal(request_id.clone(), Event::Withdrawn(request_id))
             }
-            Ok(Incoming::Noise | Incoming::KeepAlive) => Decoded::Nothing,
-            Err(error) => Decoded::Message(Event::Unreadable(error)),
+            Ok(Incoming::Noise | Incoming::KeepAlive) => DecodedLine::Nothing,
+            Err(error) => DecodedLine::Message(Event::Unreadable(error)),
         }
     }
 }
 
 impl StreamJson {
-    fn ask(&self, ask: Ask) -> Decoded<Self> {
+    fn ask(&self, ask: Ask) -> DecodedLine<Self> {
         let id = ask.request_id.clone();
         match self.handlers.route(&id, &ask.kind, self.forward_asks) {
-            QuestionRoute::Ignored => Decoded::Nothing,
-            QuestionRoute::Forwarded => Decoded::Request(id, Event::Ask(ask)),
+            QuestionRoute::Ignored => DecodedLine::Nothing,
+            QuestionRoute::Forwarded => DecodedLine::Request(id, Event::Ask(ask)),
             QuestionRoute::Answered(answer) => {
                 let key = id.clone();
                 let answer = async move {
-                    // Claude Code waits for every answer, so a panicking callback must still send one.
+                    // Claude Code waits for every answer, so an answer is sent even if the callback panics.
                     let answer = AssertUnwindSafe(answer).catch_unwind().await;
                     ClaudeFrame::Message(answer.unwrap_or_else(|_| Outgoing::error(&id, "the callback panicked")))
                 };
-                Decoded::Handled(key, Box::pin(answer))
+                DecodedLine::Handled(key, Box::pin(answer))
             }
         }
     }
@@ -140,7 +140,7 @@ pub struct Connection {
     timeout: Duration,
 }
 
-/// Stream of events from Claude Code. Events must be read: when the buffer is full, Claude Code has to wait.
+/// Stream of events from Claude Code. Events must be read: if the buffer is full, Claude Code blocks.
 #[derive(Debug)]
 pub struct Events(link::LinkEvents<StreamJson>);
 
@@ -150,7 +150,7 @@ impl Events {
         std::future::poll_fn(|context| self.poll(context)).await
     }
 
-    /// Returns an event that has already arrived, without waiting.
+    /// Returns the next event if it has already arrived, without waiting.
     pub(crate) fn try_next(&mut self) -> Option<Event> {
         while let Some(inbound) = self.0.try_next() {
             if let Some(event) = event(inbound) {
@@ -220,7 +220,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// Fails if the running version does not know the request, refuses it, does not answer in time, or exits.
+    /// Fails if Claude Code does not know the request, refuses the request, does not answer in time, or exits.
     pub async fn request(&self, request: ClientRequest) -> Result<Value, Error> {
         let name = subtype(&request);
         self.ask(&name, request, self.timeout).await
@@ -268,7 +268,7 @@ impl Connection {
 
     /// Returns the error for calls after the process has exited.
     pub(crate) async fn exit_error(&self) -> Error {
-        gone(self.link.end_reason("it has already exited").await)
+        gone(self.link.end_reason("the process has already exited").await)
     }
 
     /// Ends Claude Code: closes its input, and kills it if it does not exit. [`Event::Closed`] reports the exit.

@@ -43,12 +43,12 @@ impl Connection {
         self.request(ClientRequest::McpToggle { server_name: server.to_owned(), enabled }).await.map(drop)
     }
 
-    /// Replaces the MCP servers that were set by earlier calls. Keys are server names.
+    /// Replaces the MCP servers that were set by earlier calls. The keys of `servers` are server names.
     pub async fn mcp_set_servers(&self, servers: Map<String, Value>) -> Result<Value, Error> {
         self.request(ClientRequest::McpSetServers { servers }).await
     }
 
-    /// Returns the usage of the context window.
+    /// Returns the usage of the context window, as raw JSON.
     pub async fn context_usage(&self) -> Result<Value, Error> {
         self.request(ClientRequest::GetContextUsage { detail: None }).await
     }
@@ -59,8 +59,8 @@ impl Connection {
         read("list_models", reply.get("models").cloned().unwrap_or(reply))
     }
 
-    /// Restores files to their state when this message was sent. With `dry_run`, only reports the changes. Requires
-    /// [`file_checkpoints`](crate::Options::file_checkpoints).
+    /// Restores files to their state at the time when the message with this id was sent. With `dry_run`, only reports
+    /// the changes. Requires [`file_checkpoints`](crate::Options::file_checkpoints).
     pub async fn rewind_files(&self, user_message_id: &str, dry_run: bool) -> Result<RewindReply, Error> {
         let dry_run = dry_run.then_some(true);
         let request = ClientRequest::RewindFiles { user_message_id: user_message_id.to_owned(), dry_run };

@@ -18,7 +18,7 @@ pub enum Error {
     /// The handshake timed out.
     #[error("Claude Code did not answer the initialize request within {0:?}")]
     InitializeTimeout(Duration),
-    /// A request timed out. It may still have been executed.
+    /// A request timed out. Claude Code may still have executed it.
     #[error("Claude Code did not answer {request} within {after:?}")]
     ControlTimeout {
         /// Subtype of the request.
@@ -75,7 +75,7 @@ impl Error {
     pub(crate) fn refused(request: &str, refusal: Refusal) -> Self {
         let request = request.to_owned();
         let Refusal { message, code } = refusal;
-        // Newer versions send a code, older ones only a message.
+        // Newer versions send a code, older versions only a message.
         if code.as_deref() == Some("unsupported_request") || message.starts_with("Unsupported control request") {
             Self::NotSupported { request, message }
         } else {

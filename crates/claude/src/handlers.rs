@@ -24,7 +24,7 @@ pub(crate) type ElicitationHandler = Arc<dyn Fn(Elicitation) -> BoxFuture<Elicit
 pub(crate) struct Handlers {
     pub permission: Option<PermissionHandler>,
     pub elicitation: Option<ElicitationHandler>,
-    /// Hook handlers by the callback id with which Claude Code calls them.
+    /// Hook handlers by callback id. Claude Code sends this id to call the hook.
     pub hooks: BTreeMap<String, HookHandler>,
     pub servers: BTreeMap<String, Arc<LocalMcpServer>>,
 }
@@ -75,7 +75,8 @@ impl Handlers {
                 Some(server) => {
                     let (server, message) = (Arc::clone(server), ask.message.clone());
                     QuestionRoute::Answered(Box::pin(async move {
-                        // A JSON-RPC notification has no reply, but the control request that carries it does.
+                        // A JSON-RPC notification has no reply, but the control request that contains it requires a
+                        // reply.
                         let reply = server.handle(message).await;
                         let mcp_response = reply.unwrap_or_else(|| json!({"jsonrpc": "2.0", "result": {}}));
                         Outgoing::success(id, McpReply { mcp_response })
@@ -83,8 +84,7 @@ impl Handlers {
                 }
                 None => refuse(id, &format!("no MCP server is called {:?}", ask.server_name)),
             },
-            // A question about a dialog that the handshake did not declare must not be answered, and the handshake
-            // declares none.
+            // The handshake declares no dialogs, and questions about undeclared dialogs must not be answered.
             AskKind::UserDialog(_) => QuestionRoute::Ignored,
             AskKind::Unknown { subtype, .. } => {
                 let subtype = subtype.clone().unwrap_or_default();

@@ -33,7 +33,7 @@
 //! [`Error`] lists the possible failures.
 #![warn(missing_docs)]
 
-/// Compiles the examples of the guide.
+/// Compiles the examples in `docs/claude-sdk.md`.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/claude-sdk.md")]
 struct Guide;
@@ -53,7 +53,7 @@ pub use error::Error;
 pub use mcp::{LocalMcpServer, ToolOutput};
 pub use options::{Options, Resume, mode_name};
 pub use random_id::uuid as message_id;
-pub use wh_pipe::{Closed, Exit};
+pub use wh_pipe::{Exit, ProgramExit};
 /// Message types of the control protocol.
 pub use wh_wire::claude as protocol;
 pub use wh_wire::claude::{

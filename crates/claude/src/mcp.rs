@@ -18,7 +18,7 @@ type ToolFunction = Arc<dyn Fn(Value) -> BoxFuture<Result<ToolOutput, String>> +
 pub struct ToolOutput {
     /// MCP content blocks.
     pub content: Vec<Value>,
-    /// Structured output, if any.
+    /// Structured output (`structuredContent` in MCP); `None` if the tool returns only content blocks.
     pub structured: Option<Value>,
 }
 

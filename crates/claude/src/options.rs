@@ -316,14 +316,14 @@ impl Options {
         launch.kill_switch.clone_from(&self.kill_switch);
         let set = |value: &str| Some(OsString::from(value));
         launch.environment = BTreeMap::from([
-            // These three are removed: Claude Code refuses to start if CLAUDECODE is set, and the other two change the
-            // behaviour or output of its runtime.
+            // These three variables are removed: Claude Code refuses to start if CLAUDECODE is set, and the other two
+            // change the behaviour or output of its runtime.
             ("CLAUDECODE".into(), None),
             ("NODE_OPTIONS".into(), None),
             ("DEBUG".into(), None),
             ("CLAUDE_CODE_ENTRYPOINT".into(), set("sdk-rs")),
             ("CLAUDE_AGENT_SDK_VERSION".into(), set(env!("CARGO_PKG_VERSION"))),
-            // Requests state events: the first variable is for newer versions, the second for older ones.
+            // Requests state events: the first variable is for newer versions, the second for older versions.
             ("CLAUDE_CODE_SDK_READS_SESSION_STATE".into(), set("1")),
             ("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS".into(), set("1")),
         ]);

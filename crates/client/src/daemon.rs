@@ -1,5 +1,5 @@
-//! Traits of a daemon for its servers: [`Daemon`] manages sessions, [`Controller`] executes control messages. The
-//! engine implements both.
+//! Interface of a daemon to its HTTP and socket servers. [`Daemon`] manages sessions, and [`Controller`] executes
+//! control messages. The engine implements both traits.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ use wh_core::terminal::{Exit, Size};
 use wh_wire::socket::{Capabilities, ControlAck, ControlKind, ControlProblem, ControlRequest, Credential, Failure};
 
 use crate::session::SessionHandle;
-use crate::{Opener, Space, Ui};
+use crate::{ConnectionOpener, Space, Ui};
 
 /// Boxed future, for methods of `dyn` traits.
 pub type DaemonFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -29,7 +29,7 @@ pub struct Conversation {
     pub ui: Ui,
     /// Participant that callers act as.
     pub me: ParticipantId,
-    /// Title of the agent.
+    /// Display name of the agent.
     pub title: String,
 }
 
@@ -38,7 +38,8 @@ pub trait Daemon: Send + Sync {
     /// Lists all sessions, oldest first, including ended ones.
     fn sessions(&self) -> Vec<Arc<SessionHandle>>;
 
-    /// Finds a session by id or name. Of sessions with the same name a running one takes precedence, then the newest.
+    /// Finds a session by id or name. If several sessions have the same name, prefers a running session, then the
+    /// newest.
     fn session(&self, id_or_name: &str) -> Option<Arc<SessionHandle>> {
         find(&self.sessions(), id_or_name)
     }
@@ -54,7 +55,7 @@ pub trait Daemon: Send + Sync {
         find(&all, id_or_name)
     }
 
-    /// Returns the ids and names of sessions of these teams that are being restored from the store.
+    /// Returns the id and name of each session of these teams that is being restored from the store.
     fn restoring_of(&self, teams: &BTreeSet<String>) -> Vec<(String, String)>;
 
     /// Returns the names of all sessions that are being restored from the store.
@@ -68,26 +69,27 @@ pub trait Daemon: Send + Sync {
         origin.resolve(|id| self.lineage(id).is_some_and(|lineage| lineage.person))
     }
 
-    /// Returns the lineage of a session, even before the session has started or is listed.
+    /// Returns the creators of a session and its `--person` flag, even before the session has started or is listed.
     fn lineage(&self, id: &str) -> Option<Arc<Lineage>>;
 
-    /// Creates a session, or returns the one created earlier with the same idempotency key.
-    fn create(&self, wanted: NewSession) -> DaemonFuture<'_, Result<Created, CreateError>>;
+    /// Creates a session, or returns the session that was created earlier with the same idempotency key.
+    fn create(&self, wanted: NewSession) -> DaemonFuture<'_, Result<SessionCreation, CreateError>>;
 
     fn rename(&self, id: &str, name: &str) -> Result<(), CreateError>;
 
-    /// Ends a session with all of its processes. If `now` is true, kills them at once; otherwise asks them to exit
-    /// first. Returns when the session has ended, or when some processes could not be ended.
+    /// Ends a session and all of its processes. If `now` is true, kills the processes at once; otherwise asks them to
+    /// exit first. Returns when all processes have exited, or when some could not be killed.
     fn end(&self, id: &str, now: bool) -> DaemonFuture<'_, EndOutcome>;
 
-    /// Returns the stored receipt of a command, also for a lost session. A running session may have a newer receipt.
+    /// Returns the stored receipt of a command, even if the session could not be resumed ([`EndCause::Lost`]). A
+    /// running session may have a newer receipt.
     fn receipt(&self, session: &SessionHandle, id: RequestId) -> DaemonFuture<'_, Option<Receipt>>;
 
     /// Removes an ended session and its history. Returns false if the session is running or unknown.
     fn forget(&self, id: &str) -> DaemonFuture<'_, bool>;
 }
 
-/// Finds a session by id or name. Of sessions with the same name a running one takes precedence, then the newest.
+/// Finds a session by id or name. If several sessions have the same name, prefers a running session, then the newest.
 fn find(sessions: &[Arc<SessionHandle>], id_or_name: &str) -> Option<Arc<SessionHandle>> {
     let named = |one: &&Arc<SessionHandle>| one.name() == id_or_name;
     let by_id = sessions.iter().find(|one| one.id == id_or_name);
@@ -116,20 +118,20 @@ pub trait Controller: Send + Sync {
     /// Returns the teams that these credentials give access to. The default team is always included.
     fn visible_teams(&self, credentials: Vec<Credential>) -> DaemonFuture<'_, BTreeSet<String>>;
 
-    /// Returns the capabilities of the control interface.
+    /// Returns the protocol versions, actions and limits that the daemon supports.
     fn capabilities(&self) -> Capabilities;
 
     /// Returns the number of audit records that could not be written.
     fn audit_lost(&self) -> u64;
 }
 
-/// Caller of a daemon's socket.
+/// Client that sends a request over a daemon's socket.
 #[derive(Debug, Clone, Default)]
 pub struct Caller {
     /// Credential that proves the caller's identity, if any.
     pub credential: Option<Credential>,
     /// Process that opened the connection.
-    pub opener: Opener,
+    pub opener: ConnectionOpener,
 }
 
 /// Request to create a session.
@@ -146,21 +148,21 @@ pub struct NewSession {
     pub size: Size,
     /// Complete environment of the program; the daemon's environment if absent.
     pub environment: Option<Vec<(OsString, OsString)>>,
-    /// Idempotency key. A second request with the same key creates no session as long as the daemon remembers the key.
-    /// Keys survive a restart of the daemon.
+    /// Idempotency key. A request with a key that the daemon remembers creates no second session. Keys survive a
+    /// restart of the daemon.
     pub idempotency_key: Option<String>,
     /// Chain of creators, nearest first: the session that the caller runs inside, the creator of that session, and so
     /// on. Empty if the caller is outside every session.
     pub creators: Vec<String>,
-    /// True if the session is a person's own shell. Callers that run inside it are treated like callers outside of all
-    /// sessions. For terminal programs only.
+    /// True if the session is a person's own shell. Callers inside the session are treated as if they were outside of
+    /// all sessions. Allowed for terminal programs only.
     pub person: bool,
 }
 
 /// Result of a create request.
 #[derive(Debug, Clone)]
-pub struct Created {
-    /// Created or existing session.
+pub struct SessionCreation {
+    /// New session, or the existing session with the same idempotency key.
     pub session: Arc<SessionHandle>,
     /// True if the session was created earlier with the same idempotency key.
     pub duplicate: bool,
@@ -169,7 +171,7 @@ pub struct Created {
 /// Agent or program of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Workload {
-    /// Session that runs an agent.
+    /// Agent, with its settings.
     Agent {
         /// Id of the agent.
         agent: String,
@@ -180,19 +182,17 @@ pub enum Workload {
         /// Additional command-line arguments of the agent.
         arguments: Vec<OsString>,
     },
-    /// A terminal program with its arguments; not empty.
+    /// Terminal program, followed by its arguments. Never empty.
     Program(Vec<OsString>),
 }
 
 /// Reason why a session cannot be created or renamed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CreateError {
-    /// The name is invalid.
     #[error(
-        "{0:?} is not a valid session name: use letters, digits, '-', '_' and '.', at most 64, beginning with a letter or digit"
+        "{0:?} is not a valid session name: use at most 64 letters, digits, '-', '_' and '.', and begin with a letter or digit"
     )]
     BadName(String),
-    /// The idempotency key is invalid.
     #[error("{0}")]
     InvalidIdempotencyKey(String),
     /// The idempotency key was used for a different request.
@@ -204,7 +204,6 @@ pub enum CreateError {
     /// `person` is not available for agents.
     #[error("--person is for terminal programs only; omit it to start an agent")]
     PersonIsAgent,
-    /// The team does not exist.
     #[error("there is no team {0:?}; create it with wh team add")]
     NoSuchTeam(String),
     /// The session is still being restored.
@@ -213,13 +212,10 @@ pub enum CreateError {
     /// A running session has this name.
     #[error("a session named {0:?} is already running")]
     NameTaken(String),
-    /// The session does not exist.
     #[error("there is no session {0:?}")]
     NoSuchSession(String),
-    /// The agent is unknown.
     #[error("there is no agent {agent:?}; the known agents are {}", known.join(", "))]
     NoSuchAgent { agent: String, known: Vec<String> },
-    /// The command line is empty.
     #[error("the command line is empty; give an agent or a program")]
     Nothing,
     /// The command line or the environment is invalid.
@@ -227,18 +223,12 @@ pub enum CreateError {
     Arguments(String),
     /// The agent or program could not be started.
     #[error("{message}")]
-    Failed {
-        /// Reason of the failure.
-        message: String,
-        hint: Option<String>,
-    },
-    /// The limit of running sessions is reached.
+    Failed { message: String, hint: Option<String> },
     #[error("the limit of {0} running sessions is reached; end a session first")]
     TooMany(usize),
     /// The session could not be stored.
     #[error("cannot store the session: {0}")]
     Store(String),
-    /// The daemon is stopping.
     #[error("the daemon is stopping")]
     Stopping,
 }
@@ -256,14 +246,13 @@ impl CreateError {
 /// Result of [`Daemon::end`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EndOutcome {
-    /// All processes of the session have ended.
+    /// All processes of the session have exited.
     Ended,
-    /// The processes with these pids could not be ended.
+    /// The processes with these pids could not be killed.
     Left(Vec<i32>),
-    /// All processes have ended, but the end could not be stored, for the contained reason. The next daemon may restore
-    /// the session.
+    /// All processes have exited, but the end of the session could not be stored. Contains the reason. The next daemon
+    /// may restore the session.
     NotStored(String),
-    /// The session does not exist.
     NoSuchSession,
 }
 
@@ -272,11 +261,11 @@ pub enum EndOutcome {
 pub enum EndCause {
     /// The program exited.
     Exited(Exit),
-    /// The agent ended. Contains the reason if the end was not requested.
+    /// The agent exited. Contains the reason if the exit was not requested.
     Gone(Option<String>),
-    /// The daemon ended before the session, and the next daemon could not resume the session.
+    /// The daemon exited before the session ended, and the next daemon could not resume the session.
     Lost,
-    /// The session has ended, but the processes with these pids could not be ended.
+    /// The session has ended, but the processes with these pids could not be killed.
     Left(Vec<i32>),
     /// The daemon is stopping. The session has not ended: the next daemon restores it.
     Suspended,
@@ -287,7 +276,7 @@ pub enum EndCause {
 pub struct Lineage {
     /// Chain of creators, nearest first: the session that created this one, the creator of that session, and so on.
     pub creators: Vec<String>,
-    /// True if the session is a person's own shell. Callers that run inside it are treated like callers outside of all
-    /// sessions.
+    /// True if the session is a person's own shell. Callers inside the session are treated as if they were outside of
+    /// all sessions.
     pub person: bool,
 }

@@ -1,7 +1,6 @@
-//! Handles on sessions and spaces. A [`Surface`] is a handle on a screen that can be read and typed into. Servers and
-//! attached users send requests through the same handle, and the task that owns the screen answers them. Other
-//! processes use [`sender`], which sends control messages over a daemon's socket.
-#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "a test ends what it starts"))]
+//! Handles on sessions and spaces, for servers and for attached users. Each handle sends requests to the task that owns
+//! the session or space. Other processes use [`sender`], which sends control messages over a daemon's socket.
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests kill the processes that they start"))]
 
 mod daemon;
 pub mod link;
@@ -16,8 +15,8 @@ pub mod trace;
 mod ui;
 
 pub use daemon::{
-    Caller, Controller, Conversation, CreateError, Created, Daemon, DaemonFuture, EndCause, EndOutcome, Lineage,
-    NewSession, Workload,
+    Caller, Controller, Conversation, CreateError, Daemon, DaemonFuture, EndCause, EndOutcome, Lineage, NewSession,
+    SessionCreation, Workload,
 };
 pub use request::{
     Attachment, FromTerminal, ScreenRead, ScreenSnapshot, ScreenUse, SurfaceFacts, SurfaceRequest, SurfaceWatch,
@@ -28,8 +27,8 @@ pub use space::{
     ChangeNotice, Mirror, MirrorChange, ReplyStage, RosterRequest, Space, SpaceRequest, SpaceUpdates, SpaceWatch,
 };
 pub use subscription::{Subscription, SubscriptionEnd, SubscriptionStart};
-pub use surface::{Gone, Surface, Unanswered};
-pub use trace::Opener;
+pub use surface::{Gone, Surface, SurfaceError};
+pub use trace::ConnectionOpener;
 pub use ui::{DrawProgress, Ui, UiFacts, UiOrder, UiPort};
 pub use wh_pipe::Survivors;
 pub use wh_pipe::children::SESSION_VARIABLE;

@@ -1,5 +1,5 @@
-//! Access to a space in another process: requests of a [`Space`](crate::Space) and their answers, as JSON lines on a
-//! connection. Both ends must run the same version of wh; the server checks that before the first line.
+//! Access to a space in another process. Requests of a [`Space`](crate::Space) handle and the replies are JSON lines on
+//! a connection. Both ends must run the same version of wh; the server checks the version before the first line.
 
 mod remote;
 mod server;
@@ -24,10 +24,11 @@ use crate::space::{ChangeNotice, ReplyStage, RosterRequest, SpaceRequest, SpaceU
 pub use remote::{LinkEnd, connect};
 pub use server::serve;
 
-/// Version of the protocol, which must be equal at both ends. Change it with every change of a transmitted type.
+/// Version of the link protocol, which must be equal at both ends. Increment the last number whenever a transmitted
+/// type changes.
 pub const LINK_VERSION: &str = concat!("wh-", env!("CARGO_PKG_VERSION"), "-link-1");
 
-/// Line from the client: a request with its number.
+/// Line from the client: a numbered request.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct CallLine {
     /// Number of the request on this connection.
@@ -36,7 +37,7 @@ pub struct CallLine {
 }
 
 /// Request from a [`Space`](crate::Space) handle, without its reply channel. The server adds the participant that sends
-/// it.
+/// the request.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum LinkCall {
     Command(Option<Request>, ConversationCommand, ReplyStage),
@@ -51,12 +52,12 @@ pub enum LinkCall {
     Piece(ItemId, u64),
 }
 
-/// A line from the server.
+/// Line from the server: a reply, a change notification, or the end of the link.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ServerLine {
-    /// Answer to the request with this number.
-    Reply(u64, Reply),
-    /// The request with this number gets no answer, because the space has ended.
+    /// Reply to the request with this number.
+    Reply(u64, LinkCallReply),
+    /// The request with this number gets no reply, because the space has ended.
     Gone(u64),
     /// Change notification; only the newest value counts.
     #[serde(rename = "Pulse")]
@@ -65,9 +66,9 @@ pub enum ServerLine {
     Over(String),
 }
 
-/// Answer to the [`LinkCall`] of the same name.
+/// Reply to a [`LinkCall`], with the same variant name.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Reply {
+pub enum LinkCallReply {
     Command(Result<CommandAccepted, SpaceRefusal>),
     Receipt(Option<Receipt>),
     Query(Box<QueryAnswer>),
@@ -88,53 +89,56 @@ pub struct SpaceSnapshot {
     pub end: Cursor,
     /// Number of the newest change that is not in the journal: growth of an item, or a stream frame.
     pub revision: u64,
-    /// [`ChangeNotice::change_count`](crate::ChangeNotice::change_count) of the state.
+    /// [`ChangeNotice::change_count`](crate::ChangeNotice::change_count) at the time of the snapshot.
     #[serde(rename = "beat")]
     pub change_count: u64,
 }
 
-/// Future that resolves to an answer, or to `None` if the space has ended.
-pub type PendingReply = std::pin::Pin<Box<dyn Future<Output = Option<Reply>> + Send>>;
+/// Future that resolves to a reply, or to `None` if the space has ended.
+pub type PendingReply = std::pin::Pin<Box<dyn Future<Output = Option<LinkCallReply>> + Send>>;
 
 impl LinkCall {
-    /// Converts the call to a request that participant `by` sends to a local space. Also returns the future of the
-    /// answer.
+    /// Converts the call to a request that participant `by` sends to a local space. Also returns a future that resolves
+    /// to the reply.
     pub fn into_request(self, by: ParticipantId) -> (SpaceRequest, PendingReply) {
         fn pending<T: Send + 'static>(
             request: impl FnOnce(oneshot::Sender<T>) -> SpaceRequest,
-            reply: impl FnOnce(T) -> Reply + Send + 'static,
+            reply: impl FnOnce(T) -> LinkCallReply + Send + 'static,
         ) -> (SpaceRequest, PendingReply) {
             let (sender, receiver) = oneshot::channel();
             (request(sender), Box::pin(async move { receiver.await.ok().map(reply) }))
         }
         match self {
             Self::Command(request, command, until) => {
-                pending(|reply| SpaceRequest::Command { by, request, command, until, reply }, Reply::Command)
+                pending(|reply| SpaceRequest::Command { by, request, command, until, reply }, LinkCallReply::Command)
             }
-            Self::Receipt(id) => pending(|reply| SpaceRequest::Receipt { id, reply }, Reply::Receipt),
+            Self::Receipt(id) => pending(|reply| SpaceRequest::Receipt { id, reply }, LinkCallReply::Receipt),
             Self::Query(query) => {
-                pending(|reply| SpaceRequest::Query { query, reply }, |answer| Reply::Query(Box::new(answer)))
+                pending(|reply| SpaceRequest::Query { query, reply }, |answer| LinkCallReply::Query(Box::new(answer)))
             }
             Self::Watch => pending(SpaceRequest::Watch, |watch: SpaceWatch| {
                 let SpaceWatch { state, end, revision, change_count, .. } = watch;
-                Reply::Watch(Box::new(SpaceSnapshot { state, end, revision, change_count }))
+                LinkCallReply::Watch(Box::new(SpaceSnapshot { state, end, revision, change_count }))
             }),
             Self::Updates(after, revision) => {
-                pending(|reply| SpaceRequest::Updates { after, revision, reply }, Reply::Updates)
+                pending(|reply| SpaceRequest::Updates { after, revision, reply }, LinkCallReply::Updates)
             }
-            Self::Agents => pending(|reply| SpaceRequest::Roster(RosterRequest::Agents(reply)), Reply::Agents),
+            Self::Agents => pending(|reply| SpaceRequest::Roster(RosterRequest::Agents(reply)), LinkCallReply::Agents),
             Self::Conversations(agent) => pending(
                 |reply| SpaceRequest::Roster(RosterRequest::Conversations { agent, reply }),
-                Reply::Conversations,
+                LinkCallReply::Conversations,
             ),
-            Self::Manage(agent, ask) => {
-                pending(|reply| SpaceRequest::Roster(RosterRequest::Manage { agent, ask, reply }), Reply::Manage)
-            }
+            Self::Manage(agent, ask) => pending(
+                |reply| SpaceRequest::Roster(RosterRequest::Manage { agent, ask, reply }),
+                LinkCallReply::Manage,
+            ),
             Self::Invite(agent, conversation) => pending(
                 |reply| SpaceRequest::Roster(RosterRequest::Invite { agent, conversation, reply }),
-                Reply::Invite,
+                LinkCallReply::Invite,
             ),
-            Self::Piece(item, offset) => pending(|reply| SpaceRequest::Piece { item, offset, reply }, Reply::Piece),
+            Self::Piece(item, offset) => {
+                pending(|reply| SpaceRequest::Piece { item, offset, reply }, LinkCallReply::Piece)
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Returns freed memory to the operating system. The allocator keeps free memory that lies below blocks in use. After a
-//! large block (a long line, a large screen) was freed, most of the process's memory may be such free memory.
+//! Returns freed memory to the operating system. The allocator retains free memory that lies below a block in use.
+//! After a large block such as a long line is freed, the retained memory may be most of the process's memory.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -9,8 +9,8 @@ const RELEASE_DELAY: Duration = Duration::from_millis(500);
 
 static TRIM_SCHEDULED: AtomicBool = AtomicBool::new(false);
 
-/// Returns freed memory to the system in a background thread. Call this function after freeing a large block; calls
-/// within half a second are combined. Does nothing outside of a runtime.
+/// Returns freed memory to the system in a background thread. Call this function after freeing a large block. Calls
+/// within half a second are combined. Does nothing outside of a tokio runtime.
 pub fn release() {
     let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
     if TRIM_SCHEDULED.swap(true, Ordering::AcqRel) {
@@ -25,7 +25,7 @@ pub fn release() {
 
 #[cfg(target_env = "gnu")]
 fn trim() {
-    // SAFETY: takes no pointer and may be called by any thread at any time.
+    // SAFETY: `malloc_trim` takes no pointer, and any thread may call it at any time.
     unsafe { nix::libc::malloc_trim(0) };
 }
 

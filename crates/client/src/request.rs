@@ -25,13 +25,13 @@ pub enum SurfaceRequest {
         gestures: Vec<Gesture>,
         /// Request id and content fingerprint, if the caller gave an id.
         request: Option<request::Request>,
-        /// Stage at which the caller is answered.
+        /// Stage at which the caller receives the reply.
         answer: AnswerAt,
         reply: oneshot::Sender<Result<InputAccepted, Refusal>>,
     },
     /// Discard unread input, interrupt the program, and type `then` once the program has handled the interrupt.
     Interrupt {
-        /// Gestures to type afterwards; may be empty.
+        /// Gestures to type after the interrupt; may be empty.
         then: Vec<Gesture>,
         /// Request id and content fingerprint, if the caller gave an id.
         request: Option<request::Request>,
@@ -57,7 +57,6 @@ pub enum SurfaceRequest {
     },
     /// Publish a mark in the journal and in the recording.
     Mark {
-        /// Label of the mark.
         label: String,
         /// Request id and content fingerprint, if the caller gave an id.
         request: Option<request::Request>,
@@ -72,21 +71,20 @@ pub enum SurfaceRequest {
     Facts { reply: oneshot::Sender<SurfaceFacts> },
     /// Return the receipt of a command.
     Receipt {
-        /// Request id of the command.
         request_id: RequestId,
         /// Reply channel; receives `None` if the command is unknown.
         reply: oneshot::Sender<Option<Receipt>>,
     },
-    /// Wait until a condition holds.
+    /// Wait until a condition is true.
     Wait {
         condition: Condition,
         timeout: Duration,
         /// Reply channel. The caller closes it to end the wait.
         reply: oneshot::Sender<Result<WaitEnd, Refusal>>,
     },
-    /// Return the end of the journal, the state at that point, and change notifications.
+    /// Return the cursor of the newest event, the state at that point, and change notifications.
     Watch {
-        /// True if the screen counts as watched: a UI that runs on demand keeps running while
+        /// True if the caller watches the screen. A UI that was started on demand then keeps running while
         /// [`SurfaceWatch::screen_use`] is held.
         screen: bool,
         reply: oneshot::Sender<SurfaceWatch>,
@@ -109,11 +107,10 @@ pub enum SurfaceRequest {
 /// Attachment of a user's terminal, which receives all program output and sends typed input to the program.
 #[derive(Debug)]
 pub struct Attachment {
-    /// Size of the terminal.
     pub size: Size,
-    /// Channel for output to the terminal. While it is full, the program has to wait, as for any slow terminal.
+    /// Channel for output to the terminal. While the channel is full, the program blocks, as with any slow terminal.
     pub output: mpsc::Sender<ToTerminal>,
-    /// Channel of typed input. While the program does not read, the user has to wait.
+    /// Channel of typed input. Applies backpressure to the user while the program does not read.
     pub input: mpsc::Receiver<Bytes>,
     /// Channel of other events of the terminal. Closed when the terminal is detached.
     pub changes: mpsc::Receiver<FromTerminal>,
@@ -155,7 +152,7 @@ pub struct ScreenSnapshot {
     pub frames_rendered: u64,
     /// Time of the last complete frame; before the first, the creation time of the blank screen.
     pub last_frame: SystemTime,
-    /// Characters of raw output that are retained.
+    /// Number of characters of raw output that are retained.
     pub log_characters: usize,
     /// True if older output was dropped.
     pub log_truncated: bool,
@@ -165,7 +162,7 @@ pub struct ScreenSnapshot {
     pub history: Option<Vec<u8>>,
 }
 
-/// End of the journal, the state at that point, and change notifications, read atomically.
+/// Newest cursor of the journal, state at that point, and change notifications, all read atomically.
 #[derive(Debug)]
 pub struct SurfaceWatch {
     /// Cursor of the newest event.
@@ -174,16 +171,15 @@ pub struct SurfaceWatch {
     pub facts: SurfaceFacts,
     /// Screen at that point, if there is one.
     pub shown: Option<ScreenSnapshot>,
-    /// Number of the newest event.
+    /// Watch channel with the number of the newest event.
     pub events: watch::Receiver<u64>,
-    /// Number of the newest frame.
+    /// Watch channel with the number of the newest frame.
     pub frames: watch::Receiver<u64>,
-    /// Guard for a UI that was started on demand: the UI keeps running while the guard is held. Present if the screen
-    /// is watched.
+    /// Guard that keeps a UI running that was started on demand. Present if the caller watches the screen.
     pub screen_use: Option<ScreenUse>,
 }
 
-/// Guard for a UI that was started on demand: the UI keeps running while a clone of the guard is held.
+/// Guard that keeps a UI running that was started on demand. The UI runs while any clone of the guard is held.
 #[derive(Debug, Clone, Default)]
 pub struct ScreenUse(Arc<()>);
 
@@ -207,7 +203,7 @@ impl SurfaceRequest {
         }
     }
 
-    /// True for requests that are answered with an acceptance or a refusal.
+    /// True if the reply to the request is an acceptance or a refusal.
     pub fn is_command(&self) -> bool {
         matches!(
             self,
@@ -245,7 +241,6 @@ pub struct SurfaceFacts {
     pub status: Status,
     /// Time of the last status change.
     pub since: SystemTime,
-    /// Size of the terminal.
     pub size: Size,
     /// True if a user's terminal is attached.
     pub attached: bool,

@@ -1,4 +1,4 @@
-//! Handle on one session of a daemon, and the traits of the mutable state that the engine owns.
+//! Handle on one session of a daemon, and traits for the mutable state of a session. The engine owns that state.
 
 use std::fmt::Debug;
 use std::path::PathBuf;
@@ -15,23 +15,21 @@ use crate::surface::Surface;
 #[derive(Debug)]
 pub struct SessionHandle {
     pub id: String,
-    /// Team that the session belongs to.
     pub team: String,
     /// Agent or program of the session.
     pub workload: Workload,
     pub directory: PathBuf,
-    /// Time of creation.
     pub created: SystemTime,
-    /// Sessions that created this one, and its `--person` flag.
+    /// Creators of the session, and its `--person` flag.
     pub lineage: Arc<Lineage>,
-    /// Screen of the session; `None` if the session is lost.
+    /// Screen of the session; `None` if the session could not be resumed ([`EndCause::Lost`]).
     pub surface: Option<Surface>,
     /// Conversation of an agent session; `None` for a terminal program.
     pub conversation: Option<Conversation>,
-    /// Stored last screen of a lost session.
+    /// Stored last screen of a session that could not be resumed.
     pub last_screen: Option<String>,
-    /// True if the session ended under a previous daemon. Its conversation is then loaded on demand, so listing
-    /// sessions must not access it.
+    /// True if the session ended under a previous daemon. Its conversation is loaded on first access, so do not access
+    /// it to list sessions.
     pub past: bool,
     /// Mutable state, owned by the engine.
     pub state: Arc<dyn SessionState>,
@@ -150,7 +148,7 @@ impl SessionHandle {
         }
     }
 
-    /// Returns the agent id for other programs: `<agent>:<session id>`, or `terminal:<session id>` for a terminal
+    /// Returns the agent id that other programs see: `<agent>:<session id>`, or `terminal:<session id>` for a terminal
     /// program.
     pub fn agent_id(&self) -> String {
         format!("{}:{}", self.agent().unwrap_or("terminal"), self.id)

@@ -1,4 +1,4 @@
-//! Handle on a space in the same process, and a mirror that follows its state.
+//! Handle on a space in the same process, and a mirror of the space's state.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -38,11 +38,11 @@ pub enum SpaceRequest {
     },
     /// Return the receipt of a command.
     Receipt { id: RequestId, reply: oneshot::Sender<Option<Receipt>> },
-    /// Prepare for the end of the space: retain queued messages for a later space, which resumes this one.
+    /// Prepare for shutdown: retain the queued messages for a later space, which resumes this space.
     Suspend,
     /// Query the state.
     Query { query: Query, reply: oneshot::Sender<QueryAnswer> },
-    /// Return the state, the end of the journal, and change notifications.
+    /// Return the state, the cursor of the newest event, and change notifications.
     Watch(oneshot::Sender<SpaceWatch>),
     /// Return the events after a cursor, and the grown items and stream frames since a revision.
     Updates {
@@ -149,15 +149,15 @@ pub struct ChangeNotice {
 pub struct SpaceUpdates {
     /// Events in order.
     pub events: Vec<Arc<NumberedEvent<SpaceEvent>>>,
-    /// Items that have grown, in their current form. They are applied after the events.
+    /// Items that have grown, in their current form. Apply them after the events.
     pub items: Vec<Arc<Item>>,
     pub frames: Vec<StreamFrame>,
-    /// Number of the newest change in `items` and `frames`. `None` if `events` is incomplete: the caller must read the
-    /// remaining events first, and `items` and `frames` are empty.
+    /// Number of the newest change in `items` and `frames`. `None` if `events` is incomplete; `items` and `frames` are
+    /// then empty, and the caller must read the remaining events first.
     pub revision: Option<u64>,
 }
 
-/// Handle on a conversation: sends requests to the task that serves it.
+/// Handle on a space: sends requests to the task that serves the space.
 #[derive(Debug, Clone)]
 pub struct Space(mpsc::Sender<SpaceRequest>);
 
@@ -199,12 +199,12 @@ impl Space {
         self.ask(|reply| SpaceRequest::Command { by, request, command, until: ReplyStage::Delivered, reply }).await
     }
 
-    /// Returns the receipt of a command; `None` if it is unknown.
+    /// Returns the receipt of a command; `None` if the command is unknown.
     pub async fn receipt(&self, id: RequestId) -> Result<Option<Receipt>, Gone> {
         self.ask(|reply| SpaceRequest::Receipt { id, reply }).await
     }
 
-    /// Suspends the space, which is about to end. A later space will resume it.
+    /// Prepares the space for shutdown; see [`SpaceRequest::Suspend`].
     pub async fn suspend(&self) {
         let _ = self.0.send(SpaceRequest::Suspend).await;
     }
@@ -221,7 +221,7 @@ impl Space {
         }
     }
 
-    /// Returns a participant's status and options; `None` if it does not exist.
+    /// Returns a participant's status and options; `None` if the participant does not exist.
     pub async fn participant(&self, id: ParticipantId) -> Result<Option<ParticipantView>, Gone> {
         match self.query(Query::Participant(id)).await? {
             QueryAnswer::Participant(view) => Ok(view),
@@ -304,17 +304,17 @@ impl Space {
         asked.await.map_err(|Gone| SpaceRefusal::NoAgentPresent)?
     }
 
-    /// Adds an agent, with a new conversation or a saved one. An agent that is already in the space is left unchanged,
-    /// unless `conversation` is given: then the agent is restarted with that conversation. Returns once the agent is
-    /// added, before it is ready.
+    /// Adds an agent, with a new conversation or a saved one. An agent that is already in the space is restarted if
+    /// `conversation` is given, and left unchanged otherwise. Returns once the agent is added, which is before the
+    /// agent is ready.
     pub async fn invite(&self, agent: &str, conversation: Option<String>) -> Result<(), SpaceRefusal> {
         let agent = agent.to_owned();
         let asked = self.ask(|reply| SpaceRequest::Roster(RosterRequest::Invite { agent, conversation, reply }));
         asked.await.map_err(|Gone| SpaceRefusal::NoAgentPresent)?
     }
 
-    /// Ends every agent and waits until all have ended. If `now` is true, kills them at once; otherwise asks them to
-    /// exit, and kills an agent that does not end in time.
+    /// Ends every agent and waits until all agents have exited. If `now` is true, kills them at once; otherwise asks
+    /// them to exit, and kills an agent that does not exit in time.
     pub async fn end(&self, now: bool) -> Result<(), Gone> {
         self.ask(|reply| SpaceRequest::End { now, reply }).await
     }
@@ -361,9 +361,9 @@ impl Mirror {
         self.changes.changed().await.map_err(|_| Gone)
     }
 
-    /// Applies the changes of the original to the copy. To be called after [`Mirror::changed`].
+    /// Applies the changes of the original to the copy. Call this after [`Mirror::changed`].
     pub async fn catch_up(&mut self) -> Result<MirrorChange, Gone> {
-        // The change is marked as seen before the query, so that a change during the query notifies again.
+        // The notification is marked as seen before the query, so that a change during the query notifies again.
         let change_count = self.changes.borrow_and_update().change_count;
         let mut change = MirrorChange::default();
         loop {

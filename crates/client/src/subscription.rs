@@ -1,5 +1,5 @@
-//! Subscriptions to a surface's journal. Each reader pulls unseen events from the shared journal, so that there is no
-//! queue per reader, and a slow reader delays no other.
+//! Subscriptions to a surface's journal. Each reader pulls unseen events from the shared journal. There is no queue per
+//! reader, and a slow reader does not delay other readers.
 
 use std::sync::Arc;
 
@@ -35,13 +35,13 @@ pub enum SubscriptionEnd {
     Gone(#[from] Gone),
 }
 
-/// Reads the events of a surface's journal from a cursor on.
+/// Reads the events of a surface's journal that follow a cursor.
 #[derive(Debug)]
 pub struct Subscription {
     surface: Surface,
     cursor: Cursor,
     events: watch::Receiver<u64>,
-    /// Number of the newest frame, as a change notification.
+    /// Watch channel with the number of the newest frame.
     pub frames: watch::Receiver<u64>,
     _screen_use: Option<ScreenUse>,
 }
@@ -71,7 +71,7 @@ impl Subscription {
     /// Waits for the next events. Returns at least one, in order. Cancel safe.
     pub async fn next(&mut self) -> Result<Vec<Arc<NumberedEvent>>, SubscriptionEnd> {
         loop {
-            // The change is marked as seen before the query, so that a new event during the query notifies again.
+            // The notification is marked as seen before the query, so that a new event during the query notifies again.
             self.events.borrow_and_update();
             let events = self.surface.events(self.cursor.clone()).await?.map_err(|_| SubscriptionEnd::TooSlow)?;
             if let Some(last) = events.last() {

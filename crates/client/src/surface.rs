@@ -1,4 +1,4 @@
-//! Handle on a surface in the same process.
+//! Handle on a surface: a screen that can be read and typed into, served by a task of the same process.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub struct Gone;
 
 /// Reason why a command was not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unanswered {
+pub enum SurfaceError {
     /// The command was refused.
     #[error(transparent)]
     Refused(#[from] Refusal),
@@ -64,18 +64,18 @@ impl Surface {
         gestures: Vec<Gesture>,
         request: Option<request::Request>,
         answer: AnswerAt,
-    ) -> Result<InputAccepted, Unanswered> {
+    ) -> Result<InputAccepted, SurfaceError> {
         Ok(self.ask(|reply| SurfaceRequest::Type { gestures, request, answer, reply }).await??)
     }
 
-    /// Interrupts the program like Ctrl-C, after discarding all unread input and notifying the callers that typed it.
-    /// Types `then` once the program has handled the interrupt. Returns when the interrupt and `then` are delivered or
-    /// lost, which may take until the program reads. Dropping the future cancels nothing.
+    /// Discards all unread input, notifies the callers that typed it, and interrupts the program like Ctrl-C. Types
+    /// `then` once the program has handled the interrupt. Returns when the interrupt and `then` are delivered or lost,
+    /// which may take until the program reads its input. Dropping the future does not cancel the interrupt.
     pub async fn interrupt(
         &self,
         then: Vec<Gesture>,
         request: Option<request::Request>,
-    ) -> Result<InputAccepted, Unanswered> {
+    ) -> Result<InputAccepted, SurfaceError> {
         Ok(self.ask(|reply| SurfaceRequest::Interrupt { then, request, reply }).await??)
     }
 
@@ -86,7 +86,7 @@ impl Surface {
     }
 
     /// Resizes the terminal of the surface.
-    pub async fn resize(&self, size: Size, request: Option<request::Request>) -> Result<InputAccepted, Unanswered> {
+    pub async fn resize(&self, size: Size, request: Option<request::Request>) -> Result<InputAccepted, SurfaceError> {
         Ok(self.ask(|reply| SurfaceRequest::Resize { size, request, reply }).await??)
     }
 
@@ -96,12 +96,12 @@ impl Surface {
         number: u8,
         target: SignalTarget,
         request: Option<request::Request>,
-    ) -> Result<InputAccepted, Unanswered> {
+    ) -> Result<InputAccepted, SurfaceError> {
         Ok(self.ask(|reply| SurfaceRequest::Signal { number, target, request, reply }).await??)
     }
 
     /// Publishes a mark in the journal and in the recording.
-    pub async fn mark(&self, label: String, request: Option<request::Request>) -> Result<InputAccepted, Unanswered> {
+    pub async fn mark(&self, label: String, request: Option<request::Request>) -> Result<InputAccepted, SurfaceError> {
         Ok(self.ask(|reply| SurfaceRequest::Mark { label, request, reply }).await??)
     }
 
@@ -119,13 +119,13 @@ impl Surface {
         self.ask(|reply| SurfaceRequest::Facts { reply }).await
     }
 
-    /// Waits until `condition` holds or the timeout expires. Dropping the future ends the wait.
-    pub async fn wait(&self, condition: Condition, timeout: Duration) -> Result<WaitEnd, Unanswered> {
+    /// Waits until `condition` is true or the timeout expires. Dropping the future ends the wait.
+    pub async fn wait(&self, condition: Condition, timeout: Duration) -> Result<WaitEnd, SurfaceError> {
         Ok(self.ask(|reply| SurfaceRequest::Wait { condition, timeout, reply }).await??)
     }
 
-    /// Returns the end of the journal, the state at that point, and change notifications. If `screen` is true, the
-    /// screen counts as watched: a UI that runs on demand keeps running.
+    /// Returns the cursor of the newest event, the state at that point, and change notifications. If `screen` is true,
+    /// a UI that was started on demand keeps running while [`SurfaceWatch::screen_use`] is held.
     pub async fn watch(&self, screen: bool) -> Result<SurfaceWatch, Gone> {
         self.ask(|reply| SurfaceRequest::Watch { screen, reply }).await
     }
@@ -136,7 +136,8 @@ impl Surface {
     }
 
     /// Subscribes to the journal. Continues after the cursor `after` if its events are still available; otherwise
-    /// begins with the current state. If `screen` is true, the screen counts as watched, as in [`watch`](Self::watch).
+    /// begins with the current state. If `screen` is true, a UI that was started on demand keeps running, as in
+    /// [`watch`](Self::watch).
     pub async fn subscribe(
         &self,
         after: Option<Cursor>,

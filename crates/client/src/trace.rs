@@ -1,7 +1,6 @@
-//! Finds the session that a caller runs inside. Walks `/proc` from the caller's process up to the nearest ancestor that
-//! is a supervisor. Supervisors that this process has started are known by pid and start time; other supervisors are
-//! recognised by their command line. Environment variables are not trusted. Incomplete information gives
-//! [`Origin::Untraceable`]. All functions block.
+//! Finds the session that a caller runs inside: walks `/proc` from the caller's process up to the nearest ancestor that
+//! is a supervisor. Does not trust environment variables, and returns [`Origin::Untraceable`] if information is
+//! missing. All functions block.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -28,7 +27,7 @@ const MAX_ANCESTORS: usize = 512;
 
 /// Process that opened a connection to a Unix socket.
 #[derive(Debug, Clone, Default)]
-pub struct Opener(Option<Arc<TracedProcess>>);
+pub struct ConnectionOpener(Option<Arc<TracedProcess>>);
 
 #[derive(Debug)]
 struct TracedProcess {
@@ -45,7 +44,7 @@ impl TracedProcess {
     }
 }
 
-impl Opener {
+impl ConnectionOpener {
     /// Traces the process with this pid. `pidfd` proves that the pid was not reused; `None` if the system provides no
     /// pidfd.
     pub fn trace(pid: i32, pidfd: Option<OwnedFd>) -> Self {
@@ -61,7 +60,7 @@ impl Opener {
         working_directory(traced.id.pid).filter(|_| traced.is_alive())
     }
 
-    /// Returns the origin of the process. Untraceable once the process has ended, because the owner of the connection
+    /// Returns the origin of the process. Untraceable once the process has exited, because the owner of the connection
     /// is then unknown.
     pub fn origin(&self) -> Origin {
         match &self.0 {
@@ -80,8 +79,8 @@ fn working_directory(pid: i32) -> Option<PathBuf> {
     ((theirs.dev(), theirs.ino()) == (ours.dev(), ours.ino())).then_some(path)
 }
 
-/// Returns the working directory of the process that has a local socket open. `None` if several processes have it open
-/// in different directories.
+/// Returns the working directory of the process that has a local socket open. `None` if several processes with
+/// different working directories have the socket open.
 pub fn directory_of_socket(inode: u64) -> Option<PathBuf> {
     let socket = format!("socket:[{inode}]");
     own_pid()?;
@@ -122,7 +121,8 @@ struct AncestorWalk {
 }
 
 impl AncestorWalk {
-    /// Walks from the process `start` up to its ancestors; `None` if the walk cannot be completed.
+    /// Walks from the process `start` up to its ancestors. Recognises supervisors that this process has started by pid
+    /// and start time, and other supervisors by their command line. `None` if the walk cannot be completed.
     fn of(
         start: i32,
         own: i32,
@@ -134,7 +134,7 @@ impl AncestorWalk {
         while passed.len() < max_ancestors {
             let stat = ProcessStat::of(pid).ok()?;
             let id = ProcessId { pid, started: stat.started };
-            // A parent is never younger than its child. A younger one has reused the pid of an ended parent.
+            // A parent is never younger than its child. A younger process has reused the pid of a parent that exited.
             if passed.last().is_some_and(|child| child.started < id.started) {
                 return None;
             }
@@ -164,8 +164,9 @@ fn is_supervisor(pid: i32) -> Option<bool> {
     Some(SupervisorKind::from_argument(argument).is_some())
 }
 
-/// Returns the origin of the process that has a local socket open. If several have it open, a process inside a session
-/// takes precedence. A socket without a visible owner, for example in transit between processes, is untraceable.
+/// Returns the origin of the process that has a local socket open. If several processes have the socket open, a process
+/// inside a session takes precedence. A socket without a visible owner, for example in transit between processes, is
+/// untraceable.
 pub fn origin_of_socket(inode: u64) -> Origin {
     let socket = format!("socket:[{inode}]");
     let Some(own) = own_pid() else { return Origin::Untraceable };
@@ -188,8 +189,8 @@ pub fn origin_of_socket(inode: u64) -> Origin {
     if first == Origin::Outside { origins.find(|origin| *origin != Origin::Outside).unwrap_or(first) } else { first }
 }
 
-/// Splits all processes into two lists: the descendants of this process, which include all processes of its sessions,
-/// and the other processes.
+/// Splits all processes into two lists: descendants of this process, and other processes. The descendants include all
+/// processes of the daemon's sessions.
 fn partition(own: i32) -> io::Result<(Vec<i32>, Vec<i32>)> {
     let all = proc::snapshot()?;
     let is_below = |pid: &i32| {
@@ -244,7 +245,7 @@ mod tests {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let inner: i32 = line.trim().parse().unwrap();
         assert_eq!(origin_of(inner), Origin::Session("s1".to_owned()));
-        let opener = Opener::trace(inner, None);
+        let opener = ConnectionOpener::trace(inner, None);
         assert_eq!(opener.origin(), Origin::Session("s1".to_owned()));
         let own = std::process::id().cast_signed();
         assert_eq!(AncestorWalk::of(inner, own, &children::supervisors(), 1), None, "its ancestors are too many");
@@ -277,7 +278,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().canonicalize().unwrap();
         let mut child = Command::new("cat").current_dir(&path).stdin(Stdio::piped()).spawn().unwrap();
-        let opener = Opener::trace(child.id().cast_signed(), None);
+        let opener = ConnectionOpener::trace(child.id().cast_signed(), None);
         assert_eq!(opener.directory(), Some(path.clone()));
         fs::remove_dir(&path).unwrap();
         assert_eq!(opener.directory(), None, "it was removed");
@@ -286,7 +287,7 @@ mod tests {
         drop(child.stdin.take());
         child.wait().unwrap();
         assert_eq!(opener.directory(), None, "it is gone");
-        assert_eq!(Opener::default().directory(), None);
+        assert_eq!(ConnectionOpener::default().directory(), None);
         assert_eq!(directory_of_socket(u64::MAX), None);
     }
 
@@ -296,8 +297,8 @@ mod tests {
         let mut child = Command::new("true").spawn().unwrap();
         let gone = pidfd::open(child.id().cast_signed()).unwrap();
         child.wait().unwrap();
-        assert_eq!(Opener::trace(own, None).origin(), Origin::Outside);
-        assert_eq!(Opener::trace(own, Some(gone)).origin(), Origin::Untraceable, "the opener has ended");
+        assert_eq!(ConnectionOpener::trace(own, None).origin(), Origin::Outside);
+        assert_eq!(ConnectionOpener::trace(own, Some(gone)).origin(), Origin::Untraceable, "the opener has ended");
     }
 
     #[test]
@@ -309,7 +310,7 @@ mod tests {
         assert_eq!(origin_of(parent), Origin::Outside, "the tests must not run inside a session");
         for nobody in [0, -1, i32::MAX] {
             assert_eq!(origin_of(nobody), Origin::Untraceable);
-            assert_eq!(Opener::trace(nobody, None).origin(), Origin::Untraceable);
+            assert_eq!(ConnectionOpener::trace(nobody, None).origin(), Origin::Untraceable);
         }
         assert_eq!(origin_of_socket(u64::MAX), Origin::Untraceable);
     }

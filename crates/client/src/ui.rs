@@ -1,4 +1,4 @@
-//! Handle on a UI that shows a space: its facts, and commands to it.
+//! Handle on a UI that shows a space. Clients read the UI's display state and send it commands.
 
 use tokio::sync::{mpsc, oneshot, watch};
 use wh_core::slash::{UiCommand, Visibility};
@@ -46,7 +46,7 @@ pub struct Ui {
     orders: mpsc::Sender<UiOrder>,
 }
 
-/// Server end of a [`Ui`], held by the UI itself.
+/// Server end of a [`Ui`], owned by the UI itself.
 #[derive(Debug)]
 pub struct UiPort {
     /// Publishes the UI's facts.

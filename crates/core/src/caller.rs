@@ -1,7 +1,6 @@
-//! Access control by the location of the caller: decides which callers may answer the questions of a session. A caller
-//! inside a session may answer only for sessions that its own session created, directly or through other sessions. A
-//! caller outside every session may answer for all of them. This module does no IO: `wh_client::trace` locates the
-//! caller.
+//! Access control by the location of the caller, which `wh_client::trace` determines. A caller outside every session
+//! may answer the questions of all sessions. A caller inside a session may answer only for sessions that its own
+//! session created, directly or through other sessions.
 
 use crate::line::LinePrefix;
 use crate::reason::Reason;
@@ -20,7 +19,7 @@ pub enum Origin {
     /// The caller is inside a session that does not belong to this daemon: a single run, a session of another daemon,
     /// or an orphan adopted by this process.
     Elsewhere,
-    /// The location is unknown, which counts as inside a session: the process has exited, cannot be inspected, or its
+    /// The location is unknown, and counts as inside a session. The process has exited or cannot be inspected, or its
     /// ancestors changed during the inspection.
     #[default]
     Untraceable,
@@ -68,7 +67,7 @@ impl Origin {
     }
 }
 
-/// Request that may answer a question of an agent, or may prevent the agent from asking one.
+/// Request that may answer a question of an agent, or may prevent the agent from asking a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GuardedAction {
     /// Answers a question of the session.
@@ -105,7 +104,7 @@ pub struct SessionLineage {
     /// questions of those sessions.
     pub has_created: bool,
     /// True if callers inside the session count as outside (`--person`). Input to the session then has the rights of a
-    /// caller outside.
+    /// caller outside every session.
     pub person: bool,
 }
 
@@ -132,22 +131,22 @@ impl SessionLineage {
     }
 }
 
-/// Reason for which a caller may not perform an action on a session.
+/// Reason why a caller may not perform an action on a session.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallerRefusal {
-    /// The caller runs inside the session that it wants to answer for.
+    /// The caller runs inside the target session, and may not answer that session's questions.
     #[error(
-        "a process of session {0:?} may not answer that session's own questions, nor type or run commands there; do it from a terminal outside of wh's sessions"
+        "a process of session {0:?} may not answer questions, type or run commands in that session; use a terminal outside of wh's sessions"
     )]
     OwnQuestion(String),
     /// The caller runs inside a session that did not create the target session.
     #[error(
-        "a process inside a session may not answer, type or run commands in a session that it did not create; do it from a terminal outside of wh's sessions, or in a shell that was started with wh new --person"
+        "a process inside a session may not answer, type or run commands in a session that it did not create; use a terminal outside of wh's sessions, or a shell that was started with wh new --person"
     )]
     Inside,
     /// The location of the calling process is unknown: the process has exited or cannot be traced.
     #[error(
-        "the process that opened this connection has exited or cannot be traced; because it may run inside a session, it may not answer, type or run commands here. Open a new connection from a terminal outside of wh's sessions"
+        "the process that opened this connection has exited or cannot be traced. A process that may run inside a session may not answer, type or run commands here; open a new connection from a terminal outside of wh's sessions"
     )]
     Untraceable,
     /// The caller runs inside a session and wants to create a session with `--person`.

@@ -1,5 +1,5 @@
-//! Events of a session or a space. Events are numbered in order and never edited: a client that has received
-//! consecutive numbers has missed no event.
+//! Events of a session or a space. Events have consecutive numbers and never change, so a gap in the numbers shows a
+//! client that it missed events.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::space;
 use crate::terminal::{Exit, Size};
 
-/// Maximum number of stored events. Above it, the oldest events are dropped, and a client that has not read them must
-/// read the complete state again.
+/// Maximum number of stored events. Above this number, the oldest events are dropped. A client that has not read a
+/// dropped event must read the complete state again.
 pub const MAX_JOURNAL_EVENTS: usize = 8192;
 
 /// Approximate maximum size of the stored events in bytes. An item that changes often takes much space, because each of
@@ -46,11 +46,11 @@ pub enum Event {
     /// Too many events of the space occurred at once and some were dropped. The client must read the state of the space
     /// again.
     SpaceMissed,
-    /// The program has ended, and all output of the program was read.
+    /// The program has exited, and all output of the program was read.
     Exited(Exit),
 }
 
-/// Notice that a program sends to the terminal by an escape sequence and that does not change the screen.
+/// Information that a program sends to the terminal by an escape sequence, without changing the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
     Title(Option<String>),

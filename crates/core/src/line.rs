@@ -1,4 +1,4 @@
-//! Parser of composer lines. The terminal UI and the HTTP API both use this parser.
+//! Parser of the lines that a user types into the composer of the terminal UI or sends over the HTTP API.
 //!
 //! | the line begins with | meaning |
 //! |---|---|
@@ -140,7 +140,7 @@ impl ComposerLine {
         }
     }
 
-    /// Converts the line to the command that executes the line. A message becomes [`ConversationCommand::Say`].
+    /// Converts the line to a slash command. A message becomes [`ConversationCommand::Say`].
     pub fn into_slash(self) -> Slash {
         match self {
             Self::Slash(slash) => slash,

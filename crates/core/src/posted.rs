@@ -16,8 +16,8 @@ const POSTABLE_KINDS: &str = "chat, chat/acknowledge, chat/cancel, reasoning/can
                         participant/forget, participant/clear, participant/compact, participant/restart, \
                         participant/shutdown";
 
-/// Prefixes of the kinds that the MEW protocol defines. If a kind has such a prefix but no command, its error message
-/// differs from that of an unknown kind.
+/// Prefixes of the kinds that the MEW protocol defines. A kind with such a prefix but without a command is not reported
+/// as an unknown kind.
 const UNPOSTABLE_PREFIXES: &[&str] =
     &["mcp/", "reasoning/", "capability/", "space/", "participant/", "stream/", "system/", "chat/"];
 
@@ -98,7 +98,7 @@ impl PostedEnvelope {
                 Some(_) => Ok(ConversationCommand::Interrupt(Some(participant()?))),
             },
             "mcp/request" if self.correlation_id.is_some() => {
-                Err(refused("a proposal is answered in its dialog, or with POST /control/answer"))
+                Err(refused("answer the proposal in its dialog, or with POST /control/answer"))
             }
             "mcp/request" => match self.payload["method"].as_str() {
                 Some("tools/call") => {
@@ -152,12 +152,12 @@ impl PostedEnvelope {
                 Ok(ConversationCommand::CloseStream(id.as_str().into()))
             }
             "mcp/response" | "mcp/reject" => {
-                Err(refused("a proposal is answered in its dialog, or with POST /control/answer"))
+                Err(refused("answer the proposal in its dialog, or with POST /control/answer"))
             }
             kind if UNPOSTABLE_PREFIXES.iter().any(|prefix| kind.starts_with(prefix)) => {
                 Err(refused(&format!("messages of this kind cannot be posted; use one of {POSTABLE_KINDS}")))
             }
-            _ => Err(refused(&format!("there is no such kind; use one of {POSTABLE_KINDS}"))),
+            _ => Err(refused(&format!("unknown kind; use one of {POSTABLE_KINDS}"))),
         }
     }
 }
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn a_refused_envelope_has_its_kind_and_a_reason() {
         let cases = [
-            (json!({ "kind": "bogus/x" }), "bogus/x: there is no such kind"),
+            (json!({ "kind": "bogus/x" }), "bogus/x: unknown kind"),
             (json!({ "kind": "capability/grant" }), "capability/grant: messages of this kind cannot be posted"),
             (json!({ "kind": "participant/pause" }), "`to` must name one participant"),
             (json!({ "kind": "participant/pause", "to": ["a", "b"] }), "`to` must name one participant"),

@@ -3,8 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Reason for which a command is refused or fails. The code of a reason is the name of the variant in snake case, and
-/// never changes.
+/// Reason why a command is refused or fails. The code of a reason is the variant name in snake case, and never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
@@ -34,7 +33,7 @@ pub enum Reason {
     NotAllowed,
     /// The agent id in the message is not the agent id of the session.
     OtherAgent,
-    /// The caller runs inside the session that it wants to answer for.
+    /// The caller runs inside the target session, and may not answer that session's questions.
     OwnQuestion,
     /// The caller runs inside a session that did not create the target session.
     InsideSession,
@@ -48,7 +47,7 @@ pub enum Reason {
     RefMime,
     /// The referenced file does not exist.
     RefMissing,
-    /// The referenced file exists and cannot be read.
+    /// The referenced file exists, but cannot be read.
     RefUnreadable,
     /// The size of the referenced file differs from the stated size.
     RefSize,
@@ -56,11 +55,11 @@ pub enum Reason {
     RefDigest,
     /// The referenced file is not valid UTF-8.
     RefNotUtf8,
-    /// The reference has expired.
+    /// The reference to the file has expired.
     RefExpired,
     /// A queue is full or the session is busy; a retry may succeed.
     Busy,
-    /// The session, the program or the agent has ended.
+    /// The session has ended, or the program or the agent has exited.
     Ended,
     /// The session does not exist.
     NoSession,
@@ -88,7 +87,7 @@ pub enum Reason {
     UnknownCommand,
     /// The agent or the program does not support the command.
     NotSupported,
-    /// The text was sent as literal, and the agent would interpret the beginning of the text.
+    /// The caller set `literal`, but the agent would interpret the first character of the text.
     NotLiteral,
     /// The text may run a shell command, and the caller did not set `allow_shell`.
     ShellNotAllowed,
@@ -106,21 +105,21 @@ pub enum Reason {
     UnderWay,
     /// The first command with this request id was executed and failed.
     AlreadyTried,
-    /// `wh` ended before the command had finished.
+    /// `wh` exited before the command finished.
     CutOff,
     /// The turn that the command started was interrupted.
     Cancelled,
-    /// The program has not read the input that was sent before.
+    /// The program has not read the earlier input.
     Unread,
-    /// It is unknown if the input was delivered.
+    /// The input may or may not have been delivered.
     NotKnown,
     /// An interrupt discarded the input before the program had read it.
     Interrupted,
     /// A terminal is attached and determines the size.
     Attached,
-    /// The terminal mode of the program does not accept this kind of input.
+    /// The program has not enabled this kind of input, such as mouse events.
     NotWanted,
-    /// The given cell is outside the screen.
+    /// The cell of the mouse event is outside the screen.
     OffScreen,
     /// The session has no process that could receive a signal.
     NoProcess,

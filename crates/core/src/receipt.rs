@@ -9,7 +9,7 @@ use crate::reason::Reason;
 use crate::request::RequestId;
 use crate::space::{ItemId, TurnId};
 
-/// Maximum number of stored receipts. Above it, the oldest receipt whose command has ended is dropped.
+/// Maximum number of stored receipts. Above this number, the oldest receipt whose command has ended is dropped.
 const MAX_RECEIPTS: usize = 10_000;
 
 /// Stage that a command has reached.
@@ -44,7 +44,7 @@ impl Failure {
         Self::of(Reason::Cancelled)
     }
 
-    /// Returns the failure of a command that was running when `wh` ended.
+    /// Returns the failure of a command that was running when `wh` exited.
     pub fn cut_off() -> Self {
         Self::of(Reason::CutOff)
     }
@@ -62,7 +62,7 @@ impl<T: Into<String>> From<T> for Failure {
 }
 
 impl Stage {
-    /// True if no stage follows this one.
+    /// True if the stage is final: finished or failed.
     pub fn is_last(&self) -> bool {
         matches!(self, Self::Finished | Self::Failed(_))
     }

@@ -11,7 +11,7 @@ pub struct Size {
 
 /// Smallest supported terminal size.
 pub const MIN_TERMINAL_SIZE: Size = Size { columns: 2, rows: 1 };
-/// Largest supported terminal size. It limits the size of a frame.
+/// Largest supported terminal size, which limits the size of a frame.
 pub const MAX_TERMINAL_SIZE: Size = Size { columns: 1000, rows: 500 };
 
 impl Size {
@@ -40,7 +40,7 @@ impl std::fmt::Display for Size {
 /// Error for a text that is not a supported size.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "size {0:?} is invalid: give COLUMNSxROWS between {MIN_TERMINAL_SIZE} and {MAX_TERMINAL_SIZE}; write for example 120x40"
+    "size {0:?} is invalid; give COLUMNSxROWS between {MIN_TERMINAL_SIZE} and {MAX_TERMINAL_SIZE}, for example 120x40"
 )]
 pub struct InvalidSize(pub String);
 

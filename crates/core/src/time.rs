@@ -4,8 +4,9 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 
-/// Formats a time as ISO 8601 in UTC with milliseconds, like JavaScript's `toISOString`. The alphabetical order of the
-/// texts is the order of the times. A time outside the years -9999 to 9999 is formatted as the beginning of 1970.
+/// Formats a time as ISO 8601 in UTC with milliseconds, like JavaScript's `toISOString`. The alphabetical order of
+/// formatted times is their chronological order. A time outside the years -9999 to 9999 is formatted as
+/// `1970-01-01T00:00:00.000Z`.
 pub fn iso(time: SystemTime) -> String {
     let timestamp = Timestamp::try_from(time).unwrap_or_default();
     timestamp.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()

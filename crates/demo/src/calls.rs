@@ -6,13 +6,13 @@ use tokio::time::Instant;
 use wh_core::space::harness::{Call, PauseReport, Report};
 use wh_core::space::item::Body;
 
-use super::stage::{ActivePause, DemoStage, DemoStream, TrickResult, TrickStop};
+use super::stage::{ActivePause, DemoStream, DemoTask, TrickResult, TrickStop};
 use super::tools;
 
 /// Maximum number of streams that are open at the same time.
 const MAX_DEMO_STREAMS: usize = 16;
 
-impl DemoStage {
+impl DemoTask {
     /// Executes a call and reports the result. If the call is a restart during a turn, the turn is interrupted.
     pub async fn call(&mut self, id: u64, call: Call) -> TrickResult {
         let restarts = call == Call::Restart;

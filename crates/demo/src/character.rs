@@ -1,6 +1,6 @@
 //! Settings of the demo agent: the model and the mode.
 
-use wh_core::space::harness::Named;
+use wh_core::space::harness::AgentOption;
 
 /// Model of the demo agent. Determines the length of thoughts and answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,20 +39,20 @@ pub(super) struct DemoSettings {
     pub mode: DemoMode,
 }
 
-fn named<T: Copy>(list: &[(T, &str, &str)]) -> Vec<Named> {
-    list.iter().map(|(_, id, title)| Named { id: (*id).to_owned(), title: (*title).to_owned() }).collect()
+fn named<T: Copy>(list: &[(T, &str, &str)]) -> Vec<AgentOption> {
+    list.iter().map(|(_, id, title)| AgentOption { id: (*id).to_owned(), title: (*title).to_owned() }).collect()
 }
 
-pub(super) fn models() -> Vec<Named> {
+pub(super) fn models() -> Vec<AgentOption> {
     named(&MODELS)
 }
 
-pub(super) fn modes() -> Vec<Named> {
+pub(super) fn modes() -> Vec<AgentOption> {
     named(&MODES)
 }
 
 /// Formats the valid ids for an error message.
-pub(super) fn known(list: &[Named]) -> String {
+pub(super) fn known(list: &[AgentOption]) -> String {
     format!("it has {}", list.iter().map(|one| one.id.as_str()).collect::<Vec<_>>().join(", "))
 }
 

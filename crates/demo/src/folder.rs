@@ -31,7 +31,7 @@ const INITIAL_FILES: [(&str, &str); 3] = [
 /// Temporary working directory, created on first use.
 #[derive(Debug)]
 pub(super) struct DemoDirectory {
-    /// Directory in which the working directory is created; `None` for the temporary directory of the system.
+    /// Parent of the working directory; `None` for the temporary directory of the system.
     parent: Option<PathBuf>,
     made: Option<TempDir>,
 }

@@ -23,13 +23,13 @@ use wh_agents::interface::{
     Agent, AgentFacts, BoxFuture, Harness, Installation, LoginState, ManageError, QueryContext, Readiness, Resume,
     Start, StartError,
 };
-use wh_core::space::harness::Named;
+use wh_core::space::harness::AgentOption;
 use wh_core::space::roster::{ModelCard, StaticCapabilities};
 
 use character::{DemoMode, DemoModel, DemoSettings, known, models, modes};
 use memory::DemoContext;
-use stage::{DemoStage, InitialState};
-use storage::{ConversationFiles, SavedConversation};
+use stage::{DemoTask, InitialState};
+use storage::{ConversationFiles, DemoConversation};
 
 /// Id under which the demo agent is listed.
 pub const ID: &str = "demo";
@@ -40,9 +40,9 @@ const TITLE: &str = "Demo";
 pub struct DemoOptions {
     /// Seed for the choice of wording.
     pub seed: u64,
-    /// Time that each word takes. Zero disables all delays.
+    /// Delay per word that the agent sends. Zero disables all delays.
     pub pace: Duration,
-    /// Directory in which the agent creates its temporary directory; `None` for the temporary directory of the system.
+    /// Parent of the agent's temporary directory; `None` for the temporary directory of the system.
     pub parent: Option<PathBuf>,
 }
 
@@ -55,7 +55,7 @@ impl Default for DemoOptions {
 impl DemoOptions {
     /// Overrides the options with the arguments `--seed NUMBER` and `--pace MILLISECONDS`.
     fn with_arguments<T: AsRef<OsStr>>(mut self, arguments: &[T]) -> Result<Self, StartError> {
-        let (agent, hint) = (TITLE.to_owned(), "it accepts --seed NUMBER and --pace MILLISECONDS".to_owned());
+        let (agent, hint) = (TITLE.to_owned(), "use --seed NUMBER or --pace MILLISECONDS".to_owned());
         let mut arguments = arguments.iter().map(|argument| argument.as_ref().to_string_lossy().into_owned());
         while let Some(argument) = arguments.next() {
             let set: fn(&mut Self, u64) = match argument.as_str() {
@@ -104,16 +104,16 @@ impl Demo {
                 }
             }
             Some(Resume::Latest) => {
-                let hint =
-                    "the demo agent does not record which conversation is the latest; start a new one".to_owned();
+                let hint = "the demo agent does not record which conversation is the latest; start a new conversation"
+                    .to_owned();
                 return Err(unknown("conversation", "the latest", hint));
             }
             Some(Resume::Named(name)) => {
-                let hint = || "it is not saved or was deleted; start a new conversation".to_owned();
+                let hint = || "the conversation was not saved or was deleted; start a new conversation".to_owned();
                 let found = folder.and_then(|folder| ConversationFiles::find(folder, name));
                 let (files, kept) = found.ok_or_else(|| unknown("conversation", name, hint()))?;
                 let recalled = if start.reports_history { files.prompts() } else { Vec::new() };
-                let SavedConversation { memory, character, turns } = kept;
+                let DemoConversation { memory, character, turns } = kept;
                 InitialState {
                     character,
                     files: Some(files).filter(|_| start.may_store_state),
@@ -137,7 +137,7 @@ impl Demo {
     #[cfg(test)]
     fn perform(&self, start: &Start, inside: wh_agents::interface::HarnessTask) -> Result<(), StartError> {
         let (options, beginning) = self.prepare(start)?;
-        tokio::spawn(DemoStage::new(options, beginning, inside).run());
+        tokio::spawn(DemoTask::new(options, beginning, inside).run());
         Ok(())
     }
 }
@@ -157,7 +157,7 @@ impl Agent for Demo {
     }
 
     fn models<'a>(&'a self, _here: &'a QueryContext) -> BoxFuture<'a, Result<Vec<ModelCard>, ManageError>> {
-        let card = |(index, model): (usize, Named)| ModelCard {
+        let card = |(index, model): (usize, AgentOption)| ModelCard {
             id: model.id,
             title: model.title,
             is_default: index == 0,
@@ -169,7 +169,7 @@ impl Agent for Demo {
     fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>> {
         Box::pin(async move {
             let (options, beginning) = self.prepare(&start)?;
-            Ok(Harness::run(|inside| DemoStage::new(options, beginning, inside).run()))
+            Ok(Harness::run(|inside| DemoTask::new(options, beginning, inside).run()))
         })
     }
 }

@@ -5,7 +5,7 @@ use wh_core::space::harness::{HarnessKey, Report};
 use wh_core::space::item::{Attachment, Body, ToolCall, ToolResultPart, ToolStatus};
 
 use super::memory::tokens;
-use super::stage::{DemoStage, TrickResult};
+use super::stage::{DemoTask, TrickResult};
 
 /// Tool call with the key under which it is reported.
 pub(super) struct ToolCard {
@@ -13,13 +13,13 @@ pub(super) struct ToolCard {
     pub call: ToolCall,
 }
 
-impl DemoStage {
+impl DemoTask {
     /// Sends a Markdown message word by word.
     pub async fn speak(&mut self, text: &str) -> TrickResult<HarnessKey> {
         self.speak_in(text.split_inclusive(char::is_whitespace), 1, Vec::new()).await
     }
 
-    /// Sends a message piece by piece. Before each piece, waits for the time in which the agent sends `words` words.
+    /// Sends a message piece by piece. Before each piece, waits for `words` times the time per word.
     pub async fn speak_in<'a>(
         &mut self,
         pieces: impl Iterator<Item = &'a str> + Send,

@@ -1,13 +1,13 @@
 //! Task of the demo agent, which owns all state. The task handles pending orders before each report and during each
-//! pause, so that a user can interrupt a trick at any point. An action that must stop the trick returns a
-//! [`TrickStop`], which `?` passes on.
+//! pause, so that a user can interrupt a trick at any point. An action that must stop the trick returns a [`TrickStop`]
+//! error.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 use wh_agents::interface::HarnessTask;
-use wh_core::space::harness::{AckedOrder, Capabilities, HarnessKey, Named, Order, Outcome, Report};
+use wh_core::space::harness::{AckedOrder, AgentOption, Capabilities, HarnessKey, Order, Outcome, Report};
 use wh_core::space::item::{Attachment, Level};
 use wh_core::space::question::{Answer, Question};
 use wh_core::space::{ItemId, TurnId};
@@ -27,7 +27,7 @@ pub(super) enum TrickStop {
     Interrupted,
     /// The turn fails with this message.
     Failed(String),
-    /// The agent ends, and so does the trick.
+    /// The agent ends, which also ends the trick.
     Ended,
 }
 
@@ -64,7 +64,7 @@ pub(super) struct DemoStream {
     pub of_turn: bool,
 }
 
-/// State with which the agent starts: a new conversation or a saved one.
+/// Initial state of the agent: a new or a saved conversation.
 pub(super) struct InitialState {
     pub character: DemoSettings,
     /// Location of the saved conversation; `None` if the conversation is not saved.
@@ -75,7 +75,7 @@ pub(super) struct InitialState {
     pub turns: u64,
 }
 
-pub(super) struct DemoStage {
+pub(super) struct DemoTask {
     inside: HarnessTask,
     files: Option<ConversationFiles>,
     recalled: Vec<String>,
@@ -97,7 +97,7 @@ pub(super) struct DemoStage {
     asked: Vec<AskedQuestion>,
 }
 
-impl DemoStage {
+impl DemoTask {
     pub fn new(options: DemoOptions, beginning: InitialState, inside: HarnessTask) -> Self {
         let InitialState { character, files, recalled, memory, turns } = beginning;
         Self {
@@ -123,7 +123,7 @@ impl DemoStage {
 
     /// Runs until an order ends the agent or the client disconnects. Deletes the working directory at the end.
     pub async fn run(mut self) {
-        // `serve` returns only errors, and all of them mean that the agent ends.
+        // `serve` returns only with an error, and every error ends the agent.
         let _ = self.serve().await;
         self.folder.remove();
         let _ = self.inside.reports.send(Report::Gone(None)).await;
@@ -178,7 +178,7 @@ impl DemoStage {
             model: Some(self.character.model.id().to_owned()),
             modes: modes(),
             mode: Some(self.character.mode.id().to_owned()),
-            commands: vec![Named {
+            commands: vec![AgentOption {
                 id: "demo".to_owned(),
                 title: "List the demo agent's tricks, or run one by name".to_owned(),
             }],
@@ -271,7 +271,7 @@ impl DemoStage {
         format!("{kind}-{}", self.keys)
     }
 
-    /// Sends a report immediately. Used to answer orders; tricks use [`DemoStage::say`].
+    /// Sends a report immediately. Used to answer orders; tricks use [`DemoTask::say`].
     pub async fn put(&mut self, report: Report) -> TrickResult {
         self.inside.reports.send(report).await.map_err(|_| TrickStop::Ended)
     }
@@ -292,12 +292,12 @@ impl DemoStage {
         }
     }
 
-    /// Returns the time at which this many words will have been sent; `None` if that time cannot be represented.
+    /// Returns the current time plus `words` times the time per word; `None` on overflow.
     fn time_after(&self, words: u32) -> Option<Instant> {
         Instant::now().checked_add(self.options.pace.saturating_mul(words))
     }
 
-    /// Waits for the time in which the agent sends this number of words.
+    /// Waits for `words` times the time per word, `DemoOptions::pace`.
     pub async fn wait_words(&mut self, words: u32) -> TrickResult {
         self.wait_while_paused().await?;
         let until = self.time_after(words);
@@ -360,8 +360,8 @@ impl DemoStage {
         Ok(self.ask_all(vec![question]).await?.pop().unwrap_or_default())
     }
 
-    /// Asks a question and waits for the answer. The timeout is the time in which the agent sends this number of words.
-    /// After the timeout, withdraws the question and returns `None`. If the pace is zero, there is no timeout.
+    /// Asks a question and waits for the answer. The timeout is `words` times the time per word. After the timeout,
+    /// withdraws the question and returns `None`. If the time per word is zero, there is no timeout.
     pub async fn ask_within(&mut self, words: u32, question: Question) -> TrickResult<Option<Answer>> {
         if self.options.pace.is_zero() {
             return Ok(Some(self.ask(question).await?));

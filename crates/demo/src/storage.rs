@@ -1,5 +1,5 @@
 //! Saved conversations of the demo agent, which can be resumed. Each conversation has one small file and a log of the
-//! prompts that the agent received. Nothing is written unless the caller enables it.
+//! prompts that the agent received. Files are written only if `Start::may_store_state` is set.
 //!
 //! The files are so small that blocking file access is acceptable. If a write fails, the error is logged and the
 //! conversation continues.
@@ -16,22 +16,24 @@ use wh_agents::interface::QueryContext;
 use super::character::{DemoMode, DemoModel, DemoSettings};
 use super::memory::DemoContext;
 
-/// Maximum number of saved conversations. If there are more, the least recently used ones are deleted.
+/// Maximum number of saved conversations. If there are more, the least recently used conversations are deleted.
 const MAX_CONVERSATIONS: usize = 2000;
 
 /// Maximum age of a conversation since its last use. Older conversations are deleted.
 const MAX_CONVERSATION_AGE: Duration = Duration::from_secs(60 * 24 * 60 * 60);
 
-/// Size at which the prompt log is rotated. One rotated log is kept.
+/// Size at which the prompt log is rotated. One rotated log is retained.
 const MAX_PROMPT_LOG_BYTES: u64 = 8 << 20;
 
-/// Suffix of the prompt log. The next constant is the suffix of the rotated log.
+/// File name suffix of the prompt log.
 const PROMPTS_SUFFIX: &str = ".prompts.jsonl";
+
+/// File name suffix of the rotated prompt log.
 const OLD_PROMPTS_SUFFIX: &str = ".prompts.old.jsonl";
 
 /// State of a conversation, as read from its file.
 #[derive(Debug)]
-pub(super) struct SavedConversation {
+pub(super) struct DemoConversation {
     pub memory: DemoContext,
     pub character: DemoSettings,
     pub turns: u64,
@@ -58,7 +60,7 @@ impl ConversationFiles {
     }
 
     /// Reads the saved conversation with this name; `None` if there is none.
-    pub fn find(folder: PathBuf, name: &str) -> Option<(Self, SavedConversation)> {
+    pub fn find(folder: PathBuf, name: &str) -> Option<(Self, DemoConversation)> {
         // The name is untrusted and must not lead to another directory.
         let plain = !name.is_empty() && name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
         let files = Self { folder, name: name.to_owned() };
@@ -71,7 +73,7 @@ impl ConversationFiles {
             model: kept["model"].as_str().and_then(DemoModel::named).unwrap_or_default(),
             mode: kept["mode"].as_str().and_then(DemoMode::named).unwrap_or_default(),
         };
-        Some((files, SavedConversation { memory, character, turns: whole("turns") }))
+        Some((files, DemoConversation { memory, character, turns: whole("turns") }))
     }
 
     /// Creates the location for a new conversation in the same directory.
@@ -150,8 +152,8 @@ fn random_name() -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Deletes conversations that are too old. Also deletes the oldest ones, so that there are at most `most` conversations
-/// after a new one is added.
+/// Deletes conversations that are too old, and the oldest conversations beyond the limit `most`. The limit includes a
+/// new conversation that the caller adds.
 fn delete_old(folder: &Path, most: usize, now: SystemTime) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let conversation = |entry: io::Result<fs::DirEntry>| {

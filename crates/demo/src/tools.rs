@@ -47,7 +47,7 @@ pub(super) fn card(name: &str, title: &str, kind: ToolKind, input: Value) -> Too
     ToolCall { name, title, kind, input, status: ToolStatus::Pending, output: Vec::new() }
 }
 
-/// Tool call, with the output text or the reason for the failure. The call is `None` if there is no such tool.
+/// Tool call, with the output text or the reason for the failure. The call is `None` if the tool is unknown.
 pub(super) type ToolUse = (Option<ToolCall>, Result<String, String>);
 
 /// Uses a tool and returns the finished call with its result. The prefix `demo/` of the name is optional. For an

@@ -3,7 +3,7 @@
 use wh_core::space::item::Attachment;
 
 use super::character::DemoModel;
-use super::stage::{DemoStage, TrickResult};
+use super::stage::{DemoTask, TrickResult};
 
 /// Action that a user can ask the demo agent to perform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,7 +131,7 @@ pub(super) fn parse_prompt(text: &str) -> PromptIntent<'_> {
     PromptIntent::Answer(TRICK_PHRASES.iter().find(|(words, _)| lower.contains(words)).map(|(_, trick)| *trick))
 }
 
-impl DemoStage {
+impl DemoTask {
     /// Answers a prompt and performs the trick that the prompt asks for.
     pub async fn answer(&mut self, text: &str, attachments: &[Attachment]) -> TrickResult {
         match parse_prompt(text) {

@@ -1,6 +1,5 @@
-//! Stored commands of one session, and the messages queued for its agent. A command is entered in the ledger before its
-//! execution, and settled (stored with its result) afterwards. Conversations and terminal programs use the same ledger
-//! type.
+//! Stored commands of one session, and the messages queued for its agent. A command is stored before it is executed,
+//! and settled afterwards: its result is stored. Conversations and terminal programs use the same ledger type.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,15 +15,15 @@ use wh_core::receipt::{Failure, Receipt, Stage};
 use wh_core::request::{Fingerprint, LEDGER_TTL, Request, RequestId, RequestKey};
 use wh_core::space::machine::QueuedMessage;
 
-use crate::store::{Begun, Durable, RequestEntry, RequestState, Store, StoreError};
+use crate::store::{BeginOutcome, Durable, RequestEntry, RequestState, Store, StoreError};
 
 /// Delay before a failed write to the store is retried.
 const STORE_RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// Command with the result of entering it in the store; the result is `None` if the command is not stored.
-pub(crate) type BegunCommand<C> = (C, Option<Result<Begun, StoreError>>);
+/// Command with the result of storing it; the result is `None` for a command that is not stored.
+pub(crate) type BegunCommand<C> = (C, Option<Result<BeginOutcome, StoreError>>);
 
-/// Commands that are being entered in the store, in order of arrival.
+/// Commands that are being stored, in order of arrival.
 pub(crate) struct BeginQueue<C>(FuturesOrdered<BoxFuture<'static, BegunCommand<C>>>);
 
 impl<C> Default for BeginQueue<C> {
@@ -38,8 +37,8 @@ impl<C: Send + 'static> BeginQueue<C> {
         self.0.is_empty()
     }
 
-    /// Appends a command, with the future that enters the command in the store.
-    pub fn push(&mut self, command: C, begin: impl Future<Output = Result<Begun, StoreError>> + Send + 'static) {
+    /// Appends a command, with the future that stores the command.
+    pub fn push(&mut self, command: C, begin: impl Future<Output = Result<BeginOutcome, StoreError>> + Send + 'static) {
         self.0.push_back(Box::pin(async move { (command, Some(begin.await)) }));
     }
 
@@ -48,7 +47,7 @@ impl<C: Send + 'static> BeginQueue<C> {
         self.0.push_back(Box::pin(std::future::ready((command, None))));
     }
 
-    /// Polls for the next entered command; pending if the queue is empty.
+    /// Polls for the next stored command; pending if the queue is empty.
     pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<BegunCommand<C>> {
         match self.0.poll_next_unpin(context) {
             Poll::Ready(Some(begun)) => Poll::Ready(begun),
@@ -57,14 +56,15 @@ impl<C: Send + 'static> BeginQueue<C> {
     }
 }
 
-/// Stored commands of one session. A daemon stores them on disk. Without a daemon, only their ids are kept in memory.
+/// Stored commands of one session. A daemon stores the commands on disk. Without a daemon, only their request ids are
+/// remembered, in memory.
 #[derive(Clone)]
 pub struct SessionLedger(LedgerBackend);
 
 #[derive(Clone)]
 enum LedgerBackend {
     Stored(StoredSession),
-    /// Fingerprint and time of each request, by request id. Expired ids are removed when new ids are entered. The state
+    /// Fingerprint and time of each request, by request id. Expired ids are removed when new ids are added. The state
     /// machines limit the number of unexpired ids.
     InMemory(Arc<Mutex<HashMap<RequestId, (Fingerprint, Instant)>>>),
 }
@@ -88,7 +88,7 @@ impl StoredSession {
     }
 }
 
-/// Expired request ids are removed each time the number of ids in memory reaches a multiple of this.
+/// Number of request ids added to memory between two removals of expired ids.
 const IDS_PER_SWEEP: usize = 1024;
 
 impl SessionLedger {
@@ -110,7 +110,7 @@ impl SessionLedger {
         }
     }
 
-    /// True if messages are stored even without a request id, because a later daemon can deliver them.
+    /// True if messages without a request id are stored too, so that a later daemon can deliver them.
     pub fn stores_messages(&self) -> bool {
         self.stored().is_some()
     }
@@ -120,8 +120,8 @@ impl SessionLedger {
         self.stored().map_or(0, |stored| stored.store.opening().epoch)
     }
 
-    /// Enters a command, unless its request id is known.
-    pub fn begin(&self, request: &Request) -> BoxFuture<'static, Result<Begun, StoreError>> {
+    /// Stores a command as begun, unless its request id is known.
+    pub fn begin(&self, request: &Request) -> BoxFuture<'static, Result<BeginOutcome, StoreError>> {
         let stored = match &self.0 {
             LedgerBackend::Stored(stored) => stored,
             LedgerBackend::InMemory(ids) => return Box::pin(std::future::ready(Ok(claim(ids, request)))),
@@ -148,7 +148,7 @@ impl SessionLedger {
     /// succeeds: an acknowledged message must neither be lost nor delivered twice.
     pub async fn handed_over(&self, id: &RequestId) -> Result<(), StoreError> {
         let Some(stored) = self.stored() else { return Ok(()) };
-        retried("the hand-over of a queued message", || stored.store.hand_over(stored.key(id))).await
+        retried("the delivery of a queued message", || stored.store.hand_over(stored.key(id))).await
     }
 
     /// Removes a refused command, which had no effect, from the ledger.
@@ -166,7 +166,7 @@ impl SessionLedger {
     /// error, the removal is retried in the background.
     pub async fn taken_back(&self, first: Durable<bool>, id: RequestId) -> Result<(), StoreError> {
         let ledger = self.clone();
-        or_retried("the withdrawal of a refused command", first, move || ledger.take_back(&id)).await.map(drop)
+        or_retried("the removal of a refused command", first, move || ledger.take_back(&id)).await.map(drop)
     }
 
     /// Stores the result of a command that was delivered to the agent, or that failed.
@@ -265,14 +265,14 @@ impl SessionLedger {
     }
 }
 
-/// Enters a request id in memory, unless it is known.
-fn claim(ids: &Mutex<HashMap<RequestId, (Fingerprint, Instant)>>, request: &Request) -> Begun {
+/// Adds a request id to the ids in memory, unless it is known.
+fn claim(ids: &Mutex<HashMap<RequestId, (Fingerprint, Instant)>>, request: &Request) -> BeginOutcome {
     let now = Instant::now();
     let mut ids = ids.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((fingerprint, at)) = ids.get(&request.id).filter(|(_, at)| now < *at + LEDGER_TTL) {
         let at = SystemTime::now() - now.saturating_duration_since(*at);
         let fingerprint = fingerprint.as_str().to_owned();
-        return Begun::Known(RequestEntry {
+        return BeginOutcome::Known(RequestEntry {
             fingerprint,
             at,
             epoch: 0,
@@ -285,7 +285,7 @@ fn claim(ids: &Mutex<HashMap<RequestId, (Fingerprint, Instant)>>, request: &Requ
         ids.retain(|_, (_, at)| now < *at + LEDGER_TTL);
     }
     ids.insert(request.id.clone(), (request.fingerprint.clone(), now));
-    Begun::New
+    BeginOutcome::New
 }
 
 fn encoded(message: &QueuedMessage) -> String {

@@ -10,7 +10,7 @@ use nix::unistd::getpid;
 
 use crate::proc::{self, ProcessId, ProcessStat};
 
-/// Environment variable with the session id, set for everything that runs in a session. Informational only: a program
+/// Environment variable with the session id, set for all programs that run in a session. Informational only: a program
 /// can change the variable, so it is not used for access checks.
 pub const SESSION_VARIABLE: &str = "WH_SESSION";
 
@@ -96,8 +96,8 @@ pub(crate) fn survey() -> io::Result<(HashMap<i32, ProcessStat>, Vec<ProcessId>)
     Ok((processes, adopted))
 }
 
-/// Registers the existing children of this process permanently. If another program replaced itself with this one by
-/// `exec`, its children are children of this process but not orphans.
+/// Registers the existing children of this process permanently. If another program replaced itself with this program by
+/// `exec`, its children are now children of this process, but not orphans.
 pub(crate) fn register_inherited() -> io::Result<()> {
     let mut registry = registry();
     let own = getpid().as_raw();

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::{AccessFlags, eaccess};
 
-/// Returns the path of an executable `program`: itself if it contains a slash, else the first match in the directories
-/// of `path`. Relative directories of `path` are skipped: they depend on the working directory, which may not be
-/// trusted.
+/// Returns the path of an executable `program`: `program` itself if it contains a slash, else the first match in the
+/// directories of `path`. Relative directories of `path` are skipped: they depend on the working directory, which may
+/// not be trusted.
 pub fn find_executable(program: &OsStr, path: &OsStr) -> Option<PathBuf> {
     candidates(program, path).find(|candidate| is_executable(candidate))
 }

@@ -1,5 +1,5 @@
 //! IO loop of a program with a line-based protocol: reads the program's lines within a read budget until the program
-//! ends.
+//! exits.
 
 use std::time::Duration;
 
@@ -17,26 +17,26 @@ use crate::writer::Writer;
 /// disk may be lost.
 const CLOSE_GRACE: Duration = Duration::from_secs(5);
 
-/// Maximum time to read the remaining output of a program that has ended. Another process may hold the pipe open.
+/// Maximum time to read the remaining output of a program that has exited. Another process may hold the pipe open.
 const OUTPUT_DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Maximum number of lines read in a row while the budget is full. Then the reader yields to the consumer of events.
 const MAX_LINES_BETWEEN_YIELDS: usize = 256;
 
-/// Describes how a program ended: its exit status, and the last part of its standard error.
+/// Exit status of a program, with the last part of its standard error.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Closed {
+pub struct ProgramExit {
     /// Exit status of the program.
     pub exit: Exit,
-    /// True if the owner requested the end.
+    /// True if the owner requested the end of the program.
     pub requested: bool,
     /// Last part of the program's standard error.
     pub stderr: String,
 }
 
-impl Closed {
-    /// Describes the end as text, with the last line of standard error. Log entries below the error level are skipped.
-    /// If a signal ended the program, standard error is ignored, because it does not explain the end.
+impl ProgramExit {
+    /// Describes the exit as text, with the last line of standard error. Log entries below the error level are skipped.
+    /// If a signal killed the program, standard error is ignored, because it does not explain the exit.
     pub fn reason(&self) -> String {
         let last = match self.exit {
             Exit::Signal(_) => None,
@@ -106,7 +106,7 @@ pub struct IoLoop {
 }
 
 impl IoLoop {
-    /// Creates the state for a program that is written to through `writer`.
+    /// Creates the state of a program. `writer` writes to the program's standard input.
     pub fn new(writer: Writer) -> Self {
         Self { writer, budget: ReadBudget::default(), stop: Notify::new() }
     }
@@ -117,25 +117,25 @@ impl IoLoop {
     }
 
     /// Reads every line until the program has exited, and ends the program if requested. Reading pauses while the
-    /// budget is full, unless `urgent` returns true or the program is ending; after [`ReadBudget::wake`] the reader
-    /// checks again. Nothing is read while the budget is [exhausted](ReadBudget::is_exhausted), even at the end, so
-    /// output beyond it is lost. Lines of standard error never wait: they are dropped while the budget is full.
+    /// budget is full, unless `urgent` returns true or the program is ending. [`ReadBudget::wake`] makes the reader
+    /// check again. While the budget is [exhausted](ReadBudget::is_exhausted), nothing is read, so a program that exits
+    /// then loses its remaining output. Lines of standard error never wait: they are dropped while the budget is full.
     pub async fn run(
         &self,
         child: Child,
         (stdout, stderr): (Lines<Stdout>, Option<MarkedLines>),
         urgent: impl Fn() -> bool,
         handle: impl FnMut(ProgramLine<'_>),
-    ) -> Closed {
+    ) -> ProgramExit {
         let asked = self.read_lines(&child, (stdout, stderr), urgent, handle).await;
         let stderr = child.stderr.clone();
         let exit = child.end(Duration::ZERO).await;
         self.writer.close();
         debug!(?exit, asked, "closed");
-        Closed { exit, requested: asked, stderr: stderr.text() }
+        ProgramExit { exit, requested: asked, stderr: stderr.text() }
     }
 
-    /// Reads until there is no more output; returns true if the end was requested.
+    /// Reads until there is no more output. Returns true if the owner requested the end of the program.
     async fn read_lines(
         &self,
         child: &Child,
@@ -156,7 +156,7 @@ impl IoLoop {
                 // The consumer of events may run on this thread, and the pipe of a fast program is never empty.
                 tokio::task::yield_now().await;
             }
-            // Another process that holds the output may write forever.
+            // Another process that holds the pipe open may write forever.
             if deadline.is_some_and(|deadline| Instant::now() > deadline + CLOSE_GRACE) {
                 return stopping;
             }
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     fn reason(exit: Exit, stderr: &str) -> String {
-        Closed { exit, requested: false, stderr: stderr.to_owned() }.reason()
+        ProgramExit { exit, requested: false, stderr: stderr.to_owned() }.reason()
     }
 
     #[test]
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_signal_is_reported_without_standard_error() {
-        assert_eq!(reason(Exit::Signal(9), "out of wheels\n"), "it was ended by SIGKILL");
+        assert_eq!(reason(Exit::Signal(9), "out of wheels\n"), "it was killed by SIGKILL");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Kill switch for programs that do not end. Any holder can kill the programs, even while their owner is blocked.
+//! Kill switch for programs that do not exit. Any holder can kill the programs, even while their owner is blocked.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub struct KillSwitch(Arc<KillSwitchState>);
 #[derive(Debug, Default)]
 struct KillSwitchState {
     triggered: watch::Sender<bool>,
-    /// Number of programs launched with this switch that have not ended.
+    /// Number of programs launched with this switch that have not exited.
     programs: watch::Sender<usize>,
 }
 
@@ -40,8 +40,8 @@ impl KillSwitch {
         let _ = self.0.triggered.subscribe().wait_for(|triggered| *triggered).await;
     }
 
-    /// Waits until every program that was launched with this switch has ended. Processes of a supervised program must
-    /// also have ended or be known to survive. Cancel safe.
+    /// Waits until every program that was launched with this switch has exited. With a supervisor, also waits until the
+    /// processes that the program started have exited or are known to survive. Cancel safe.
     pub async fn ended(&self) {
         let _ = self.0.programs.subscribe().wait_for(|programs| *programs == 0).await;
     }

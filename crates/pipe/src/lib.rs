@@ -1,8 +1,7 @@
-//! Runs programs behind pipes. [`process`] starts and ends a program, [`lines`] and [`writer`] frame its input and
-//! output as lines, and [`pending`] matches replies with requests; [`link`] combines these for line-based protocols. A
-//! [`supervisor`] is a small intermediate process for owners whose programs must not outlive them, [`children`]
-//! registers every process started here, [`reaper`] kills process trees that do not end in time, and [`proc`] reads
-//! `/proc`.
+//! Runs programs behind pipes. [`process`] starts and ends a program, [`lines`] and [`writer`] frame its output and
+//! input as lines, and [`pending`] matches replies with requests; [`link`] combines these for line-based protocols. A
+//! [`supervisor`] ends a program when its owner exits, [`reaper`] kills process trees that do not exit in time,
+//! [`children`] registers all child processes, and [`proc`] reads `/proc`.
 //!
 //! ```
 //! use std::time::Duration;
@@ -23,7 +22,7 @@
 //! # }
 //! ```
 #![warn(missing_docs)]
-#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "a test ends what it starts"))]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests end the programs that they start"))]
 
 pub mod children;
 mod executable;
@@ -45,7 +44,7 @@ pub mod tree;
 pub mod writer;
 
 pub use executable::find_executable;
-pub use io_loop::Closed;
+pub use io_loop::ProgramExit;
 pub use kill_switch::KillSwitch;
 pub use lines::{Line, Lines};
 pub use link::Link;

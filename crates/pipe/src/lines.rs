@@ -15,7 +15,7 @@ const MIN_READ_BYTES: usize = 64 * 1024;
 /// Initial capacity of the buffer.
 const INITIAL_BUFFER_BYTES: usize = 2 * MIN_READ_BYTES;
 
-/// Capacity above which a buffer is replaced by a small one, once its content fits.
+/// Capacity above which the buffer is replaced by a small buffer, once the content fits into the small buffer.
 const SHRINK_ABOVE_BYTES: usize = 1024 * 1024;
 
 /// A line without its line end.
@@ -66,7 +66,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self { reader, max, buffer, begin: 0, searched: 0, skipped: None, ended: false }
     }
 
-    /// Returns the next line; `None` at the end. Cancel safe.
+    /// Returns the next line; `None` at the end of the stream. Cancel safe.
     pub async fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         let found = loop {
             if let Some(found) = self.take_line() {
@@ -124,8 +124,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
-    /// Drops the buffered part of a line that is already too long. A line may exceed the limit by one byte, which may
-    /// be the CR of the line end.
+    /// Drops the buffered part of a line that is already too long. Keeps a line that exceeds the limit by one byte,
+    /// since this byte may be the CR of the line end.
     fn skip_if_too_long(&mut self) {
         let held = &self.buffer[self.begin..];
         if held.is_empty() || (self.skipped.is_none() && held.len() <= self.max.saturating_add(1)) {

@@ -1,5 +1,5 @@
-//! A link to a program with a line-based protocol: frames are written in order, replies are matched with requests by
-//! id, and everything else arrives as events in the order written. The [`Codec`] defines the meaning of a line.
+//! Link to a program with a line-based protocol. Frames are written in order, replies are matched with requests by id,
+//! and all other messages arrive as events, in order. The [`Codec`] defines the meaning of a line.
 
 mod events;
 mod requests;
@@ -17,7 +17,7 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tracing::debug;
 
-use crate::io_loop::{Closed, IoLoop, ProgramLine};
+use crate::io_loop::{IoLoop, ProgramExit, ProgramLine};
 use crate::lines::{Line, Lines};
 use crate::pending::PendingReplies;
 use crate::process::{Launch, LaunchError};
@@ -25,11 +25,11 @@ use crate::tail::MarkedLines;
 use crate::writer::Writer;
 
 pub use events::LinkEvents;
-use events::Queued;
+use events::QueuedEvent;
 pub use requests::{LinkReply, OutboundFrame, RaisedLimit};
 
-/// Timeout for the exit of the program after a failed write. The exit status arrives a little after the pipe breaks,
-/// and is a better reason than the broken pipe.
+/// Timeout for the exit of the program after a failed write. The exit status arrives shortly after the pipe breaks, and
+/// explains more than the error of the write.
 const END_REASON_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Boxed future of the answer to a request from the program.
@@ -54,7 +54,7 @@ pub trait Codec: Sized + Send + Sync + 'static {
     fn encode(&self, frame: Self::Frame, number: u64) -> Result<EncodedFrame<Self::Id>, String>;
 
     /// Decodes one line of the program's output, given without its line feed.
-    fn decode(&self, line: &[u8]) -> Decoded<Self>;
+    fn decode(&self, line: &[u8]) -> DecodedLine<Self>;
 }
 
 /// Result of encoding a frame: one line, and the role of the frame.
@@ -78,7 +78,7 @@ pub enum FrameRole<I> {
 }
 
 /// Decoded line of a program's output.
-pub enum Decoded<C: Codec> {
+pub enum DecodedLine<C: Codec> {
     /// The reply to a request to the program.
     Reply(C::Id, C::Reply),
     /// A message that is neither a request nor a reply.
@@ -108,7 +108,7 @@ pub enum LinkEvent<C: Codec> {
     /// messages is unknown.
     Stderr(String),
     /// The program has exited. This is the last event.
-    Closed(Closed),
+    Closed(ProgramExit),
 }
 
 impl<C: Codec> fmt::Debug for LinkEvent<C> {
@@ -147,21 +147,21 @@ impl<C: Codec> fmt::Debug for Link<C> {
     }
 }
 
-type EventSender<C> = mpsc::UnboundedSender<Queued<C>>;
+type EventSender<C> = mpsc::UnboundedSender<QueuedEvent<C>>;
 
 struct LinkShared<C: Codec> {
     io: IoLoop,
     codec: C,
     pending: PendingReplies<C::Id, C::Reply>,
-    /// Ids of the requests to the program whose reply is delivered as an event.
+    /// Ids of requests to the program. Their replies are delivered as events.
     inline: Mutex<HashSet<C::Id>>,
     /// Open requests from the program, with the answering task if the codec handles them.
     open: Mutex<HashMap<String, Option<AbortHandle>>>,
     next: AtomicU64,
-    /// Number of live [`RaisedLimit`] values, held by requests with a timeout and by writes. While it is not 0, reading
-    /// continues up to the hard limit, since a reply is queued behind other events.
+    /// Number of live [`RaisedLimit`] values, held by requests with a timeout and by writes. While the number is not 0,
+    /// reading continues up to the hard limit, since a reply is queued behind other events.
     raised_limits: AtomicUsize,
-    /// Reason for the end of the program, once it has ended.
+    /// Reason why the program has exited; `None` while it runs.
     gone: watch::Sender<Option<Arc<str>>>,
 }
 
@@ -179,7 +179,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<C: Codec> Link<C> {
-    /// Starts a program and reads its output.
+    /// Starts a program and reads its output. Lines of more than `longest_line` bytes are skipped.
     ///
     /// # Errors
     ///
@@ -188,7 +188,7 @@ impl<C: Codec> Link<C> {
         let mut child = launch.start().await?;
         let broken = || LaunchError::Other {
             program: launch.program.clone(),
-            source: std::io::Error::other("its pipes were already taken"),
+            source: std::io::Error::other("the program's pipes were already taken"),
         };
         let writer = Writer::new(child.stdin.take().ok_or_else(broken)?);
         let stdout = Lines::new(child.stdout.take().ok_or_else(broken)?, longest_line);
@@ -229,13 +229,13 @@ impl<C: Codec> Link<C> {
         Ok((Self { shared, _held: held }, events))
     }
 
-    /// Closes the program's input, and ends the program if it does not exit by itself. [`LinkEvent::Closed`] reports the
-    /// end.
+    /// Closes the program's input, and ends the program if it does not exit by itself. [`LinkEvent::Closed`] reports
+    /// the exit.
     pub fn close(&self) {
         self.shared.io.close();
     }
 
-    /// Returns the reason for the end of the program, or `seen` if the reason is not known in time.
+    /// Returns the reason why the program has exited, or `seen` if the program does not exit within two seconds.
     pub async fn end_reason(&self, seen: &str) -> LinkError {
         self.shared.end_reason(seen).await
     }
@@ -248,20 +248,20 @@ impl<C: Codec> LinkShared<C> {
             Line::TooLong { bytes } => return self.queue_message(LinkEvent::Skipped { bytes }, 0, sender),
         };
         match self.codec.decode(line) {
-            Decoded::Nothing => {}
-            Decoded::Reply(id, reply) => {
+            DecodedLine::Nothing => {}
+            DecodedLine::Reply(id, reply) => {
                 if lock(&self.inline).remove(&id) {
                     self.queue_exchange(LinkEvent::Reply(id, reply), line.len(), sender);
                 } else if !self.pending.resolve(&id, reply) {
                     debug!(?id, "ignoring a reply to an unknown request");
                 }
             }
-            Decoded::Message(message) => self.queue_message(LinkEvent::Message(message), line.len(), sender),
-            Decoded::Request(key, message) => {
+            DecodedLine::Message(message) => self.queue_message(LinkEvent::Message(message), line.len(), sender),
+            DecodedLine::Request(key, message) => {
                 lock(&self.open).insert(key, None);
                 self.queue_exchange(LinkEvent::Message(message), line.len(), sender);
             }
-            Decoded::Withdrawal(key, message) => {
+            DecodedLine::Withdrawal(key, message) => {
                 let open = lock(&self.open).remove(&key);
                 match open {
                     Some(Some(task)) => task.abort(),
@@ -269,7 +269,7 @@ impl<C: Codec> LinkShared<C> {
                     None => debug!("ignoring the withdrawal of an unknown request"),
                 }
             }
-            Decoded::Handled(key, answer) => self.spawn_answer(key, answer, line.len()),
+            DecodedLine::Handled(key, answer) => self.spawn_answer(key, answer, line.len()),
         }
     }
 
@@ -287,21 +287,21 @@ impl<C: Codec> LinkShared<C> {
                 debug!(%error, "could not send an answer");
             }
         });
-        // The lock is held until the task is recorded, so the task cannot have answered before.
+        // The lock is held until the task is recorded, so the task cannot write its answer before that.
         open.insert(key, Some(task.abort_handle()));
     }
 
     fn queue_message(&self, event: LinkEvent<C>, bytes: usize, sender: &EventSender<C>) {
-        self.queue(Queued { event, bytes, is_exchange: false }, sender);
+        self.queue(QueuedEvent { event, bytes, is_exchange: false }, sender);
     }
 
     /// Queues an event that must not be dropped: a request, the withdrawal of a request, a reply, or the end of the
     /// link.
     fn queue_exchange(&self, event: LinkEvent<C>, bytes: usize, sender: &EventSender<C>) {
-        self.queue(Queued { event, bytes, is_exchange: true }, sender);
+        self.queue(QueuedEvent { event, bytes, is_exchange: true }, sender);
     }
 
-    fn queue(&self, queued: Queued<C>, sender: &EventSender<C>) {
+    fn queue(&self, queued: QueuedEvent<C>, sender: &EventSender<C>) {
         self.io.budget.add_event(queued.bytes);
         // The reader may have been dropped.
         let _ = sender.send(queued);

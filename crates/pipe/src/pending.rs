@@ -13,13 +13,13 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Sleep;
 
-/// Reason for which a request has no reply.
+/// Reason why a request has no reply.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoReply {
     /// No reply arrived within the timeout.
     #[error("no reply within {0:?}")]
     Timeout(Duration),
-    /// The other side is disconnected, for this reason, so there will be no reply.
+    /// The other side has disconnected, for this reason.
     #[error("no reply: {0}")]
     Disconnected(Arc<str>),
     /// Another request with the same key is pending.
@@ -83,7 +83,7 @@ impl<K: Hash + Eq + Clone, T> PendingReplies<K, T> {
         ReplyFuture { pending: self.clone(), key, number, receive, deadline, refused }
     }
 
-    /// Delivers a reply to its request; false if no request is pending under this key.
+    /// Delivers a reply to the request with this key. Returns false if no such request is pending.
     pub fn resolve<Q>(&self, key: &Q, value: T) -> bool
     where
         K: Borrow<Q>,
@@ -133,7 +133,7 @@ fn lock<K, T>(inner: &Mutex<PendingState<K, T>>) -> MutexGuard<'_, PendingState<
 
 /// Future of the reply to one request.
 #[derive(Debug)]
-#[must_use = "dropping this cancels the request"]
+#[must_use = "dropping this future cancels the request"]
 pub struct ReplyFuture<K: Hash + Eq, T> {
     pending: PendingReplies<K, T>,
     key: K,

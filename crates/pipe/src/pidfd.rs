@@ -1,4 +1,4 @@
-//! Signals through a pidfd, which refers to one process for as long as it is open. A signal cannot reach another
+//! Sends signals through a pidfd. An open pidfd always refers to the same process, so a signal cannot reach another
 //! process that reuses the pid.
 
 use std::io;
@@ -18,11 +18,11 @@ use crate::proc::ProcessId;
 pub fn signal(id: ProcessId, signal: Signal) -> io::Result<()> {
     match open(id.pid) {
         Ok(descriptor) => {
-            // Checked after opening: from then on the descriptor refers to the process that was checked.
+            // Checked after opening: if the process exists now, the descriptor refers to it.
             check(id)?;
             send(&descriptor, signal)
         }
-        // A kernel before 5.3, or a sandbox without the call.
+        // A kernel before 5.3 has no pidfds, and a sandbox may deny them.
         Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => {
             check(id)?;
             Ok(kill(id.raw(), signal)?)
@@ -46,12 +46,12 @@ pub fn open(pid: i32) -> io::Result<OwnedFd> {
     }
 }
 
-/// True once the process that a pidfd refers to has ended.
+/// True once the process that a pidfd refers to has exited.
 pub fn has_exited(pidfd: &OwnedFd) -> bool {
     exits_within(pidfd, Duration::ZERO)
 }
 
-/// Waits for this process to end. False if it still runs after `limit`.
+/// Waits for this process to exit. Returns false if the process still runs after `limit`.
 pub fn wait(id: ProcessId, limit: Duration) -> bool {
     match open(id.pid) {
         Ok(pidfd) => check(id).is_err() || exits_within(&pidfd, limit),

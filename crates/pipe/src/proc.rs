@@ -30,13 +30,13 @@ impl ProcessId {
         ProcessStat::of(self.pid).is_ok_and(|stat| stat.started == self.started)
     }
 
-    /// Returns the pid as the type that the functions of `nix` take.
+    /// Returns the pid as a [`Pid`] of the `nix` crate.
     pub fn raw(self) -> Pid {
         Pid::from_raw(self.pid)
     }
 }
 
-/// Fields of `/proc/PID/stat` that relate a process to others.
+/// Selected fields of `/proc/PID/stat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessStat {
     /// State of the process: `R`, `S`, `T`, `Z` and so on, as in proc(5).
@@ -47,7 +47,7 @@ pub struct ProcessStat {
     pub group: i32,
     /// CPU time used so far, in clock ticks (100 a second).
     pub cpu: u64,
-    /// Number of threads. The first one may have ended before the others.
+    /// Number of threads. The first thread may have exited before the others.
     pub threads: u32,
     /// Start time in clock ticks since boot.
     pub started: u64,
@@ -59,7 +59,7 @@ impl ProcessStat {
         Self::decode(&read(pid, "stat")?).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
     }
 
-    /// Reads the record of one thread of this process.
+    /// Reads the record of one thread of the calling process.
     pub fn of_own_thread(thread: i32) -> io::Result<Self> {
         let record = fs::read(format!("/proc/self/task/{thread}/stat"))?;
         Self::decode(&record).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
@@ -87,8 +87,8 @@ impl ProcessStat {
         Some(Self { state, parent, group, cpu, threads, started })
     }
 
-    /// True for a process that has ended and has not been waited for. The state is that of the first thread, so a
-    /// process whose other threads still run is not dead.
+    /// True for a process that has exited and has not been reaped. The state describes only the first thread, so a
+    /// process with other running threads is not dead.
     pub fn is_dead(self) -> bool {
         matches!(self.state, 'Z' | 'X') && self.threads <= 1
     }
@@ -99,8 +99,8 @@ fn number<T: std::str::FromStr>(field: &[u8]) -> Option<T> {
 }
 
 /// Returns every process of the machine, by pid. Not atomic: processes start and end during the scan. Fails if an
-/// existing process cannot be read, for example without free descriptors: an incomplete snapshot would report it as
-/// ended.
+/// existing process cannot be read, for example because no file descriptor is free. Otherwise the process would seem to
+/// have exited.
 pub fn snapshot() -> io::Result<HashMap<i32, ProcessStat>> {
     let mut processes = HashMap::new();
     for entry in fs::read_dir("/proc")? {
@@ -109,7 +109,7 @@ pub fn snapshot() -> io::Result<HashMap<i32, ProcessStat>> {
         match ProcessStat::of(pid) {
             Ok(stat) => drop(processes.insert(pid, stat)),
             Err(error) if is_shortage(&error) => return Err(error),
-            // The process has ended since, or is not visible to this process.
+            // The process has exited in the meantime, or is not visible to this process.
             Err(_) => {}
         }
     }

@@ -1,4 +1,4 @@
-//! Runs one program: started by a [`Launch`], held as a [`Child`], ended in steps.
+//! Runs one program. [`Launch`] starts the program; [`Child`] controls the program and ends it in steps.
 
 mod launch;
 mod leader;
@@ -15,7 +15,7 @@ pub use launch::{DEFAULT_STDERR_BYTES, Launch, LaunchError};
 use leader::{Leader, UnsupervisedProgram};
 pub use wh_wire::exit::Exit;
 
-use crate::protocol::Order;
+use crate::protocol::SupervisorOrder;
 use crate::tail::{StderrTail, TailReader};
 use crate::tree::{KILL, TERMINATE};
 
@@ -38,20 +38,20 @@ pub fn describe_exit(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("exited with {code}"),
         Exit::Signal(number) => match Signal::try_from(number) {
-            Ok(signal) => format!("was ended by {}", signal.as_str()),
-            Err(_) => format!("was ended by signal {number}"),
+            Ok(signal) => format!("was killed by {}", signal.as_str()),
+            Err(_) => format!("was killed by signal {number}"),
         },
         Exit::Unknown => "exited with an unknown status".to_owned(),
     }
 }
 
-/// A running program. Dropping this value kills the process group, or with a supervisor everything that the program
-/// has started.
+/// A running program. Dropping this value kills the program's process group. With a supervisor, it kills all processes
+/// that the program has started.
 #[derive(Debug)]
 pub struct Child {
-    /// Standard input, until it is taken.
+    /// Write end of standard input; `None` once it was taken.
     pub stdin: Option<Stdin>,
-    /// Standard output, until it is taken. If it is not read, the program blocks once the pipe is full.
+    /// Read end of standard output; `None` once it was taken. The program blocks while the pipe is full.
     pub stdout: Option<Stdout>,
     /// Last part of the program's standard error.
     pub stderr: StderrTail,
@@ -67,7 +67,7 @@ impl Child {
         self.pid
     }
 
-    /// Returns the exit status, if the program has ended.
+    /// Returns the exit status, if the program has exited.
     pub fn exit(&self) -> Option<Exit> {
         *self.exit.borrow()
     }
@@ -89,10 +89,11 @@ impl Child {
         self.leader.signal(signal);
     }
 
-    /// Ends the program, and waits until no process of it is left. Closes its input and waits up to `grace` for it to
-    /// exit; then sends SIGTERM to its group, and SIGKILL after 1.5 seconds. With a supervisor, the signals are sent to
-    /// everything that the program has started, even if it stopped or killed the supervisor. Without a supervisor,
-    /// processes that left the group survive. Dropping the future kills the program.
+    /// Ends the program, and waits until all its processes have exited. Closes the program's input and waits up to
+    /// `grace` for the program to exit. Then sends SIGTERM to its process group, and SIGKILL 1.5 seconds later. With a
+    /// supervisor, the signals are sent to all processes that the program has started, even if the program stopped or
+    /// killed the supervisor. Without a supervisor, processes that left the group survive. Dropping the future kills
+    /// the program.
     ///
     /// A caller that took `stdin` must close it first, otherwise the program does not see the end of its input. A
     /// caller that took `stdout` must continue to read it: the program may have to write before it can exit.
@@ -105,7 +106,7 @@ impl Child {
         match &*self.leader {
             Leader::Supervisor(supervisor) => {
                 if !ended {
-                    supervisor.send_order(Order::End);
+                    supervisor.send_order(SupervisorOrder::End);
                 }
                 let survivors = supervisor.ended().await;
                 if !survivors.is_empty() {

@@ -3,18 +3,18 @@
 
 /// Order from the owner to its supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// End the program and everything that it started, in steps.
+pub enum SupervisorOrder {
+    /// End the program and all processes that it started, in steps.
     End,
-    /// Kill the program and everything that it started now.
+    /// Kill the program and all processes that it started, at once.
     Kill,
     /// Send a signal to the program's process group.
     Signal(u8),
-    /// Send a signal to the foreground process group of the terminal, if there is one.
+    /// Send a signal to the foreground process group of the program's terminal. Has no effect without a terminal.
     SignalForeground(u8),
 }
 
-impl Order {
+impl SupervisorOrder {
     /// Encodes the order for the socket.
     pub fn encode(self) -> [u8; 2] {
         match self {
@@ -39,22 +39,22 @@ impl Order {
 
 /// Report from the supervisor to its owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Report {
+pub enum SupervisorReport {
     /// The program has started, with this process id.
     Started(i32),
-    /// The program could not be started, with the system's error number.
+    /// The program could not be started. The value is the system error number (errno), or 0 if there is none.
     Failed(i32),
     /// A signal with this number has stopped the program.
     Stopped(i32),
-    /// The program was continued.
+    /// The stopped program was continued.
     Continued,
     /// The program exited with this code.
     Exited(i32),
-    /// A signal with this number ended the program.
+    /// A signal with this number killed the program.
     Killed(i32),
 }
 
-impl Report {
+impl SupervisorReport {
     /// Encodes the report as a line, with its line feed.
     pub fn encode(&self) -> String {
         match self {
@@ -89,19 +89,24 @@ mod tests {
 
     #[test]
     fn orders_and_reports_survive_encoding() {
-        for order in [Order::End, Order::Kill, Order::Signal(15), Order::SignalForeground(2)] {
-            assert_eq!(Order::decode(order.encode()), Some(order));
+        for order in [
+            SupervisorOrder::End,
+            SupervisorOrder::Kill,
+            SupervisorOrder::Signal(15),
+            SupervisorOrder::SignalForeground(2),
+        ] {
+            assert_eq!(SupervisorOrder::decode(order.encode()), Some(order));
         }
         for report in [
-            Report::Started(7),
-            Report::Failed(2),
-            Report::Stopped(20),
-            Report::Continued,
-            Report::Exited(3),
-            Report::Killed(9),
+            SupervisorReport::Started(7),
+            SupervisorReport::Failed(2),
+            SupervisorReport::Stopped(20),
+            SupervisorReport::Continued,
+            SupervisorReport::Exited(3),
+            SupervisorReport::Killed(9),
         ] {
-            assert_eq!(Report::decode(report.encode().trim_end()), Some(report));
+            assert_eq!(SupervisorReport::decode(report.encode().trim_end()), Some(report));
         }
-        assert_eq!((Order::decode([0, 0]), Report::decode("nonsense")), (None, None));
+        assert_eq!((SupervisorOrder::decode([0, 0]), SupervisorReport::decode("nonsense")), (None, None));
     }
 }

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tokio::sync::Notify;
 
-/// Maximum number of unread events, and of unanswered requests from the program. At the limit reading stops, unless a
-/// reply is awaited: the reply is queued behind these events, and the consumer of the events may be waiting for it.
+/// Maximum number of unread events, and of unanswered requests from the program. At the limit, reading stops unless a
+/// caller awaits a reply. The reply is queued behind these events, and the caller may be the consumer of the events.
 const SOFT_LIMIT_LINES: usize = 256;
 
 /// Maximum total bytes of unread events and unanswered requests; a soft limit like [`SOFT_LIMIT_LINES`]. A few tool
@@ -106,7 +106,7 @@ impl ReadBudget {
         self.changed.notify_one();
     }
 
-    /// Waits until the budget should be checked again.
+    /// Waits until [`wake`](Self::wake) is called.
     pub async fn changed(&self) {
         self.changed.notified().await;
     }

@@ -3,7 +3,7 @@
 //! [adopts](adopt_orphans) orphans, the thread kills them too.
 //!
 //! A tree cannot evade the reaper: its processes are found in `/proc`, stopped so that they cannot fork, and killed by
-//! pidfd until two scans in a row find none.
+//! pidfd until two scans in a row find no process.
 
 mod round;
 #[cfg(test)]
@@ -53,12 +53,12 @@ const SETTLE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Placeholder in [`Survivors`] for processes that could not be listed. No process has this pid.
 const UNKNOWN_PID: i32 = 0;
 
-/// Processes that could not be ended.
+/// Pids of processes that could not be ended, even with SIGKILL.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Survivors(pub Vec<i32>);
 
 impl Survivors {
-    /// Creates the value for processes that could not be listed, so it is unknown which of them survive.
+    /// Creates the value for a failed process listing: the surviving processes are unknown.
     fn unknown() -> Self {
         Self(vec![UNKNOWN_PID])
     }
@@ -87,14 +87,14 @@ pub(crate) enum TreeStatus {
     Active,
     /// The supervisor and its complete tree have exited.
     Gone,
-    /// Pids that could not be ended so far.
+    /// Processes with these pids could not be ended so far.
     Surviving(Vec<i32>),
 }
 
 /// State of one supervisor that this process started.
 struct WatchedTree {
     session: Option<String>,
-    /// Held until the supervisor has been reaped. Only the reaper waits for supervisors.
+    /// Held until the supervisor has been reaped. Only the reaper calls `waitpid` for supervisors.
     registration: Option<ChildRegistration>,
     /// Time from which the reaper itself ends the tree; `None` if no end is scheduled.
     due: Option<Instant>,
@@ -228,7 +228,7 @@ impl Reaper {
         receiver
     }
 
-    /// Schedules the end of all trees for which `wanted` is true, unless a tree is due sooner.
+    /// Schedules the end of all trees for which `wanted` is true. A tree that is due earlier keeps its time.
     fn schedule(&self, wanted: impl Fn(ProcessId, &WatchedTree) -> bool, at: Instant) {
         let mut state = self.state();
         let matching = state.trees.iter_mut().filter(|(id, tree)| wanted(**id, tree));
@@ -237,8 +237,8 @@ impl Reaper {
         self.changed.notify_one();
     }
 
-    /// Looks at the trees for which `wanted` is true. Returns the pids of surviving processes, and the pids of
-    /// supervisors whose trees are still active.
+    /// Checks the trees for which `wanted` is true, and the orphans if `with_orphans` is true. Returns the pids of
+    /// surviving processes, and the pids of supervisors and orphans that may still exit.
     fn unfinished(&self, wanted: &impl Fn(&WatchedTree) -> bool, with_orphans: bool) -> (Vec<i32>, Vec<i32>) {
         let (mut surviving, mut active) = (Vec::new(), Vec::new());
         let state = self.state();
@@ -274,8 +274,8 @@ impl Reaper {
     /// Waits until the trees for which `wanted` is true have ended or are known to survive.
     async fn settled(&self, wanted: impl Fn(&WatchedTree) -> bool, with_orphans: bool) -> Survivors {
         let mut rounds = self.rounds.subscribe();
-        // The current round may have begun earlier, so it does not count. After it, two scans in a row must find
-        // nothing.
+        // The current round may have begun before this call, so it does not count. The next two rounds must find no
+        // process.
         let enough = *rounds.borrow() + 3;
         let (mut surviving, mut active) = (Vec::new(), Vec::new());
         let settled = async {
@@ -307,16 +307,16 @@ impl Reaper {
     }
 }
 
-/// Makes this process a child subreaper. Processes that outlive their supervisor become its children and are killed
-/// at once. Existing children are not affected. Must be called once, within a tokio runtime, before anything is
-/// started.
+/// Makes this process a child subreaper. Processes that outlive their supervisor become its children and are killed at
+/// once. Existing children are not affected. Must be called once, within a tokio runtime, before any child is started.
 pub fn adopt_orphans() -> io::Result<()> {
     children::register_inherited()?;
     prctl::set_child_subreaper(true)?;
     let mut changes = tokio::signal::unix::signal(SignalKind::child())?;
     REAPER.state().adopts = true;
     REAPER.start();
-    // SIGCHLD also arrives when a supervisor stops or exits. Its orphans have been adopted by then.
+    // SIGCHLD also arrives when a supervisor stops or exits. At that time, this process has already adopted the
+    // supervisor's orphans.
     tokio::spawn(async move {
         while changes.recv().await.is_some() {
             REAPER.wake();
@@ -333,10 +333,10 @@ pub async fn end_session(session: &str) -> Survivors {
     REAPER.settled(of_session, false).await
 }
 
-/// Ends everything that this process has started under a supervisor, and every adopted orphan. Must be called at the
+/// Ends all processes that this process has started under a supervisor, and all adopted orphans. Must be called at the
 /// end of this process, after every orderly shutdown.
 pub async fn end_everything() -> Survivors {
-    // Usually everything has ended already; then no round is needed.
+    // Usually all processes have exited already, and no round is needed.
     if REAPER.is_idle() {
         return Survivors::default();
     }
@@ -355,7 +355,7 @@ pub(crate) fn end_after(id: ProcessId, grace: Duration) {
     REAPER.schedule(|one, _| one == id, Instant::now() + grace);
 }
 
-/// Requests a round, in which stopped supervisors are continued.
+/// Requests a round, which continues stopped supervisors.
 pub(crate) fn wake() {
     REAPER.wake();
 }

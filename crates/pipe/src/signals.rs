@@ -27,8 +27,8 @@ pub fn die_with_parent(parent: Pid) -> io::Result<()> {
     if getppid() == parent { Ok(()) } else { Err(io::Error::from_raw_os_error(nix::libc::ESRCH)) }
 }
 
-/// Unblocks every signal and restores its default action. The parent may have ignored some, for example a shell that
-/// starts a background job. For use between fork and exec.
+/// Unblocks every signal and restores its default action. The parent may have ignored some signals, as a shell does
+/// when it starts a background job. For use between fork and exec.
 pub fn reset_signals() -> io::Result<()> {
     let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
     for signal in Signal::iterator().filter(|signal| !matches!(signal, Signal::SIGKILL | Signal::SIGSTOP)) {

@@ -1,5 +1,5 @@
-//! Supervisors: small processes between an owner and its program. A supervisor adopts the program's orphans, reports
-//! the exit status, and ends the process tree on order, when the program ends, or when the owner exits (also after
+//! Supervisors: small processes between an owner and its program. A supervisor adopts the program's orphans and reports
+//! the exit status. It ends the process tree on order, when the program exits, or when the owner exits (even after
 //! `kill -9`).
 //!
 //! [`process`] runs inside the supervisor, with a front end for [`pipes`] and one for terminals in `wh-screen`. The
@@ -24,14 +24,14 @@ pub use command_line::{SupervisorKind, own_binary, own_command};
 use crate::children::{self, ChildRole};
 use crate::lines::{Line, Lines};
 use crate::proc::ProcessId;
-use crate::protocol::{Order, Report};
+use crate::protocol::{SupervisorOrder, SupervisorReport};
 use crate::reaper::{self, END_GRACE, KILL_GRACE, Survivors, TreeStatus};
 
 /// Maximum time from the start of a supervisor to its first report.
 const SUPERVISOR_START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Interval of SIGCONT signals to a supervisor that has not reported yet, since it may have been stopped. Only a
-/// process that adopts orphans learns from SIGCHLD that a supervisor is stopped.
+/// Interval of SIGCONT signals to a supervisor that has not reported yet, since its program may have stopped it.
+/// SIGCHLD reports a stopped supervisor only to processes that call [`reaper::adopt_orphans`].
 const CONTINUE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Maximum length of a report. Longer lines are skipped.
@@ -60,8 +60,8 @@ pub enum NotStarted {
 }
 
 impl Supervisor {
-    /// Starts a supervisor, on behalf of `session` if there is one. `command` must pass the other end of `socket` to
-    /// the supervisor. Must be called within a tokio runtime with IO enabled.
+    /// Starts a supervisor and registers it for `session`, if there is one. `command` must pass the other end of
+    /// `socket` to the supervisor. Must be called within a tokio runtime with IO enabled.
     pub fn start(
         command: &mut Command,
         session: Option<String>,
@@ -77,12 +77,12 @@ impl Supervisor {
         Ok((child, supervisor, reports))
     }
 
-    /// Sends an order without waiting. If the supervisor does not end its tree in time, the reaper does.
-    pub fn send_order(&self, order: Order) {
+    /// Sends an order without waiting. If the supervisor does not end its tree in time, the reaper ends the tree.
+    pub fn send_order(&self, order: SupervisorOrder) {
         match order {
-            Order::End => reaper::end_after(self.id, END_GRACE),
-            Order::Kill => reaper::end_after(self.id, KILL_GRACE),
-            Order::Signal(_) | Order::SignalForeground(_) => {}
+            SupervisorOrder::End => reaper::end_after(self.id, END_GRACE),
+            SupervisorOrder::Kill => reaper::end_after(self.id, KILL_GRACE),
+            SupervisorOrder::Signal(_) | SupervisorOrder::SignalForeground(_) => {}
         }
         // A write fails only if the supervisor is gone or stopped; the reaper handles both.
         let _ = (&self.socket).write_all(&order.encode());
@@ -118,7 +118,7 @@ pub struct SupervisorReports {
 impl SupervisorReports {
     /// Waits for the first report and returns the program's process id. Continues the supervisor if its program has
     /// stopped it. Ends the supervisor and everything that it started if no report arrives in time, or if the first
-    /// report is not a start.
+    /// report is not [`SupervisorReport::Started`].
     pub async fn started(&mut self) -> Result<i32, NotStarted> {
         let supervisor = Arc::clone(&self.supervisor);
         let first = async {
@@ -130,18 +130,23 @@ impl SupervisorReports {
             }
         };
         let first = timeout(SUPERVISOR_START_TIMEOUT, first).await;
-        if let Ok(Some(Report::Started(pid))) = first {
+        if let Ok(Some(SupervisorReport::Started(pid))) = first {
             return Ok(pid);
         }
         reaper::end_after(supervisor.id, Duration::ZERO);
         let survivors = supervisor.ended().await;
         let problem = match first {
             _ if !survivors.is_empty() => format!("the program was not started, and {survivors}"),
-            Ok(Some(Report::Failed(errno))) => return Err(NotStarted::Program(io::Error::from_raw_os_error(errno))),
-            Ok(Some(_)) => "its first report was unexpected".to_owned(),
-            Ok(None) => "it exited before starting the program".to_owned(),
+            Ok(Some(SupervisorReport::Failed(errno))) => {
+                return Err(NotStarted::Program(io::Error::from_raw_os_error(errno)));
+            }
+            Ok(Some(_)) => "the first report was unexpected".to_owned(),
+            Ok(None) => "exited before starting the program".to_owned(),
             Err(_) => {
-                format!("the program was not reported as started within {} s", SUPERVISOR_START_TIMEOUT.as_secs())
+                format!(
+                    "the supervisor did not report the start of the program within {} s",
+                    SUPERVISOR_START_TIMEOUT.as_secs()
+                )
             }
         };
         Err(NotStarted::Supervisor(io::Error::other(problem)))
@@ -149,11 +154,13 @@ impl SupervisorReports {
 
     /// Returns the next report; `None` when the supervisor and all its descendants have exited, or some processes are
     /// known to survive. Cancel safe.
-    pub async fn next(&mut self) -> Option<Report> {
+    pub async fn next(&mut self) -> Option<SupervisorReport> {
         let report = self.read().await;
         match &report {
-            // Once its program has ended, the supervisor ends the rest of the tree within the grace period.
-            Some(Report::Exited(_) | Report::Killed(_)) => reaper::end_after(self.supervisor.id, END_GRACE),
+            // Once the program has exited, the supervisor ends the rest of the tree within the grace period.
+            Some(SupervisorReport::Exited(_) | SupervisorReport::Killed(_)) => {
+                reaper::end_after(self.supervisor.id, END_GRACE)
+            }
             Some(_) => {}
             // The socket closes when the supervisor exits, or moments before.
             None => {
@@ -165,10 +172,10 @@ impl SupervisorReports {
     }
 
     /// Reads the next report; `None` when the socket is closed. Cancel safe.
-    async fn read(&mut self) -> Option<Report> {
+    async fn read(&mut self) -> Option<SupervisorReport> {
         while let Ok(Some(line)) = self.lines.next().await {
             let Line::Complete(line) = line else { continue };
-            if let Some(report) = std::str::from_utf8(line).ok().and_then(Report::decode) {
+            if let Some(report) = std::str::from_utf8(line).ok().and_then(SupervisorReport::decode) {
                 return Some(report);
             }
         }

@@ -9,7 +9,7 @@ use tokio::task::AbortHandle;
 /// Size of the read buffer.
 const READ_CHUNK_BYTES: usize = 16 * 1024;
 
-/// Maximum length of a line of [`MarkedLines`]. Longer ones are skipped.
+/// Maximum length of a line of [`MarkedLines`]. Longer lines are skipped.
 const MAX_MARKED_LINE_BYTES: usize = 16 * 1024;
 
 /// The last bytes of a stream, up to a limit. The stream is always read to its end, and older bytes are dropped.
@@ -78,7 +78,7 @@ impl StderrTail {
         }
     }
 
-    /// Waits for the end of the stream: every process that could write has exited or closed it.
+    /// Waits for the end of the stream: every process that could write has exited or has closed the stream.
     pub async fn closed(&self) {
         let mut buffer = self.buffer.clone();
         while buffer.changed().await.is_ok() {}
@@ -101,8 +101,8 @@ impl MarkedLines {
         Self { tail, marker, partial: Vec::new(), skipping: false }
     }
 
-    /// Waits for more output. Returns its complete lines that contain the marker, as displayable text; there may be
-    /// none. `None` at the end of the stream. Cancel safe.
+    /// Waits for more output. Returns the complete lines of this output that contain the marker, as displayable text.
+    /// The list may be empty. `None` at the end of the stream. Cancel safe.
     pub async fn next(&mut self) -> Option<Vec<String>> {
         let before = self.tail.seen;
         let bytes = self.tail.next_bytes().await?;
@@ -144,7 +144,7 @@ async fn read(mut stream: impl AsyncRead + Unpin, max_bytes: usize, publish: wat
 }
 
 /// Returns text without escape sequences, bidirectional overrides and control characters, except line feeds and tabs. A
-/// single CR becomes a line feed.
+/// CR without a line feed becomes a line feed.
 pub fn clean(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();

@@ -14,16 +14,17 @@ use crate::proc::{self, ProcessId};
 /// A step of a shutdown: a signal to every process, and the grace period before the next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShutdownStep {
-    /// Signal that is sent.
+    /// Signal sent to every process.
     pub signal: Signal,
     /// Grace period before the next step.
     pub grace: Duration,
 }
 
-/// Asks every process to end.
+/// Step that asks every process to exit.
 pub const TERMINATE: ShutdownStep = ShutdownStep { signal: Signal::SIGTERM, grace: Duration::from_millis(1500) };
 
-/// Kills every process. This is the last step. It is repeated, since a process may fork while it is being killed.
+/// Step that kills every process. This is the last step. It is repeated, since a process may fork while it is being
+/// killed.
 pub const KILL: ShutdownStep = ShutdownStep { signal: Signal::SIGKILL, grace: Duration::from_millis(50) };
 
 /// Ends all descendants of this process in steps. The last step is repeated until the owner of this value finds no
@@ -85,7 +86,7 @@ pub fn below(root: Pid) -> Vec<Pid> {
 
 fn processes_below(root: Pid) -> Vec<ProcessId> {
     let mut children: HashMap<i32, Vec<ProcessId>> = HashMap::new();
-    // Callers that end a tree repeat the scan, so a failed one is harmless.
+    // Callers that end a tree repeat the scan, so a failed scan is harmless.
     for (pid, stat) in proc::snapshot().unwrap_or_default() {
         children.entry(stat.parent).or_default().push(ProcessId { pid, started: stat.started });
     }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Notify, mpsc, oneshot};
 
-/// Maximum number of queued lines. Senders beyond that wait.
+/// Maximum number of queued lines. At the limit, senders wait.
 const MAX_QUEUED_LINES: usize = 64;
 
-/// Queue of lines to a program. Clones share it, and lines are never interleaved.
+/// Queue of lines to a program. Clones share the same queue, and lines are never interleaved.
 #[derive(Debug, Clone)]
 pub struct Writer {
     queue: mpsc::Sender<QueuedLine>,

@@ -70,7 +70,7 @@ pub struct CellExtra {
 /// Cell of the screen: a character with its width and style.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Cell {
-    /// Character; a blank in the second half of a wide one.
+    /// Character; a blank in the second half of a wide character.
     pub character: char,
     /// Width in columns: 1, 2, or 0 in the second half of a wide character.
     pub width: u8,
@@ -113,7 +113,7 @@ impl Cell {
     }
 }
 
-/// Returns the cells of a row up to the last one that is not blank.
+/// Returns the cells of a row up to the last cell that is not blank.
 pub fn used(row: &[Cell]) -> &[Cell] {
     &row[..row.iter().rposition(|cell| !cell.is_blank()).map_or(0, |last| last + 1)]
 }

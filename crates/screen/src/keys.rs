@@ -1,5 +1,5 @@
-//! Encodes key presses as xterm does, or in the kitty keyboard protocol if the program has enabled it. Encodings that
-//! both share are here.
+//! Encodes key presses as xterm does, or in the kitty keyboard protocol if the program has enabled it. This file
+//! contains the sequences that both encodings share.
 
 mod kitty;
 mod legacy;
@@ -12,8 +12,9 @@ use crate::modes::TerminalModes;
 
 /// Encodes one press, and its release if the program has enabled release events.
 ///
-/// Assumes a US keyboard layout: `?` is shift and `/`, which matters for protocols that name keys and not characters.
-/// Presses of modifiers alone are never sent. Returns no bytes for a function key that does not exist.
+/// Assumes a US keyboard layout: `?` is shift and `/`. The layout matters because the kitty protocol reports the key
+/// and not the character. Presses of modifiers alone are never sent. Returns no bytes for a function key that does not
+/// exist.
 #[must_use]
 pub fn encode(press: &KeyPress, modes: &TerminalModes) -> Vec<u8> {
     match kitty::KittyFlags::enabled(modes) {
@@ -63,7 +64,7 @@ impl Sequence {
     }
 }
 
-/// Returns the modifiers as a parameter of a control sequence: 1 plus a bit for each.
+/// Returns the modifiers as a parameter of a control sequence: 1 plus a bit for each modifier.
 fn parameter(modifiers: Modifiers) -> u8 {
     1 + u8::from(modifiers.shift) + 2 * u8::from(modifiers.alt) + 4 * u8::from(modifiers.ctrl)
 }

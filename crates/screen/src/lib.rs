@@ -1,6 +1,6 @@
-//! Terminal emulation. [`vt`] turns program output into a grid, [`frame`] is a snapshot of it, and [`render`] draws it.
-//! [`keys`], [`mouse`] and [`paste`] encode input events for the program, [`decode`] decodes them, and [`visible`]
-//! escapes untrusted text. Everything is pure except [`pty`], which does IO.
+//! Terminal emulation. [`vt`] turns program output into a grid, [`frame`] is a snapshot of the grid, and [`render`]
+//! draws a frame. [`keys`], [`mouse`] and [`paste`] encode input events for the program, [`decode`] decodes them, and
+//! [`visible`] escapes untrusted text. Everything is pure except [`pty`], which does IO.
 
 pub mod cast;
 pub mod decode;

@@ -44,10 +44,10 @@ impl ByteLog {
         self.limit.saturating_mul(4)
     }
 
-    /// Drops whole characters from the front until the rest is within both bounds.
+    /// Drops whole characters from the front until the rest is within the limits on characters and on bytes.
     fn drop_oldest(&mut self) {
-        // Drops whole blocks first, since counting them is fast. If a block ends within a character, the rest of the
-        // character is dropped with the following bytes, since at least one more character must be dropped.
+        // Drops whole blocks first, since counting them is fast. At least one more character is dropped afterwards. If
+        // a block ends within a character, the rest of that character is then dropped too.
         let excess = self.characters.saturating_sub(self.limit);
         let (mut characters, mut bytes) = (0, 0);
         for block in self.bytes.as_slices().0.chunks_exact(COUNT_BLOCK_BYTES) {
@@ -88,7 +88,7 @@ impl ByteLog {
         self.dropped
     }
 
-    /// Returns the number of bytes written so far.
+    /// Returns the number of bytes appended so far, including dropped bytes.
     pub fn total(&self) -> u64 {
         self.total
     }

@@ -21,11 +21,11 @@ const MOTION: u8 = 32;
 /// Button code for no button, and for any release in the encodings that do not name the button.
 const NO_BUTTON: u8 = 3;
 
-/// Encodes one event. `None` if the program receives no event: it did not enable events of this kind, its encoding
-/// cannot represent the cell, or a press or release names no button.
+/// Encodes one event. `None` if the program receives no event: the program did not enable this kind of event, the
+/// encoding cannot represent the cell, or a press or release has no button.
 ///
-/// A program in the alternate screen without mouse tracking gets cursor keys for the wheel, unless it disabled that
-/// mode.
+/// A program in the alternate screen without mouse tracking gets cursor keys for the wheel, unless it disabled
+/// alternate scroll (DECSET 1007).
 #[must_use]
 pub fn encode(mouse: &Mouse, modes: &TerminalModes) -> Option<Vec<u8>> {
     if modes.mouse == MouseTracking::Off {
@@ -59,12 +59,12 @@ pub fn encode(mouse: &Mouse, modes: &TerminalModes) -> Option<Vec<u8>> {
     }
 }
 
-/// Adds the offset that keeps values out of the control characters.
+/// Adds 32, so that the result is not a control character.
 fn offset(value: u16) -> u16 {
     value + 32
 }
 
-/// Returns the button code of the event without modifiers; `None` if the program does not track such events.
+/// Returns the button code of the event without modifiers; `None` if the program does not track this kind of event.
 fn code(mouse: &Mouse, modes: &TerminalModes) -> Option<u8> {
     let button = match mouse.button {
         MouseButton::Left => Some(0),

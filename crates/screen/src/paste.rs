@@ -1,14 +1,14 @@
-//! Encodes pastes as a terminal does, so that pasted text stays text. A program that enabled bracketed paste can
-//! distinguish a paste from typing, and pasted text cannot contain the end marker.
+//! Encodes pastes as a terminal does. A program that enabled bracketed paste can distinguish a paste from typing:
+//! pasted text cannot contain the end marker.
 
 use crate::modes::TerminalModes;
 
 const BRACKET_START: &str = "\x1b[200~";
 const BRACKET_END: &str = "\x1b[201~";
 
-/// True for characters that are removed: control characters except tabs and line breaks. ESC, or CSI as one character,
-/// could form the end marker, so that the rest of the paste would count as typing. Without bracketed paste the program
-/// would interpret every control character.
+/// True for characters that are removed: control characters except tabs and line breaks. ESC and the single-character
+/// CSI could form the end marker; the rest of the paste would then count as typing. Without bracketed paste, the
+/// program would interpret every control character.
 fn is_removed(character: char) -> bool {
     character.is_control() && !matches!(character, '\t' | '\n' | '\r')
 }

@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use crate::frame::{Color, Style, Underline};
 
 /// Terminal name and version in the reply to XTVERSION.
-const NAME: &str = concat!("wheelhouse(", env!("CARGO_PKG_VERSION"), ")");
+const TERMINAL_NAME: &str = concat!("wheelhouse(", env!("CARGO_PKG_VERSION"), ")");
 
 /// Size of a cell in pixels, reported to programs. A headless terminal has to report some size.
 pub(crate) const CELL_PIXELS: (u16, u16) = (8, 16);
 
 /// Returns the reply to XTVERSION.
 pub(crate) fn version() -> String {
-    format!("\x1bP>|{NAME}\x1b\\")
+    format!("\x1bP>|{TERMINAL_NAME}\x1b\\")
 }
 
 /// Returns the reply to XTWINOPS 16, the size of a cell.

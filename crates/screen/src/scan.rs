@@ -14,7 +14,7 @@ pub(crate) enum ScannedSequence {
     Dcs(Vec<u8>),
 }
 
-/// Segment of the output, which ends with the next reported sequence.
+/// Segment of the output, up to and including the next reported sequence.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OutputSegment {
     /// Length in bytes.
@@ -25,7 +25,7 @@ pub(crate) struct OutputSegment {
     pub found: Option<ScannedSequence>,
 }
 
-/// Maximum length of a string to report. Longer ones are ignored.
+/// Maximum length of a string to report. Longer strings are not reported.
 const MAX_REPORTED_STRING_BYTES: usize = 4096;
 /// Maximum bytes of a string that are passed to the emulator. The emulator buffers a string until the string ends.
 const MAX_STRING_BYTES: usize = 1 << 20;
@@ -182,7 +182,7 @@ fn complete_csi(bytes: &[u8]) -> Option<(&[u8], usize)> {
 }
 
 /// Returns the number of bytes that form complete characters. The remaining bytes begin a character that the next chunk
-/// completes. If the emulator received them separately, it could lose the character after that one.
+/// completes. If the emulator received the two parts separately, it could lose the character that follows.
 pub(crate) fn complete_characters(bytes: &[u8]) -> usize {
     let tail = bytes.len().saturating_sub(3);
     let Some(last) = bytes[tail..].iter().rposition(|byte| *byte >= 0xc0).map(|offset| tail + offset) else {

@@ -17,7 +17,7 @@ const TAG_FLAGS: [&str; 3] = [
 /// Escapes text of several lines. Line feeds and tabs are unchanged; a carriage return becomes a line feed.
 ///
 /// C0 controls become control pictures (`␛`). Other characters that are [hidden](is_hidden) are written as an escape
-/// such as `\u{202e}`, except as part of an emoji or of a word whose spelling requires them.
+/// such as `\u{202e}`. Exceptions are parts of an emoji, and parts of a word that cannot be spelled without them.
 #[must_use]
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(|character| is_hidden(character) && !matches!(character, '\n' | '\t')) {
@@ -69,7 +69,7 @@ fn is_part(character: char, before: Option<char>, rest: &mut Peekable<Chars<'_>>
     }
 }
 
-/// Copies the tags of a known flag unchanged, if they follow.
+/// Copies the tag characters of a known flag unchanged, if they follow a black flag.
 fn keep_tags(rest: &mut Peekable<Chars<'_>>, out: &mut String) {
     for tags in TAG_FLAGS {
         let mut ahead = rest.clone();

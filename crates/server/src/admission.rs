@@ -17,7 +17,7 @@ pub(crate) enum Admission {
 }
 
 impl Admission {
-    /// True if some callers are refused for this action. If not, the caller need not be traced.
+    /// True if the decision depends on the caller. If false, every caller is admitted without tracing.
     pub fn depends_on_caller(&self, act: GuardedAction) -> bool {
         self.standing().admit(&Origin::Untraceable, act).is_err()
     }
@@ -50,8 +50,8 @@ impl Admission {
     }
 }
 
-/// Sets the creators of a new session. A request for `person`, for a permission mode or for agent arguments (which can
-/// set a mode) is refused if the caller may not set them.
+/// Sets the creators of a new session. Refuses the request if it sets `person`, a permission mode or agent arguments
+/// and the caller may not set them. Agent arguments are restricted because they can set a permission mode.
 pub(crate) fn enter_creators(
     daemon: &dyn Daemon,
     controller: &dyn Controller,

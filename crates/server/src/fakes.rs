@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use wh_client::{
-    Audience, Caller, Controller, Conversation, CreateError, Created, Daemon, DaemonFuture, EndCause, EndOutcome,
-    Lineage, NewSession, SessionHandle, SessionState, Space, Surface, Ui, Workload,
+    Audience, Caller, Controller, Conversation, CreateError, Daemon, DaemonFuture, EndCause, EndOutcome, Lineage,
+    NewSession, SessionCreation, SessionHandle, SessionState, Space, Surface, Ui, Workload,
 };
 use wh_core::caller::CallerRefusal;
 use wh_core::receipt::Receipt;
@@ -148,7 +148,7 @@ impl Daemon for FakeDaemon {
         self.session_by_id(id).map(|session| Arc::clone(&session.lineage))
     }
 
-    fn create(&self, _: NewSession) -> DaemonFuture<'_, Result<Created, CreateError>> {
+    fn create(&self, _: NewSession) -> DaemonFuture<'_, Result<SessionCreation, CreateError>> {
         Box::pin(async { Err(CreateError::Stopping) })
     }
 

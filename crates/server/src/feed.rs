@@ -74,7 +74,7 @@ impl EventFeed {
             SubscriptionStart::Snapshot { facts, shown, reset } => {
                 if reset {
                     let reason =
-                        "the cursor belongs to another run, or its next event is no longer buffered".to_owned();
+                        "the cursor belongs to another run, or the event after it is no longer buffered".to_owned();
                     self.ready.push_back(StreamBody::Reset { reason });
                 }
                 let screen = shown
@@ -83,8 +83,8 @@ impl EventFeed {
                 let Cursor { epoch, seq } = self.subscription.cursor();
                 let (epoch, seq) = (epoch.to_string(), *seq);
                 let surface = client_state(&facts);
-                // The state is read after the snapshot, so it may already include later events. The client may apply
-                // these events again, because each of them replaces a whole part of the state.
+                // The state is read after the cursor, so the state may already include later events. A client can apply
+                // a later event again without harm, because each event replaces a complete part of the state.
                 let state = match &self.conversation {
                     Some(conversation) => Box::new(state(conversation, surface, EnvelopeFilter::default()).await?.0),
                     None => Box::new(surface),

@@ -1,4 +1,4 @@
-//! The HTTP server and the socket server. They translate between a protocol and [`wh_client`] calls and make no
+//! The HTTP server and the socket server. Both servers translate between a protocol and [`wh_client`] calls and make no
 //! decisions.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "a test ends what it starts"))]
 

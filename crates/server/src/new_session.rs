@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use wh_client::{Controller, CreateError, Created, Daemon, NewSession, Workload};
+use wh_client::{Controller, CreateError, Daemon, NewSession, SessionCreation, Workload};
 use wh_core::caller::Origin;
 use wh_core::terminal::{InvalidSize, Size};
 use wh_wire::control::NewSessionRequest;
@@ -20,7 +20,7 @@ pub(crate) async fn create(
     controller: &dyn Controller,
     origin: Origin,
     mut wanted: NewSession,
-) -> Result<Created, CreateError> {
+) -> Result<SessionCreation, CreateError> {
     enter_creators(daemon, controller, origin, &mut wanted)?;
     daemon.create(wanted).await
 }
@@ -59,7 +59,7 @@ pub(crate) async fn read(
     })
 }
 
-/// Returns the canonical path of the wanted working directory, or of the caller's if none is wanted.
+/// Returns the canonical path of the requested working directory. Default: the caller's working directory.
 async fn directory(wanted: Option<&str>, callers: impl Future<Output = Option<PathBuf>>) -> Result<PathBuf, String> {
     let path = match wanted {
         Some(wanted) => PathBuf::from(wanted),
@@ -150,7 +150,7 @@ mod tests {
         assert!(wrong(both).await.contains("not both"));
         assert!(wrong(NewSessionRequest::default()).await.contains("give an agent or a command"));
         let nameless = NewSessionRequest { command: Some(vec![String::new()]), ..NewSessionRequest::default() };
-        assert!(wrong(nameless).await.contains("no program"));
+        assert!(wrong(nameless).await.contains("must name a program"));
         for size in ["0x0", "80", "80x24x3", "99999x1"] {
             assert!(
                 wrong(NewSessionRequest { size: Some(size.to_owned()), ..agent() }).await.contains("120x40"),

@@ -31,7 +31,7 @@ pub(crate) struct SlotTable<T> {
 #[derive(Debug)]
 struct SlotEntry<T> {
     facts: T,
-    /// Sender whose drop closes the connection.
+    /// Closes the connection when dropped.
     _keep: oneshot::Sender<()>,
 }
 

@@ -1,9 +1,9 @@
-//! Waiting for conditions with a timeout. Tests must not sleep themselves; the polling interval is defined here.
+//! Waits for conditions with a timeout. Tests call these functions instead of sleeping.
 
 use std::time::{Duration, Instant};
 
-/// Timeout for conditions that must become true. The timeout is long because test machines are shared, and it passes
-/// only if a test fails.
+/// Timeout for conditions that must become true. Long, because test machines are shared, and only a failing test waits
+/// until the timeout.
 pub const CONDITION_TIMEOUT: Duration = Duration::from_secs(60);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -14,7 +14,7 @@ pub fn eventually<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
     eventually_within(CONDITION_TIMEOUT, what, ask)
 }
 
-/// Polls as [`eventually`] does, but with the given timeout.
+/// Polls like [`eventually`], but with the given timeout.
 #[track_caller]
 pub fn eventually_within<T>(timeout: Duration, what: &str, ask: impl FnMut() -> Option<T>) -> T {
     let Some(answer) = wait_until(timeout, ask) else {

@@ -1,10 +1,10 @@
-//! Buffers the output of a child process while it is running. A full pipe would block the child.
+//! Drains the output pipes of child processes into buffers. A full pipe would block the child.
 
 use std::io::{BufRead, BufReader, Read};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
-/// Output of a pipe so far. Clones share the buffer.
+/// Output received from a pipe so far. Clones share the buffer.
 #[derive(Clone, Default)]
 pub(crate) struct PipeOutput(Arc<Mutex<Vec<u8>>>);
 
@@ -33,6 +33,6 @@ impl PipeOutput {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<u8>> {
-        self.0.lock().expect("no reader of a pipe panics while it holds the bytes")
+        self.0.lock().expect("no thread panics while it holds the lock of the buffer")
     }
 }

@@ -1,4 +1,4 @@
-//! Child processes of tests and their descendants: finding and ending them.
+//! Finds and ends the child processes of tests and their descendants.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,11 +13,11 @@ use crate::deadline;
 
 /// Returns the process id of a child.
 pub fn pid(child: &Child) -> Pid {
-    Pid::from_raw(child.id().try_into().expect("a pid fits the kernel's type"))
+    Pid::from_raw(child.id().try_into().expect("a process id fits into pid_t"))
 }
 
-/// Resets the signal dispositions of the command. The test runner's parent may ignore some signals, as `nohup` and a
-/// shell's `&` do, and a shell cannot trap a signal that was ignored when it started.
+/// Resets the signal dispositions of the command. The test runner may ignore some signals, for example if it was
+/// started with `nohup` or a shell's `&`. A shell cannot trap a signal that was ignored when the shell started.
 pub fn with_default_signals(command: &mut Command) -> &mut Command {
     let reset = || {
         for signal in Signal::iterator().filter(|signal| !matches!(signal, Signal::SIGKILL | Signal::SIGSTOP)) {
@@ -30,13 +30,12 @@ pub fn with_default_signals(command: &mut Command) -> &mut Command {
     unsafe { command.pre_exec(reset) }
 }
 
-/// Returns true while the process is running. A zombie does not count as running.
+/// Returns true if the process is running. A zombie does not count as running.
 pub fn running(pid: Pid) -> bool {
     stat(pid).is_some_and(|(state, _)| !matches!(state, 'Z' | 'X'))
 }
 
-/// Returns the children of `root` and their descendants that are running now. Orphans that were reparented to init are
-/// not found.
+/// Returns all current descendants of `root`. Orphans that were reparented to init are not found.
 pub fn descendants(root: Pid) -> Vec<Pid> {
     let mut children: HashMap<Pid, Vec<Pid>> = HashMap::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -57,8 +56,8 @@ pub fn descendants(root: Pid) -> Vec<Pid> {
     found
 }
 
-/// Ends `child` with SIGTERM and waits for it and its descendants. Processes that are still running after `grace` are
-/// killed. The error describes them.
+/// Sends SIGTERM to `child`, and waits until the child and its descendants have exited. Kills processes that are still
+/// running after `grace`, and returns an error that describes these processes.
 pub fn terminate(child: &mut Child, grace: Duration) -> Result<(), String> {
     if matches!(child.try_wait(), Ok(Some(_))) {
         return Ok(());
@@ -71,17 +70,17 @@ pub fn terminate(child: &mut Child, grace: Duration) -> Result<(), String> {
         let _ = child.kill();
         let _ = child.wait();
         kill_all(&family);
-        return Err(format!("process {root} did not end within {grace:?} of SIGTERM"));
+        return Err(format!("process {root} did not exit within {grace:?} after SIGTERM"));
     }
     let gone = deadline::wait_until(grace, || (!family.iter().any(|&pid| running(pid))).then_some(()));
     if gone.is_none() {
         let left = kill_all(&family);
-        return Err(format!("process {root} ended but left descendants: {}", left.join(", ")));
+        return Err(format!("process {root} exited but left descendants: {}", left.join(", ")));
     }
     Ok(())
 }
 
-/// Kills the processes that are still running, and returns their names.
+/// Kills the processes that are still running. Returns the pid and name of each.
 fn kill_all(family: &[Pid]) -> Vec<String> {
     let mut killed = Vec::new();
     for &pid in family.iter().filter(|&&pid| running(pid)) {
@@ -92,15 +91,15 @@ fn kill_all(family: &[Pid]) -> Vec<String> {
     killed
 }
 
-/// Waits for the end of `child`. `None` if it does not end within `timeout`.
+/// Waits until `child` exits. Returns `None` if it is still running after `timeout`.
 pub fn wait(child: &mut Child, timeout: Duration) -> Option<ExitStatus> {
     deadline::wait_until(timeout, || child.try_wait().expect("a direct child can be waited for"))
 }
 
-/// Reads the state letter and the parent of a process from `/proc/PID/stat`. The second field may contain spaces and
-/// parentheses.
+/// Reads the state letter and the parent of a process from `/proc/PID/stat`. The process name, which is the second
+/// field, may contain spaces and parentheses.
 fn stat(pid: Pid) -> Option<(char, Pid)> {
-    // The name may contain invalid UTF-8.
+    // The process name may contain invalid UTF-8.
     let line = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let line = String::from_utf8_lossy(&line);
     let (_, rest) = line.rsplit_once(')')?;
@@ -144,7 +143,7 @@ mod tests {
         let root = pid(&child);
         let sleeper = eventually("sh starts its child", || descendants(root).first().copied());
         let forced = terminate(&mut child, Duration::from_millis(50)).unwrap_err();
-        assert!(forced.contains("did not end"), "{forced}");
+        assert!(forced.contains("did not exit"), "{forced}");
         eventually("the child is gone", || (!running(sleeper)).then_some(()));
     }
 

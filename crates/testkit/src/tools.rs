@@ -5,14 +5,14 @@ use std::io::Write;
 use std::panic::Location;
 use std::path::PathBuf;
 
-/// Tool, version and source, one per line. `install-tools` reads the same file.
+/// Pinned tools: name, version and source, one tool per line. `install-tools` reads the same file.
 const TOOL_PINS: &str = include_str!("../tools.txt");
 
 /// Environment variable that overrides the default directory of the pinned tools.
 const TOOLS_VARIABLE: &str = "WHEELHOUSE_TOOLS";
 
-/// Returns true if all programs are installed. If one is missing, returns false and reports on the uncaptured stderr
-/// that the test is skipped. Under `CI`, panics instead.
+/// Returns true if all programs are installed. If a program is missing, reports a skipped test on the uncaptured stderr
+/// and returns false; if the environment variable `CI` is set, panics instead.
 #[track_caller]
 pub fn present(programs: &[&str]) -> bool {
     let missing: Vec<&str> = programs.iter().copied().filter(|program| find(program).is_none()).collect();
@@ -24,10 +24,10 @@ pub fn present(programs: &[&str]) -> bool {
 }
 
 /// Returns the path of a pinned tool as installed by `install-tools`. If the tool is missing, the test is skipped as by
-/// [`present`]. Under `CI`, a missing tool is a failure unless `WHEELHOUSE_SKIP_TOOLS` is set.
+/// [`present`]. If `CI` is set, a missing tool is a failure unless `WHEELHOUSE_SKIP_TOOLS` is set too.
 #[track_caller]
 pub fn pinned(tool: &str, major: u32) -> Option<PathBuf> {
-    let version = version(tool, major).unwrap_or_else(|| panic!("tools.txt has no {tool} of version {major}"));
+    let version = version(tool, major).unwrap_or_else(|| panic!("tools.txt does not list version {major} of {tool}"));
     let directory = env::var_os(TOOLS_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
     let directory = directory.or_else(|| Some(env::home_dir()?.join(".cache/wheelhouse-tools")));
     let place = directory?.join(format!("{tool}-{version}"));
@@ -44,7 +44,8 @@ fn version(tool: &str, major: u32) -> Option<&'static str> {
     pins.into_iter().find(|version| version.split('.').next() == Some(&major.to_string()))
 }
 
-/// Reports a skipped test on the uncaptured stderr. Under `CI`, panics instead, unless `excused` is true.
+/// Reports a skipped test on the uncaptured stderr. Panics instead if the environment variable `CI` is set and
+/// `excused` is false.
 #[track_caller]
 pub fn skip(reason: &str, excused: bool) {
     assert!(env::var_os("CI").is_none() || excused, "{reason}");

@@ -19,7 +19,7 @@ use crate::{CONDITION_TIMEOUT, deadline, process};
 use session::DaemonSession;
 pub use session::IN_DAEMON_VARIABLE;
 
-/// Timeout for wh and its children to end before they are killed.
+/// Grace period for wh and its children to exit before they are killed.
 const EXIT_GRACE: Duration = Duration::from_secs(5);
 
 /// Options for starting wh, as a builder.
@@ -43,7 +43,7 @@ impl WhOptions {
         self
     }
 
-    /// Replaces the environment. Nothing of the test's own environment is passed.
+    /// Replaces the environment. The test's own environment is not passed on.
     pub fn environment(mut self, env: impl IntoIterator<Item = (String, String)>) -> Self {
         self.inherit = false;
         self.env = env.into_iter().collect();
@@ -74,7 +74,7 @@ impl WhOptions {
         self
     }
 
-    /// Requests a specific port instead of a free one.
+    /// Sets the control port. By default, wh chooses a free port.
     pub fn control_port(mut self, port: u16) -> Self {
         self.control_port = port;
         self
@@ -86,7 +86,8 @@ impl WhOptions {
         self
     }
 
-    /// Starts `wh run … ARGS`. Panics with the output of wh if its control port does not open.
+    /// Starts `wh run … ARGS`, or `wh space connect … ARGS` after [`WhOptions::space`]. If the control port does not
+    /// open, panics and prints the output of wh.
     #[track_caller]
     pub fn start(self, args: &[&str]) -> Wh {
         if session::wanted() {
@@ -118,14 +119,14 @@ impl WhOptions {
     }
 }
 
-/// Running wh process. Dropping it ends wh and its children; a failing test prints its output.
+/// Running wh process. Dropping it ends wh and its children; if the test fails, it also prints the output of wh.
 pub struct Wh {
     child: Child,
     port: u16,
     stdout: PipeOutput,
     stderr: PipeOutput,
     runtime: TempDir,
-    /// Session of a daemon, if the test runs in one.
+    /// Daemon session of the program; `None` if wh is a single run.
     session: Option<DaemonSession>,
 }
 
@@ -156,7 +157,7 @@ impl Wh {
     fn listening(mut child: Child, runtime: TempDir) -> Self {
         let stdout = child.stdout.take().expect("stdout is piped");
         let stderr = child.stderr.take().expect("stderr is piped");
-        // At most one message is received. Later ones are dropped with the receiver.
+        // At most one port is received. Later messages are dropped with the receiver.
         let (announce, announced) = mpsc::channel();
         let (stdout, _) = PipeOutput::drain(stdout, |_| {});
         let (stderr, _) = PipeOutput::drain(stderr, move |line| {
@@ -167,14 +168,14 @@ impl Wh {
         let mut wh = Self { child, port: 0, stdout, stderr, runtime, session: None };
         let outcome = deadline::wait_until(CONDITION_TIMEOUT, || match announced.try_recv() {
             Ok(port) => Some(Ok(port)),
-            // If the program ends immediately, wh ends too, perhaps before the line with the port was read.
+            // If the program exits immediately, wh exits too, perhaps before the line with the port was read.
             Err(_) => process::wait(&mut wh.child, Duration::ZERO)
                 .map(|status| announced.recv_timeout(EXIT_GRACE).map_err(|_| status)),
         });
         match outcome {
             Some(Ok(port)) => wh.port = port,
-            Some(Err(status)) => panic!("wh ended before its control port opened: {status}"),
-            None => panic!("wh is running but its control port does not open"),
+            Some(Err(status)) => panic!("wh exited before its control port opened: {status}"),
+            None => panic!("wh did not open its control port within {CONDITION_TIMEOUT:?}"),
         }
         wh
     }
@@ -184,13 +185,14 @@ impl Wh {
         self.port
     }
 
-    /// Returns the address prefix, for example `localhost:9090`, for commands that send requests themselves.
+    /// Returns the host, port and path prefix of the HTTP API, for example `localhost:9090`, for commands such as
+    /// `curl`.
     pub fn address(&self) -> String {
         let prefix = self.session.as_ref().map_or("", DaemonSession::prefix);
         format!("localhost:{}{prefix}", self.port)
     }
 
-    /// Returns the environment with which `curl` sends the token, if one is required.
+    /// Returns environment variables that make `curl` send the token. Empty if no token is required.
     pub fn curl_environment(&self) -> Vec<(String, String)> {
         let Some(session) = &self.session else { return Vec::new() };
         session.write_curlrc(self.runtime.path());
@@ -229,7 +231,7 @@ impl Wh {
             .unwrap_or_else(|error| panic!("wh did not answer {request:?}: {error}"))
     }
 
-    /// Sends a GET request, and returns the response whatever its status.
+    /// Sends a GET request, and returns the response with any status.
     #[track_caller]
     pub fn get(&self, path: &str) -> Response {
         self.send(&TestRequest::get(path))
@@ -257,7 +259,7 @@ impl Wh {
     #[track_caller]
     pub fn screen(&self) -> Value {
         let response = self.get("/control/screen");
-        assert_eq!(response.status, 200, "the screen: {}", response.text());
+        assert_eq!(response.status, 200, "GET /control/screen failed: {}", response.text());
         response.json()
     }
 
@@ -266,31 +268,31 @@ impl Wh {
     pub fn plain(&self) -> String {
         let screen = self.screen();
         let plain = screen["plain"].as_str();
-        plain.unwrap_or_else(|| panic!("no text under `plain` in {screen}")).to_owned()
+        plain.unwrap_or_else(|| panic!("the screen has no text `plain`: {screen}")).to_owned()
     }
 
-    /// Waits on the server until a condition holds. Panics with the screen after [`CONDITION_TIMEOUT`].
+    /// Waits on the server until a condition is true. After [`CONDITION_TIMEOUT`], panics with the current screen.
     #[track_caller]
     pub fn wait(&self, condition: &str) -> Value {
         let timeout = CONDITION_TIMEOUT.as_millis() as u64;
         let response = self.post("/control/wait", json!({ "condition": condition, "timeout": timeout }));
         if response.status != 200 {
             let (status, answer, screen) = (response.status, response.text(), self.plain());
-            panic!("waiting for `{condition}` gave {status} {answer}; the screen is\n{screen}");
+            panic!("waiting for `{condition}` failed with status {status}: {answer}; the screen is\n{screen}");
         }
         response.json()
     }
 
-    /// Waits for the end of wh. Returns `None` if wh does not end within `timeout`.
+    /// Waits until wh exits. Returns `None` if wh is still running after `timeout`.
     pub fn ended(&mut self, timeout: Duration) -> Option<ExitStatus> {
         process::wait(&mut self.child, timeout)
     }
 
-    /// Waits for the end of wh. Panics if it does not end within `timeout`.
+    /// Waits until wh exits. Panics if wh is still running after `timeout`.
     #[track_caller]
     pub fn wait_exit(&mut self, timeout: Duration) -> ExitStatus {
         let Some(status) = self.ended(timeout) else {
-            panic!("wh still runs after {timeout:?}");
+            panic!("wh is still running after {timeout:?}");
         };
         status
     }
@@ -304,7 +306,7 @@ impl Wh {
     #[track_caller]
     fn input(&self, body: Value) -> Value {
         let response = self.post("/control/send_input", body.clone());
-        assert_eq!(response.status, 200, "{body} was answered with {}", response.text());
+        assert_eq!(response.status, 200, "the input {body} was rejected: {}", response.text());
         response.json()
     }
 }

@@ -37,7 +37,7 @@ pub(crate) fn name(call: &ToolCall) -> String {
     if short.is_empty() { call.title.trim().to_owned() } else { short }
 }
 
-/// Returns the target of a call: the file (relative to `directory` if it is inside), the command, or else the title
+/// Returns the target of a call: a file (relative to `directory` if the file is inside), a command, or else the title
 /// without the tool's name.
 pub(crate) fn target(call: &ToolCall, directory: &Path) -> Option<String> {
     let Some(given) = input_summary(&call.input) else {

@@ -192,7 +192,7 @@ struct Patch {
     /// Numbers of old and new lines still expected in the current hunk. Until both are 0, a line that begins with `---`
     /// is a removed line and not a file header.
     remaining: (usize, usize),
-    /// Name of the file before the change. Shown instead of `/dev/null` if the file is deleted.
+    /// Name of the file before the change, shown instead of `/dev/null` if the patch deletes the file.
     before: String,
 }
 
@@ -232,7 +232,7 @@ impl Patch {
             Some(b' ') | None => (ChangeTag::Equal, *new),
             Some(b'\\') => return,
             Some(_) => {
-                // The hunk has fewer lines than its header says.
+                // The hunk has fewer lines than its header gives.
                 self.remaining = (0, 0);
                 return self.line(line);
             }

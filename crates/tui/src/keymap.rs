@@ -1,5 +1,5 @@
-//! Key bindings: the table of bindable actions and the map from keys to actions. The table does not contain Esc, Ctrl+C
-//! and the keys of lists and questions, because the settings cannot change them.
+//! Key bindings: the table of bindable actions and the map from keys to actions. Esc, Ctrl+C and the keys of lists and
+//! questions are fixed, so they are not in the table.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use wh_core::input::KeyPress;
 /// Keys that cannot be bound: Esc closes and interrupts, Ctrl+C interrupts and quits.
 const RESERVED_KEYS: [&str; 2] = ["escape", "ctrl+c"];
 
-/// Action of the UI as a whole, available wherever the input focus is.
+/// Action of the whole UI, available regardless of the input focus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ScreenAction {
     /// Quits if the input is empty.
@@ -37,7 +37,7 @@ pub enum ScreenAction {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EditAction {
-    /// Submits the text to be sent.
+    /// Submits the text.
     Submit,
     /// Inserts a line break.
     Newline,
@@ -77,7 +77,7 @@ pub enum EditAction {
     CutLineEnd,
     /// Inserts the most recently cut text (yank).
     Yank,
-    /// Replaces the text that was just yanked with the cut before it.
+    /// Replaces the text that was just yanked with the next older cut.
     YankOlder,
     /// Undoes the last change.
     Undo,
@@ -87,7 +87,7 @@ pub enum EditAction {
 
 /// Action that keys can be bound to, either of the screen or of the composer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Action {
+pub enum BindableAction {
     Screen(ScreenAction),
     Edit(EditAction),
 }
@@ -95,10 +95,10 @@ pub enum Action {
 /// Entry of the table `ACTIONS`: an action with its name, default keys and description.
 #[derive(Debug)]
 pub struct ActionRow {
-    pub action: Action,
+    pub action: BindableAction,
     /// Name of the action in settings.
     pub name: &'static str,
-    /// Default keys, replaced by the keys that the settings give for the action.
+    /// Default keys. Keys from the settings replace all default keys of the action.
     pub keys: &'static [&'static str],
     /// Description for the list of keys and the documentation.
     pub description: &'static str,
@@ -110,7 +110,7 @@ const fn screen(
     keys: &'static [&'static str],
     description: &'static str,
 ) -> ActionRow {
-    ActionRow { action: Action::Screen(action), name, keys, description }
+    ActionRow { action: BindableAction::Screen(action), name, keys, description }
 }
 
 const fn edit(
@@ -119,7 +119,7 @@ const fn edit(
     keys: &'static [&'static str],
     description: &'static str,
 ) -> ActionRow {
-    ActionRow { action: Action::Edit(action), name, keys, description }
+    ActionRow { action: BindableAction::Edit(action), name, keys, description }
 }
 
 const NEWLINE_KEYS: &[&str] = &["shift+enter", "alt+enter", "ctrl+enter", "alt+shift+enter", "ctrl+j", "ctrl+alt+j"];
@@ -214,7 +214,7 @@ pub struct KeyMap {
     screen: HashMap<KeyPress, ScreenAction>,
     edit: HashMap<KeyPress, EditAction>,
     /// Keys from the settings, by action. The default keys of an action listed here are not used.
-    chosen: Vec<(Action, Vec<KeyPress>)>,
+    chosen: Vec<(BindableAction, Vec<KeyPress>)>,
 }
 
 impl Default for KeyMap {
@@ -224,10 +224,10 @@ impl Default for KeyMap {
 }
 
 impl KeyMap {
-    /// Creates a map in which each of these actions has the given keys instead of its default keys. If a given key is a
-    /// default key of another action, it is unbound from that action.
-    pub fn new(chosen: Vec<(Action, Vec<KeyPress>)>) -> Result<Self, BindingError> {
-        let mut taken: HashMap<KeyPress, Action> = HashMap::new();
+    /// Creates a map that replaces the default keys of each of these actions with the given keys. A given key that is a
+    /// default key of another action is unbound from that action.
+    pub fn new(chosen: Vec<(BindableAction, Vec<KeyPress>)>) -> Result<Self, BindingError> {
+        let mut taken: HashMap<KeyPress, BindableAction> = HashMap::new();
         for (action, keys) in &chosen {
             for press in keys {
                 check(*press)?;
@@ -240,13 +240,13 @@ impl KeyMap {
         Ok(Self::of(chosen))
     }
 
-    fn of(chosen: Vec<(Action, Vec<KeyPress>)>) -> Self {
+    fn of(chosen: Vec<(BindableAction, Vec<KeyPress>)>) -> Self {
         let mut map = Self { screen: HashMap::new(), edit: HashMap::new(), chosen };
         for row in &ACTIONS {
             for press in map.keys_of(row.action) {
                 match row.action {
-                    Action::Screen(action) => drop(map.screen.insert(press, action)),
-                    Action::Edit(action) => drop(map.edit.insert(press, action)),
+                    BindableAction::Screen(action) => drop(map.screen.insert(press, action)),
+                    BindableAction::Edit(action) => drop(map.edit.insert(press, action)),
                 }
             }
         }
@@ -256,7 +256,7 @@ impl KeyMap {
     /// Returns the keys of an action: the keys from the settings, or else the default keys that are not bound to
     /// another action.
     #[must_use]
-    pub fn keys_of(&self, action: Action) -> Vec<KeyPress> {
+    pub fn keys_of(&self, action: BindableAction) -> Vec<KeyPress> {
         if let Some((_, keys)) = self.chosen.iter().find(|(one, _)| *one == action) {
             return keys.clone();
         }
@@ -267,7 +267,7 @@ impl KeyMap {
 
     /// Returns true if the keys of the action are exactly its default keys.
     #[must_use]
-    pub fn is_default(&self, action: Action) -> bool {
+    pub fn is_default(&self, action: BindableAction) -> bool {
         let own = ACTIONS.iter().find(|row| row.action == action).map_or(0, |row| row.keys.len());
         !self.chosen.iter().any(|(one, _)| *one == action) && self.keys_of(action).len() == own
     }
@@ -285,7 +285,7 @@ impl KeyMap {
     }
 }
 
-fn name(action: Action) -> &'static str {
+fn name(action: BindableAction) -> &'static str {
     ACTIONS.iter().find(|row| row.action == action).map_or("", |row| row.name)
 }
 
@@ -299,13 +299,13 @@ mod tests {
         name.parse().unwrap()
     }
 
-    const UNDO: Action = Action::Edit(EditAction::Undo);
-    const TOOLS: Action = Action::Screen(ScreenAction::Tools);
+    const UNDO: BindableAction = BindableAction::Edit(EditAction::Undo);
+    const TOOLS: BindableAction = BindableAction::Screen(ScreenAction::Tools);
 
     #[test]
     fn each_action_stands_once_in_the_table_with_keys_that_exist() {
         let names: HashSet<&str> = ACTIONS.iter().map(|row| row.name).collect();
-        let actions: HashSet<Action> = ACTIONS.iter().map(|row| row.action).collect();
+        let actions: HashSet<BindableAction> = ACTIONS.iter().map(|row| row.action).collect();
         assert_eq!((names.len(), actions.len()), (ACTIONS.len(), ACTIONS.len()));
         let keys = KeyMap::default();
         for row in &ACTIONS {
@@ -326,12 +326,12 @@ mod tests {
         assert_eq!(keys.edit(&press("ctrl+k")), Some(EditAction::Undo));
         assert_eq!((keys.edit(&press("ctrl+z")), keys.screen(&press("f5"))), (None, None));
         assert!(!keys.is_default(UNDO) && !keys.is_default(TOOLS));
-        assert!(keys.is_default(Action::Edit(EditAction::Redo)));
+        assert!(keys.is_default(BindableAction::Edit(EditAction::Redo)));
     }
 
     #[test]
     fn reserved_and_text_keys_are_refused() {
-        let bind = |keys: &[(Action, &str)]| {
+        let bind = |keys: &[(BindableAction, &str)]| {
             KeyMap::new(keys.iter().map(|(action, key)| (*action, vec![press(key)])).collect()).unwrap_err().to_string()
         };
         assert!(bind(&[(UNDO, "x")]).contains("types a character"));

@@ -1,6 +1,5 @@
-//! Terminal UI of a space, with separate modules for input, update and view. The UI is an ordinary client: it mirrors
-//! the space, sends requests and draws the state. [`run`] is the entry point. Most other modules are pure functions
-//! from state and size to styled lines or cells.
+//! Terminal UI of a space. [`run`] is the entry point: an ordinary client that mirrors the space, sends requests and
+//! draws the state. Most other modules are pure functions from state and size to styled lines or cells.
 
 mod app;
 pub mod bell;

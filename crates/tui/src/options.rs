@@ -21,14 +21,14 @@ pub struct TuiOptions {
     pub bell: Bell,
     /// Display name of the agent that is started together with the UI, if there is one.
     pub agent: Option<String>,
-    /// Directory in which `@` completes file names, and to which displayed paths are relative.
+    /// Base directory: `@` completes file names in this directory, and displayed paths are relative to it.
     pub directory: PathBuf,
     /// Version of `wh`, shown in the welcome text.
     pub version: String,
     /// Port of the HTTP API, shown in the status bar; `None` if the API is disabled.
     pub control_port: Option<u16>,
-    /// Channel for requests to quit. If set, quitting the UI sends a request instead of ending the UI, and the caller
-    /// decides whether to end it: other clients may still be attached.
+    /// Channel for requests to quit. If set, quitting sends a request and the UI continues. The caller decides whether
+    /// to end the UI, because other clients may still be attached.
     pub quit_requests: Option<mpsc::Sender<()>>,
 }
 

@@ -48,7 +48,7 @@ pub(crate) struct Picker {
     shown: Vec<usize>,
     /// Index into `shown` of the highlighted row.
     selected: usize,
-    /// True if the user has moved the highlight. New rows then do not move it.
+    /// True if the user has moved the highlight. New rows then do not move the highlight.
     moved: bool,
     /// True while rows are being loaded.
     pub(crate) loading: bool,
@@ -80,7 +80,7 @@ impl Picker {
         &self.filter
     }
 
-    /// Returns the number of rows, including those that do not match the filter.
+    /// Returns the number of rows, including rows that do not match the filter.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }

@@ -1,5 +1,5 @@
-//! Event loop of the UI: a single task with one `select!`. Each event (terminal input, change of the space, request
-//! through the [`UiPort`], timer) updates the app, and a frame is drawn.
+//! Event loop of the UI: a single task with one `select!`. Each event (terminal input, change of the space, command
+//! from the [`UiPort`], timer) updates the app, and then a frame is drawn.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use wh_client::{DrawProgress, Gone, Mirror, MirrorChange, Space, UiOrder, UiPort};
 use wh_core::space::command::{CommandAccepted, SpaceRefusal};
 use wh_core::terminal::Size;
-use wh_screen::decode::{Decoded, Decoder};
+use wh_screen::decode::{DecodedGesture, InputDecoder};
 
 use crate::app::{App, AppEffect, BackgroundAnswer, BackgroundQuery, SentCommand};
 use crate::bell::{self, BellDetector};
@@ -49,7 +49,7 @@ pub enum TuiExit {
 
 /// Error of reading from or writing to the terminal.
 #[derive(Debug, thiserror::Error)]
-#[error("the terminal cannot be read or written: {0}")]
+#[error("cannot read from or write to the terminal: {0}")]
 pub struct TuiError(#[from] io::Error);
 
 /// Shows a space on a terminal until the user quits, the space ends or the terminal is closed.
@@ -76,7 +76,7 @@ where
                 quit_requests: options.quit_requests.clone(),
                 app: App::new(options),
                 mirror,
-                decoder: Decoder::new(),
+                decoder: InputDecoder::new(),
                 painter: Painter::default(),
                 sizes,
                 drawn,
@@ -151,7 +151,7 @@ struct UiLoop {
     quit_requests: Option<mpsc::Sender<()>>,
     app: App,
     mirror: Mirror,
-    decoder: Decoder,
+    decoder: InputDecoder,
     painter: Painter,
     sizes: watch::Receiver<Size>,
     drawn: watch::Sender<DrawProgress>,
@@ -265,7 +265,7 @@ impl UiLoop {
 
     /// Updates the mirror, then handles the input. Input thus applies to the current state of the space, not to the
     /// state in the last frame.
-    async fn typed(&mut self, decoded: Vec<Decoded>) -> Result<Vec<AppEffect>, LoopStop> {
+    async fn typed(&mut self, decoded: Vec<DecodedGesture>) -> Result<Vec<AppEffect>, LoopStop> {
         self.draw_by(Instant::now());
         self.catch_up().await?;
         let now = SystemTime::now();
@@ -275,7 +275,7 @@ impl UiLoop {
         self.app.too_small |= !view::fits(size);
         self.app.dialog.resize(size, self.mirror.state(), now);
         let mut effects = Vec::new();
-        for Decoded { gesture, .. } in decoded {
+        for DecodedGesture { gesture, .. } in decoded {
             effects.extend(self.app.gesture(&gesture, self.mirror.state(), now));
         }
         Ok(effects)
@@ -392,7 +392,7 @@ impl UiLoop {
 async fn listed(listing: &mut Option<JoinHandle<Vec<String>>>) -> Vec<String> {
     match listing {
         Some(task) => task.await.unwrap_or_else(|error| {
-            tracing::warn!(%error, "the files could not be listed");
+            tracing::warn!(%error, "cannot list the files for @ completion");
             Vec::new()
         }),
         None => std::future::pending().await,

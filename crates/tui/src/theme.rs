@@ -58,7 +58,7 @@ pub struct Theme {
 /// Style for each kind of token in code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SyntaxStyles {
-    /// Tokens that have no style of their own.
+    /// Tokens without a specific style.
     pub plain: Style,
     /// Keyword of the language.
     pub keyword: Style,

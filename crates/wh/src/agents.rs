@@ -1,5 +1,5 @@
-//! Builds the catalogue of agents: the built-in ones, the user's `agents.toml`, and the project's `agents.toml` if the
-//! user trusts it.
+//! Builds the catalogue of agents: the built-in agents, the agents of the user's `agents.toml`, and those of the
+//! project's `agents.toml` if the user trusts the file.
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -56,7 +56,7 @@ pub fn print_notices(catalog: &Catalog) {
 /// Finds an agent by id. The error lists the known ids.
 pub fn named(catalog: &Catalog, id: &str) -> Result<Arc<dyn Agent>, CliFailure> {
     catalog.by_id(id).ok_or_else(|| {
-        // The hint includes the warnings of the catalogue: a file that is not used may define the agent.
+        // The hint includes the warnings of the catalogue, because the agent may be defined in a file that is not used.
         let known = catalog.ids().join(", ");
         let known = format!("choose one of {known}; run any other program with `wh run -- PROGRAM`");
         let hints: Vec<&str> =
@@ -78,7 +78,7 @@ pub async fn conversation(agent: &dyn Agent, directory: &Path, given: &str) -> S
     found.map_or_else(|| given.to_owned(), |one| one.name)
 }
 
-/// Reads the user's `agents.toml`. `None` if it does not exist.
+/// Reads the user's `agents.toml`. `None` if the file does not exist.
 pub fn own_file() -> Result<Option<AgentsFile>, CliFailure> {
     let named = std::env::var_os(AGENTS_FILE_VARIABLE).filter(|path: &OsString| !path.is_empty()).map(PathBuf::from);
     let Some(path) = named.clone().or_else(|| directories::config().map(|config| config.join("agents.toml"))) else {
@@ -89,8 +89,8 @@ pub fn own_file() -> Result<Option<AgentsFile>, CliFailure> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && named.is_none() => Ok(None),
         Err(error) => {
             let hint = match named {
-                Some(_) => format!("make it readable, or set {AGENTS_FILE_VARIABLE} to another file"),
-                None => "make it readable, or move it away".to_owned(),
+                Some(_) => format!("make the file readable, or set {AGENTS_FILE_VARIABLE} to another file"),
+                None => "make the file readable, or move it away".to_owned(),
             };
             Err(CliFailure::new(code::FAILED, format!("cannot read {}: {error}", path.display())).hint(hint))
         }
@@ -115,13 +115,15 @@ fn project_file(directory: &Path) -> Result<Option<ProjectFile>, String> {
     let place = project::file_path(&directory, ProjectFileName::Agents);
     let not_used = |why: &dyn Display| format!("{} is not used: {why}", place.display());
     let file = ProjectFile::read(&directory, ProjectFileName::Agents)
-        .map_err(|error| not_used(&format!("it cannot be read: {error}")))?;
+        .map_err(|error| not_used(&format!("cannot read the file: {error}")))?;
     let trust = TrustStore::read().map_err(|error| not_used(&error))?;
     let run = format!("`wh trust {}`", quoted(&directory));
     match trust.of(&file) {
         TrustStatus::Trusted => Ok(Some(file)),
-        TrustStatus::Changed => Err(not_used(&format!("it has changed since you trusted it; review it with {run}"))),
-        TrustStatus::Unknown => Err(not_used(&format!("you have not trusted it; review it with {run}"))),
+        TrustStatus::Changed => {
+            Err(not_used(&format!("the file has changed since you trusted it; review it with {run}")))
+        }
+        TrustStatus::Unknown => Err(not_used(&format!("you have not trusted this file; review it with {run}"))),
     }
 }
 

@@ -8,7 +8,7 @@ pub fn block_on<T>(work: impl Future<Output = Result<T, CliFailure>>) -> Result<
     let runtime =
         runtime.map_err(|error| CliFailure::new(code::FAILED, format!("cannot start the async runtime: {error}")))?;
     let result = runtime.block_on(work);
-    // Does not wait for other threads, because one may be blocked in a read of the terminal.
+    // Does not wait for other threads, because a thread may be blocked in a read of the terminal.
     runtime.shutdown_background();
     result
 }

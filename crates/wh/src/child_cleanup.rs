@@ -1,10 +1,10 @@
-//! Ends leftover child processes when wh exits, and reports the ones that cannot be ended.
+//! Ends leftover child processes when wh exits, and reports processes that it cannot end.
 
 use wh_pipe::{Survivors, reaper};
 
 use crate::failure::{CliFailure, code};
 
-/// Runs `work`, which may start programs. Adopts and ends processes that outlive their supervisor, and ends all
+/// Runs `work`, which may start programs. Adopts processes that outlive their supervisor, and ends them. Ends all
 /// remaining child processes after `work`. Fails if a process cannot be ended, even if `work` succeeded.
 pub async fn with_child_cleanup<T>(work: impl Future<Output = Result<T, CliFailure>>) -> Result<T, CliFailure> {
     reaper::adopt_orphans()
@@ -23,5 +23,5 @@ pub async fn with_child_cleanup<T>(work: impl Future<Output = Result<T, CliFailu
 /// Returns the failure for processes that could not be ended.
 pub fn not_ended(left: &Survivors) -> CliFailure {
     let pids = left.0.iter().map(i32::to_string).collect::<Vec<_>>().join(" ");
-    CliFailure::new(code::FAILED, left).hint(format!("inspect them with: ps -fp '{pids}'"))
+    CliFailure::new(code::FAILED, left).hint(format!("inspect the processes with: ps -fp '{pids}'"))
 }

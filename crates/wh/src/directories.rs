@@ -17,8 +17,8 @@ pub fn state() -> Option<PathBuf> {
     below("XDG_STATE_HOME", ".local/state")
 }
 
-/// Returns the canonical state directory. Fails without a home directory: a directory that all users share, such as
-/// /tmp, would not be safe from other users.
+/// Returns the canonical state directory. Fails without a home directory, because a directory that all users share,
+/// such as /tmp, would not be safe.
 pub fn owned_state() -> Result<PathBuf, CliFailure> {
     owned(state())
 }

@@ -1,5 +1,5 @@
-//! Records of ended runs: exit status and last screen. A record stays in the runtime directory for a minute, so that
-//! later commands can read it.
+//! Records of ended runs: exit status and last screen. A record stays in the runtime directory for one minute. Commands
+//! that run after the exit read the record.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,7 @@ use wh_wire::control::{ClientState, ScreenBody};
 
 use crate::runtime;
 
-/// Maximum number of records. The oldest are removed.
+/// Maximum number of records. The oldest records are removed.
 const MAX_RECORDS: usize = 16;
 
 /// Saves the record of an ended run and removes old or excess records. Without a screen, the record has only the exit
@@ -37,7 +37,7 @@ pub fn save(run: &RegisteredRun, mut state: ClientState, screen: Option<ScreenBo
     runtime::write_atomically(&directory.join(format!("ended-{}.json", run.pid)), &bytes)
 }
 
-/// Removes the records of ended runs that used this port, because a new run uses it now.
+/// Removes the records of ended runs that used this port, because a new run now uses the port.
 pub fn forget(directory: &Path, port: u16) {
     for (path, record) in records(directory, Timestamp::now()) {
         if record.run.port == port {
@@ -65,7 +65,8 @@ fn listed() -> Vec<EndedRun> {
 /// Returns the records, newest first. Removes expired and unreadable records.
 fn records(directory: &Path, now: Timestamp) -> Vec<(PathBuf, EndedRun)> {
     let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
-    // Lists the paths before it reads the records. A record that another process writes in between is then not removed.
+    // Lists the paths before it reads the records, so that a record that another process writes meanwhile is not
+    // removed.
     let paths: Vec<PathBuf> =
         entries.flatten().map(|entry| entry.path()).filter(|path| ended::is_record(path)).collect();
     let records = ended::records(directory, now);

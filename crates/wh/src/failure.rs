@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use crate::print::clean;
 
-/// Exit codes of wh itself. `wh run` passes on all other codes from its program.
+/// Exit codes of wh itself. All other exit codes of `wh run` are those of its program.
 pub mod code {
     /// The screen differs from the expected screenshot.
     pub const DIFFERENT: u8 = 1;
@@ -33,8 +33,8 @@ pub mod code {
 /// Exit codes of every command that calls a run or the daemon, besides 0, 2 and 125.
 pub const API_CODES: &[u8] = &[code::REFUSED, code::UNAUTHORISED, code::UNREACHABLE];
 
-/// Returns the end of a command's help: its examples and its exit codes. Every command has 0, 2 and 125; `codes` lists
-/// the others.
+/// Returns the last part of a command's help: examples and exit codes. Every command has the codes 0, 2 and 125;
+/// `codes` lists the other codes.
 pub fn with_exit_codes(examples: &str, codes: &[u8]) -> String {
     let mut all = [&[0, code::USAGE], codes, &[code::FAILED]].concat();
     all.sort_unstable();
@@ -84,7 +84,7 @@ impl CliFailure {
         Some(Self { code, message: failed["message"].as_str()?.to_owned(), hint })
     }
 
-    /// Returns the failure as one line of JSON, for the process that started this one.
+    /// Returns the failure as one line of JSON, for the process that started this process.
     pub fn reported(&self) -> String {
         serde_json::json!({ "failed": { "code": self.code, "message": self.message, "hint": self.hint } }).to_string()
     }

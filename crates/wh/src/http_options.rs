@@ -61,7 +61,9 @@ impl HttpApiOptions {
         let local = self.control_bind.is_loopback();
         if !local && token.is_none() {
             return Err(CliFailure::new(code::USAGE, format!("listening on {} requires a token", self.control_bind))
-                .hint(format!("set one with --control-token-file FILE or {TOKEN_VARIABLE}, or listen on 127.0.0.1")));
+                .hint(format!(
+                    "set a token with --control-token-file FILE or {TOKEN_VARIABLE}, or listen on 127.0.0.1"
+                )));
         }
         let wanted = SocketAddr::new(self.control_bind, port);
         let listener = bind(wanted).map_err(|error| cannot_bind(wanted, &error))?;
@@ -74,14 +76,14 @@ impl HttpApiOptions {
     }
 }
 
-/// Reads the token from `file`, else from the environment variable; `None` if neither is set. Returns the token as
-/// text, and as an [`ApiToken`] with which a server checks requests.
+/// Reads the token from `file`, else from the environment variable; `None` if neither is set. Returns the token as text
+/// for clients, and as an [`ApiToken`] for servers.
 pub fn token(file: Option<&Path>) -> Result<Option<(String, ApiToken)>, CliFailure> {
     let (text, source) = match (file, std::env::var(TOKEN_VARIABLE)) {
         (Some(path), _) => (read_token(path)?, format!("{}", path.display())),
         (None, Ok(text)) => {
-            // Linux exposes a process's initial environment to other processes of the user, including the program that
-            // wh runs.
+            // Protects the token: Linux exposes the initial environment of a dumpable process to other processes of the
+            // user, including the program that wh runs.
             let _ = nix::sys::prctl::set_dumpable(false);
             (text, TOKEN_VARIABLE.to_owned())
         }
@@ -94,7 +96,7 @@ pub fn token(file: Option<&Path>) -> Result<Option<(String, ApiToken)>, CliFailu
             code::USAGE,
             format!("the token in {source} is empty or has characters that an HTTP header cannot contain"),
         )
-        .hint("create one with: head -c 24 /dev/urandom | base64")),
+        .hint("create a token with: head -c 24 /dev/urandom | base64")),
     }
 }
 
@@ -114,10 +116,12 @@ fn read_token(path: &Path) -> Result<String, CliFailure> {
     let refuse = |reason: String| CliFailure::new(code::USAGE, format!("token file {}: {reason}", path.display()));
     let metadata = fs::metadata(path).map_err(|error| refuse(error.to_string()))?;
     if metadata.permissions().mode() & 0o077 != 0 {
-        return Err(refuse("other users can access it".to_owned()).hint(format!("run: chmod 600 {}", path.display())));
+        return Err(
+            refuse("other users can access the file".to_owned()).hint(format!("run: chmod 600 {}", path.display()))
+        );
     }
     if metadata.uid() != nix::unistd::geteuid().as_raw() {
-        return Err(refuse("it belongs to another user".to_owned()));
+        return Err(refuse("the file belongs to another user".to_owned()));
     }
     let file = open_file::open(path).map_err(|error| refuse(error.to_string()))?;
     io::read_to_string(file).map_err(|error| refuse(error.to_string()))

@@ -21,8 +21,8 @@ use wh_screen::pty::terminal_size;
 
 use crate::failure::code;
 
-/// Maximum number of output chunks queued for the terminal. If the queue is full, the program blocks, as it does
-/// without wh.
+/// Maximum number of output chunks queued for the terminal. If the queue is full, the program blocks, as on a slow
+/// terminal without wh.
 const MAX_QUEUED_OUTPUT_CHUNKS: usize = 16;
 /// Maximum number of keyboard reads queued for the program. If the queue is full, input waits in the terminal.
 const MAX_QUEUED_INPUT_CHUNKS: usize = 16;
@@ -173,8 +173,8 @@ impl Drop for RawModeGuard {
     }
 }
 
-/// Makes a panic in any thread restore the terminal, print its message and exit the process. The program must not
-/// continue without its terminal.
+/// Installs a panic hook that restores the terminal, prints the panic message and exits the process. wh must not
+/// continue after a panic in any thread, because its terminal may no longer work.
 fn restore_on_panic() {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

@@ -24,7 +24,9 @@ pub fn raw_characters() -> Result<usize, CliFailure> {
         Ok(text) => match text.trim().parse() {
             Ok(characters) if characters <= MAX_RAW_CHARACTERS => Ok(characters),
             _ => Err(CliFailure::new(code::USAGE, format!("CONTROL_PLANE_BUFFER has the invalid value {text:?}"))
-                .hint(format!("set it to a number of characters up to {MAX_RAW_CHARACTERS}, for example 4000"))),
+                .hint(format!(
+                    "set the variable to a number of characters up to {MAX_RAW_CHARACTERS}, for example 4000"
+                ))),
         },
     }
 }
@@ -33,7 +35,7 @@ fn level() -> Result<Option<LevelFilter>, CliFailure> {
     let Ok(level) = std::env::var("WH_LOG") else { return Ok(None) };
     level.parse().map(Some).map_err(|_| {
         CliFailure::new(code::USAGE, format!("WH_LOG has the invalid value {level:?}"))
-            .hint("set it to error, warn, info, debug or trace")
+            .hint("set the variable to error, warn, info, debug or trace")
     })
 }
 

@@ -12,7 +12,8 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 pub fn open(path: &Path) -> io::Result<File> {
     let file = File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
     let kind = file.metadata()?.file_type();
-    // An anonymous pipe has no path. Reading it cannot block forever, because the process that created it writes to it.
+    // An anonymous pipe has no path. A read from it cannot block forever, because the shell has started a program that
+    // writes to the pipe.
     let anonymous = kind.is_fifo() && fs::canonicalize(path).is_err();
     if !kind.is_file() && !anonymous {
         let what = match () {
@@ -20,7 +21,7 @@ pub fn open(path: &Path) -> io::Result<File> {
             () if kind.is_dir() => "a directory",
             () => "a device",
         };
-        return Err(io::Error::other(format!("it is {what}, not a regular file")));
+        return Err(io::Error::other(format!("the path is {what}, not a regular file")));
     }
     let flags = OFlag::from_bits_retain(fcntl(&file, FcntlArg::F_GETFL)?);
     fcntl(&file, FcntlArg::F_SETFL(flags & !OFlag::O_NONBLOCK))?;

@@ -39,7 +39,7 @@ pub fn json_line(json: &str) -> String {
     let mut line = String::with_capacity(json.len() + 1);
     for character in json.trim().chars() {
         match character {
-            // This is white space between values, because inside strings JSON requires escapes.
+            // White space between values. Inside strings, JSON requires escapes for these characters.
             '\n' | '\r' | '\t' => line.push(' '),
             hidden if is_hidden(hidden) => {
                 for unit in hidden.encode_utf16(&mut [0; 2]) {
@@ -60,7 +60,7 @@ pub fn without_sequences(output: &str) -> String {
     while let Some(character) = rest.next() {
         match character {
             '\r' if matches!(rest.peek(), Some('\r' | '\n')) => {}
-            // The program overwrites the line. A line break keeps both texts.
+            // The program overwrites the line. A line break preserves the old text and the new text.
             '\r' => text.push('\n'),
             '\u{1b}' => match rest.next() {
                 Some('[') => drop(rest.find(|character| matches!(character, '@'..='~'))),

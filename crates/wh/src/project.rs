@@ -10,9 +10,9 @@ use sha2::{Digest, Sha256};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProjectFileName {
-    /// Agents, which define programs to start.
+    /// File that defines agents and the programs that they start.
     Agents,
-    /// Settings of wh.
+    /// File with settings of wh.
     Config,
 }
 
@@ -32,8 +32,7 @@ impl ProjectFileName {
 /// Maximum size of a settings or agents file.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Contents of a project file. The file is read only once, so that the content that is used is the content that was
-/// checked for trust.
+/// Contents of a project file. The file is read only once, so that the trust check and the parser see the same content.
 #[derive(Debug)]
 pub struct ProjectFile {
     /// Directory that contains `.wheelhouse`.
@@ -93,15 +92,15 @@ pub fn read(path: &Path, plain: bool) -> io::Result<String> {
     let flags = if plain { nix::libc::O_NONBLOCK } else { 0 };
     let file = File::options().read(true).custom_flags(flags).open(path)?;
     if plain && !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
+        return Err(io::Error::other("not a regular file"));
     }
     let mut text = String::new();
     file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text).map_err(|error| match error.kind() {
-        ErrorKind::InvalidData => io::Error::other("it is not valid UTF-8"),
+        ErrorKind::InvalidData => io::Error::other("the file is not valid UTF-8"),
         _ => error,
     })?;
     if text.len() as u64 > MAX_FILE_BYTES {
-        return Err(io::Error::other(format!("it is longer than {} MiB", MAX_FILE_BYTES >> 20)));
+        return Err(io::Error::other(format!("the file is longer than {} MiB", MAX_FILE_BYTES >> 20)));
     }
     Ok(text)
 }
@@ -164,6 +163,6 @@ mod tests {
             assert!(error.to_string().contains(words), "{name}: {error}");
         }
         let error = read(&at("long"), true).unwrap_err().to_string();
-        assert_eq!(error, format!("it is longer than {} MiB", MAX_FILE_BYTES >> 20));
+        assert_eq!(error, format!("the file is longer than {} MiB", MAX_FILE_BYTES >> 20));
     }
 }

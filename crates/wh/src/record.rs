@@ -48,7 +48,7 @@ impl RecordArguments {
         let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         let file = opened.map_err(|error| {
             let hint = match error.kind() {
-                std::io::ErrorKind::AlreadyExists => "remove it first, or choose another file with --record",
+                std::io::ErrorKind::AlreadyExists => "remove the file first, or choose another file with --record",
                 _ => "choose another file with --record",
             };
             CliFailure::new(code::FAILED, format!("cannot record to {}: {error}", path.display())).hint(hint)

@@ -12,13 +12,14 @@ use crate::http_options::ApiListener;
 use crate::runtime::RunEntry;
 use crate::signals::ExitSignals;
 
-/// Timeout for open streams to end at shutdown.
+/// Timeout for open streams to close at shutdown.
 const STREAM_CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Maximum time that the API stays open after the program's exit for an active client that has not read the exit.
+/// Maximum time that the API stays open after the program's exit for an active client that has not read the exit
+/// status.
 const EXIT_READ_GRACE: Duration = Duration::from_secs(2);
 
-/// Time after its last request during which a client counts as active.
+/// Time after the last request during which a client counts as active.
 const ACTIVE_CLIENT_WINDOW: Duration = Duration::from_secs(10);
 
 /// Timeout for reading the last screen.
@@ -31,7 +32,7 @@ pub enum Linger {
     No,
     /// Stays open for the time of `--linger`.
     For(Duration),
-    /// Stays open until an active client has read the exit, at most [`EXIT_READ_GRACE`].
+    /// Stays open until an active client has read the exit status, at most [`EXIT_READ_GRACE`].
     UntilRead,
 }
 
@@ -46,7 +47,8 @@ pub struct RunningApi {
 }
 
 impl RunningApi {
-    /// Serves the API of a terminal, and of the conversation that it shows, if any.
+    /// Serves the API of a terminal. `conversation` is the conversation that the terminal shows; `None` for a terminal
+    /// program.
     pub fn open(
         control: ApiListener,
         surface: Surface,
@@ -87,7 +89,7 @@ impl RunningApi {
         drop(self.entry);
         self.stop.send_replace(true);
         let _ = self.served.await;
-        // Each open stream holds a receiver until it has ended.
+        // Each open stream holds a receiver of `stop` until the stream has ended.
         let _ = tokio::time::timeout(STREAM_CLOSE_TIMEOUT, self.stop.closed()).await;
     }
 

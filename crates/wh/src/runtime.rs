@@ -1,5 +1,4 @@
-//! The runtime directory. It has one file for each run with an HTTP API, so that other commands can find
-//! the run.
+//! The runtime directory. Contains one file for each run with an HTTP API, so that other commands can find the run.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use wh_client::sender::{LineError, OutgoingControl, SendError, Sender as Sends};
+use wh_client::sender::{ConnectionError, OutgoingControl, SendError, Sender as Sends};
 use wh_engine::control::audit::{Audit, AuditOptions};
 use wh_engine::control::content_ref::ContentRefFolder;
 use wh_engine::control::teams::Teams;
@@ -43,14 +43,14 @@ pub fn send(delivery: &DeliveryOptions, session: &str, message: &OutgoingControl
 fn failure(paths: &DaemonPaths, member: &str, message: &OutgoingControl, error: SendError) -> CliFailure {
     let (words, is_retryable) = (error.to_string(), error.is_retryable());
     match error {
-        SendError::Line(LineError::Broken(_)) | SendError::OtherRequest { .. } => {
+        SendError::Line(ConnectionError::Broken(_)) | SendError::OtherRequest { .. } => {
             CliFailure::new(code::UNREACHABLE, words).hint(retry_hint(message))
         }
-        SendError::Line(LineError::Refused(_)) if is_retryable => {
+        SendError::Line(ConnectionError::Refused(_)) if is_retryable => {
             CliFailure::new(code::REFUSED, words).hint(retry_hint(message))
         }
         SendError::Line(error) => match (paths.require_daemon(), error) {
-            (Err(not_running), LineError::Unreachable(_)) => not_running,
+            (Err(not_running), ConnectionError::Unreachable(_)) => not_running,
             (_, error) => socket_failure(error),
         },
         SendError::Timeout { .. } => CliFailure::new(code::TIMEOUT, words).hint(retry_hint(message)),
@@ -71,9 +71,9 @@ pub fn retry_hint(message: &OutgoingControl) -> String {
 }
 
 /// Converts an error of the daemon's socket to a failure.
-pub fn socket_failure(error: LineError) -> CliFailure {
+pub fn socket_failure(error: ConnectionError) -> CliFailure {
     match error {
-        LineError::Refused(refused) => match refused.code {
+        ConnectionError::Refused(refused) => match refused.code {
             ErrorCode::SessionNotFound => {
                 CliFailure::new(code::UNREACHABLE, refused.message).hint("`wh ls --all` lists the sessions")
             }

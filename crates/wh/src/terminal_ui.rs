@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 use wh_client::{Surface, Ui};
 use wh_core::slash::UiCommand;
 use wh_core::terminal::Exit;
-use wh_engine::terminal::{self, Host, HostedTerminal, UiTerminalSpec};
+use wh_engine::terminal::{self, HostedTerminal, UiTerminalEnd, UiTerminalSpec};
 use wh_tui::{TuiExit, TuiOptions};
 
 use crate::failure::code;
@@ -27,7 +27,7 @@ pub struct TerminalUi {
     shown: JoinHandle<Result<TuiExit, wh_tui::TuiError>>,
 }
 
-/// Result of the terminal UI after its end.
+/// Result of a terminal UI that has exited.
 pub struct UiOutcome {
     /// Exit code of wh.
     pub code: u8,
@@ -37,7 +37,7 @@ pub struct UiOutcome {
     pub error: Option<String>,
     /// True if a signal ended the UI.
     pub signalled: bool,
-    /// Result of the recording, if there was one.
+    /// Result of the recording; `None` if nothing was recorded.
     pub recorded: Option<oneshot::Receiver<io::Result<()>>>,
 }
 
@@ -46,7 +46,7 @@ impl TerminalUi {
         let space = spec.space.clone();
         let (hosted, host) = terminal::host(spec).await?;
         let (ui, port) = Ui::new();
-        let Host { line, sizes, drawn, leave: quit_requests, exit } = host;
+        let UiTerminalEnd { line, sizes, drawn, leave: quit_requests, exit } = host;
         let shown = tokio::spawn(wh_tui::run(line, sizes, drawn, space, port, options));
         Ok(Self { hosted, ui, quit_requests, exit, shown })
     }
@@ -61,8 +61,8 @@ impl TerminalUi {
         &self.ui
     }
 
-    /// Waits until the user quits or a signal arrives, then restores the terminal. `tty` is the user's terminal, and
-    /// the surface that it is attached to while the UI runs.
+    /// Waits until the user quits or a signal arrives, then restores the terminal. `tty` is the user's terminal with
+    /// the surface to attach it to.
     pub async fn until_exit(self, tty: Option<(LocalTerminal, &Surface)>, signals: &mut ExitSignals) -> UiOutcome {
         let Self { hosted, ui, mut quit_requests, exit, mut shown } = self;
         let HostedTerminal { surface, ended, recorded } = hosted;
@@ -92,7 +92,7 @@ impl TerminalUi {
         let (code, error) = match outcome {
             Ok(Ok(TuiExit::UserQuit)) => (0, None),
             Ok(Ok(TuiExit::Terminal | TuiExit::Space)) if signalled => (0, None),
-            Ok(Ok(TuiExit::Terminal)) => (code::FAILED, Some("lost the terminal".to_owned())),
+            Ok(Ok(TuiExit::Terminal)) => (code::FAILED, Some("lost the connection to the terminal".to_owned())),
             Ok(Ok(TuiExit::Space)) => (code::FAILED, Some("the space has ended".to_owned())),
             Ok(Err(error)) => (code::FAILED, Some(error.to_string())),
             Err(error) if error.is_panic() => (code::FAILED, Some("the UI crashed".to_owned())),
@@ -102,7 +102,7 @@ impl TerminalUi {
         // A terminal that accepts no output must not block the exit.
         let _ = tokio::time::timeout(LAST_OUTPUT_TIMEOUT, ended).await;
         if let Some(attached) = attached {
-            // A UI that failed has not reset the terminal modes. An exit by signal makes `detach` reset them.
+            // A UI that failed has not reset the terminal modes. For an exit by signal, `detach` resets them.
             let exit = if reason.is_some() { Exit::Code(code.into()) } else { Exit::Signal(nix::libc::SIGTERM) };
             attached.detach(&surface, exit).await;
         }

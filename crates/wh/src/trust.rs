@@ -49,7 +49,7 @@ pub struct TrustStore {
 }
 
 impl TrustStore {
-    /// Reads the list from the state directory.
+    /// Reads `trusted.json` from the state directory.
     pub fn read() -> io::Result<Self> {
         let directory = directories::state().ok_or_else(|| io::Error::other("there is no home directory; set HOME"))?;
         Self::read_in(directory)
@@ -67,13 +67,15 @@ impl TrustStore {
                 let metadata = file.metadata().map_err(|error| explain(&error))?;
                 // A user who can write to this file can make wh start any program.
                 if metadata.uid() != geteuid().as_raw() || metadata.permissions().mode() & 0o022 != 0 {
-                    return Err(explain(&"other users can write to it; check its contents, then run chmod 600 on it"));
+                    return Err(explain(
+                        &"other users can write to the file; check its contents, then run chmod 600 on the file",
+                    ));
                 }
                 io::read_to_string(file).map_err(|error| explain(&error))?
             }
         };
         let trusted_files = serde_json::from_str(&text)
-            .map_err(|error| explain(&format!("{error}; move it away and trust your projects again")))?;
+            .map_err(|error| explain(&format!("{error}; move the file away and trust your projects again")))?;
         Ok(Self { directory, trusted_files })
     }
 
@@ -179,10 +181,10 @@ mod tests {
         TrustStore::read_in(folder.path().into()).unwrap().add(&file("/a", "1")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
         let error = TrustStore::read_in(folder.path().into()).unwrap_err().to_string();
-        assert!(error.contains("other users can write to it") && error.contains("trusted.json"), "{error}");
+        assert!(error.contains("other users can write to the file") && error.contains("trusted.json"), "{error}");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         fs::write(&path, "{").unwrap();
         let error = TrustStore::read_in(folder.path().into()).unwrap_err().to_string();
-        assert!(error.contains("move it away"), "{error}");
+        assert!(error.contains("move the file away"), "{error}");
     }
 }

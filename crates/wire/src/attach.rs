@@ -25,7 +25,7 @@ pub enum AttachOutput {
     Output(Vec<u8>),
     /// The user detached. The session keeps running.
     Detached,
-    /// The session ended. Contains a message with the reason.
+    /// The attachment ended, for example because the session ended. Contains a message with the reason.
     Ended(String),
 }
 

@@ -5,9 +5,9 @@
 pub enum Exit {
     /// The program exited by itself with this code.
     Code(i32),
-    /// A signal with this number ended the program.
+    /// The program was killed by the signal with this number.
     Signal(i32),
-    /// The status was lost: the supervisor was killed, or another process waited for the program.
+    /// The exit status is unknown: the supervisor was killed, or another process collected the status.
     Unknown,
 }
 
@@ -21,7 +21,7 @@ impl Exit {
         }
     }
 
-    /// Returns the number of the signal that ended the program; `None` if the program exited by itself or the exit
+    /// Returns the number of the signal that killed the program; `None` if the program exited by itself or the exit
     /// status is unknown.
     pub fn signal(self) -> Option<i32> {
         match self {

@@ -29,7 +29,7 @@ pub struct MessageRequest {
 pub struct MessageBody {
     /// Always `Message submitted`.
     pub status: String,
-    /// Request id of the message. Look up its progress with `GET /control/receipts/{request_id}`.
+    /// Request id of the message. `GET /control/receipts/{request_id}` returns the progress of the message.
     pub request_id: String,
     /// Id of the turn that the message started; null if no agent has started a turn.
     pub turn: Option<String>,
@@ -41,14 +41,14 @@ pub struct MessageBody {
     /// Failure code for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// True if the request id was used before. The message was not sent again.
+    /// True if an earlier request had the same request id. The message was not sent again.
     pub duplicate: bool,
     /// Output lines of a slash command.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<String>,
 }
 
-/// Size of a truncated text.
+/// Number of included and total bytes of a truncated text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExtentBody {
     /// Number of bytes that are included.

@@ -1,8 +1,6 @@
-//! Protects Gemini CLI's conversation files from deletion. When Gemini loads a conversation, it writes an empty file
-//! for the same conversation. At its next start, Gemini deletes all files whose names contain the same id prefix as the
-//! name of an empty file. Before a load, wh therefore copies the file into wh's state directory and gives the original
-//! a name that Gemini neither writes nor deletes. Gemini still finds the file, because it reads the id inside. See
-//! docs/decisions/035-comparing-conversations.md.
+//! Protects Gemini CLI's conversation files, which Gemini may delete at the next start after a load. Before a load, wh
+//! copies the file into wh's state directory and gives the original a name that Gemini neither writes nor deletes. See
+//! docs/decisions/035-comparing-conversations.md for the cause.
 
 mod content;
 
@@ -17,10 +15,10 @@ use tempfile::NamedTempFile;
 
 use crate::interface::QueryContext;
 use crate::manage::gemini;
-use content::Content;
+use content::ConversationContent;
 
 /// Number of characters of the id in a file name that Gemini assigns.
-const ID_PREFIX: usize = 8;
+const ID_PREFIX_CHARS: usize = 8;
 
 /// Maximum number of copies per conversation in wh's state directory, and maximum number of replaced files. The newest
 /// are retained.
@@ -58,7 +56,8 @@ impl ConversationFiles {
     /// Determines the directories for the files of a conversation. Returns `None` if the id does not have the form of a
     /// Gemini id or if there is no home directory.
     pub fn new(here: &QueryContext, id: &str) -> Option<Self> {
-        let is_plain = id.len() >= 2 * ID_PREFIX && id.chars().all(|one| one.is_ascii_alphanumeric() || one == '-');
+        let is_plain =
+            id.len() >= 2 * ID_PREFIX_CHARS && id.chars().all(|one| one.is_ascii_alphanumeric() || one == '-');
         if !is_plain {
             return None;
         }
@@ -90,12 +89,12 @@ impl ConversationFiles {
         prepared
     }
 
-    /// Copies the file into wh's state directory. A copy with messages that are missing from the file is never
-    /// overwritten: it is renamed, or, if the file has no further messages, the file is not copied.
-    fn save_copy(&self, file: &Path, content: &Content) -> io::Result<()> {
+    /// Copies the file into wh's state directory. Never overwrites a copy with messages that are missing from the file:
+    /// if the copy contains all messages of the file, the file is not copied, otherwise the copy is renamed.
+    fn save_copy(&self, file: &Path, content: &ConversationContent) -> io::Result<()> {
         make_folder(&self.state)?;
         self.remove_old_copies();
-        if let Ok(newest) = Content::read(&self.copy(0))
+        if let Ok(newest) = ConversationContent::read(&self.copy(0))
             && !content.contains(&newest)
         {
             if newest.contains(content) {
@@ -139,9 +138,9 @@ impl ConversationFiles {
         Ok(PreparedFile::Restored)
     }
 
-    /// Removes the empty files that Gemini created when it loaded the conversation. At its next start, Gemini would
-    /// delete the whole conversation because of them. A file that has ever contained messages is moved into the state
-    /// directory instead.
+    /// Removes the empty files that Gemini created when it loaded the conversation. At its next start, Gemini deletes
+    /// all files with the same id prefix as an empty file. A file that has ever contained messages is moved into the
+    /// state directory instead.
     pub fn remove_empty(&self) {
         for (file, content) in self.found().iter().filter(|(_, content)| content.is_empty()) {
             let removed = if content.is_unused() { fs::remove_file(file) } else { self.set_aside(file) };
@@ -186,15 +185,15 @@ impl ConversationFiles {
     }
 
     /// Returns the newest copy with messages that are missing from `content`.
-    fn copy_with_more(&self, content: &Content) -> Option<PathBuf> {
+    fn copy_with_more(&self, content: &ConversationContent) -> Option<PathBuf> {
         self.copies().find(|(_, copied)| !content.contains(copied)).map(|(copy, _)| copy)
     }
 
     /// Returns the readable copies, newest first.
-    fn copies(&self) -> impl Iterator<Item = (PathBuf, Content)> {
+    fn copies(&self) -> impl Iterator<Item = (PathBuf, ConversationContent)> {
         (0..MAX_COPIES)
             .map(|age| self.copy(age))
-            .filter_map(|copy| Content::read(&copy).ok().map(|content| (copy, content)))
+            .filter_map(|copy| ConversationContent::read(&copy).ok().map(|content| (copy, content)))
     }
 
     /// Returns the path of a copy. `age` is 0 for the newest copy.
@@ -208,8 +207,8 @@ impl ConversationFiles {
     }
 
     /// Finds and reads the files with this conversation id in all projects.
-    fn found(&self) -> Vec<(PathBuf, Content)> {
-        let prefix = format!("-{}", &self.id[..ID_PREFIX]);
+    fn found(&self) -> Vec<(PathBuf, ConversationContent)> {
+        let prefix = format!("-{}", &self.id[..ID_PREFIX_CHARS]);
         let projects = fs::read_dir(&self.projects).into_iter().flatten().flatten();
         let folders = projects.map(|project| project.path().join("chats")).filter(|chats| is_own_folder(chats));
         let files = folders.flat_map(|chats| fs::read_dir(chats).into_iter().flatten().flatten());
@@ -219,23 +218,28 @@ impl ConversationFiles {
                 let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
                 name.starts_with("session-") && name.ends_with(".jsonl") && name.contains(&prefix)
             })
-            .filter_map(|file| Content::read(&file).ok().map(|content| (file, content)))
+            .filter_map(|file| ConversationContent::read(&file).ok().map(|content| (file, content)))
             .filter(|(_, content)| content.id.as_ref() == Some(&self.id))
             .collect()
     }
 
     /// Returns a file name that Gemini neither writes nor deletes. The name contains the first and the last characters
-    /// of the id. Names that Gemini assigns contain only the creation minute and the first characters.
+    /// of the id. Names that Gemini assigns contain only the creation minute and the first characters. Gemini finds the
+    /// file under any name, because it reads the id inside.
     fn safe_name(&self, file: &Path) -> String {
         let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let minute = name.strip_prefix("session-").and_then(|rest| rest.get(..16));
         let minute = minute.filter(|minute| minute.starts_with("20")).unwrap_or("2000-01-01T00-00");
-        format!("session-{minute}-{}-{}.jsonl", &self.id[..ID_PREFIX], &self.id[self.id.len() - ID_PREFIX..])
+        format!(
+            "session-{minute}-{}-{}.jsonl",
+            &self.id[..ID_PREFIX_CHARS],
+            &self.id[self.id.len() - ID_PREFIX_CHARS..]
+        )
     }
 }
 
 /// Selects the non-empty file with the most messages.
-fn best(found: &[(PathBuf, Content)]) -> Option<(&PathBuf, &Content)> {
+fn best(found: &[(PathBuf, ConversationContent)]) -> Option<(&PathBuf, &ConversationContent)> {
     let used = found.iter().filter(|(_, content)| !content.is_empty());
     used.max_by_key(|(_, content)| content.size()).map(|(file, content)| (file, content))
 }

@@ -71,7 +71,7 @@ impl AcpItems {
     }
 
     /// Appends text to the message in progress, or starts a new message if the kind or the message id changed.
-    pub fn chunk(&mut self, kind: MessageKind, chunk: acp::Chunk) -> Vec<Report> {
+    pub fn chunk(&mut self, kind: MessageKind, chunk: acp::MessageChunk) -> Vec<Report> {
         let text = chunk.content.display_text();
         if text.is_empty() {
             return Vec::new();
@@ -199,8 +199,10 @@ mod tests {
     use super::*;
 
     fn said(items: &mut AcpItems, text: &str, message: Option<&str>) -> Vec<Report> {
-        let chunk =
-            acp::Chunk { content: acp::ContentBlock::Text(text.to_owned()), message_id: message.map(str::to_owned) };
+        let chunk = acp::MessageChunk {
+            content: acp::ContentBlock::Text(text.to_owned()),
+            message_id: message.map(str::to_owned),
+        };
         items.chunk(MessageKind::Message, chunk)
     }
 

@@ -1,5 +1,5 @@
-//! Agents that implement the Agent Client Protocol (ACP). The [`table`] defines the agents. This module drives all of
-//! them the same way, according to the capabilities that the running agent reports.
+//! Drives agents that implement the Agent Client Protocol (ACP). All agents are driven in the same way, according to
+//! the capabilities that the running agent reports. The [`table`] defines the agents.
 
 mod conversation_files;
 mod handshake_buffer;
@@ -19,10 +19,10 @@ use crate::interface::{ALLOW_SKIPPING, Harness, Start, StartError};
 use crate::table;
 pub(crate) use manage::conversations;
 use protocol::AcpProtocol;
-use table::Entry;
+use table::AgentEntry;
 
 /// Starts a harness that runs an ACP agent for one conversation.
-pub(crate) fn start(entry: Arc<Entry>, mut launch: Launch, start: Start) -> Result<Harness, StartError> {
+pub(crate) fn start(entry: Arc<AgentEntry>, mut launch: Launch, start: Start) -> Result<Harness, StartError> {
     if let Some(mode) = &start.mode {
         entry.allows(mode, start.may_skip_permissions)?;
     }
@@ -33,7 +33,7 @@ pub(crate) fn start(entry: Arc<Entry>, mut launch: Launch, start: Start) -> Resu
     }))
 }
 
-impl Entry {
+impl AgentEntry {
     /// Returns true if the mode skips permissions.
     fn skips(&self, mode: &str) -> bool {
         self.skipping_modes.iter().any(|one| one == mode)

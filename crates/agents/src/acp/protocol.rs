@@ -16,7 +16,7 @@ use std::time::SystemTime;
 
 use serde_json::{Value, json};
 use wh_core::space::TurnId;
-use wh_core::space::harness::{Call, Capabilities, Named, Outcome, Report, Usage};
+use wh_core::space::harness::{AgentOption, Call, Capabilities, Outcome, Report, Usage};
 use wh_core::space::question::{Answer, Question};
 use wh_pipe::Launch;
 use wh_wire::acp::{PromptReply, SessionReply, StopReason, read};
@@ -24,8 +24,8 @@ use wh_wire::acp::{PromptReply, SessionReply, StopReason, read};
 use super::items::AcpItems;
 use super::questions::AcpRequest;
 use super::settings::SessionSettings;
-use super::table::Entry;
-use crate::driver::{FrameOf, MessageOf, Now, Protocol, RequestFailure, Setting, Step, Steps};
+use super::table::AgentEntry;
+use crate::driver::{AgentSetting, DriverState, DriverStep, DriverSteps, FrameOf, MessageOf, Protocol, RequestFailure};
 use crate::interface::{Start, StartError};
 use crate::rpc::{JsonRpc, RpcError, RpcFrame};
 use exchange_log::ExchangeLog;
@@ -44,13 +44,13 @@ const BEGIN_NEW: &str = "begin-anew";
 pub(super) enum AcpQuestion {
     /// Question of the agent.
     Agent(AcpRequest),
-    /// Question of wh, because messages are missing from the resumed conversation.
+    /// Question that wh asks, because messages are missing from the resumed conversation.
     Incomplete,
 }
 
 /// State of the Agent Client Protocol in one harness.
 pub(super) struct AcpProtocol {
-    entry: Arc<Entry>,
+    entry: Arc<AgentEntry>,
     launch: Launch,
     start: Start,
     items: AcpItems,
@@ -76,7 +76,7 @@ pub(super) struct AcpProtocol {
     can_resume: bool,
     version: Option<String>,
     settings: SessionSettings,
-    commands: Vec<Named>,
+    commands: Vec<AgentOption>,
     /// True from the resume of an earlier conversation until the first prompt. Conversation updates in this time are
     /// part of the replay.
     replays: bool,
@@ -87,7 +87,7 @@ pub(super) struct AcpProtocol {
 }
 
 impl AcpProtocol {
-    pub fn new(entry: Arc<Entry>, mut launch: Launch, start: Start) -> Self {
+    pub fn new(entry: Arc<AgentEntry>, mut launch: Launch, start: Start) -> Self {
         let quirks = &entry.quirks;
         for (name, value) in &quirks.environment {
             let name = OsString::from(name);
@@ -145,7 +145,7 @@ impl AcpProtocol {
         format!("{} {version}\nmodel {model}, mode {mode}", self.title())
     }
 
-    fn ended(&mut self, reply: &PromptReply, interrupted: bool, steps: &mut Steps<Self>) {
+    fn ended(&mut self, reply: &PromptReply, interrupted: bool, steps: &mut DriverSteps<Self>) {
         if let Some(tokens) = reply.tokens() {
             self.usage.input_tokens = self.usage.input_tokens.saturating_add(tokens.input);
             self.usage.output_tokens = self.usage.output_tokens.saturating_add(tokens.output);
@@ -156,7 +156,7 @@ impl AcpProtocol {
             StopReason::Cancelled => Outcome::Cancelled,
             _ if interrupted => Outcome::Cancelled,
             StopReason::EndTurn => Outcome::Completed,
-            StopReason::Refusal => Outcome::Failed(format!("{title} refused")),
+            StopReason::Refusal => Outcome::Failed(format!("{title} refused to continue")),
             StopReason::MaxTokens => Outcome::Failed("the model reached its output limit for one turn".to_owned()),
             StopReason::MaxTurnRequests => {
                 Outcome::Failed("the agent reached its limit of model requests for one turn".to_owned())
@@ -186,9 +186,9 @@ impl Protocol for AcpProtocol {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let may = |mode: &&Named| self.start.may_skip_permissions || !self.entry.skips(&mode.id);
+        let may = |mode: &&AgentOption| self.start.may_skip_permissions || !self.entry.skips(&mode.id);
         let SessionSettings { modes, models } = &self.settings;
-        // Listed although it always fails, so that the call reaches `run_call`, which explains the reason.
+        // The call is listed although it always fails, because `run_call` then returns the reason.
         let compact = self.entry.quirks.compacts_by_itself.then_some("compact");
         Capabilities {
             interrupts: true,
@@ -210,16 +210,16 @@ impl Protocol for AcpProtocol {
         self.start.redact_ids(text, self.session.as_deref())
     }
 
-    fn on_message(&mut self, message: MessageOf<Self>, now: Now<'_>, steps: &mut Steps<Self>) {
+    fn on_message(&mut self, message: MessageOf<Self>, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         self.incoming(message, now, steps);
     }
 
-    fn on_stderr_line(&mut self, line: &str, steps: &mut Steps<Self>) {
+    fn on_stderr_line(&mut self, line: &str, steps: &mut DriverSteps<Self>) {
         let retry = self.entry.quirks.retry_lines.as_ref().and_then(|lines| model_errors::retry(line, lines));
         retry.into_iter().for_each(|text| steps.warn(text));
     }
 
-    fn prompt(&mut self, turn: &TurnId, text: &str, steps: &mut Steps<Self>) -> FrameOf<Self> {
+    fn prompt(&mut self, turn: &TurnId, text: &str, steps: &mut DriverSteps<Self>) -> FrameOf<Self> {
         // Completes messages that the agent sent between the turns.
         steps.reports(self.items.end());
         self.items.begin();
@@ -233,7 +233,7 @@ impl Protocol for AcpProtocol {
         RpcFrame::request("session/prompt", json!({ "sessionId": self.conversation(), "prompt": prompt }))
     }
 
-    fn on_prompt_delivered(&mut self, steps: &mut Steps<Self>) {
+    fn on_prompt_delivered(&mut self, steps: &mut DriverSteps<Self>) {
         self.has_prompts = true;
         // Some agents do not store a conversation without a prompt.
         if !std::mem::replace(&mut self.prompted, true) {
@@ -245,8 +245,8 @@ impl Protocol for AcpProtocol {
         &mut self,
         turn: &TurnId,
         reply: Result<Value, RequestFailure<RpcError>>,
-        now: Now<'_>,
-        steps: &mut Steps<Self>,
+        now: DriverState<'_>,
+        steps: &mut DriverSteps<Self>,
     ) {
         if now.turn != Some(turn) {
             return;
@@ -266,11 +266,16 @@ impl Protocol for AcpProtocol {
         Some(self.cancel())
     }
 
-    fn finish_items(&mut self, steps: &mut Steps<Self>) {
+    fn finish_items(&mut self, steps: &mut DriverSteps<Self>) {
         steps.reports(self.items.end());
     }
 
-    fn answer(&mut self, ask: AcpQuestion, answers: Vec<(Question, Answer)>, steps: &mut Steps<Self>) -> FrameOf<Self> {
+    fn answer(
+        &mut self,
+        ask: AcpQuestion,
+        answers: Vec<(Question, Answer)>,
+        steps: &mut DriverSteps<Self>,
+    ) -> FrameOf<Self> {
         let AcpQuestion::Agent(ask) = ask else { return self.cancel() };
         let (result, decided) = match answers.first() {
             Some((question, answer)) => ask.answer(question, answer),
@@ -282,20 +287,20 @@ impl Protocol for AcpProtocol {
         RpcFrame::Answer { id: ask.id, result }
     }
 
-    fn answer_own_question(&mut self, ask: &AcpQuestion, answer: &Answer, steps: &mut Steps<Self>) -> bool {
+    fn answer_own_question(&mut self, ask: &AcpQuestion, answer: &Answer, steps: &mut DriverSteps<Self>) -> bool {
         let AcpQuestion::Incomplete = ask else { return false };
         match answer.option.as_deref() {
             Some(RESTORE) => {
                 self.restores = true;
-                steps.push(Step::Reconnect);
+                steps.push(DriverStep::Reconnect);
             }
             Some(BEGIN_NEW) => {
                 self.replace_conversation();
-                steps.push(Step::Reconnect);
+                steps.push(DriverStep::Reconnect);
             }
             _ => {
                 self.exchanges.clear();
-                steps.push(Step::Occupied(false));
+                steps.push(DriverStep::Occupied(false));
             }
         }
         true
@@ -310,25 +315,25 @@ impl Protocol for AcpProtocol {
         self.entry.allows(mode, self.start.may_skip_permissions)
     }
 
-    fn setting_request(&mut self, setting: &Setting) -> Option<FrameOf<Self>> {
+    fn setting_request(&mut self, setting: &AgentSetting) -> Option<FrameOf<Self>> {
         let (method, params) = match setting {
-            Setting::Model(model) => self.settings.model(self.conversation(), model),
-            Setting::Mode(mode) => self.settings.mode(self.conversation(), mode),
+            AgentSetting::Model(model) => self.settings.model(self.conversation(), model),
+            AgentSetting::Mode(mode) => self.settings.mode(self.conversation(), mode),
         };
         Some(RpcFrame::request(method, params))
     }
 
     fn on_setting_reply(
         &mut self,
-        setting: &Setting,
+        setting: &AgentSetting,
         outcome: Result<Value, RequestFailure<RpcError>>,
     ) -> Result<(), String> {
-        let (Setting::Model(wanted) | Setting::Mode(wanted)) = setting;
+        let (AgentSetting::Model(wanted) | AgentSetting::Mode(wanted)) = setting;
         let reply = outcome
             .map_err(|failure| format!("{} rejected {wanted:?}: {}", self.title(), self.failure_text(&failure)))?;
         let (current, chosen) = match setting {
-            Setting::Model(_) => (&mut self.settings.models.current, &mut self.model),
-            Setting::Mode(_) => (&mut self.settings.modes.current, &mut self.mode),
+            AgentSetting::Model(_) => (&mut self.settings.models.current, &mut self.model),
+            AgentSetting::Mode(_) => (&mut self.settings.modes.current, &mut self.mode),
         };
         (*current, *chosen) = (Some(wanted.clone()), Some(wanted.clone()));
         self.settings.learn(&read::<SessionReply>(reply));
@@ -346,7 +351,7 @@ impl Protocol for AcpProtocol {
         chosen.or_else(first).cloned()
     }
 
-    fn run_call(&mut self, id: u64, call: Call, _now: Now<'_>, steps: &mut Steps<Self>) {
+    fn run_call(&mut self, id: u64, call: Call, _now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         let outcome = match call {
             Call::ReportStatus => Ok(Value::String(self.status())),
             Call::Compact { .. } if self.entry.quirks.compacts_by_itself => {

@@ -2,7 +2,7 @@
 //! option.
 
 use serde_json::{Value, json};
-use wh_core::space::harness::Named;
+use wh_core::space::harness::AgentOption;
 use wh_wire::acp::{ConfigOption, SessionReply};
 
 /// Available and selected models and modes of a session.
@@ -12,11 +12,11 @@ pub(super) struct SessionSettings {
     pub models: SettingChoices,
 }
 
-/// Available choices and the selected one.
+/// Available choices and the selected choice.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SettingChoices {
     method: SettingMethod,
-    pub all: Vec<Named>,
+    pub all: Vec<AgentOption>,
     pub current: Option<String>,
 }
 
@@ -93,9 +93,9 @@ fn option(session: &str, id: &str, value: &str) -> (&'static str, Value) {
     ("session/set_config_option", json!({ "sessionId": session, "configId": id, "value": value }))
 }
 
-fn named(id: &str, name: &Option<String>, description: &Option<String>) -> Named {
+fn named(id: &str, name: &Option<String>, description: &Option<String>) -> AgentOption {
     let words = [description, name].into_iter().flatten().find(|words| !words.is_empty());
-    Named { id: id.to_owned(), title: words.map_or(id, String::as_str).to_owned() }
+    AgentOption { id: id.to_owned(), title: words.map_or(id, String::as_str).to_owned() }
 }
 
 #[cfg(test)]
@@ -111,7 +111,7 @@ mod tests {
             "modes": {"currentModeId": "a", "availableModes": [{"id": "a", "name": "A"}, {"id": "b", "description": "B!"}]},
             "models": {"currentModelId": "m", "availableModels": [{"modelId": "m"}]},
         })));
-        assert_eq!(settings.modes.all[1], Named { id: "b".into(), title: "B!".into() });
+        assert_eq!(settings.modes.all[1], AgentOption { id: "b".into(), title: "B!".into() });
         assert_eq!(settings.mode("s", "b").0, "session/set_mode");
         assert_eq!(settings.model("s", "m").0, "session/set_model");
         settings.learn(&acp::read(json!({"configOptions": [

@@ -15,7 +15,7 @@ use wh_core::space::TurnId;
 use wh_core::space::harness::{AckedOrder, Order, Outcome, Report};
 use wh_core::space::item::{Body, Level};
 
-use super::table::{AccountCommands, AuthenticationMethod, Entry, Protocol, Quirks};
+use super::table::{AccountCommands, AgentEntry, AuthenticationMethod, Protocol, Quirks};
 use super::*;
 use crate::interface::Agent;
 use crate::program::Program;
@@ -36,8 +36,8 @@ hello() { next; reply "$HELLO"; next; reply "$SESSION"; }
 rest() { while read -r line; do echo "$line" >> heard; done; }
 "#;
 
-fn fake() -> Entry {
-    Entry {
+fn fake() -> AgentEntry {
+    AgentEntry {
         id: "fake".to_owned(),
         title: "Fake".to_owned(),
         protocol: Protocol::Acp,
@@ -55,7 +55,7 @@ fn fake() -> Entry {
     }
 }
 
-async fn started(entry: Entry, start: Start) -> Result<Harness, StartError> {
+async fn started(entry: AgentEntry, start: Start) -> Result<Harness, StartError> {
     ProgramAgent::new(entry, None).start(start).await
 }
 

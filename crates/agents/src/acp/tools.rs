@@ -138,7 +138,7 @@ impl PartialToolCall {
     }
 
     /// Moves the text of a call's first report from the output into the description. If the first report also ends the
-    /// call, the text is output and stays there.
+    /// call, the text stays in the output.
     fn take_description(&mut self, change: &mut acp::ToolCall) {
         let is_over = matches!(change.status, Some(acp::ToolStatus::Completed | acp::ToolStatus::Failed));
         let is_first = self.call.tool_call_id.is_empty() && !is_over;
@@ -175,7 +175,7 @@ impl PartialToolCall {
         let given = self.call.raw_input.as_ref().map(|input| &input["command"]);
         match given {
             Some(Value::String(command)) => Some(command.clone()),
-            // A wrapping shell is of no interest to the user. Only the command line is shown.
+            // Only the command line is shown, without the shell that runs it.
             Some(Value::Array(words)) => match &words[..] {
                 [_, Value::String(flag), Value::String(line)] if flag == "-lc" || flag == "-c" => Some(line.clone()),
                 words => Some(words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")),

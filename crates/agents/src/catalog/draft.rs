@@ -5,16 +5,17 @@ use std::path::PathBuf;
 use toml::Spanned;
 use wh_core::input::closest;
 
-use super::expand::{Variables, expand};
+use super::expand::{VariableLookup, expand};
 use super::file::{
-    AgentSection, AgentsFile, COMMON_KEYS, Definition, FileError, OneOrMany, SpannedText, VariableChange, is_acp_key,
+    AgentDefinition, AgentSection, AgentsFile, COMMON_KEYS, FileError, OneOrMany, SpannedText, VariableChange,
+    is_acp_key,
 };
 use crate::program::{Environment, Program, owned};
-use crate::table::{self, AccountCommands, AuthenticationMethod, Entry, Protocol, Quirks};
+use crate::table::{self, AccountCommands, AgentEntry, AuthenticationMethod, Protocol, Quirks};
 
 /// Agent definition under construction, with the files that changed it.
 pub(super) struct AgentDraft {
-    pub agent: Entry,
+    pub agent: AgentEntry,
     pub files: Vec<PathBuf>,
 }
 
@@ -23,13 +24,13 @@ pub(super) fn built_in() -> Vec<AgentDraft> {
     table::built_in().into_iter().map(|agent| AgentDraft { agent, files: Vec::new() }).collect()
 }
 
-/// Applies a file: changes existing agents and adds new agents. `reserved` contains the ids of internal agents. A file
-/// that changes one of them is rejected.
+/// Applies a file: changes existing agents and adds new agents. `reserved` contains the ids of internal agents, which a
+/// file cannot change.
 pub(super) fn apply(
     drafts: &mut Vec<AgentDraft>,
     reserved: &[String],
     file: &AgentsFile,
-    variables: Variables,
+    variables: VariableLookup,
 ) -> Result<(), FileError> {
     for section in &file.sections {
         let context = SectionContext { file, section, variables };
@@ -58,11 +59,11 @@ pub(super) fn apply(
 struct SectionContext<'a> {
     file: &'a AgentsFile,
     section: &'a AgentSection,
-    variables: Variables<'a>,
+    variables: VariableLookup<'a>,
 }
 
 impl SectionContext<'_> {
-    fn change(&self, agent: &mut Entry) -> Result<(), FileError> {
+    fn change(&self, agent: &mut AgentEntry) -> Result<(), FileError> {
         let given = self.section.definition.protocol.as_ref();
         if let Some(protocol) = given.filter(|protocol| *protocol.get_ref() != agent.protocol) {
             let wrong =
@@ -72,11 +73,11 @@ impl SectionContext<'_> {
         self.fill(agent)
     }
 
-    fn add(&self, known: &[&str]) -> Result<Entry, FileError> {
+    fn add(&self, known: &[&str]) -> Result<AgentEntry, FileError> {
         let (id, says) = (self.section.id.get_ref(), &self.section.definition);
         let protocol = says.protocol.as_ref().map_or(Protocol::Acp, |protocol| *protocol.get_ref());
-        let mut agent = match Entry::of(protocol) {
-            Some(like) => Entry { id: id.clone(), title: format!("{} ({id})", like.title), ..like },
+        let mut agent = match AgentEntry::of(protocol) {
+            Some(like) => AgentEntry { id: id.clone(), title: format!("{} ({id})", like.title), ..like },
             None => self.new_entry(known)?,
         };
         self.fill(&mut agent)?;
@@ -84,7 +85,7 @@ impl SectionContext<'_> {
     }
 
     /// Creates an entry with the default behaviour of an ACP agent.
-    fn new_entry(&self, known: &[&str]) -> Result<Entry, FileError> {
+    fn new_entry(&self, known: &[&str]) -> Result<AgentEntry, FileError> {
         let id = self.section.id.get_ref();
         if self.section.definition.command.is_none() {
             let hint = match closest(id, known.iter().copied()) {
@@ -94,7 +95,7 @@ impl SectionContext<'_> {
             let wrong = format!("the agent {id:?} is new and has no command");
             return Err(self.error_at(&self.section.id, wrong, hint));
         }
-        Ok(Entry {
+        Ok(AgentEntry {
             id: id.clone(),
             title: id.clone(),
             protocol: Protocol::Acp,
@@ -114,7 +115,7 @@ impl SectionContext<'_> {
         })
     }
 
-    fn fill(&self, agent: &mut Entry) -> Result<(), FileError> {
+    fn fill(&self, agent: &mut AgentEntry) -> Result<(), FileError> {
         if agent.protocol != Protocol::Acp {
             self.refuse_acp_keys()?;
         }
@@ -161,8 +162,8 @@ impl SectionContext<'_> {
         Ok(())
     }
 
-    fn fill_entry(&self, entry: &mut Entry) -> Result<(), FileError> {
-        let Definition { version_arguments, login_hint, login, logout, status, .. } = &self.section.definition;
+    fn fill_entry(&self, entry: &mut AgentEntry) -> Result<(), FileError> {
+        let AgentDefinition { version_arguments, login_hint, login, logout, status, .. } = &self.section.definition;
         let account = &mut entry.account;
         for (given, place) in [
             (version_arguments, &mut entry.version),

@@ -7,13 +7,13 @@ use std::ffi::OsString;
 const TOKEN_VARIABLE: &str = "WH_CONTROL_TOKEN";
 
 /// Function that looks up the value of a variable.
-pub type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+pub type VariableLookup<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
 /// Error message and suggested fix.
 pub(super) type ExpandError = (String, String);
 
 /// Expands all variables in a text.
-pub(super) fn expand(text: &str, variables: Variables) -> Result<String, ExpandError> {
+pub(super) fn expand(text: &str, variables: VariableLookup) -> Result<String, ExpandError> {
     let mut expanded = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('$') {
@@ -38,7 +38,7 @@ pub(super) fn expand(text: &str, variables: Variables) -> Result<String, ExpandE
     Ok(expanded)
 }
 
-fn value(name: &str, variables: Variables) -> Result<String, ExpandError> {
+fn value(name: &str, variables: VariableLookup) -> Result<String, ExpandError> {
     if name == TOKEN_VARIABLE {
         return Err((format!("${TOKEN_VARIABLE} is never passed to agents"), "remove it from the file".to_owned()));
     }

@@ -1,5 +1,5 @@
-//! Schema of `agents.toml`, and its validation with error positions. Pure: [`Catalog`](super::Catalog) expands
-//! variables and builds the agents.
+//! Parses `agents.toml` files and validates them against the schema. Errors contain the position in the file.
+//! [`Catalog`](super::Catalog) expands variables and builds the agents.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -42,8 +42,8 @@ const RENAMED_QUIRKS_KEYS: [(&str, &str); 4] = [
     ("client", "client_capabilities"),
 ];
 
-/// Maximum length of an agent id in characters.
-const MAX_ID_LENGTH: usize = 40;
+/// Maximum length of an agent id.
+const MAX_AGENT_ID_CHARS: usize = 40;
 
 /// Suggested fix for errors without a more specific suggestion.
 const GENERIC_HINT: &str = "correct the error, or move the file away";
@@ -80,13 +80,13 @@ pub(super) struct AgentSection {
     pub id: Spanned<String>,
     /// Keys that are present in the table, with their byte ranges in the file.
     pub keys: KeyRanges,
-    pub definition: Definition,
+    pub definition: AgentDefinition,
 }
 
 #[derive(Debug, Deserialize)]
 struct Document {
     #[serde(default)]
-    agents: BTreeMap<Spanned<String>, Definition>,
+    agents: BTreeMap<Spanned<String>, AgentDefinition>,
 }
 
 pub(super) type SpannedText = Spanned<String>;
@@ -94,7 +94,7 @@ pub(super) type SpannedText = Spanned<String>;
 /// Settings of one agent in `agents.toml`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(expecting = "a table such as [agents.NAME]")]
-pub(super) struct Definition {
+pub(super) struct AgentDefinition {
     pub protocol: Option<Spanned<Protocol>>,
     pub title: Option<SpannedText>,
     pub command: Option<Spanned<OneOrMany>>,
@@ -112,7 +112,7 @@ pub(super) struct Definition {
 }
 
 #[derive(Debug, Clone, Deserialize)]
-#[serde(expecting = "a table, as { method = \"api-key\", always = false }")]
+#[serde(expecting = "a table such as { method = \"api-key\", always = false }")]
 pub(super) struct AuthenticateTable {
     pub method: SpannedText,
     #[serde(default)]
@@ -120,7 +120,7 @@ pub(super) struct AuthenticateTable {
 }
 
 #[derive(Debug, Clone, Deserialize)]
-#[serde(expecting = "a table, as { acknowledged_requests = [\"example/progress\"] }")]
+#[serde(expecting = "a table such as { acknowledged_requests = [\"example/progress\"] }")]
 pub(super) struct QuirksTable {
     #[serde(alias = "mode_in_words")]
     pub mode_message_prefix: Option<String>,
@@ -245,10 +245,14 @@ impl AgentsFile {
         for (key, value) in table {
             if key.get_ref() != "agents" {
                 let hint = match value.get_ref() {
-                    DeValue::Table(_) => format!("write [agents.{}] for an agent of that name", key.get_ref()),
+                    DeValue::Table(_) => format!("write [agents.{}] to define an agent with this name", key.get_ref()),
                     _ => "write the keys into a table [agents.NAME]".to_owned(),
                 };
-                return Err(self.error_at(key.span(), format!("there is no key {:?} here", key.get_ref()), hint));
+                return Err(self.error_at(
+                    key.span(),
+                    format!("unknown key {:?} at the top level", key.get_ref()),
+                    hint,
+                ));
             }
         }
         let mut found = BTreeMap::new();
@@ -278,7 +282,7 @@ impl AgentsFile {
             Some(meant) => format!("did you mean {meant:?}?"),
             None => format!("valid keys: {}", known.join(", ")),
         };
-        Err(self.error_at(key.span(), format!("there is no key {:?}", key.get_ref()), hint))
+        Err(self.error_at(key.span(), format!("unknown key {:?}", key.get_ref()), hint))
     }
 
     /// Rejects a key that is present under both its former and its current name.
@@ -287,7 +291,7 @@ impl AgentsFile {
             if let Some((key, _)) = table.get_key_value(former)
                 && table.contains_key(current)
             {
-                let message = format!("{former:?} is the former name of {current:?}, which is also given");
+                let message = format!("{former:?} was renamed to {current:?}, and both are present");
                 return Err(self.error_at(key.span(), message, format!("remove {former:?}")));
             }
         }
@@ -318,10 +322,11 @@ impl AgentsFile {
         let name = id.get_ref();
         let allowed = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-_".contains(letter);
         let begins = name.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit());
-        if begins && name.chars().all(allowed) && name.len() <= MAX_ID_LENGTH && name != "system" {
+        if begins && name.chars().all(allowed) && name.len() <= MAX_AGENT_ID_CHARS && name != "system" {
             return Ok(());
         }
-        let hint = format!("use lowercase letters, digits, - and _, at most {MAX_ID_LENGTH}; not \"system\"");
+        let hint =
+            format!("use at most {MAX_AGENT_ID_CHARS} lowercase letters, digits, - and _; \"system\" is reserved");
         Err(self.error_at(id.span(), format!("{name:?} is not a valid agent name"), hint))
     }
 }

@@ -1,7 +1,7 @@
-//! Summarises an `agents.toml` file for the prompt that asks the user to trust the file. Contains every key with its
-//! value, quoted for a terminal and without expanding variables.
+//! Summarises an `agents.toml` file for the prompt that asks the user to trust the file. The summary contains every key
+//! with its quoted value. Variables are not expanded.
 
-use super::file::{AgentsFile, Definition, OneOrMany, QuirksTable, SpannedText, VariableChange};
+use super::file::{AgentDefinition, AgentsFile, OneOrMany, QuirksTable, SpannedText, VariableChange};
 
 /// Summary of one agent's table in `agents.toml`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,8 +21,8 @@ impl AgentsFile {
     }
 }
 
-fn lines(says: &Definition) -> Vec<(&'static str, String)> {
-    let Definition {
+fn lines(says: &AgentDefinition) -> Vec<(&'static str, String)> {
+    let AgentDefinition {
         protocol,
         title,
         command,
@@ -53,7 +53,7 @@ fn lines(says: &Definition) -> Vec<(&'static str, String)> {
         one.collect::<Vec<_>>().join(" ")
     });
     let authenticate = authenticate.as_ref().map(|how| {
-        let when = if how.always { "before every session" } else { "only after a refusal" };
+        let when = if how.always { "before every session" } else { "only if the agent refuses a session" };
         format!("{:?}, {when}", how.method.get_ref())
     });
     let quirks = quirks.as_ref().map(|quirks| {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::draft;
 use super::*;
-use crate::table::{Entry, Protocol};
+use crate::table::{AgentEntry, Protocol};
 
 fn variables(name: &str) -> Option<OsString> {
     match name {
@@ -21,12 +21,12 @@ fn read(path: &str, text: &str) -> AgentsFile {
 
 /// Creates an agent to use as the internal agent.
 fn internal() -> Vec<Arc<dyn Agent>> {
-    let entry = Entry { id: "demo".to_owned(), ..Entry::of(Protocol::Claude).unwrap() };
+    let entry = AgentEntry { id: "demo".to_owned(), ..AgentEntry::of(Protocol::Claude).unwrap() };
     vec![Arc::new(ProgramAgent::new(entry, None))]
 }
 
 /// Builds the entry of an agent by applying the files.
-fn made(id: &str, files: &[AgentsFile]) -> Entry {
+fn made(id: &str, files: &[AgentsFile]) -> AgentEntry {
     let mut drafts = draft::built_in();
     for file in files {
         draft::apply(&mut drafts, &["demo".to_owned()], file, &variables)
@@ -35,7 +35,7 @@ fn made(id: &str, files: &[AgentsFile]) -> Entry {
     drafts.into_iter().map(|draft| draft.agent).find(|agent| agent.id == id).expect("it is there")
 }
 
-fn entry(id: &str, text: &str) -> Entry {
+fn entry(id: &str, text: &str) -> AgentEntry {
     let entry = made(id, &[read("/a.toml", text)]);
     assert_eq!(entry.protocol, Protocol::Acp, "{id}");
     entry
@@ -119,7 +119,7 @@ fn a_command_alone_makes_an_agent() {
     assert_eq!(entry.title, "mine");
     assert_eq!(entry.version, ["--version"]);
     assert!(entry.program.arguments.is_empty() && entry.authenticate.is_none() && entry.skipping_modes.is_empty());
-    assert_eq!(entry.program.hint(), "install it, or correct its command in /a.toml");
+    assert_eq!(entry.program.hint(), "install the program, or correct `command` in /a.toml");
     let with_login = self::entry("mine", "[agents.mine]\ncommand = \"mine\"\nlogin = [\"auth\", \"in\"]\n");
     assert_eq!(with_login.log_in, "run `mine auth in`");
 }
@@ -199,20 +199,28 @@ fn errors_have_a_position_and_a_hint() {
                 login, logout, status, authenticate, modes_skipping_permissions, quirks";
     let place = "give a path that starts with / or ~/, or a name on the PATH";
     for (text, message, hint) in [
-        ("[agents.x]\ncomand = \"x\"\n", "2:1: there is no key \"comand\"", "did you mean \"command\"?"),
-        ("[agents.x]\ncommand = \"x\"\n  zzz = 1\n", "3:3: there is no key \"zzz\"", keys),
+        ("[agents.x]\ncomand = \"x\"\n", "2:1: unknown key \"comand\"", "did you mean \"command\"?"),
+        ("[agents.x]\ncommand = \"x\"\n  zzz = 1\n", "3:3: unknown key \"zzz\"", keys),
         (
             "[agents.x]\ncommand = \"x\"\nauthenticate = { methd = \"a\" }\n",
-            "3:18: there is no key \"methd\"",
+            "3:18: unknown key \"methd\"",
             "did you mean \"method\"?",
         ),
         (
             "[agents.x]\ncommand = \"x\"\n[agents.x.quirks]\nacknowledged_requests = []\nmode_message_prefx = \"a\"\n",
-            "5:1: there is no key \"mode_message_prefx\"",
+            "5:1: unknown key \"mode_message_prefx\"",
             "did you mean \"mode_message_prefix\"?",
         ),
-        ("[gemini]\n", "1:2: there is no key \"gemini\" here", "write [agents.gemini] for an agent of that name"),
-        ("command = \"x\"\n", "1:1: there is no key \"command\" here", "write the keys into a table [agents.NAME]"),
+        (
+            "[gemini]\n",
+            "1:2: unknown key \"gemini\" at the top level",
+            "write [agents.gemini] to define an agent with this name",
+        ),
+        (
+            "command = \"x\"\n",
+            "1:1: unknown key \"command\" at the top level",
+            "write the keys into a table [agents.NAME]",
+        ),
         (
             "[agents.gemni]\narguments = []\n",
             "1:9: the agent \"gemni\" is new and has no command",
@@ -226,7 +234,7 @@ fn errors_have_a_position_and_a_hint() {
         (
             "[agents.\"My Agent\"]\ncommand = \"x\"\n",
             "1:9: \"My Agent\" is not a valid agent name",
-            "use lowercase letters, digits, - and _, at most 40; not \"system\"",
+            "use at most 40 lowercase letters, digits, - and _; \"system\" is reserved",
         ),
         (
             "[agents.claude]\ntitle = \"x\"\nquirks = { acknowledged_requests = [] }\n",
@@ -297,7 +305,7 @@ fn type_and_syntax_errors_have_a_position() {
             "3:12",
             "unknown variant `mcp`, expected one of `acp`, `claude`, `codex`",
         ),
-        ("[agents.x]\ncommand = \"x\"\nauthenticate = \"a\"\n", "3:16", "expected a table, as { method"),
+        ("[agents.x]\ncommand = \"x\"\nauthenticate = \"a\"\n", "3:16", "expected a table such as { method"),
         ("[agents.x]\ncommand = \"x\"\nauthenticate = { always = true }\n", "3:16", "missing field `method`"),
         ("agents = 1\n", "1:10", "invalid type: integer `1`"),
         ("[agents]\nx = 1\n", "2:5", "expected a table such as [agents.NAME]"),
@@ -361,7 +369,7 @@ fn current_names_of_keys_give_no_warning() {
 #[test]
 fn a_key_is_not_given_by_both_of_its_names() {
     let text = "[agents.gemini.quirks]\nacknowledged_requests = []\ntold = []\n";
-    let message = "3:1: \"told\" is the former name of \"acknowledged_requests\", which is also given";
+    let message = "3:1: \"told\" was renamed to \"acknowledged_requests\", and both are present";
     assert_eq!(wrong(text), (format!("/etc/agents.toml:{message}"), "remove \"told\"".to_owned()));
 }
 

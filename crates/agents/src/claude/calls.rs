@@ -6,7 +6,7 @@ use wh_core::space::harness::Call;
 
 use super::protocol::ClaudeProtocol;
 use super::{LOG_IN, TITLE, manage};
-use crate::driver::{Now, Step, Steps};
+use crate::driver::{DriverState, DriverStep, DriverSteps};
 use crate::interface::LoginState;
 use crate::manage::describe_login;
 
@@ -31,11 +31,11 @@ impl Checkpoint {
 }
 
 impl ClaudeProtocol {
-    pub(super) fn run_command(&mut self, id: u64, call: Call, now: Now<'_>, steps: &mut Steps<Self>) {
+    pub(super) fn run_command(&mut self, id: u64, call: Call, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         let (name, parameters) = match call {
             Call::Clear => return self.run_slash_command(id, "/clear", now, steps),
             Call::Compact { .. } => return self.run_slash_command(id, "/compact", now, steps),
-            Call::ReportStatus => return steps.push(Step::RunInBackground(id, Box::pin(self.status()))),
+            Call::ReportStatus => return steps.push(DriverStep::RunInBackground(id, Box::pin(self.status()))),
             Call::Other { name, parameters } => (name, parameters),
             other => (wh_core::slash::call_name(&other).to_owned(), Value::Null),
         };
@@ -46,7 +46,7 @@ impl ClaudeProtocol {
             .as_array()
             .map(|words| words.iter().filter_map(Value::as_str).map(str::to_owned).collect())
             .unwrap_or_default();
-        steps.push(Step::RunInBackground(
+        steps.push(DriverStep::RunInBackground(
             id,
             match name.as_str() {
                 "mcp" => Box::pin(mcp(connection, words)),

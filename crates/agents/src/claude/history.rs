@@ -11,7 +11,7 @@ use super::calls::Checkpoint;
 use super::items::ClaudeItems;
 use crate::interface::{QueryContext, Resume, Start};
 
-/// Maximum length of a line. Longer lines are skipped.
+/// Maximum length of a line in a conversation file. Longer lines are skipped.
 const MAX_HISTORY_LINE_BYTES: usize = 16 * 1024 * 1024;
 
 /// Reports and checkpoints of an earlier conversation.
@@ -82,7 +82,7 @@ fn read(file: &Path) -> History {
     history
 }
 
-/// Returns the text of a user message. Returns `None` for messages that Claude Code wrote in the user's name.
+/// Returns the text of a user message. `None` for user messages that Claude Code generated.
 fn prompt(message: &UserMessage) -> Option<String> {
     if message.is_synthetic || message.parent_tool_use_id.is_some() {
         return None;

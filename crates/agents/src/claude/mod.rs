@@ -14,12 +14,12 @@ mod tools;
 use std::ffi::OsStr;
 
 use wh_claude::{Options, PermissionMode};
-use wh_core::space::harness::Named;
+use wh_core::space::harness::AgentOption;
 use wh_pipe::Launch;
 
 use crate::driver;
 use crate::interface::{ALLOW_SKIPPING, Harness, Resume, Start, StartError};
-use crate::table::Entry;
+use crate::table::AgentEntry;
 use protocol::ClaudeProtocol;
 
 pub(crate) const TITLE: &str = "Claude Code";
@@ -31,13 +31,13 @@ const MODES: [(&str, &str, bool); 6] = [
     ("default", "asks before it changes or runs anything", false),
     ("acceptEdits", "edits files without asking", false),
     ("plan", "plans, and changes nothing", false),
-    ("dontAsk", "does only what is already allowed", false),
-    ("auto", "decides itself which actions need no question", true),
+    ("dontAsk", "runs only actions that are already allowed", false),
+    ("auto", "decides by itself which actions to allow", true),
     ("bypassPermissions", "never asks", true),
 ];
 
 /// Starts a harness that runs Claude Code for one conversation.
-pub(crate) fn start(entry: &Entry, launch: &Launch, start: Start) -> Result<Harness, StartError> {
+pub(crate) fn start(entry: &AgentEntry, launch: &Launch, start: Start) -> Result<Harness, StartError> {
     let options = conversation(launch, &start)?;
     let (program, may_skip) = (entry.program.clone(), start.may_skip_permissions);
     Ok(Harness::run(|task| {
@@ -108,7 +108,7 @@ fn mode_of(name: &str, may_skip: bool) -> Result<PermissionMode, StartError> {
             agent: TITLE.to_owned(),
             what: "mode",
             given: name.to_owned(),
-            hint: format!("it has {}", known.join(", ")),
+            hint: format!("available modes: {}", known.join(", ")),
         });
     };
     if *skips && !may_skip {
@@ -130,7 +130,7 @@ fn skips_permissions(mode: &str) -> bool {
 }
 
 /// Returns the available modes. Modes that skip permissions are included only if `may_skip` is true.
-fn modes(may_skip: bool) -> Vec<Named> {
+fn modes(may_skip: bool) -> Vec<AgentOption> {
     let open = MODES.iter().filter(|(_, _, skips)| may_skip || !skips);
-    open.map(|(id, title, _)| Named { id: (*id).to_owned(), title: (*title).to_owned() }).collect()
+    open.map(|(id, title, _)| AgentOption { id: (*id).to_owned(), title: (*title).to_owned() }).collect()
 }

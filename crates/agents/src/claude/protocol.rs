@@ -16,7 +16,7 @@ use super::calls::Checkpoint;
 use super::items::ClaudeItems;
 use super::questions::ClaudeQuestions;
 use super::{MODES, TITLE, mode_of, skips_permissions};
-use crate::driver::{FrameOf, MessageOf, Now, Protocol, RequestFailure, Setting, Step, Steps};
+use crate::driver::{AgentSetting, DriverState, DriverStep, DriverSteps, FrameOf, MessageOf, Protocol, RequestFailure};
 use crate::interface::{Start, StartError};
 use crate::program::Program;
 
@@ -37,7 +37,7 @@ pub(super) struct ClaudeProtocol {
     items: ClaudeItems,
     denied: Vec<String>,
     usage: Usage,
-    /// Cost of the earlier processes of this harness.
+    /// Cost of the earlier processes of this harness, in US dollars.
     earlier_cost: f64,
     /// Number of outputs of local commands so far, used in their item keys.
     outputs: u64,
@@ -50,8 +50,8 @@ pub(super) struct ClaudeProtocol {
     /// Call id and slash command that wait until Claude Code reports that it is idle. Claude Code may report this later
     /// than the result of a turn.
     held_command: Option<(u64, String)>,
-    /// True if Claude Code reports whether it is running or idle. Older versions do not; for them, a result means that
-    /// Claude Code is idle.
+    /// True if Claude Code reports that it is running or idle. Older versions do not report this state. With them, the
+    /// result of a turn means that Claude Code is idle.
     reports_state: bool,
 }
 
@@ -86,7 +86,13 @@ impl ClaudeProtocol {
 
     /// Runs a slash command of Claude Code for the call with this id. If Claude Code is not idle yet, the command
     /// waits.
-    pub(super) fn run_slash_command(&mut self, id: u64, command: &str, now: Now<'_>, steps: &mut Steps<Self>) {
+    pub(super) fn run_slash_command(
+        &mut self,
+        id: u64,
+        command: &str,
+        now: DriverState<'_>,
+        steps: &mut DriverSteps<Self>,
+    ) {
         if now.working || now.prompted || self.held_command.is_some() {
             return steps.called(id, Err(format!("{TITLE} is busy; interrupt it or wait")));
         }
@@ -97,28 +103,28 @@ impl ClaudeProtocol {
         self.send_command(id, command, steps);
     }
 
-    fn send_command(&mut self, id: u64, command: &str, steps: &mut Steps<Self>) {
+    fn send_command(&mut self, id: u64, command: &str, steps: &mut DriverSteps<Self>) {
         self.pending_command_call = Some(id);
-        steps.push(Step::OwnWorkBegun);
+        steps.push(DriverStep::OwnWorkBegun);
         let content = protocol::UserContent::Text(command.to_owned());
-        steps.push(Step::Send(protocol::UserInput::from(content).into()));
+        steps.push(DriverStep::Send(protocol::UserInput::from(content).into()));
     }
 
     /// Handles a message that shows that Claude Code is working.
-    fn begun(&mut self, now: Now<'_>, steps: &mut Steps<Self>) {
+    fn begun(&mut self, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         if let Some(id) = self.pending_command_call.take() {
             steps.called(id, Ok(Value::Null));
         } else if now.turn.is_some() {
             steps.begun();
         } else if !now.working && self.reports_state {
-            steps.push(Step::OwnWorkBegun);
+            steps.push(DriverStep::OwnWorkBegun);
         }
     }
 
     /// Handles the report that Claude Code is idle: ends work that Claude Code began on its own, and allows the next
     /// prompt.
-    fn on_idle(&mut self, now: Now<'_>, steps: &mut Steps<Self>) {
-        // The turn of a prompt does not end here but with its result, which may arrive later.
+    fn on_idle(&mut self, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
+        // The turn of a prompt ends with its result, which may arrive later.
         if now.turn.is_none() && now.working {
             steps.ended(if now.interrupted { Outcome::Cancelled } else { Outcome::Completed });
         }
@@ -128,7 +134,7 @@ impl ClaudeProtocol {
             Some((id, command)) => self.send_command(id, &command, steps),
             None => {}
         }
-        steps.push(Step::Occupied(false));
+        steps.push(DriverStep::Occupied(false));
     }
 
     /// Records the mode that Claude Code reports. Returns true if the mode changed.
@@ -198,11 +204,11 @@ impl Protocol for ClaudeProtocol {
         self.start.redact_ids(text, self.session.as_deref())
     }
 
-    fn on_message(&mut self, message: MessageOf<Self>, now: Now<'_>, steps: &mut Steps<Self>) {
+    fn on_message(&mut self, message: MessageOf<Self>, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         self.event(message, now, steps);
     }
 
-    fn prompt(&mut self, _turn: &TurnId, text: &str, _steps: &mut Steps<Self>) -> FrameOf<Self> {
+    fn prompt(&mut self, _turn: &TurnId, text: &str, _steps: &mut DriverSteps<Self>) -> FrameOf<Self> {
         let checkpoint = Checkpoint::new(text);
         let uuid = checkpoint.uuid.clone();
         let content = protocol::UserContent::Text(text.to_owned());
@@ -219,7 +225,7 @@ impl Protocol for ClaudeProtocol {
         Some(ClaudeFrame::Request(protocol::ClientRequest::Interrupt { cancel_queued: Some(true) }))
     }
 
-    fn on_interrupt_reply(&mut self, reply: &Value, now: Now<'_>, steps: &mut Steps<Self>) {
+    fn on_interrupt_reply(&mut self, reply: &Value, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         let reply: protocol::InterruptReply = serde_json::from_value(reply.clone()).unwrap_or_default();
         let taken_back = self.current.as_ref().is_some_and(|uuid| reply.cancelled.contains(uuid));
         if now.turn.is_some() && taken_back {
@@ -227,7 +233,7 @@ impl Protocol for ClaudeProtocol {
         }
     }
 
-    fn finish_items(&mut self, steps: &mut Steps<Self>) {
+    fn finish_items(&mut self, steps: &mut DriverSteps<Self>) {
         steps.reports(self.items.end());
         self.denied.clear();
         (self.current, self.slash_command) = (None, None);
@@ -244,7 +250,7 @@ impl Protocol for ClaudeProtocol {
         &mut self,
         ask: ClaudeQuestions,
         answers: Vec<(Question, Answer)>,
-        steps: &mut Steps<Self>,
+        steps: &mut DriverSteps<Self>,
     ) -> FrameOf<Self> {
         let reply = ask.answer(&answers);
         let denied = matches!(&reply, protocol::Answer::Permission(protocol::PermissionResult::Deny { .. }));
@@ -262,24 +268,24 @@ impl Protocol for ClaudeProtocol {
         mode_of(mode, self.start.may_skip_permissions).map(drop)
     }
 
-    fn setting_request(&mut self, setting: &Setting) -> Option<FrameOf<Self>> {
+    fn setting_request(&mut self, setting: &AgentSetting) -> Option<FrameOf<Self>> {
         Some(ClaudeFrame::Request(match setting {
-            Setting::Model(model) => {
+            AgentSetting::Model(model) => {
                 protocol::ClientRequest::SetModel { model: (model != "default").then(|| model.clone()) }
             }
-            Setting::Mode(mode) => protocol::ClientRequest::SetPermissionMode { mode: mode_of(mode, true).ok()? },
+            AgentSetting::Mode(mode) => protocol::ClientRequest::SetPermissionMode { mode: mode_of(mode, true).ok()? },
         }))
     }
 
     fn on_setting_reply(
         &mut self,
-        setting: &Setting,
+        setting: &AgentSetting,
         outcome: Result<Value, RequestFailure<Refusal>>,
     ) -> Result<(), String> {
         outcome.map_err(|failure| self.failure_text(&failure))?;
         match setting {
-            Setting::Model(model) => self.capabilities.model = Some(model.clone()),
-            Setting::Mode(mode) => self.capabilities.mode = Some(mode.clone()),
+            AgentSetting::Model(model) => self.capabilities.model = Some(model.clone()),
+            AgentSetting::Mode(mode) => self.capabilities.mode = Some(mode.clone()),
         }
         Ok(())
     }
@@ -292,7 +298,7 @@ impl Protocol for ClaudeProtocol {
         Some("default".to_owned())
     }
 
-    fn run_call(&mut self, id: u64, call: Call, now: Now<'_>, steps: &mut Steps<Self>) {
+    fn run_call(&mut self, id: u64, call: Call, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         self.run_command(id, call, now, steps);
     }
 

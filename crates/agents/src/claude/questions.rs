@@ -133,7 +133,7 @@ fn permission_reply(ask: &CanUseTool, answer: &Answer) -> PermissionResult {
     let option = answer.option.as_deref();
     let mode = |mode| PermissionUpdate::SetMode { mode, destination: PermissionDestination::Session };
     let updates = match option {
-        // Without this update Claude Code returns to the mode from before the plan.
+        // Without this update, Claude Code returns to the mode that was active before the plan.
         Some("allow") if ask.tool_name == "ExitPlanMode" => vec![mode(PermissionMode::Default)],
         Some("allow") => Vec::new(),
         Some("accept-edits") => vec![mode(PermissionMode::AcceptEdits)],
@@ -173,11 +173,11 @@ fn plan(ask: &CanUseTool) -> Question {
         choice("accept-edits", "Yes, and allow all edits in this session", OptionMeaning::AllowAlways),
         choice("deny", "No, keep planning", OptionMeaning::RejectOnce),
     ];
-    let title = "Claude has made a plan. May it begin?".to_owned();
+    let title = "Claude has made a plan. May Claude carry out the plan?".to_owned();
     Question { kind: QuestionKind::Permission, title, details, options, accepts_text: true, preselects: false }
 }
 
-/// Builds the questions of a call of `AskUserQuestion`, which may contain up to four.
+/// Builds the questions of a call of the tool `AskUserQuestion`, which asks up to four questions.
 fn choices(input: &Value) -> Vec<Question> {
     let questions = input["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
     questions
@@ -223,8 +223,8 @@ fn choices_reply(ask: &CanUseTool, answers: &[(Question, Answer)]) -> Permission
     }
 }
 
-/// Builds a question from a form. A form with one field becomes a question for its value; other forms are answered with
-/// a JSON object.
+/// Builds a question from a form. If the form has one field, the question asks for the value of this field. Other forms
+/// are answered with a JSON object.
 fn elicitation(ask: &Elicitation) -> Question {
     let title = ask.title.clone().unwrap_or_else(|| plain(&ask.message));
     let mut details = vec![QuestionDetail::Text(format!("{} asks: {}", ask.mcp_server_name, plain(&ask.message)))];

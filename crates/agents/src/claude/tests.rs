@@ -47,7 +47,7 @@ impl Run {
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
         let mut start = Start::new(folder.path());
         change(&mut start);
-        let mut claude = Entry::of(Protocol::Claude).unwrap();
+        let mut claude = AgentEntry::of(Protocol::Claude).unwrap();
         claude.program.commands = vec![program.to_str().unwrap().to_owned()];
         let harness = ProgramAgent::new(claude, None).start(start).await.unwrap();
         Self { harness, folder }

@@ -6,7 +6,7 @@ use wh_wire::codex::{self as wire, McpServer};
 
 use super::protocol::{CodexOperation, CodexProtocol, CodexRequestTag, canonical_path, is_unknown};
 use super::{LOG_IN, TITLE, manage};
-use crate::driver::{Now, Step, Steps};
+use crate::driver::{DriverState, DriverStep, DriverSteps};
 use crate::interface::QueryContext;
 use crate::manage::run::run;
 use crate::manage::{codex, describe_login};
@@ -16,7 +16,7 @@ use crate::rpc::{self, RpcFrame};
 pub(super) const CALLS: [&str; 5] = ["status", "clear", "compact", "restart", "mcp"];
 
 impl CodexProtocol {
-    pub(super) fn run_command(&mut self, id: u64, call: Call, now: Now<'_>, steps: &mut Steps<Self>) {
+    pub(super) fn run_command(&mut self, id: u64, call: Call, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         let refused = match call {
             Call::Clear | Call::Compact { .. } if now.prompted => {
                 "a turn is in progress; interrupt it or wait for its end".to_owned()
@@ -38,12 +38,12 @@ impl CodexProtocol {
                 let compact = RpcFrame::request("thread/compact/start", json!({ "threadId": self.thread }));
                 return self.begin_operation(CodexOperation::Compacting, compact, CodexRequestTag::Compact(id), steps);
             }
-            Call::ReportStatus => return steps.push(Step::RunInBackground(id, Box::pin(self.status()))),
+            Call::ReportStatus => return steps.push(DriverStep::RunInBackground(id, Box::pin(self.status()))),
             Call::Other { name, parameters } => match name.as_str() {
                 "mcp" if parameters["words"].as_array().is_some_and(|words| !words.is_empty()) => {
                     format!("use /mcp without arguments; change {TITLE}'s servers with `codex mcp`")
                 }
-                "mcp" => return steps.push(Step::RunInBackground(id, Box::pin(self.mcp()))),
+                "mcp" => return steps.push(DriverStep::RunInBackground(id, Box::pin(self.mcp()))),
                 other => format!("{TITLE} does not support the command {other:?}"),
             },
             other => format!("{TITLE} does not support the command {:?}", wh_core::slash::call_name(&other)),
@@ -57,11 +57,11 @@ impl CodexProtocol {
         busy: CodexOperation,
         frame: RpcFrame,
         tag: CodexRequestTag,
-        steps: &mut Steps<Self>,
+        steps: &mut DriverSteps<Self>,
     ) {
         self.busy = Some(busy);
-        steps.push(Step::Occupied(true));
-        steps.push(Step::Request(frame, tag));
+        steps.push(DriverStep::Occupied(true));
+        steps.push(DriverStep::Request(frame, tag));
     }
 
     fn status(&self) -> impl Future<Output = Result<Value, String>> + use<> {

@@ -1,7 +1,7 @@
 //! Permission modes of Codex: combinations of approval policy and sandbox.
 
 use serde_json::Value;
-use wh_core::space::harness::Named;
+use wh_core::space::harness::AgentOption;
 use wh_wire::codex::{Sandbox, StartedThread};
 
 use super::TITLE;
@@ -36,7 +36,7 @@ static UNTRUSTED: CodexMode = CodexMode {
     skips: false,
 };
 
-/// Mode that replaces a mode that skips permissions, if Codex's own configuration selects such a mode.
+/// Replacement for a mode that skips permissions, if Codex's own configuration selects such a mode.
 static AUTO: CodexMode = CodexMode {
     id: "auto",
     title: "works in its directory; asks for anything else",
@@ -64,7 +64,7 @@ pub(super) fn find(name: &str, may_skip: bool) -> Result<&'static CodexMode, Sta
             agent: TITLE.to_owned(),
             what: "mode",
             given: name.to_owned(),
-            hint: format!("it has {}", known.join(", ")),
+            hint: format!("available modes: {}", known.join(", ")),
         });
     };
     if mode.skips && !may_skip {
@@ -78,9 +78,9 @@ pub(super) fn find(name: &str, may_skip: bool) -> Result<&'static CodexMode, Sta
 }
 
 /// Returns the available modes. Modes that skip permissions are included only if `may_skip` is true.
-pub(super) fn offered(may_skip: bool) -> Vec<Named> {
+pub(super) fn offered(may_skip: bool) -> Vec<AgentOption> {
     let open = MODES.iter().filter(|mode| may_skip || !mode.skips);
-    open.map(|mode| Named { id: mode.id.to_owned(), title: mode.title.to_owned() }).collect()
+    open.map(|mode| AgentOption { id: mode.id.to_owned(), title: mode.title.to_owned() }).collect()
 }
 
 /// Returns the mode that matches the settings; `None` for custom settings.
@@ -101,8 +101,8 @@ fn preset(settings: &StartedThread) -> Option<&'static CodexMode> {
     MODES.iter().copied().find(same)
 }
 
-/// Returns true if the settings allow actions without the user's approval. This is the case without a sandbox, without
-/// approvals although Codex may write, and if the reviewer is not the user.
+/// Returns true if the settings allow actions without the user's approval. There are three cases: there is no sandbox,
+/// the reviewer is not the user, or Codex may write files without approval.
 pub(super) fn skips(settings: &StartedThread) -> bool {
     let sandbox = settings.sandbox.as_deref();
     let sandboxed = matches!(sandbox, None | Some("readOnly" | "workspaceWrite"));

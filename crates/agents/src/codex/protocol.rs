@@ -19,7 +19,7 @@ use super::items::CodexItems;
 use super::modes::{self, CodexMode};
 use super::questions::CodexQuestions;
 use super::{LOG_IN, TITLE};
-use crate::driver::{FrameOf, MessageOf, Now, Protocol, RequestFailure, Setting, Step, Steps};
+use crate::driver::{AgentSetting, DriverState, DriverStep, DriverSteps, FrameOf, MessageOf, Protocol, RequestFailure};
 use crate::interface::{Start, StartError};
 use crate::rpc::{JsonRpc, RpcError, RpcFrame, RpcLink};
 
@@ -98,7 +98,7 @@ pub(super) struct CodexProtocol {
     silence: Duration,
     /// Id that Codex assigned to the conversation; empty before the conversation is open.
     pub(super) thread: String,
-    /// True if the conversation has a prompt. Codex cannot resume a conversation without one.
+    /// True if the conversation has a prompt. Codex cannot resume a conversation without prompts.
     has_prompts: bool,
     /// True if a previous process had a conversation. If that conversation cannot be resumed, a new one starts.
     had_conversation: bool,
@@ -179,33 +179,41 @@ impl CodexProtocol {
     }
 
     /// Ends the operation in progress and allows the next prompt.
-    fn finish_operation(&mut self, steps: &mut Steps<Self>) {
+    fn finish_operation(&mut self, steps: &mut DriverSteps<Self>) {
         self.busy = None;
-        steps.push(Step::Occupied(false));
+        steps.push(DriverStep::Occupied(false));
     }
 
     /// Handles a long silence. If Codex is no longer working on the turn, the message about its end was lost, and the
     /// turn fails.
-    fn on_silence(&mut self, now: Now<'_>, steps: &mut Steps<Self>) {
+    fn on_silence(&mut self, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         self.last_message_at = now.at;
         if now.asked {
             return;
         }
         if self.status == ThreadStatus::Active {
             let look = RpcFrame::request("thread/read", wire::read_thread(&self.thread));
-            return steps.push(Step::Request(look, CodexRequestTag::ReadThread(now.at)));
+            return steps.push(DriverStep::Request(look, CodexRequestTag::ReadThread(now.at)));
         }
         if self.turn.is_none() {
             return self.compacted(false, steps);
         }
         let long = self.silence;
-        let text = format!("{TITLE} has sent nothing for {long:?} and is idle: the end of the turn was lost");
+        let text = format!(
+            "{TITLE} has sent nothing for {long:?} and is idle; the message about the end of the turn was lost"
+        );
         self.end_turn(Outcome::Failed(text), steps);
     }
 
     /// Handles the state of the thread, which was requested after a long silence. If the thread is not active, the
     /// message about the end of the turn was lost, and the turn fails.
-    fn on_thread_state(&mut self, since: Instant, reply: Option<Value>, now: Now<'_>, steps: &mut Steps<Self>) {
+    fn on_thread_state(
+        &mut self,
+        since: Instant,
+        reply: Option<Value>,
+        now: DriverState<'_>,
+        steps: &mut DriverSteps<Self>,
+    ) {
         if self.last_message_at != since || self.status != ThreadStatus::Active {
             return;
         }
@@ -218,9 +226,10 @@ impl CodexProtocol {
             _ => {
                 let long = self.silence;
                 let text = format!(
-                    "{TITLE} has sent nothing for {long:?} but has not reported the end of the turn; Esc interrupts it"
+                    "{TITLE} has sent nothing for {long:?} but has not reported the end of the turn; \
+                     press Esc to interrupt the turn"
                 );
-                steps.push(Step::NoticeOnce(Level::Warning, text));
+                steps.push(DriverStep::NoticeOnce(Level::Warning, text));
             }
         }
     }
@@ -231,7 +240,7 @@ impl CodexProtocol {
         self.pending.mode = self.pending.mode.or(sent.mode);
     }
 
-    fn end_turn(&mut self, outcome: Outcome, steps: &mut Steps<Self>) {
+    fn end_turn(&mut self, outcome: Outcome, steps: &mut DriverSteps<Self>) {
         self.turn = None;
         steps.ended(outcome);
     }
@@ -279,12 +288,12 @@ impl Protocol for CodexProtocol {
         self.start.redact_ids(text, Some(&self.thread))
     }
 
-    fn on_message(&mut self, message: MessageOf<Self>, now: Now<'_>, steps: &mut Steps<Self>) {
+    fn on_message(&mut self, message: MessageOf<Self>, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         self.last_message_at = now.at;
         self.incoming(message, now, steps);
     }
 
-    fn prompt(&mut self, turn: &TurnId, text: &str, _steps: &mut Steps<Self>) -> FrameOf<Self> {
+    fn prompt(&mut self, turn: &TurnId, text: &str, _steps: &mut DriverSteps<Self>) -> FrameOf<Self> {
         let sent = std::mem::take(&mut self.pending);
         let params = wire::turn(&self.thread, text, &sent.settings());
         self.last_message_at = Instant::now();
@@ -293,7 +302,7 @@ impl Protocol for CodexProtocol {
         RpcFrame::request("turn/start", params)
     }
 
-    fn on_prompt_delivered(&mut self, steps: &mut Steps<Self>) {
+    fn on_prompt_delivered(&mut self, steps: &mut DriverSteps<Self>) {
         if !std::mem::replace(&mut self.has_prompts, true) {
             steps.report(self.resume_id());
         }
@@ -303,15 +312,15 @@ impl Protocol for CodexProtocol {
         &mut self,
         id: &TurnId,
         reply: Result<Value, RequestFailure<RpcError>>,
-        _now: Now<'_>,
-        steps: &mut Steps<Self>,
+        _now: DriverState<'_>,
+        steps: &mut DriverSteps<Self>,
     ) {
         let native = |reply: &Value| wire::Turn::read(&reply["turn"]).map(|turn| turn.id);
         let Some(turn) = self.turn.as_mut().filter(|turn| turn.id == *id) else {
-            // The turn was abandoned, but Codex accepted its prompt later. Interrupt it.
+            // The turn was abandoned before Codex accepted its prompt. The driver interrupts the turn.
             if let Some(native) = reply.ok().as_ref().and_then(native) {
                 self.abandoned.push((id.clone(), native));
-                steps.push(Step::Submitted(id.clone()));
+                steps.push(DriverStep::Submitted(id.clone()));
             }
             return;
         };
@@ -320,7 +329,7 @@ impl Protocol for CodexProtocol {
             Ok(reply) => {
                 turn.native = native(&reply).or(turn.native.take());
                 let ended = self.early_ends.iter().position(|early| Some(&early.id) == turn.native.as_ref());
-                steps.push(Step::Submitted(id.clone()));
+                steps.push(DriverStep::Submitted(id.clone()));
                 if let Some(ended) = ended {
                     let ended = self.early_ends.swap_remove(ended);
                     steps.begun();
@@ -343,7 +352,7 @@ impl Protocol for CodexProtocol {
         Some(frame)
     }
 
-    fn finish_items(&mut self, steps: &mut Steps<Self>) {
+    fn finish_items(&mut self, steps: &mut DriverSteps<Self>) {
         if let Some(turn) = self.turn.take().filter(|turn| !turn.replied) {
             self.restore_choices(turn.sent);
         }
@@ -358,7 +367,7 @@ impl Protocol for CodexProtocol {
         &mut self,
         ask: CodexQuestions,
         answers: Vec<(Question, Answer)>,
-        steps: &mut Steps<Self>,
+        steps: &mut DriverSteps<Self>,
     ) -> FrameOf<Self> {
         let answers: Vec<Answer> = answers.into_iter().map(|(_, answer)| answer).collect();
         let reply = ask.answer(&answers);
@@ -371,7 +380,7 @@ impl Protocol for CodexProtocol {
         // The reply to an approval request cannot contain a reason, so the reason is sent as input to the same turn.
         if let Some((reason, native)) = reply.reason.as_ref().zip(native) {
             let steer = RpcFrame::request("turn/steer", wire::steer(&self.thread, native, reason));
-            steps.push(Step::Request(steer, CodexRequestTag::Steered));
+            steps.push(DriverStep::Request(steer, CodexRequestTag::Steered));
         }
         RpcFrame::Answer { id: ask.id, result: reply.result }
     }
@@ -382,14 +391,14 @@ impl Protocol for CodexProtocol {
 
     /// Requests a change of the thread's settings that takes effect at once. If Codex does not support this request,
     /// the change takes effect with the next turn.
-    fn setting_request(&mut self, setting: &Setting) -> Option<FrameOf<Self>> {
+    fn setting_request(&mut self, setting: &AgentSetting) -> Option<FrameOf<Self>> {
         match setting {
-            Setting::Model(model) => {
+            AgentSetting::Model(model) => {
                 self.previous.model.clone_from(&self.choice.model);
                 self.capabilities.model = Some(model.clone());
                 (self.choice.model, self.pending.model) = (Some(model.clone()), Some(model.clone()));
             }
-            Setting::Mode(mode) => {
+            AgentSetting::Mode(mode) => {
                 let mode = modes::find(mode, true).ok()?;
                 self.previous.mode = self.choice.mode;
                 self.capabilities.mode = Some(mode.id.to_owned());
@@ -402,7 +411,7 @@ impl Protocol for CodexProtocol {
 
     fn on_setting_reply(
         &mut self,
-        setting: &Setting,
+        setting: &AgentSetting,
         outcome: Result<Value, RequestFailure<RpcError>>,
     ) -> Result<(), String> {
         let refused = match outcome {
@@ -412,12 +421,12 @@ impl Protocol for CodexProtocol {
         };
         let before = self.previous.clone();
         match setting {
-            Setting::Model(model) if self.choice.model.as_ref() == Some(model) => {
+            AgentSetting::Model(model) if self.choice.model.as_ref() == Some(model) => {
                 self.capabilities.model.clone_from(&before.model);
                 self.pending.model.clone_from(&before.model);
                 self.choice.model = before.model;
             }
-            Setting::Mode(mode) if self.choice.mode.is_some_and(|chosen| chosen.id == mode) => {
+            AgentSetting::Mode(mode) if self.choice.mode.is_some_and(|chosen| chosen.id == mode) => {
                 self.capabilities.mode = before.mode.map(|mode| mode.id.to_owned());
                 (self.pending.mode, self.choice.mode) = (before.mode, before.mode);
             }
@@ -445,7 +454,7 @@ impl Protocol for CodexProtocol {
         None
     }
 
-    fn run_call(&mut self, id: u64, call: Call, now: Now<'_>, steps: &mut Steps<Self>) {
+    fn run_call(&mut self, id: u64, call: Call, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         self.run_command(id, call, now, steps);
     }
 
@@ -453,8 +462,8 @@ impl Protocol for CodexProtocol {
         &mut self,
         tag: CodexRequestTag,
         reply: Result<Value, RequestFailure<RpcError>>,
-        now: Now<'_>,
-        steps: &mut Steps<Self>,
+        now: DriverState<'_>,
+        steps: &mut DriverSteps<Self>,
     ) {
         match tag {
             CodexRequestTag::Steered => {
@@ -481,7 +490,7 @@ impl Protocol for CodexProtocol {
                         self.update_settings(&started, steps);
                         // The reply does not matter, because messages of the old thread are ignored anyway.
                         let leave = RpcFrame::request("thread/unsubscribe", json!({ "threadId": old }));
-                        steps.push(Step::Send(leave));
+                        steps.push(DriverStep::Send(leave));
                         Ok(Value::Null)
                     }
                     Ok(None) => Err(format!("{TITLE} returned no conversation id")),
@@ -494,11 +503,11 @@ impl Protocol for CodexProtocol {
         }
     }
 
-    fn wake_at(&self, now: Now<'_>) -> Option<Instant> {
+    fn wake_at(&self, now: DriverState<'_>) -> Option<Instant> {
         (now.turn.is_some() || self.busy.is_some()).then(|| self.last_message_at + self.silence)
     }
 
-    fn on_wake(&mut self, now: Now<'_>, steps: &mut Steps<Self>) {
+    fn on_wake(&mut self, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         self.on_silence(now, steps);
     }
 

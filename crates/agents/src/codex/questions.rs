@@ -231,8 +231,8 @@ fn asked(ask: &UserQuestion) -> Question {
     }
 }
 
-/// Builds a question from a form. A form without fields becomes a permission question, a form with one field becomes a
-/// question for its value, and other forms are answered with a JSON object.
+/// Builds a question from a form. A form without fields becomes a permission question. If the form has one field, the
+/// question asks for the value of this field. Other forms are answered with a JSON object.
 fn elicitation(ask: &Elicitation) -> Question {
     let mut details = vec![QuestionDetail::Text(format!("{} asks: {}", ask.server, ask.message))];
     details.extend(ask.url.clone().map(QuestionDetail::Text));

@@ -14,18 +14,18 @@ use wh_pipe::link::LinkEvent;
 
 use super::outbox::{FramePurpose, WriteOutcome as Written};
 use super::presentable::presentable;
-use super::protocol::{FrameOf, Now, Protocol, RequestFailure, Setting, Step, Steps};
-use super::questions::{Answered, Questions};
+use super::protocol::{AgentSetting, DriverState, DriverStep, DriverSteps, FrameOf, Protocol, RequestFailure};
+use super::questions::{Answered, OpenQuestions};
 use super::turn::{Prompt, TurnEffect, TurnMachine};
 use crate::interface::{ALLOW_SKIPPING, BoxFuture};
 
 /// Maximum number of notices remembered for deduplication. Beyond the limit, a notice may be shown again.
 const MAX_SHOWN_ONCE: usize = 1024;
 
-/// Reason for the failure of an answer that the agent did not read in time.
-const NOT_READ_YET: &str = "the agent does not read its input; the answer will be written when it does";
+/// Error for an answer that the agent did not read in time.
+const NOT_READ_YET: &str = "the agent does not read its input; the answer will be sent when the agent reads again";
 
-/// Reason for the failure of an answer to a question that is no longer open.
+/// Error for an answer to a question that is no longer open.
 const NOT_OPEN: &str = "the question is no longer open";
 
 /// Id of the question that wh itself asks about the conversation. Ids from agents are not empty.
@@ -57,10 +57,10 @@ pub(crate) enum AfterOrder {
     Restart(u64),
 }
 
-pub(crate) struct Machine<P: Protocol> {
+pub(crate) struct DriverMachine<P: Protocol> {
     pub protocol: P,
     pub turns: TurnMachine,
-    questions: Questions<P::Ask>,
+    questions: OpenQuestions<P::Ask>,
     calls: BTreeSet<u64>,
     /// Hashes of notices that were shown and must not be repeated.
     shown_once: HashSet<u64>,
@@ -83,13 +83,13 @@ impl<P: Protocol> Default for MachineOutput<P> {
     }
 }
 
-impl<P: Protocol> Machine<P> {
+impl<P: Protocol> DriverMachine<P> {
     pub fn new(protocol: P, may_skip: bool) -> Self {
         let turns = TurnMachine::new(protocol.title(), protocol.acknowledges_interrupts());
         Self {
             protocol,
             turns,
-            questions: Questions::default(),
+            questions: OpenQuestions::default(),
             calls: BTreeSet::new(),
             shown_once: HashSet::new(),
             may_skip,
@@ -109,13 +109,13 @@ impl<P: Protocol> Machine<P> {
         [self.turns.deadline(), wakes].into_iter().flatten().min()
     }
 
-    fn now(&self, at: Instant) -> Now<'_> {
+    fn now(&self, at: Instant) -> DriverState<'_> {
         now(&self.turns, &self.questions, at)
     }
 
     /// Calls a method of the protocol and applies its steps.
-    fn protocol(&mut self, at: Instant, work: impl FnOnce(&mut P, Now<'_>, &mut Steps<P>)) {
-        let mut steps = Steps::default();
+    fn protocol(&mut self, at: Instant, work: impl FnOnce(&mut P, DriverState<'_>, &mut DriverSteps<P>)) {
+        let mut steps = DriverSteps::default();
         work(&mut self.protocol, now(&self.turns, &self.questions, at), &mut steps);
         self.steps(steps, at);
     }
@@ -158,10 +158,10 @@ impl<P: Protocol> Machine<P> {
             self.report(Report::Called(call, Ok(Value::Null)));
         }
         self.guard_mode(at);
-        let mut steps = Steps::default();
-        steps.push(Step::Occupied(own_question.is_some()));
+        let mut steps = DriverSteps::default();
+        steps.push(DriverStep::Occupied(own_question.is_some()));
         if let Some((ask, question)) = own_question {
-            steps.push(Step::Ask { id: OWN_QUESTION.to_owned(), ask, questions: vec![question] });
+            steps.push(DriverStep::Ask { id: OWN_QUESTION.to_owned(), ask, questions: vec![question] });
         }
         self.steps(steps, at);
     }
@@ -186,12 +186,12 @@ impl<P: Protocol> Machine<P> {
                     self.ask_again();
                 }
             }
-            Order::SetModel(model) => self.choose(Setting::Model(model), true),
+            Order::SetModel(model) => self.choose(AgentSetting::Model(model), true),
             Order::SetMode(mode) => match self.protocol.check_mode(&mode) {
-                Ok(()) => self.choose(Setting::Mode(mode), true),
+                Ok(()) => self.choose(AgentSetting::Mode(mode), true),
                 Err(error) => {
                     let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-                    self.report_setting(&Setting::Mode(mode), Err(format!("{error}{hint}")));
+                    self.report_setting(&AgentSetting::Mode(mode), Err(format!("{error}{hint}")));
                 }
             },
             Order::Call { id, call: Call::Restart } => return AfterOrder::Restart(id),
@@ -227,7 +227,7 @@ impl<P: Protocol> Machine<P> {
             // The agent receives the answers when all parts of the question are answered.
             Answered::Incomplete => self.report(Report::Acked(AckedOrder::Answer(key), Ok(()))),
             Answered::Complete { ask, answers } => {
-                let mut steps = Steps::default();
+                let mut steps = DriverSteps::default();
                 if answers
                     .first()
                     .is_some_and(|(_, answer)| self.protocol.answer_own_question(&ask, answer, &mut steps))
@@ -242,7 +242,7 @@ impl<P: Protocol> Machine<P> {
         }
     }
 
-    fn choose(&mut self, setting: Setting, ordered: bool) {
+    fn choose(&mut self, setting: AgentSetting, ordered: bool) {
         match self.protocol.setting_request(&setting) {
             Some(frame) => self.send(frame, FramePurpose::Choice { setting, ordered }),
             None => self.report_setting(&setting, Ok(())),
@@ -250,7 +250,7 @@ impl<P: Protocol> Machine<P> {
     }
 
     /// Reports the outcome of a model or mode change.
-    fn report_setting(&mut self, setting: &Setting, outcome: Result<(), String>) {
+    fn report_setting(&mut self, setting: &AgentSetting, outcome: Result<(), String>) {
         if let Err(why) = &outcome {
             self.warn(why.clone());
         }
@@ -270,15 +270,17 @@ impl<P: Protocol> Machine<P> {
         self.mode_being_left.clone_from(&skipping);
         let Some(mode) = skipping else { return };
         let text = format!("{} is in mode {mode:?}, which skips permissions", self.protocol.title());
-        let allow = format!("to allow it, {ALLOW_SKIPPING}");
+        let allow = format!("to allow this mode, {ALLOW_SKIPPING}");
         let Some(careful) = self.protocol.careful_mode() else {
             self.output.fatal = Some(format!("{text}, and has no other mode ({allow})"));
             return;
         };
         self.warn(format!("{text}; switching to mode {careful:?} ({allow})"));
         match self.protocol.enter_careful_mode(&careful) {
-            Some(frame) => self.send(frame, FramePurpose::Choice { setting: Setting::Mode(careful), ordered: false }),
-            None => self.steps(Steps(vec![Step::Ready]), at),
+            Some(frame) => {
+                self.send(frame, FramePurpose::Choice { setting: AgentSetting::Mode(careful), ordered: false })
+            }
+            None => self.steps(DriverSteps(vec![DriverStep::Ready]), at),
         }
     }
 
@@ -453,7 +455,7 @@ impl<P: Protocol> Machine<P> {
                     }
                 }
                 TurnEffect::Prompt(prompt) => {
-                    let mut steps = Steps::default();
+                    let mut steps = DriverSteps::default();
                     let frame = self.protocol.prompt(&prompt.turn, &prompt.text, &mut steps);
                     self.steps(steps, at);
                     self.send(frame, FramePurpose::Prompt(prompt.turn));
@@ -474,7 +476,7 @@ impl<P: Protocol> Machine<P> {
                 },
                 TurnEffect::Discard(turn) => self.output.discards.push(turn),
                 TurnEffect::Close => {
-                    let mut steps = Steps::default();
+                    let mut steps = DriverSteps::default();
                     self.protocol.finish_items(&mut steps);
                     self.steps(steps, at);
                     self.withdraw_all();
@@ -510,12 +512,12 @@ impl<P: Protocol> Machine<P> {
         keys.into_iter().for_each(|key| self.report(Report::Withdrew(key)));
     }
 
-    fn steps(&mut self, steps: Steps<P>, at: Instant) {
+    fn steps(&mut self, steps: DriverSteps<P>, at: Instant) {
         let mut changed = false;
         for step in steps.0 {
             match step {
-                Step::Report(report) => self.report(report),
-                Step::NoticeOnce(level, text) => {
+                DriverStep::Report(report) => self.report(report),
+                DriverStep::NoticeOnce(level, text) => {
                     if self.shown_once.len() >= MAX_SHOWN_ONCE {
                         self.shown_once.clear();
                     }
@@ -525,44 +527,44 @@ impl<P: Protocol> Machine<P> {
                         self.report(Report::Notice(level, text));
                     }
                 }
-                Step::Submitted(turn) => {
+                DriverStep::Submitted(turn) => {
                     let effects = self.turns.submitted(&turn);
                     self.effects(effects, at);
                 }
-                Step::Begun => {
+                DriverStep::Begun => {
                     let effects = self.turns.begun();
                     self.effects(effects, at);
                 }
-                Step::OwnWorkBegun => {
+                DriverStep::OwnWorkBegun => {
                     let effects = self.turns.own_work();
                     self.effects(effects, at);
                 }
-                Step::Ended(outcome) => {
+                DriverStep::Ended(outcome) => {
                     let effects = self.turns.ended(outcome);
                     self.effects(effects, at);
                 }
-                Step::Occupied(occupied) => {
+                DriverStep::Occupied(occupied) => {
                     let effects = self.turns.occupy(occupied);
                     self.effects(effects, at);
                 }
-                Step::Ask { id, ask, questions } => {
+                DriverStep::Ask { id, ask, questions } => {
                     let asked = self.questions.open(id, ask, questions);
                     asked.into_iter().for_each(|(key, question)| self.report(Report::Asked { key, question }));
                 }
-                Step::Withdraw(id) => {
+                DriverStep::Withdraw(id) => {
                     if let Some(keys) = self.questions.withdraw(&id) {
                         keys.into_iter().for_each(|key| self.report(Report::Withdrew(key)));
                     }
                 }
-                Step::Ready => {
+                DriverStep::Ready => {
                     changed = true;
                     self.report(Report::Ready(self.protocol.capabilities()));
                 }
-                Step::Reconnect => self.output.reconnects = true,
-                Step::Send(frame) => self.send(frame, FramePurpose::None),
-                Step::Request(frame, tag) => self.send(frame, FramePurpose::Own(tag)),
-                Step::Called(id, outcome) => self.called(id, outcome),
-                Step::RunInBackground(id, work) => self.output.background_calls.push((id, work)),
+                DriverStep::Reconnect => self.output.reconnects = true,
+                DriverStep::Send(frame) => self.send(frame, FramePurpose::None),
+                DriverStep::Request(frame, tag) => self.send(frame, FramePurpose::Own(tag)),
+                DriverStep::Called(id, outcome) => self.called(id, outcome),
+                DriverStep::RunInBackground(id, work) => self.output.background_calls.push((id, work)),
             }
         }
         if changed {
@@ -571,8 +573,8 @@ impl<P: Protocol> Machine<P> {
     }
 }
 
-fn now<'a, A>(turns: &'a TurnMachine, questions: &Questions<A>, at: Instant) -> Now<'a> {
-    Now {
+fn now<'a, A>(turns: &'a TurnMachine, questions: &OpenQuestions<A>, at: Instant) -> DriverState<'a> {
+    DriverState {
         at,
         turn: turns.current(),
         working: turns.is_working(),

@@ -1,5 +1,5 @@
 //! Queue of frames to the agent. Frames are written one at a time and in order, so an interrupt never overtakes the
-//! prompt before it. If the deadline of a queued frame passes, the frame is not written, unless it is an answer.
+//! prompt before it. When the deadline of a queued frame passes, the frame is dropped. Answers are still written.
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll, Waker};
@@ -10,11 +10,11 @@ use wh_core::space::TurnId;
 use wh_core::space::harness::HarnessKey;
 use wh_pipe::link::{Codec, Link, LinkError};
 
-use super::protocol::{FrameOf, Protocol, Setting};
+use super::protocol::{AgentSetting, FrameOf, Protocol};
 use crate::interface::BoxFuture;
 
-/// Maximum number of queued frames. At the limit, the agent is not reading its input. The driver then stops processing
-/// orders and messages.
+/// Maximum number of queued frames. A full queue means that the agent does not read its input. The driver then stops
+/// processing orders and messages.
 const MAX_QUEUED: usize = 64;
 
 /// Timeout for the agent to read an answer or the request for a model or mode change.
@@ -29,8 +29,8 @@ pub(crate) enum FramePurpose<P: Protocol> {
     /// Answer to the question with this key.
     Answer(HarnessKey),
     /// Model or mode change. `ordered` is true if a client waits for the outcome.
-    Choice { setting: Setting, ordered: bool },
-    /// Request that only one protocol has.
+    Choice { setting: AgentSetting, ordered: bool },
+    /// Request that is specific to the protocol.
     Own(P::Tag),
     /// Frame whose outcome is ignored.
     None,
@@ -104,7 +104,7 @@ impl<P: Protocol> Outbox<P> {
         let count = self.queue.len();
         self.queue.retain(|entry| !matches!(&entry.purpose, FramePurpose::Prompt(prompt) if prompt == turn));
         if self.queue.len() < count {
-            // Without the prompt, its interrupt would stop the next prompt.
+            // The interrupt of the discarded prompt is dropped too. Otherwise it would stop the next prompt.
             self.queue.retain(|entry| !matches!(&entry.purpose, FramePurpose::Interrupt(Some(of)) if of == turn));
         }
     }

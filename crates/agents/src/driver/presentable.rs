@@ -1,6 +1,6 @@
 //! Removes internal ids and escape sequences from texts about an agent before users see these texts.
 
-/// Length of a UUID with hyphens.
+/// Length of a UUID with hyphens, in bytes.
 const UUID_LENGTH: usize = 36;
 
 /// Prefixes of ids that providers assign to messages, calls and requests.

@@ -45,24 +45,24 @@ pub trait Protocol: Sized + Send + 'static {
     fn redact_ids(&self, text: &str) -> String;
 
     /// Handles a message from the agent.
-    fn on_message(&mut self, message: MessageOf<Self>, now: Now<'_>, steps: &mut Steps<Self>);
+    fn on_message(&mut self, message: MessageOf<Self>, now: DriverState<'_>, steps: &mut DriverSteps<Self>);
 
     /// Handles a line of standard error that contains the marker configured in the launch.
-    fn on_stderr_line(&mut self, _line: &str, _steps: &mut Steps<Self>) {}
+    fn on_stderr_line(&mut self, _line: &str, _steps: &mut DriverSteps<Self>) {}
 
     /// Builds the frame that sends a prompt.
-    fn prompt(&mut self, turn: &TurnId, text: &str, steps: &mut Steps<Self>) -> FrameOf<Self>;
+    fn prompt(&mut self, turn: &TurnId, text: &str, steps: &mut DriverSteps<Self>) -> FrameOf<Self>;
 
     /// Handles the delivery of a prompt.
-    fn on_prompt_delivered(&mut self, _steps: &mut Steps<Self>) {}
+    fn on_prompt_delivered(&mut self, _steps: &mut DriverSteps<Self>) {}
 
     /// Handles the reply to a prompt. Called only if the protocol sends prompts as requests.
     fn on_prompt_reply(
         &mut self,
         _turn: &TurnId,
         _reply: Result<Value, RequestFailure<Self::Refusal>>,
-        _now: Now<'_>,
-        _steps: &mut Steps<Self>,
+        _now: DriverState<'_>,
+        _steps: &mut DriverSteps<Self>,
     ) {
     }
 
@@ -71,10 +71,10 @@ pub trait Protocol: Sized + Send + 'static {
     fn interrupt(&mut self, turn: Option<&TurnId>) -> Option<FrameOf<Self>>;
 
     /// Handles the reply to an interrupt. Required only if the reply contains more than an acknowledgement.
-    fn on_interrupt_reply(&mut self, _reply: &Value, _now: Now<'_>, _steps: &mut Steps<Self>) {}
+    fn on_interrupt_reply(&mut self, _reply: &Value, _now: DriverState<'_>, _steps: &mut DriverSteps<Self>) {}
 
     /// Completes all items when the current work of the agent ends.
-    fn finish_items(&mut self, steps: &mut Steps<Self>);
+    fn finish_items(&mut self, steps: &mut DriverSteps<Self>);
 
     /// Returns the reason if an answer cannot be sent to the agent, otherwise `None`.
     fn objection(&self, _ask: &Self::Ask, _part: usize, _answer: &Answer) -> Option<String> {
@@ -82,11 +82,16 @@ pub trait Protocol: Sized + Send + 'static {
     }
 
     /// Builds the frame that answers a question. `answers` contains one answer per part of the question.
-    fn answer(&mut self, ask: Self::Ask, answers: Vec<(Question, Answer)>, steps: &mut Steps<Self>) -> FrameOf<Self>;
+    fn answer(
+        &mut self,
+        ask: Self::Ask,
+        answers: Vec<(Question, Answer)>,
+        steps: &mut DriverSteps<Self>,
+    ) -> FrameOf<Self>;
 
     /// Handles the answer to the question that wh itself asked ([`Connected::own_question`]). Returns false if the
     /// agent asked the question.
-    fn answer_own_question(&mut self, _ask: &Self::Ask, _answer: &Answer, _steps: &mut Steps<Self>) -> bool {
+    fn answer_own_question(&mut self, _ask: &Self::Ask, _answer: &Answer, _steps: &mut DriverSteps<Self>) -> bool {
         false
     }
 
@@ -100,12 +105,12 @@ pub trait Protocol: Sized + Send + 'static {
 
     /// Builds the request for a model or mode change. Returns `None` if the change applies from the next prompt on
     /// without a request.
-    fn setting_request(&mut self, setting: &Setting) -> Option<FrameOf<Self>>;
+    fn setting_request(&mut self, setting: &AgentSetting) -> Option<FrameOf<Self>>;
 
     /// Handles the outcome of a model or mode change. Returns the reason if the change failed.
     fn on_setting_reply(
         &mut self,
-        setting: &Setting,
+        setting: &AgentSetting,
         outcome: Result<Value, RequestFailure<Self::Refusal>>,
     ) -> Result<(), String>;
 
@@ -119,29 +124,29 @@ pub trait Protocol: Sized + Send + 'static {
     /// Builds the request that enters the mode from [`careful_mode`](Self::careful_mode). Returns `None` if the mode
     /// applies from the next prompt on without a request.
     fn enter_careful_mode(&mut self, mode: &str) -> Option<FrameOf<Self>> {
-        self.setting_request(&Setting::Mode(mode.to_owned()))
+        self.setting_request(&AgentSetting::Mode(mode.to_owned()))
     }
 
     /// Executes a call. The driver handles `restart` calls itself.
-    fn run_call(&mut self, id: u64, call: Call, now: Now<'_>, steps: &mut Steps<Self>);
+    fn run_call(&mut self, id: u64, call: Call, now: DriverState<'_>, steps: &mut DriverSteps<Self>);
 
     /// Handles the reply to a protocol-specific request.
     fn on_reply(
         &mut self,
         _tag: Self::Tag,
         _reply: Result<Value, RequestFailure<Self::Refusal>>,
-        _now: Now<'_>,
-        _steps: &mut Steps<Self>,
+        _now: DriverState<'_>,
+        _steps: &mut DriverSteps<Self>,
     ) {
     }
 
     /// Returns the time at which [`on_wake`](Self::on_wake) must be called. The driver asks again after every event.
-    fn wake_at(&self, _now: Now<'_>) -> Option<Instant> {
+    fn wake_at(&self, _now: DriverState<'_>) -> Option<Instant> {
         None
     }
 
-    /// Handles the time that [`wake_at`](Self::wake_at) returned.
-    fn on_wake(&mut self, _now: Now<'_>, _steps: &mut Steps<Self>) {}
+    /// Called at the time that [`wake_at`](Self::wake_at) returned.
+    fn on_wake(&mut self, _now: DriverState<'_>, _steps: &mut DriverSteps<Self>) {}
 
     /// Handles the end of a process. Returns true if the next process will resume the conversation.
     fn on_process_end(&mut self) -> bool;
@@ -157,7 +162,7 @@ pub trait Protocol: Sized + Send + 'static {
     }
 }
 
-/// Protocol that can perform the handshake with an agent, until a conversation is open.
+/// Handshake of a protocol: starts the agent's process and opens a conversation.
 pub trait Connect: Protocol {
     /// Starts the agent's process and opens a new conversation or resumes the previous one. May report the history of a
     /// resumed conversation before it returns. On failure, the process has already ended.
@@ -195,12 +200,12 @@ impl From<ReportsClosed> for ConnectError {
 
 /// Model or mode that a client selects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Setting {
+pub enum AgentSetting {
     Model(String),
     Mode(String),
 }
 
-impl Setting {
+impl AgentSetting {
     /// Returns the order to report in the acknowledgement.
     pub fn acked_order(&self) -> AckedOrder {
         match self {
@@ -235,9 +240,9 @@ impl<R> RequestFailure<R> {
     }
 }
 
-/// State of the driver, and the time, when a message is handled.
+/// State of the driver at the time at which an input is handled.
 #[derive(Debug, Clone, Copy)]
-pub struct Now<'a> {
+pub struct DriverState<'a> {
     pub at: Instant,
     /// Turn of the prompt in progress; `None` between turns and during work that the agent began on its own.
     pub turn: Option<&'a TurnId>,
@@ -254,7 +259,7 @@ pub struct Now<'a> {
 }
 
 /// Instruction from a protocol to the driver.
-pub enum Step<P: Protocol> {
+pub enum DriverStep<P: Protocol> {
     /// Sends a report to the owner of the harness.
     Report(Report),
     /// Shows a notice unless the same text was shown before. Some agents repeat warnings in every turn.
@@ -286,7 +291,7 @@ pub enum Step<P: Protocol> {
     Reconnect,
     /// Sends a frame that has no reply.
     Send(FrameOf<P>),
-    /// Sends a request. The tag identifies the reply.
+    /// Sends a request. [`Protocol::on_reply`] receives the tag with the reply.
     Request(FrameOf<P>, P::Tag),
     /// Completes the call with this id.
     Called(u64, Result<Value, String>),
@@ -295,25 +300,25 @@ pub enum Step<P: Protocol> {
 }
 
 /// Steps of a protocol for the driver, in order.
-pub struct Steps<P: Protocol>(pub Vec<Step<P>>);
+pub struct DriverSteps<P: Protocol>(pub Vec<DriverStep<P>>);
 
-impl<P: Protocol> Default for Steps<P> {
+impl<P: Protocol> Default for DriverSteps<P> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<P: Protocol> Steps<P> {
-    pub fn push(&mut self, step: Step<P>) {
+impl<P: Protocol> DriverSteps<P> {
+    pub fn push(&mut self, step: DriverStep<P>) {
         self.0.push(step);
     }
 
     pub fn report(&mut self, report: Report) {
-        self.push(Step::Report(report));
+        self.push(DriverStep::Report(report));
     }
 
     pub fn reports(&mut self, reports: Vec<Report>) {
-        self.0.extend(reports.into_iter().map(Step::Report));
+        self.0.extend(reports.into_iter().map(DriverStep::Report));
     }
 
     /// Appends a notice for the user.
@@ -328,16 +333,16 @@ impl<P: Protocol> Steps<P> {
 
     /// Appends a step: the agent has begun to work on the current prompt.
     pub fn begun(&mut self) {
-        self.push(Step::Begun);
+        self.push(DriverStep::Begun);
     }
 
     /// Appends a step: the current work has ended.
     pub fn ended(&mut self, outcome: Outcome) {
-        self.push(Step::Ended(outcome));
+        self.push(DriverStep::Ended(outcome));
     }
 
     /// Appends a step that completes the call with this id.
     pub fn called(&mut self, id: u64, outcome: Result<Value, String>) {
-        self.push(Step::Called(id, outcome));
+        self.push(DriverStep::Called(id, outcome));
     }
 }

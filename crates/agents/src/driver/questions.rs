@@ -20,12 +20,12 @@ impl<A> OpenQuestion<A> {
 }
 
 /// Open questions of an agent, with a key per part. Keys are never reused, not even after a restart of the agent.
-pub(super) struct Questions<A> {
+pub(super) struct OpenQuestions<A> {
     asked: u64,
     open: BTreeMap<u64, OpenQuestion<A>>,
 }
 
-impl<A> Default for Questions<A> {
+impl<A> Default for OpenQuestions<A> {
     fn default() -> Self {
         Self { asked: 0, open: BTreeMap::new() }
     }
@@ -57,7 +57,7 @@ fn parse(key: &str) -> Option<(u64, usize)> {
     Some((number.parse().ok()?, part.parse().ok()?))
 }
 
-impl<A> Questions<A> {
+impl<A> OpenQuestions<A> {
     pub fn is_empty(&self) -> bool {
         self.open.is_empty()
     }
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_question_are_answered_one_by_one_and_sent_together() {
-        let mut questions = Questions::default();
+        let mut questions = OpenQuestions::default();
         let asked = questions.open("a".to_owned(), 7, vec![question("one"), question("two")]);
         let [(first, _), (second, _)] = &asked[..] else { panic!("two parts") };
         assert!(matches!(questions.answer(second, said("2"), |_, _, _| None), Answered::Incomplete));
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_withdrawn_question_is_not_open_and_keys_are_not_used_again() {
-        let mut questions = Questions::default();
+        let mut questions = OpenQuestions::default();
         let first = questions.open("a".to_owned(), (), vec![question("one")]);
         assert_eq!(questions.withdraw("a"), Some(vec![first[0].0.clone()]));
         assert_eq!(questions.withdraw("a"), None);

@@ -1,5 +1,5 @@
-//! State machine for the turns of one agent. A prompt is queued, written, submitted, begun and ended. Interrupts have
-//! deadlines, and a turn may end late. Pure, without processes and timers, so that unit tests can cover every race.
+//! State machine for the turns of one agent, from a queued prompt to the end of its turn. Handles interrupts, their
+//! deadlines, and turns that end late. Pure: the driver performs all IO and passes the current time.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub(crate) struct Prompt {
     pub text: String,
 }
 
-/// Progress of a prompt, from first to last.
+/// Delivery phase of a prompt, in chronological order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PromptPhase {
     /// The frame waits in the queue or is partly written.
@@ -105,8 +105,8 @@ pub(crate) struct TurnMachine {
     /// Turns that were abandoned before the agent accepted their prompts. A turn is interrupted if the agent accepts
     /// its prompt later.
     abandoned: VecDeque<TurnId>,
-    /// True if the agent may still work on an abandoned turn. Until the next prompt is written, messages that show work
-    /// may belong to the abandoned turn.
+    /// True if the agent may still work on an abandoned turn. Until the next prompt is written, messages about work in
+    /// progress may belong to the abandoned turn.
     abandoned_may_run: bool,
 }
 
@@ -186,8 +186,8 @@ impl TurnMachine {
         }
     }
 
-    /// Interrupts an abandoned turn after all, because the agent has received its prompt. If `last` is true, the turn
-    /// is no longer tracked.
+    /// Interrupts an abandoned turn, because the agent has received its prompt. If `last` is true, the turn is no
+    /// longer tracked.
     fn interrupt_abandoned(&mut self, turn: &TurnId, last: bool) -> Vec<TurnEffect> {
         let Some(place) = self.abandoned.iter().position(|interrupt_abandoned| interrupt_abandoned == turn) else {
             return Vec::new();

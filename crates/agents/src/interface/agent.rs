@@ -32,7 +32,7 @@ pub trait Agent: Send + Sync {
     }
 
     fn log_out<'a>(&'a self, _here: &'a QueryContext) -> BoxFuture<'a, Result<LogoutResult, ManageError>> {
-        Box::pin(async { Ok(manage::no_logout(&self.facts().title, "its login is not managed by a command")) })
+        Box::pin(async { Ok(manage::no_logout(&self.facts().title, "wh does not manage its login")) })
     }
 
     /// Returns additional facts about the installation as pairs of name and value.
@@ -73,7 +73,7 @@ pub trait Agent: Send + Sync {
     fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>>;
 }
 
-/// Facts of an agent that do not depend on the machine.
+/// Static facts about an agent, the same on every machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentFacts {
     /// Id of the agent on the command line and in configuration files, such as `demo`.
@@ -128,7 +128,7 @@ pub struct SavedConversation {
     pub directory: Option<PathBuf>,
 }
 
-/// Failure of a management operation.
+/// Failure of an operation outside of a conversation, such as a logout or a list of models.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ManageError {
     #[error("{agent} is not installed: {hint}")]

@@ -116,7 +116,7 @@ impl Reports {
             passed.overflow.into_iter().filter_map(|beyond| self.overflow.apply(beyond)).map(|loss| match loss {
                 OverflowLoss::Oldest => {
                     format!(
-                        "the oldest long output of the agent was deleted (limit: {} per agent)",
+                        "the agent's long output exceeds the limit of {}; the oldest output was deleted",
                         size(MAX_OVERFLOW_BYTES)
                     )
                 }

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 pub const ALLOW_SKIPPING: &str = "start wh with --allow-skipping-permissions";
 
 /// Minimum length of a conversation id that is removed from texts. A shorter id could be part of any word.
-const MIN_NAME_LENGTH: usize = 6;
+const MIN_REDACTED_ID_BYTES: usize = 6;
 
 /// Options for starting an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Start {
     pub mode: Option<String>,
     /// Conversation to resume; `None` starts a new one.
     pub resume: Option<Resume>,
-    /// Creation time of the conversation to resume, exact or slightly too late; `None` if unknown.
+    /// Creation time of the conversation to resume, or a slightly later time; `None` if unknown.
     pub conversation_created_at: Option<SystemTime>,
     /// Allows modes that skip permissions. If false, such modes are refused, initially and later.
     pub may_skip_permissions: bool,
@@ -65,14 +65,14 @@ impl Start {
         }
     }
 
-    /// Replaces the ids of the requested and of the current conversation in a text by "it", because these ids are
-    /// internal. Very short ids stay, because they could be part of any word.
+    /// Replaces internal conversation ids in a text by the word "it": the id of the conversation to resume, and the id
+    /// `session`. Very short ids stay, because they could be part of any word.
     pub fn redact_ids(&self, text: &str, session: Option<&str>) -> String {
         let asked = match &self.resume {
             Some(Resume::Named(name)) => Some(name.as_str()),
             Some(Resume::Latest) | None => None,
         };
-        let names = asked.into_iter().chain(session).filter(|name| name.len() >= MIN_NAME_LENGTH);
+        let names = asked.into_iter().chain(session).filter(|name| name.len() >= MIN_REDACTED_ID_BYTES);
         names.fold(text.to_owned(), |text, name| text.replace(name, "it"))
     }
 }
@@ -80,7 +80,7 @@ impl Start {
 /// Error if an agent cannot be started.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StartError {
-    #[error("{agent} is not installed: there is no {}", describe_command(command))]
+    #[error("{agent} is not installed: {}", describe_command(command))]
     NotInstalled {
         agent: String,
         /// Command that was not found.
@@ -118,7 +118,7 @@ pub enum StartError {
     SkipsPermissions {
         agent: String,
         mode: String,
-        /// Suggestion to use the option of wh that allows such modes.
+        /// Instruction to start wh with the option that allows such modes.
         hint: String,
     },
     /// The program was started but did not become ready.
@@ -132,9 +132,13 @@ pub enum StartError {
     },
 }
 
-/// Describes a command that was not found: a path as a program, a name as a name on the PATH.
+/// Describes the problem with a command that was not found. A command with a slash is a path.
 fn describe_command(command: &str) -> String {
-    if command.contains('/') { format!("program {command:?}") } else { format!("{command:?} on the path") }
+    if command.contains('/') {
+        format!("the program {command:?} does not exist")
+    } else {
+        format!("{command:?} is not on the PATH")
+    }
 }
 
 impl StartError {
@@ -162,7 +166,7 @@ mod tests {
             command: "codex".to_owned(),
             hint: "npm install -g @openai/codex".to_owned(),
         };
-        assert_eq!(error.to_string(), "Codex is not installed: there is no \"codex\" on the path");
+        assert_eq!(error.to_string(), "Codex is not installed: \"codex\" is not on the PATH");
         assert_eq!(error.hint(), Some("npm install -g @openai/codex"));
         let error = StartError::Failed { agent: "Codex".to_owned(), reason: "it exited with 1".to_owned(), hint: None };
         assert_eq!(error.hint(), None);

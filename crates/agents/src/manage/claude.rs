@@ -12,7 +12,7 @@ use crate::interface::{LoginState, SavedConversation};
 /// Maximum number of lines of a conversation that are scanned for a title.
 const MAX_SCANNED_LINES: usize = 200;
 
-/// Maximum length of a line that is parsed.
+/// Maximum length of a line in a conversation file. Longer lines are skipped.
 const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 
 /// Parses the output of `claude auth status`.
@@ -69,7 +69,7 @@ fn conversation(file: &Path, directory: &Path) -> Option<SavedConversation> {
     Some(SavedConversation { name, title, at, directory: Some(directory.to_owned()) })
 }
 
-/// Returns the title for a user message. `None` for messages that the agent wrote in the user's name.
+/// Returns the title for a user message. `None` for user messages that Claude Code generated.
 fn prompt(content: &Value) -> Option<String> {
     let text = match content {
         Value::String(text) => text.as_str(),

@@ -7,8 +7,8 @@ use super::run::run;
 use crate::interface::LoginState;
 use crate::table::management::AgentQuery;
 
-/// Parses the output of `cursor-agent about`, in which two or more spaces separate name and value. Omits version and
-/// user, which wh reads with other commands.
+/// Parses the output of `cursor-agent about`: one fact per line, with two or more spaces between name and value. Omits
+/// version and user, which wh reads with other commands.
 pub(crate) fn about(output: &str) -> Vec<(String, String)> {
     let fact = |line: &str| {
         let (name, value) = line.trim().split_once("  ")?;

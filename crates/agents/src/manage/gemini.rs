@@ -29,8 +29,8 @@ pub(crate) fn folder(here: &QueryContext) -> Option<PathBuf> {
     Some(home.join(".gemini"))
 }
 
-/// Returns the directory with the conversations of the working directory, which may not exist yet. `None` if the
-/// working directory is not in Gemini CLI's list of projects.
+/// Returns the path of the directory with the conversations of the working directory. The path may not exist yet.
+/// `None` if the working directory is not in Gemini CLI's list of projects.
 pub(crate) fn chats(here: &QueryContext) -> Option<PathBuf> {
     let folder = folder(here)?;
     let projects = json(&folder.join("projects.json"))?;
@@ -138,8 +138,8 @@ pub(crate) fn sessions(output: &str, directory: &Path) -> Vec<SavedConversation>
     listed
 }
 
-/// Lists the conversations of a directory from Gemini CLI's files, newest first. `None` if there is no directory for
-/// them. Reading files is faster than `gemini --list-sessions`, which may generate titles with the model first.
+/// Lists the conversations of a directory from Gemini CLI's files, newest first. `None` if Gemini CLI does not know the
+/// directory. Reading files is faster than `gemini --list-sessions`, which may generate titles with the model first.
 pub(crate) fn conversations(here: &QueryContext) -> Option<Vec<SavedConversation>> {
     let files = std::fs::read_dir(chats(here)?).into_iter().flatten();
     let files = files.filter_map(|entry| Some(entry.ok()?.path()));
@@ -169,7 +169,8 @@ fn conversation(file: &Path, directory: &Path) -> Option<SavedConversation> {
     })
 }
 
-/// Lists the conversations from Gemini CLI's files, or with `gemini --list-sessions` if there is no directory for them.
+/// Lists the conversations from Gemini CLI's files, or with `gemini --list-sessions` if [`conversations`] returns
+/// `None`.
 pub(crate) async fn saved_conversations(inquiry: AgentQuery<'_>) -> Result<Vec<SavedConversation>, ManageError> {
     let here = inquiry.here.clone();
     if let Ok(Some(listed)) = tokio::task::spawn_blocking(move || conversations(&here)).await {

@@ -30,7 +30,7 @@ pub(crate) struct CommandOutput {
 }
 
 impl CommandOutput {
-    /// Returns the text of both outputs.
+    /// Returns the text of standard output, followed by the text of standard error.
     pub fn text(&self) -> String {
         format!("{}\n{}", self.out.trim(), self.err.trim()).trim().to_owned()
     }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::RpcError;
 
-/// Parsed JSON-RPC message by kind.
+/// JSON-RPC message, parsed from one line.
 #[derive(Debug, PartialEq)]
 pub(super) enum RpcMessage {
     Request { id: Value, method: String, params: Value },

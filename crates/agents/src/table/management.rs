@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use wh_core::space::roster::{McpServer, ModelCard};
 use wh_pipe::Launch;
 
-use super::Entry;
+use super::AgentEntry;
 use crate::acp;
 use crate::interface::{BoxFuture, LoginState, ManageError, QueryContext, SavedConversation};
 use crate::manage::run::{self, CommandOutput};
@@ -15,7 +15,7 @@ use crate::manage::{LoginWay, logged_in_by};
 /// Query to an agent outside of a conversation, with its context.
 #[derive(Clone, Copy)]
 pub(crate) struct AgentQuery<'a> {
-    pub entry: &'a Entry,
+    pub entry: &'a AgentEntry,
     /// Command of the program to query, without arguments.
     pub launch: &'a Launch,
     /// Directory and environment of the query, including the program's default environment.
@@ -31,7 +31,7 @@ pub(crate) struct Management {
     pub adapted: Option<AdaptedAgent>,
     /// Extracts the version from the output of the version command.
     pub version: fn(&CommandOutput) -> Option<String>,
-    /// Environment variables that contain credentials. If one is set, the user counts as logged in.
+    /// Environment variables that contain credentials. If any of them is set, the user counts as logged in.
     pub login_variables: &'static [&'static str],
     /// Method of reading the login state.
     pub login: LoginCheck,
@@ -52,7 +52,7 @@ pub(crate) struct Management {
     /// True if resume, modes, models, thinking and conversations are known to work. Otherwise their support is unknown
     /// until the agent runs.
     pub tested: bool,
-    /// True if the agent has further modes that skip permissions, besides the `skipping_modes` of its [`Entry`].
+    /// True if the agent has further modes that skip permissions, besides the `skipping_modes` of its [`AgentEntry`].
     pub skips_permissions: bool,
 }
 
@@ -95,12 +95,12 @@ pub(crate) enum LogoutProcedure {
     Instead(&'static str),
     Command {
         arguments: &'static [&'static str],
-        still: StillLoggedIn,
+        still: RemainingLoginCheck,
     },
 }
 
 /// Method of finding an environment variable that keeps the user logged in after a logout.
-pub(crate) enum StillLoggedIn {
+pub(crate) enum RemainingLoginCheck {
     /// The first of these variables that is set.
     Variables(&'static [&'static str]),
     Asked(QueryFn<Option<String>>),
@@ -130,7 +130,7 @@ pub(crate) enum McpSwitch {
 }
 
 /// Logout instructions for an agent whose logout is unknown to wh.
-pub(crate) const LOG_OUT_BY_HAND: &str = "delete its credentials where you have stored them";
+pub(crate) const LOG_OUT_BY_HAND: &str = "delete its stored credentials";
 
 /// Management functions of ACP agents that are not built in. Also the defaults for the rows of the table.
 pub(crate) const DEFAULT_MANAGEMENT: Management = Management {

@@ -5,13 +5,13 @@ use wh_core::space::roster::McpServer;
 use super::Protocol;
 use super::management::{
     AdaptedAgent, DEFAULT_MANAGEMENT, ListSource, LoginCheck, LoginProcedure, LogoutProcedure, Management, McpSwitch,
-    StillLoggedIn,
+    RemainingLoginCheck,
 };
 use crate::interface::ManageError;
 use crate::manage::{self, cursor, gemini, logged_in_by, opencode, run};
 use crate::{claude, codex};
 
-/// Row of the table. [`Entry`](super::Entry) describes the fields.
+/// Row of the table. [`AgentEntry`](super::AgentEntry) describes the fields.
 pub(super) struct AgentRow {
     pub id: &'static str,
     pub title: &'static str,
@@ -63,8 +63,10 @@ const CLAUDE_LOGIN: LoginCheck = LoginCheck::Asked(|inquiry| Box::pin(claude::ma
 
 const CLAUDE_LOG_IN: LoginProcedure = LoginProcedure::Command(&["auth", "login"]);
 
-const CLAUDE_LOG_OUT: LogoutProcedure =
-    LogoutProcedure::Command { arguments: &["auth", "logout"], still: StillLoggedIn::Variables(CLAUDE_VARIABLES) };
+const CLAUDE_LOG_OUT: LogoutProcedure = LogoutProcedure::Command {
+    arguments: &["auth", "logout"],
+    still: RemainingLoginCheck::Variables(CLAUDE_VARIABLES),
+};
 
 const CODEX_LOGIN: LoginCheck =
     LoginCheck::Asked(|inquiry| Box::pin(codex::manage::login(inquiry.launch, inquiry.here)));
@@ -125,7 +127,7 @@ pub(super) static AGENTS: [AgentRow; 10] = [
             log_in: LoginProcedure::Asked(|inquiry| Box::pin(codex::manage::login_way(inquiry))),
             log_out: LogoutProcedure::Command {
                 arguments: &["logout"],
-                still: StillLoggedIn::Asked(|inquiry| Box::pin(codex::manage::provider_variable(inquiry))),
+                still: RemainingLoginCheck::Asked(|inquiry| Box::pin(codex::manage::provider_variable(inquiry))),
             },
             models: ListSource::Asked(|inquiry| Box::pin(codex::manage::models(inquiry))),
             mcp: ListSource::Printed {
@@ -193,7 +195,7 @@ pub(super) static AGENTS: [AgentRow; 10] = [
             log_in: LoginProcedure::Command(&["login"]),
             log_out: LogoutProcedure::Command {
                 arguments: &["logout"],
-                still: StillLoggedIn::Variables(CURSOR_VARIABLES),
+                still: RemainingLoginCheck::Variables(CURSOR_VARIABLES),
             },
             about: Some(|inquiry| Box::pin(cursor::facts(inquiry))),
             models: ListSource::Printed {
@@ -302,7 +304,7 @@ pub(super) static AGENTS: [AgentRow; 10] = [
             log_in: LoginProcedure::Command(&["login"]),
             log_out: LogoutProcedure::Command {
                 arguments: &["logout"],
-                still: StillLoggedIn::Variables(CODEX_ACP_VARIABLES),
+                still: RemainingLoginCheck::Variables(CODEX_ACP_VARIABLES),
             },
             tested: true,
             ..DEFAULT_MANAGEMENT

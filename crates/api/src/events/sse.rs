@@ -2,18 +2,18 @@
 
 /// Incremental decoder from bytes to events.
 #[derive(Debug, Default)]
-pub(super) struct Decoder {
-    /// Received bytes, including those that were consumed since the last call of `feed`.
+pub(super) struct SseDecoder {
+    /// Received bytes, including bytes that were decoded since the last call of `feed`.
     buffer: Vec<u8>,
     /// Offset in the buffer at which the search for the next line feed begins.
     searched: usize,
-    /// Number of bytes at the start of the buffer that were consumed.
+    /// Number of decoded bytes at the start of the buffer.
     read: usize,
     id: Option<String>,
     data: Vec<u8>,
 }
 
-impl Decoder {
+impl SseDecoder {
     /// Appends received bytes.
     pub fn feed(&mut self, bytes: &[u8]) {
         self.buffer.drain(..self.read);
@@ -38,7 +38,7 @@ impl Decoder {
             if line.is_empty() {
                 let id = self.id.take();
                 if !self.data.is_empty() {
-                    // A line feed was added after each data line. The last one is not part of the data.
+                    // A line feed was added after each data line. The last line feed is not part of the data.
                     self.data.pop();
                     return Some((id, std::mem::take(&mut self.data)));
                 }
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn events_do_not_depend_on_chunk_boundaries() {
         for size in 1..STREAM.len() {
-            let (mut decoder, mut events) = (Decoder::default(), Vec::new());
+            let (mut decoder, mut events) = (SseDecoder::default(), Vec::new());
             for bytes in STREAM.as_bytes().chunks(size) {
                 decoder.feed(bytes);
                 events.extend(std::iter::from_fn(|| decoder.next()));

@@ -1,12 +1,12 @@
-//! Rows 14 and 15: control messages acknowledged through the daemon's socket, compared with bare SQLite; and many idle
-//! sessions, compared with the same number of tmux windows.
+//! Row 14: control messages acknowledged on the daemon's socket, compared with bare SQLite. Row 15: many idle sessions,
+//! compared with the same number of tmux windows.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use wh_testkit::Tmux;
-use wh_testkit::once::{SocketClient, Target, TrialDaemon, TrialMessage};
+use wh_testkit::once::{SocketClient, TrialDaemon, TrialMessage, TrialTarget};
 
 use super::store::{BareSqlite, CONCURRENT_CLIENTS, alternate, home, sqlite_rows};
 use crate::table::{ComparisonRow, MeasuredQuantiles, ResultUnit};
@@ -19,12 +19,12 @@ const READER: [&str; 3] = ["sh", "-c", "stty -echo; exec cat > /dev/null"];
 struct MessageSender {
     line: SocketClient,
     token: String,
-    target: Target,
+    target: TrialTarget,
     sent: usize,
 }
 
 impl MessageSender {
-    /// Sends `each` messages one after the other, and returns the time that each took.
+    /// Sends `each` messages one after the other. Returns the time of each message in seconds.
     fn send(&mut self, each: usize) -> BenchResult<Vec<f64>> {
         let mut took = Vec::with_capacity(each);
         for _ in 0..each {
@@ -36,14 +36,15 @@ impl MessageSender {
             let ack = self.line.request("control", Some(&self.token), &payload)?;
             took.push(start.elapsed().as_secs_f64());
             if ack["result"] != "ok" || ack["duplicate"] != false {
-                return Err(format!("a message was acknowledged with {ack}").into());
+                return Err(format!("the daemon acknowledged a new message with {ack} instead of `ok`").into());
             }
         }
         Ok(took)
     }
 }
 
-/// Lets all senders send concurrently. Returns the total time, and the time of each message.
+/// Sends `each` messages from every sender concurrently. Returns the total time, and the time of each message in
+/// seconds.
 fn send_concurrently(senders: &mut [MessageSender], each: usize) -> BenchResult<(Duration, Vec<f64>)> {
     let start = Instant::now();
     let took: Vec<BenchResult<Vec<f64>>> = thread::scope(|scope| {
@@ -79,15 +80,15 @@ pub fn acknowledged(config: &BenchConfig) -> BenchResult<Vec<ComparisonRow>> {
     Ok(sqlite_rows(14, "control messages acknowledged", samples))
 }
 
-fn terminal(daemon: &TrialDaemon, number: usize, command: &[&str]) -> Target {
+fn terminal(daemon: &TrialDaemon, number: usize, command: &[&str]) -> TrialTarget {
     let size = json!({ "width": 80, "height": 24 });
     let wanted: Value = json!({ "command": command, "name": format!("t{number}"), "cwd": "/", "size": size });
     daemon.create(&wanted)
 }
 
-/// Returns the pids of the daemon and of its supervisors, without those of the programs.
+/// Returns the pids of the daemon and of its supervisors, but not of the programs.
 fn processes(daemon: &TrialDaemon) -> BenchResult<Vec<i32>> {
-    let own = daemon.pid().ok_or("the daemon has ended")?.as_raw();
+    let own = daemon.pid().ok_or("the daemon is not running")?.as_raw();
     let mut all = process::children(own)?;
     all.push(own);
     Ok(all)
@@ -109,7 +110,7 @@ pub fn idle(config: &BenchConfig) -> BenchResult<Vec<ComparisonRow>> {
         tmux.run_ok(&["new-window", "-d", "sleep", "1000000"]);
     }
     print_progress(&format!("row 15: {many} sessions"));
-    // Waits for the background work of the start to finish.
+    // The background work that follows the start must not be measured.
     thread::sleep(config.pick(Duration::from_secs(5), Duration::from_millis(500)));
     let ours = processes(&daemon)?;
     let each = |now: f64, before: f64| {
@@ -120,7 +121,7 @@ pub fn idle(config: &BenchConfig) -> BenchResult<Vec<ComparisonRow>> {
     let memory = (each(wh, before.0), each(rival, before.1));
     let start = (process::cpu_seconds(&ours)?, process::cpu_seconds(&server)?);
     thread::sleep(length);
-    // The CPU time of processes that ended is lost, so the difference may be negative.
+    // The CPU time of processes that have exited is not counted, so the difference may be negative.
     let spent = |seconds: f64| MeasuredQuantiles { median: seconds.max(0.0), p99: seconds.max(0.0) };
     let spent = (spent(process::cpu_seconds(&ours)? - start.0), spent(process::cpu_seconds(&server)? - start.1));
     daemon.stop();

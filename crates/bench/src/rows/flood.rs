@@ -8,11 +8,11 @@ use crate::content::{self, COLUMNS, FLOOD_END, ROWS};
 use crate::table::{MeasuredQuantiles, ResultUnit, TmuxRow};
 use crate::{BenchConfig, BenchResult, print_progress};
 
-/// Shell script that prints the file each time it receives a line. The script prints `ready` first, so that the
-/// measurement can begin after the start of the shell.
+/// Shell script that prints a file for each line of input. The script prints `ready` first, so that the measurement can
+/// begin after the start of the shell.
 const SCRIPT: &str = "stty -echo; echo ready; while read line; do cat \"$0\"; echo \"$1$line\"; done";
 
-/// Interval between two snapshots, in which the contender can process output undisturbed.
+/// Interval between two snapshots. In this time, the contender can process output undisturbed.
 const FLOOD_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 pub fn flood(config: &BenchConfig) -> BenchResult<Vec<TmuxRow>> {

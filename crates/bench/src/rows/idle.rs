@@ -11,10 +11,10 @@ use crate::{BenchConfig, BenchResult, print_progress, process};
 
 const SCRIPT: &str = "cat \"$0\"; echo; echo \"$1\"; exec sleep 1000000";
 
-/// Starts wh and tmux, both idle and with this many lines of history.
+/// Starts wh and tmux and fills the history of both. Returns when both show the end of the text and are idle.
 fn filled(config: &BenchConfig, directory: &Path, history: u32) -> BenchResult<(WhContender, TmuxContender)> {
     let text = directory.join("history");
-    // More lines than the history holds, so that it is full.
+    // The text has more lines than the history, so that the history is full.
     content::write_lines(&text, history as usize + 100)?;
     let text = text.to_string_lossy();
     let script = ["sh", "-c", SCRIPT, &text, FLOOD_END];
@@ -55,7 +55,7 @@ pub fn processor(config: &BenchConfig) -> BenchResult<Vec<TmuxRow>> {
     let directory = tempfile::tempdir()?;
     let (wh, tmux) = filled(config, directory.path(), 2000)?;
     let (wh, tmux) = (wh.processes()?, tmux.processes()?);
-    // Waits for the background work of the start to finish.
+    // The background work that follows the start must not be measured.
     thread::sleep(config.pick(Duration::from_secs(2), Duration::from_millis(200)));
     let (mut ours, mut rival) = (Vec::new(), Vec::new());
     for round in 0..rounds {

@@ -11,7 +11,7 @@ use crate::{BenchConfig, BenchResult, print_progress};
 /// Keys of one round: a line of text.
 const KEYS: &str = "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz";
 
-/// Interval between two snapshots while waiting for the end of a round, which is not measured.
+/// Interval between two snapshots at the end of a round. This part of the round is not measured.
 const ECHO_POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 pub fn key_to_visible(config: &BenchConfig) -> BenchResult<Vec<TmuxRow>> {
@@ -54,7 +54,7 @@ fn line_of_keys(contender: &mut impl Contender, round: usize) -> BenchResult<Vec
         contender.wait_for_text(&shown, Duration::ZERO)?;
         took.push(start.elapsed().as_secs_f64());
     }
-    // Waits until cat has printed the line again. Nothing is typed before that.
+    // The next line must not be typed before cat has printed this line again.
     let times = contender.count(&shown)?;
     contender.type_in("\n")?;
     contender.wait_for_count(&shown, 2 * times, ECHO_POLL_INTERVAL)?;

@@ -8,7 +8,7 @@ use crate::{BenchConfig, BenchResult, print_progress};
 
 const SHORT_CONVERSATION: u32 = 100;
 
-/// Pages to scroll up and down. The short conversation is longer than this.
+/// Number of pages to scroll up and then down. The short conversation has more pages.
 const SCROLLED_PAGES: usize = 4;
 
 const KEYS: &str = "the wind turned at noon";
@@ -28,7 +28,7 @@ fn thousands(number: u32) -> String {
     }
 }
 
-/// Performs all operations once, and returns their times.
+/// Runs all [`OPERATIONS`]. Returns the times of each operation in seconds.
 fn run_operations(space: &mut FilledSpace) -> BenchResult<[Vec<f64>; 3]> {
     let mut took = [Vec::new(), Vec::new(), Vec::new()];
     for key in ["pageup"; SCROLLED_PAGES].into_iter().chain(["pagedown"; SCROLLED_PAGES]) {

@@ -14,7 +14,7 @@ use crate::{BenchConfig, BenchResult, client, print_progress};
 /// Client that takes one snapshot per call.
 type SnapshotClient = Box<dyn FnMut() -> BenchResult<()> + Send>;
 
-/// Rate of each round, and the time of each snapshot.
+/// Snapshots per second of each round, and the time of each snapshot in seconds.
 #[derive(Default)]
 struct SnapshotSamples {
     rates: Vec<f64>,
@@ -49,7 +49,7 @@ pub fn snapshots(config: &BenchConfig) -> BenchResult<Vec<TmuxRow>> {
     ])
 }
 
-/// Returns a word that occurs only on the last line.
+/// Returns a text that occurs only on the last line of the screen.
 fn last_word(directory: &std::path::Path) -> BenchResult<String> {
     let text = std::fs::read_to_string(directory.join("screen"))?;
     let last = text.lines().last().ok_or("the screen is empty")?;
@@ -106,7 +106,7 @@ fn crowd(
     (0..clients).map(|_| snapshot_client()).collect()
 }
 
-/// Takes snapshots with all clients concurrently, for this duration.
+/// Takes snapshots with all clients concurrently until `length` has passed.
 fn take_snapshots(length: Duration, crowd: &mut [SnapshotClient], samples: &mut SnapshotSamples) -> BenchResult<()> {
     let start = Instant::now();
     let took = thread::scope(|scope| {

@@ -1,5 +1,5 @@
-//! Row 11: requests begun and finished, each synced to disk before the acknowledgement. Compared with bare SQLite
-//! with the same tables and settings, on a thread that does nothing else.
+//! Row 11: requests begun and finished in the store, each synced to disk before its acknowledgement. The store is
+//! compared with bare SQLite, which uses the same tables and settings on a thread without other work.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use rusqlite::{Connection, params};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
-use wh_engine::store::{Begun, DATABASE_FILE, RequestKey, Store, StoreLimits};
+use wh_engine::store::{BeginOutcome, DATABASE_FILE, RequestKey, Store, StoreLimits};
 
 use crate::table::{ComparisonRow, MeasuredQuantiles, ResultUnit, quantile};
 use crate::{BenchConfig, BenchResult, print_progress};
@@ -17,7 +17,7 @@ pub(super) const CONCURRENT_CLIENTS: usize = 16;
 
 const FINGERPRINT: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/// Results of one contender: requests per second of each round, and the time of each request.
+/// Results of one contender: requests per second of each round, and the time of each request in seconds.
 #[derive(Default)]
 pub(super) struct RequestSamples {
     rates: Vec<f64>,
@@ -53,9 +53,9 @@ pub fn requests(config: &BenchConfig) -> BenchResult<Vec<ComparisonRow>> {
     Ok(sqlite_rows(11, "requests begun and finished", samples))
 }
 
-/// Measures four contenders in alternating order: wh with one client and with many, and bare SQLite with one and with
-/// many. `measure` is called with the index of the contender and the round, and returns the total time and the time of
-/// each request.
+/// Measures four contenders in alternating order: wh with one client and with 16 clients, and bare SQLite with the same
+/// numbers of clients. `measure` is called with the index of the contender and the round, and returns the total time
+/// and the time of each request.
 pub(super) fn alternate(
     row: u8,
     rounds: usize,
@@ -117,7 +117,7 @@ async fn client_of(store: Store, many: usize, client: usize, each: usize, round:
         let [team, session, agent, request] = key(many, client, number + round * each);
         let key = RequestKey { team, session, agent, request };
         let start = Instant::now();
-        if store.begin(key.clone(), FINGERPRINT, SystemTime::now()).await? != Begun::New {
+        if store.begin(key.clone(), FINGERPRINT, SystemTime::now()).await? != BeginOutcome::New {
             return Err("a new request was already in the store".into());
         }
         store.finish(key, "ok", Some("accepted".to_owned()), SystemTime::now()).await?;

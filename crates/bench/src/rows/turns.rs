@@ -1,5 +1,5 @@
-//! Rows 12 and 13: overhead of wh between a user and an agent. The same real agent, with the same scripted model, is
-//! driven through a space and directly, alternately.
+//! Rows 12 and 13: overhead of wh between a user and an agent. Turns alternate between an agent in a space of wh and
+//! the same agent without wh. Both use the same scripted model.
 
 use wh_testkit::Lab;
 
@@ -7,13 +7,13 @@ use super::ui::LabSamples;
 use crate::agents::{AGENTS, AgentInSpace, DirectAgent};
 use crate::{BenchConfig, BenchResult, print_progress};
 
-/// Number of events in a long turn. In each event the model sends a piece of text.
+/// Number of events in a long turn. Each event contains a part of the answer.
 const LONG_TURN_EVENTS: u32 = 512;
 
 /// Prefix of the agent's name in samples that were measured through wh.
 pub const THROUGH_WH_PREFIX: &str = "wh with ";
 
-/// Measures rows 12 and 13, if requested.
+/// Measures rows 12 and 13, if `rows` contains them.
 pub fn measure(config: &BenchConfig, lab: &Lab, rows: &[u8]) -> BenchResult<Vec<LabSamples>> {
     let (rounds, long) = (config.pick(40, 2), config.pick(8, 1));
     let mut all = Vec::new();

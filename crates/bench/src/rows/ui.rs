@@ -1,5 +1,5 @@
-//! Rows 7, 8 and 10: wh's UI compared with those of real agents. Each runs in its own terminal of wh and is observed in
-//! the same way.
+//! Rows 7, 8 and 10: the UI of wh compared with the UIs of real agents. Each UI runs in its own terminal of wh and is
+//! measured in the same way.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ const KEYS: &str = "abcdefghijklmnopqrstuvwxyz";
 /// Delay between two keys. Some UIs treat faster typing as a paste.
 const KEY_DELAY: Duration = Duration::from_millis(50);
 
-/// Results of one UI for one row.
+/// Values measured with one program for one row, in seconds.
 #[derive(Debug, PartialEq)]
 pub struct LabSamples {
     pub row: u8,

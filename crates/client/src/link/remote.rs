@@ -1,4 +1,4 @@
-//! Client end of a link: forwards requests of a local [`Space`] handle and distributes the answers.
+//! Client end of a link: forwards requests of a local [`Space`] handle and passes each reply to its caller.
 
 use std::collections::HashMap;
 
@@ -11,11 +11,11 @@ use wh_core::space::extent::{PieceError, TextPiece};
 use wh_core::space::query::QueryAnswer;
 use wh_core::space::roster::{AgentCard, AgentReply, ConversationCard};
 
-use super::{CallLine, LinkCall, Reply, ServerLine, SpaceSnapshot, read_line, write_line};
+use super::{CallLine, LinkCall, LinkCallReply, ServerLine, SpaceSnapshot, read_line, write_line};
 use crate::space::{ChangeNotice, RosterRequest, Space, SpaceRequest, SpaceUpdates, SpaceWatch};
 
-/// Maximum bytes of a line from the server. The longest line is a complete state in JSON, whose items are limited by
-/// [`MAX_ITEM_BYTES`](wh_core::space::MAX_ITEM_BYTES).
+/// Maximum bytes of a line from the server. The longest line is a complete state in JSON;
+/// [`MAX_ITEM_BYTES`](wh_core::space::MAX_ITEM_BYTES) limits each of its items.
 const MAX_SERVER_LINE_BYTES: u64 = 1 << 30;
 
 /// Reply channel of a request that was sent.
@@ -32,8 +32,8 @@ enum UnansweredCall {
     Piece(oneshot::Sender<Result<TextPiece, PieceError>>),
 }
 
-/// Converts a request to its wire form and its reply channel; `None` for requests that only the owner of a space may
-/// send.
+/// Splits a request into its wire form and its reply channel. Returns `None` for a request that only the owner of a
+/// space may send.
 fn outgoing(request: SpaceRequest) -> Option<(LinkCall, UnansweredCall)> {
     Some(match request {
         SpaceRequest::Command { by: _, request, command, until, reply } => {
@@ -62,21 +62,21 @@ fn outgoing(request: SpaceRequest) -> Option<(LinkCall, UnansweredCall)> {
 
 impl UnansweredCall {
     /// Sends the reply to the caller, if the caller still waits. A reply of the wrong kind is dropped.
-    fn answer(self, reply: Reply, notices: &watch::Sender<ChangeNotice>) {
+    fn answer(self, reply: LinkCallReply, notices: &watch::Sender<ChangeNotice>) {
         match (self, reply) {
-            (Self::Command(waiting), Reply::Command(done)) => drop(waiting.send(done)),
-            (Self::Receipt(waiting), Reply::Receipt(receipt)) => drop(waiting.send(receipt)),
-            (Self::Query(waiting), Reply::Query(answer)) => drop(waiting.send(*answer)),
-            (Self::Watch(waiting), Reply::Watch(snapshot)) => {
+            (Self::Command(waiting), LinkCallReply::Command(done)) => drop(waiting.send(done)),
+            (Self::Receipt(waiting), LinkCallReply::Receipt(receipt)) => drop(waiting.send(receipt)),
+            (Self::Query(waiting), LinkCallReply::Query(answer)) => drop(waiting.send(*answer)),
+            (Self::Watch(waiting), LinkCallReply::Watch(snapshot)) => {
                 let SpaceSnapshot { state, end, revision, change_count } = *snapshot;
                 drop(waiting.send(SpaceWatch { state, end, revision, change_count, changes: notices.subscribe() }));
             }
-            (Self::Updates(waiting), Reply::Updates(updates)) => drop(waiting.send(updates)),
-            (Self::Agents(waiting), Reply::Agents(agents)) => drop(waiting.send(agents)),
-            (Self::Conversations(waiting), Reply::Conversations(found)) => drop(waiting.send(found)),
-            (Self::Manage(waiting), Reply::Manage(told)) => drop(waiting.send(told)),
-            (Self::Invite(waiting), Reply::Invite(done)) => drop(waiting.send(done)),
-            (Self::Piece(waiting), Reply::Piece(piece)) => drop(waiting.send(piece)),
+            (Self::Updates(waiting), LinkCallReply::Updates(updates)) => drop(waiting.send(updates)),
+            (Self::Agents(waiting), LinkCallReply::Agents(agents)) => drop(waiting.send(agents)),
+            (Self::Conversations(waiting), LinkCallReply::Conversations(found)) => drop(waiting.send(found)),
+            (Self::Manage(waiting), LinkCallReply::Manage(told)) => drop(waiting.send(told)),
+            (Self::Invite(waiting), LinkCallReply::Invite(done)) => drop(waiting.send(done)),
+            (Self::Piece(waiting), LinkCallReply::Piece(piece)) => drop(waiting.send(piece)),
             _ => {}
         }
     }
@@ -85,7 +85,7 @@ impl UnansweredCall {
 /// Reason for the end of a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkEnd {
-    /// The server ended the link, with this reason.
+    /// The server ended the link and sent this reason.
     Over(String),
     /// The connection broke.
     Broken,

@@ -1,4 +1,4 @@
-//! Server end of a link: receives requests and answers them from the space.
+//! Server end of a link: receives requests, forwards them to the space and returns the replies.
 
 use std::io;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use tokio::io::{AsyncBufRead, AsyncWrite};
 use tokio::sync::mpsc;
 use wh_core::space::ParticipantId;
 
-use super::{CallLine, PendingReply, Reply, ServerLine, read_line, write_line};
+use super::{CallLine, LinkCallReply, PendingReply, ServerLine, read_line, write_line};
 use crate::space::Space;
 
 /// Maximum number of requests of one client that are answered concurrently. Further requests wait.
@@ -23,7 +23,7 @@ const LINK_WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Reason sent to the client when the session has ended.
 const GONE_REASON: &str = "the session has ended";
 
-/// Serves requests as participant `me` until the client disconnects, the space ends, or `stop` returns a reason.
+/// Serves requests as participant `me` until the client disconnects, the space ends, or `stop` resolves to a reason.
 pub async fn serve<R, W>(
     space: &Space,
     me: &ParticipantId,
@@ -64,7 +64,7 @@ async fn answer(
             call = calls.recv(), if pending.len() < MAX_CONCURRENT_LINK_CALLS => match call.transpose()? {
                 Some(CallLine { id, call }) => {
                     let (request, reply) = call.into_request(me.clone());
-                    // A request is forwarded before the next one is read, so that the order is kept.
+                    // Each request is forwarded before the next request is read, to preserve the order.
                     if space.pass(request).await.is_err() {
                         return Ok(Some(GONE_REASON));
                     }
@@ -87,7 +87,7 @@ async fn answer(
     }
 }
 
-async fn numbered(id: u64, reply: PendingReply) -> (u64, Option<Reply>) {
+async fn numbered(id: u64, reply: PendingReply) -> (u64, Option<LinkCallReply>) {
     (id, reply.await)
 }
 

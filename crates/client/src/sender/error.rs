@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use wh_wire::socket::{ControlKind, ControlResult, ErrorCode};
 
-use super::line::LineError;
+use super::line::ConnectionError;
 
 /// Reason why a message was not acknowledged.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
     /// The connection failed or broke, or the daemon refused the request.
     #[error(transparent)]
-    Line(#[from] LineError),
+    Line(#[from] ConnectionError),
     /// No answer arrived in time.
     #[error("{} within {} s", if *.sent { "no acknowledgement" } else { "the daemon does not answer" }, .waited.as_secs_f64())]
     Timeout {
         waited: Duration,
-        /// True if the message was sent; false if a request before the message was not answered.
+        /// True if the message was sent; false if an earlier request, such as the capability query, was not answered.
         sent: bool,
     },
     /// The daemon does not support this version or kind of message.
@@ -43,7 +43,7 @@ pub enum SendError {
         bytes: u64,
         allowed: u64,
     },
-    /// The acknowledgement is for another message. The message that was sent may still have arrived.
+    /// The acknowledgement is for another message. The daemon may have received the sent message anyway.
     #[error("the daemon acknowledged another message, {acked:?}")]
     OtherRequest {
         /// Acknowledged request id.
@@ -57,9 +57,9 @@ pub enum SendError {
 impl SendError {
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Line(LineError::Unreachable(_)) => "unreachable",
-            Self::Line(LineError::Broken(_)) => "broken_line",
-            Self::Line(LineError::Refused(failure)) => match failure.code {
+            Self::Line(ConnectionError::Unreachable(_)) => "unreachable",
+            Self::Line(ConnectionError::Broken(_)) => "broken_line",
+            Self::Line(ConnectionError::Refused(failure)) => match failure.code {
                 ErrorCode::SessionNotFound => "no_session",
                 ErrorCode::Busy => "busy",
                 ErrorCode::InternalError => "daemon_failed",
@@ -77,11 +77,11 @@ impl SendError {
     /// Returns the result to report in place of the missing acknowledgement.
     pub fn result(&self) -> ControlResult {
         match self {
-            Self::Line(LineError::Unreachable(_)) => ControlResult::NotLive,
-            Self::Line(LineError::Broken(_)) | Self::Timeout { .. } | Self::OtherRequest { .. } => {
+            Self::Line(ConnectionError::Unreachable(_)) => ControlResult::NotLive,
+            Self::Line(ConnectionError::Broken(_)) | Self::Timeout { .. } | Self::OtherRequest { .. } => {
                 ControlResult::Timeout
             }
-            Self::Line(LineError::Refused(failure)) => match failure.code {
+            Self::Line(ConnectionError::Refused(failure)) => match failure.code {
                 ErrorCode::SessionNotFound => ControlResult::NotFound,
                 ErrorCode::Busy => ControlResult::Busy,
                 ErrorCode::InternalError => ControlResult::InternalError,
@@ -95,7 +95,7 @@ impl SendError {
     /// True if sending the same message again may succeed.
     pub fn is_retryable(&self) -> bool {
         match self {
-            Self::Line(LineError::Refused(failure)) => {
+            Self::Line(ConnectionError::Refused(failure)) => {
                 matches!(failure.code, ErrorCode::Busy | ErrorCode::InternalError)
             }
             Self::Line(_) | Self::Timeout { .. } | Self::OtherRequest { .. } => true,

@@ -10,7 +10,7 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use wh_wire::socket::{Credential, Failure, Request, Response, UNKNOWN_REQUEST};
 
-/// Connection to a daemon's socket. Unusable after a request whose response was not read.
+/// Connection to a daemon's socket. Do not reuse the connection after a request if its response was not read.
 #[derive(Debug)]
 pub struct DaemonConnection {
     reader: BufReader<OwnedReadHalf>,
@@ -19,10 +19,10 @@ pub struct DaemonConnection {
     shown: Vec<Credential>,
 }
 
-/// Reason why a request has no response.
+/// Reason why a request failed.
 #[derive(Debug, thiserror::Error)]
-pub enum LineError {
-    /// Nothing listens at the socket.
+pub enum ConnectionError {
+    /// No process listens on the socket.
     #[error("cannot connect to the daemon: {0}")]
     Unreachable(#[source] io::Error),
     /// The connection broke, or the response was invalid. The request may have been executed.
@@ -35,12 +35,12 @@ pub enum LineError {
 
 impl DaemonConnection {
     /// Connects to the daemon's socket at this path.
-    pub async fn open(socket: &Path) -> Result<Self, LineError> {
-        let (reader, writer) = UnixStream::connect(socket).await.map_err(LineError::Unreachable)?.into_split();
+    pub async fn open(socket: &Path) -> Result<Self, ConnectionError> {
+        let (reader, writer) = UnixStream::connect(socket).await.map_err(ConnectionError::Unreachable)?.into_split();
         Ok(Self { reader: BufReader::new(reader), writer, asked: 0, shown: Vec::new() })
     }
 
-    /// Sets the credentials that accompany every further request, to access sessions of their teams.
+    /// Sets the credentials to send with every later request. They give access to the sessions of their teams.
     pub fn show(&mut self, credentials: Vec<Credential>) {
         self.shown = credentials;
     }
@@ -51,8 +51,8 @@ impl DaemonConnection {
         command: &str,
         payload: Value,
         credential: Option<Credential>,
-    ) -> Result<T, LineError> {
-        let broken = |error: io::Error| LineError::Broken(error.to_string());
+    ) -> Result<T, ConnectionError> {
+        let broken = |error: io::Error| ConnectionError::Broken(error.to_string());
         self.asked += 1;
         let mut request = Request::new(self.asked.to_string(), command, payload);
         request.credential = credential;
@@ -60,13 +60,16 @@ impl DaemonConnection {
         self.writer.write_all(&request.encode()).await.map_err(broken)?;
         let mut line = Vec::new();
         if self.reader.read_until(b'\n', &mut line).await.map_err(broken)? == 0 {
-            return Err(LineError::Broken("the connection was closed".to_owned()));
+            return Err(ConnectionError::Broken("the connection was closed".to_owned()));
         }
-        let response = Response::decode(&line).map_err(|error| LineError::Broken(error.to_string()))?;
+        let response = Response::decode(&line).map_err(|error| ConnectionError::Broken(error.to_string()))?;
         if response.request_id != request.request_id && response.request_id != UNKNOWN_REQUEST {
-            return Err(LineError::Broken(format!("the response answers another request, {:?}", response.request_id)));
+            return Err(ConnectionError::Broken(format!(
+                "the response is for another request, {:?}",
+                response.request_id
+            )));
         }
-        response.into_answer().map_err(LineError::Refused)
+        response.into_answer().map_err(ConnectionError::Refused)
     }
 
     /// Splits the connection, for the events that follow a response to `subscribe` or `attach`.

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use wh_core::time::iso;
 use wh_wire::socket::{AnswerDecision, ControlKind};
 
-/// Action requested of a session.
+/// Action that a control message requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ControlIntent {
     /// Send text: a prompt for an agent, or input for a terminal program.
@@ -50,19 +50,18 @@ impl ControlIntent {
     }
 }
 
-/// Control message. Every attempt to send it, even from another process or after a restart, must use the same request
-/// id and time. The daemon remembers the id for `dedupe_secs` and rejects messages older than `max_age_secs` (see the
-/// capabilities). `dedupe_secs` is the longer one, so a late retry is never executed twice.
+/// Control message. Every attempt to send the message, even from another process or after a restart, must use the same
+/// request id and time. The daemon remembers the id for `dedupe_secs` and rejects messages older than `max_age_secs`
+/// (see the capabilities). `dedupe_secs` is longer than `max_age_secs`, so a late retry is never executed twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutgoingControl {
     pub intent: ControlIntent,
-    /// Request id of the message.
     pub request_id: String,
     /// Time of the first attempt, sent with millisecond precision.
     pub sent_at: SystemTime,
-    /// Request id of an earlier message that this one replaces.
+    /// Request id of an earlier message that this message replaces.
     pub retry_of: Option<String>,
-    /// UI that the message comes from.
+    /// Name of the UI that sends the message; absent for other senders.
     pub ui_source: Option<String>,
 }
 
@@ -102,8 +101,8 @@ const TIMEOUT_MS_PER_MIB: u64 = 1000;
 /// Retry policy for messages of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// Timeout for the requests that precede the message, and again for the acknowledgement. Extended by one second per
-    /// MiB of text.
+    /// Timeout for each of two steps: the requests before the message, and the acknowledgement. Extended by one second
+    /// per MiB of text.
     pub timeout: Duration,
     /// Number of retries after a timeout, a broken connection or a busy daemon.
     pub retries: u32,

@@ -30,7 +30,7 @@ mod line;
 mod message;
 
 pub use error::{SendError, is_retryable_result};
-pub use line::{DaemonConnection, LineError};
+pub use line::{ConnectionError, DaemonConnection};
 pub use message::{ControlIntent, OutgoingControl, RetryPolicy, new_request_id};
 
 use std::collections::BTreeMap;
@@ -52,11 +52,11 @@ const MAX_CONTROL_PREVIEW_CHARS: usize = 240;
 /// A text that is too long for a message, to be written to a private file in the team's folder below `base`.
 #[derive(Debug, Clone, Copy)]
 pub struct LongText<'a> {
-    /// Folder from which the daemon reads texts.
+    /// Directory from which the daemon reads long texts.
     pub base: &'a Path,
     /// Maximum bytes that the daemon accepts.
     pub max_bytes: u64,
-    /// Team whose folder is used.
+    /// Team in whose folder the file is written.
     pub team: &'a str,
     /// Request id of the message.
     pub request_id: &'a str,
@@ -92,8 +92,8 @@ impl fmt::Debug for Sender {
 }
 
 impl Sender {
-    /// Creates a sender for the daemon at this socket. It acts as `member` of the team of each session. `prove` returns
-    /// the member's credential in a team.
+    /// Creates a sender for the daemon at this socket. The sender acts as the member `member` of each session's team.
+    /// `prove` returns the credential of the member in a team.
     pub fn new(
         socket: impl Into<PathBuf>,
         member: impl Into<String>,
@@ -150,8 +150,7 @@ impl Sender {
         self
     }
 
-    /// Sends a message, and retries until an acknowledgement is final or the retries are used up. `session` is a name
-    /// or an id.
+    /// Sends a message. Retries until the result is final or the retries are used up. `session` is a name or an id.
     pub async fn send(&self, session: &str, message: &OutgoingControl) -> Result<ControlAck, SendError> {
         let tries = self.tries.get(&message.intent.kind()).copied().unwrap_or_default();
         let key = ControlKey {
@@ -180,7 +179,7 @@ impl Sender {
     }
 }
 
-/// A message being sent.
+/// State of one call of [`Sender::send`].
 struct MessageInFlight<'a> {
     sender: &'a Sender,
     message: &'a OutgoingControl,
@@ -313,7 +312,7 @@ impl MessageInFlight<'_> {
         write(&long).map_err(SendError::Text)
     }
 
-    /// Removes the file of a text that is no longer needed.
+    /// Removes the file of a long text, if the request refers to one.
     fn remove_text_file(&self) {
         let Some(PreparedControl { request, .. }) = &self.ready else { return };
         if let ControlAction::Stdin(ControlStdin { content: ControlContent::Reference(reference), .. }) =

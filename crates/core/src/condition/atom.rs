@@ -130,7 +130,7 @@ impl Operator {
 #[derive(Debug, Clone)]
 pub(super) struct Pattern {
     pub(super) source: String,
-    pub(super) flags: Flags,
+    pub(super) flags: PatternFlags,
     pub(super) regex: Regex,
 }
 
@@ -158,14 +158,14 @@ impl fmt::Display for Pattern {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Flags {
+pub(super) struct PatternFlags {
     pub(super) ignore_case: bool,
     pub(super) multi_line: bool,
     pub(super) dot_matches_line_break: bool,
     pub(super) ignore_blanks: bool,
 }
 
-impl Flags {
+impl PatternFlags {
     fn named(self) -> [(char, bool); 4] {
         [('i', self.ignore_case), ('m', self.multi_line), ('s', self.dot_matches_line_break), ('x', self.ignore_blanks)]
     }

@@ -1,7 +1,7 @@
 //! Wait conditions such as `screen_contains "ready" and not reasoning_active`. A condition is parsed once and evaluated
 //! each time the state of the session changes.
 //!
-//! | atom | holds when |
+//! | atom | true when |
 //! |---|---|
 //! | `message_count > 5` | the conversation has more than 5 messages; also `>=`, `<`, `<=`, `==` or `=`, `!=` |
 //! | `frames > 5` | more than 5 frames were drawn; the same comparisons |
@@ -10,7 +10,7 @@
 //! | `screen_stable 500` | the screen has not changed for 500 milliseconds; also `500ms`, `2s` |
 //! | `cursor_at 0,3` | the cursor is in this column and row, both from 0 |
 //! | `title_contains "text"` | the window title contains the text |
-//! | `exited` | the program has ended |
+//! | `exited` | the program has exited |
 //! | `reasoning_active`, `reasoning_complete` | a participant is reasoning; no participant is reasoning |
 //! | `no_pending_operations` | no operation is waiting for an answer |
 //! | `idle` | no agent is starting, working or waiting, and no prompt is queued |
@@ -54,7 +54,7 @@ pub trait Facts {
     fn cursor(&self) -> Option<(u16, u16)>;
     /// Window title, if the program has set one.
     fn title(&self) -> Option<&str>;
-    /// True if the program has ended.
+    /// True if the program has exited.
     fn exited(&self) -> bool;
     /// Rows of the screen without trailing blanks, joined by `\n`. Called only if the result depends on the text. May
     /// be called several times for one evaluation: an implementation should cache the text.
@@ -87,7 +87,7 @@ impl Condition {
         Ok(Self { expression })
     }
 
-    /// True if the condition holds in this state.
+    /// Evaluates the condition in this state.
     #[must_use]
     pub fn holds(&self, facts: &(impl Facts + ?Sized)) -> bool {
         self.expression.holds(facts)
@@ -196,8 +196,8 @@ impl Expression {
         }
     }
 
-    /// Returns the precedence of the operator. An operand whose precedence is lower than that of the enclosing operator
-    /// is written in parentheses.
+    /// Returns the precedence of the operator. An operand with a lower precedence than the enclosing operator is
+    /// written in parentheses.
     fn precedence(&self) -> u8 {
         match self {
             Self::Any(_) => 0,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use regex::RegexBuilder;
 
 use super::Expression;
-use super::atom::{Atom, Comparison, Flags, Operator, Pattern};
+use super::atom::{Atom, Comparison, Operator, Pattern, PatternFlags};
 use super::scan::{Scanner, echo};
 use crate::input::closest;
 
@@ -263,8 +263,8 @@ fn joined(mut parts: Vec<Expression>, join: fn(Vec<Expression>) -> Expression) -
     }
 }
 
-fn flags(letters: &[(usize, char)]) -> Result<Flags, ParseError> {
-    let mut flags = Flags::default();
+fn flags(letters: &[(usize, char)]) -> Result<PatternFlags, ParseError> {
+    let mut flags = PatternFlags::default();
     for (position, letter) in letters {
         match letter {
             'i' => flags.ignore_case = true,

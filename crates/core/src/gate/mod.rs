@@ -1,17 +1,17 @@
-//! Gate: decides which control messages may be executed. The gate uses no store and no clock. A control message passes
-//! the following steps. The gate performs the second half of step 1 and steps 2 to 4, and other modules perform the
-//! rest.
+//! Gate: decides which control messages may be executed, without a store or a clock. A control message passes the
+//! following steps. The gate performs steps 2 to 5, and other modules perform the rest.
 //!
-//! 1. The codec checks the JSON structure, the version and the fields. Then [`Gate::admit`] checks the length of names.
-//! 2. The age and the clock skew are checked, so that a recorded message cannot be replayed later.
-//! 3. The length of the text is checked.
-//! 4. Authorisation is checked: the sender must be authenticated, match the name in the message, be in the team, and be
+//! 1. The codec checks the JSON structure, the version and the fields.
+//! 2. [`Gate::admit`] checks the length of the names.
+//! 3. The age and the clock skew are checked, so that a recorded message cannot be replayed later.
+//! 4. The length of the text is checked.
+//! 5. Authorisation is checked: the sender must be authenticated, match the name in the message, be in the team, and be
 //!    allowed to act on this session.
-//! 5. The referenced text is read and verified.
-//! 6. The session stores the command. For a retry, it finds the command already stored ([`crate::request`]).
-//! 7. The session's state machine accepts or refuses the command. A refused command is removed from the store.
-//! 8. The result is stored.
-//! 9. The acknowledgement is sent.
+//! 6. The referenced text is read and verified.
+//! 7. The session stores the command. A retry finds the command already stored ([`crate::request`]).
+//! 8. The session's state machine accepts or refuses the command. A refused command is removed from the store.
+//! 9. The result is stored.
+//! 10. The acknowledgement is sent.
 //!
 //! A refused message does not consume its request id: the sender may correct it and send it again under the same id.
 
@@ -46,7 +46,7 @@ pub struct Gate {
     pub policy: Policy,
 }
 
-/// Result for a message that the gate has admitted.
+/// Sender, fingerprint and warning of an admitted message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Admitted {
     /// The authenticated sender.
@@ -59,10 +59,10 @@ pub struct Admitted {
 }
 
 impl Gate {
-    /// Admits or refuses a message. `target` is the session that the message names. `None` means that there is no such
-    /// session. The checks of the session are then skipped: the caller still answers a retry of a stored command, and
-    /// refuses any other message as `not_found`. For this decision, the caller must use the same lookup that returned
-    /// `target`.
+    /// Admits or refuses a message. `target` is the session that the message names; `None` if the session does not
+    /// exist. Without a target, the checks of the session are skipped. The caller then answers a retry of a stored
+    /// command, and refuses any other message as `not_found`. For this decision, the caller must use the same lookup
+    /// that returned `target`.
     pub fn admit(
         &self,
         message: &ControlMessage<'_>,

@@ -1,11 +1,11 @@
-//! Reasons for which the gate refuses a message, with an error message and a stable code for each.
+//! Reasons why the gate refuses a message, with an error message and a stable code for each.
 
 use super::policy::MemberId;
 use crate::caller::CallerRefusal;
 use crate::reason::Reason;
 use crate::request::RequestKey;
 
-/// Reason for which the gate refuses a message. The error message becomes the detail of the acknowledgement.
+/// Reason why the gate refuses a message. The error message becomes the detail of the acknowledgement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GateRefusal {
     #[error("{0}")]
@@ -18,7 +18,7 @@ pub enum GateRefusal {
     NoTime { field: &'static str, given: String },
     /// The message was sent too long ago.
     #[error(
-        "sent_at is {age} s ago; at most {allowed} s are allowed. Send the message again with a new sent_at and the same request_id; if it may have arrived, check the session first"
+        "sent_at is {age} s ago; at most {allowed} s are allowed. Send the message again with a new sent_at and the same request_id; if the first message may have arrived, check the session first"
     )]
     TooOld {
         /// Age of the message in seconds.

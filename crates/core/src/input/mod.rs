@@ -21,7 +21,7 @@ pub enum Gesture {
     Mouse(Mouse),
 }
 
-/// Press and release of a key, with the modifiers held meanwhile.
+/// Press and release of a key, with the modifiers held during the press.
 ///
 /// [`str::parse`] parses a name: modifiers in any order, then the key, joined by `+`. Examples: `enter`, `ctrl+c`,
 /// `shift+alt+f5`, `ctrl++`. Names are case-insensitive; [`Display`](std::fmt::Display) writes the canonical name.

@@ -68,7 +68,7 @@ const MODIFIERS: [(&str, Modifier); 6] = [
 /// Error for a name that is not a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct UnknownKey {
-    /// Name that was given, truncated with `…` if it is long, because logs and error messages repeat it.
+    /// Name that the client gave. A long name is truncated with `…`, because logs and error messages repeat the name.
     pub name: String,
     /// Valid name that was probably meant, including the modifiers.
     pub closest: Option<String>,

@@ -24,8 +24,8 @@ pub struct RequestKey {
 /// Period for which an answer is stored.
 pub const LEDGER_TTL: Duration = Duration::from_secs(600);
 
-/// Maximum number of stored answers. Above it, new request ids are refused: if an answer were dropped early, a retry
-/// would execute the command a second time.
+/// Maximum number of stored answers. Above this number, new request ids are refused: if an answer were dropped early, a
+/// retry would execute the command a second time.
 const MAX_LEDGER_ENTRIES: usize = 50_000;
 
 const MAX_REQUEST_ID_CHARS: usize = 128;

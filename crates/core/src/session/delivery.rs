@@ -23,20 +23,20 @@ pub enum DeliveryState {
     Queued,
     /// The terminal has accepted every byte, the last one at this time.
     Delivered(Instant),
-    /// Some bytes will never reach the program, for this reason.
+    /// Some bytes will never reach the program. The value is the reason.
     Lost(InputLoss),
 }
 
-/// Reason for which some bytes never reached the program.
+/// Reason why some bytes never reached the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InputLoss {
-    /// The program ended before the bytes were delivered.
-    #[error("the program ended before it had read all of the input")]
+    /// The program exited before the bytes were delivered.
+    #[error("the program exited before it had read all of the input")]
     Ended,
     /// An interrupt discarded the bytes.
     #[error("interrupted")]
     Interrupted,
-    /// `wh` ended before the program had read the bytes.
+    /// `wh` exited before the program had read the bytes.
     #[error("cut_off")]
     CutOff,
 }

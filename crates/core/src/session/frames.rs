@@ -9,7 +9,7 @@ const BURST_GAP_TIMEOUT: Duration = Duration::from_millis(2);
 /// Maximum duration of a burst. A longer burst is split into several frames, because a program may never pause.
 const MAX_BURST_DURATION: Duration = Duration::from_millis(40);
 
-/// Information about a piece of output from which the end of a frame is detected.
+/// Frame boundaries in a piece of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FrameBoundaries {
     /// Number of synchronized updates that ended in the piece.

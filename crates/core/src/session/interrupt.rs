@@ -1,12 +1,10 @@
-//! Stages of an interrupt. First, the input that the program has not read is discarded. A line editor notices a signal
-//! only while it waits for input. If the program may still be reading, the interrupt is therefore sent only when the
-//! program pauses. A line editor also discards input that arrives before it has handled the interrupt. After the
-//! interrupt, further input is therefore held back until the program has written output and then been quiet, or until a
-//! timeout. A program that is quiet only because it waits for CPU time does not count as paused.
+//! Stages of an interrupt: unread input is discarded, the interrupt is sent, and further input is held back until the
+//! program has handled the interrupt.
 
 use std::time::{Duration, Instant};
 
-/// Duration for which the program must be quiet after its output. The interrupt then counts as handled.
+/// Time without output after which the program counts as quiet. An interrupt counts as handled when the program has
+/// written output and is then quiet.
 pub const INTERRUPT_QUIET_PERIOD: Duration = Duration::from_millis(50);
 
 /// Time after which an interrupt counts as handled although the program wrote no output or never paused. Held input is
@@ -20,19 +18,24 @@ const FIRST_UNREAD_CHECK_DELAY: Duration = Duration::from_millis(20);
 /// Maximum interval between two checks for unread input.
 const MAX_UNREAD_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Period after the latest input in which the program may still be reading it.
+/// Period after the latest input in which the program may still be reading that input.
 const READING_WINDOW: Duration = Duration::from_secs(1);
 
-/// Maximum time for which the interrupt is delayed because the program may be reading and writes output without a
-/// pause.
+/// Maximum delay of an interrupt while the program may be reading and writes output without a pause.
 const READING_PAUSE_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// Maximum time for which the interrupt is delayed because the program is quiet but still runs or waits for CPU time.
+/// Maximum delay of an interrupt while the program is quiet but still runs or waits for CPU time.
 const RUNNABLE_PAUSE_TIMEOUT: Duration = Duration::from_millis(750);
 
 /// Byte that Ctrl-C types in a terminal.
 pub const CTRL_C: u8 = 0x03;
 
+/// Stage of an interrupt in progress.
+///
+/// A line editor notices a signal only while it waits for input. If the program may still be reading, the interrupt is
+/// therefore sent only when the program pauses. A line editor also discards input that arrives before it has handled
+/// the interrupt. Further input is therefore held back until the program has written output and then been quiet, or
+/// until a timeout. A program that is quiet only because it waits for CPU time does not count as paused.
 #[derive(Debug)]
 pub(super) enum InterruptStage {
     /// The input that the program has not read is being discarded.
@@ -50,7 +53,7 @@ pub(super) enum InterruptStage {
     },
     Signalling,
     /// The interrupt was sent. The program may not have handled it yet.
-    Settling(Settling),
+    Settling(SentInterrupt),
 }
 
 /// Next step of an interrupt after input was discarded.
@@ -74,7 +77,7 @@ impl InterruptStage {
     /// Moves to the next stage after input was discarded. Returns the next step.
     pub fn discarded(&mut self, unread: UnreadInput, now: Instant) -> InterruptStep {
         let (stage, next) = match self {
-            _ if !unread.signals => (Self::Settling(Settling::by_byte(now)), InterruptStep::Byte),
+            _ if !unread.signals => (Self::Settling(SentInterrupt::by_byte(now)), InterruptStep::Byte),
             Self::Discarding { may_read } if *may_read || unread.bytes > 0 => (
                 Self::Reading { since: now, quiet_at: now + INTERRUPT_QUIET_PERIOD, runnable: false },
                 InterruptStep::Wait,
@@ -129,7 +132,8 @@ pub struct UnreadInput {
     pub bytes: usize,
     /// True if the current terminal mode converts Ctrl-C to a signal.
     pub signals: bool,
-    /// True if the program runs or waits for CPU time. If it writes no output, this is then not a pause.
+    /// True if the program runs or waits for CPU time. Such a program does not count as paused, even if it writes no
+    /// output.
     pub runnable: bool,
 }
 
@@ -145,7 +149,7 @@ pub(super) enum UnreadCheck {
 
 /// State of an interrupt that was sent, until the program has handled it.
 #[derive(Debug)]
-pub(super) struct Settling {
+pub(super) struct SentInterrupt {
     since: Instant,
     /// True if the interrupt reached the program. A signal reaches the program immediately, the Ctrl-C byte when the
     /// program has read it.
@@ -156,14 +160,13 @@ pub(super) struct Settling {
     check_interval: Duration,
     /// Earliest time of the next check while the program is quiet.
     quiet_check_at: Instant,
-    /// True if the program was quiet after its output. It must also not have been runnable, unless the silence timeout
-    /// had passed.
+    /// True if the program was quiet after its output, and either was not runnable or the silence timeout had passed.
     paused: bool,
     /// True if the silence timeout has passed and the program had no unread input.
     silent: bool,
 }
 
-impl Settling {
+impl SentInterrupt {
     /// Creates the state after a signal was sent.
     pub fn by_signal(now: Instant) -> Self {
         Self::new(true, now)
@@ -288,7 +291,7 @@ mod tests {
     #[test]
     fn it_is_over_when_the_program_pauses_after_output() {
         let start = Instant::now();
-        let mut settling = Settling::by_signal(start);
+        let mut settling = SentInterrupt::by_signal(start);
         assert!(settling.delivered() && !settling.must_check(after(start, 500)));
         settling.last_output = Some(after(start, 540));
         assert_eq!(settling.wake_at(), after(start, 590));
@@ -304,7 +307,7 @@ mod tests {
     fn without_a_pause_it_is_over_after_a_second_if_nothing_is_unread() {
         let start = Instant::now();
         for output in [None, Some(after(start, 999))] {
-            let mut settling = Settling::by_signal(start);
+            let mut settling = SentInterrupt::by_signal(start);
             settling.last_output = output;
             assert!(!settling.must_check(after(start, 999)) && settling.must_check(after(start, 1000)));
             settling.checked(UnreadInput { bytes: 5, ..NOTHING }, 0, after(start, 1000));
@@ -320,7 +323,7 @@ mod tests {
     #[test]
     fn a_byte_is_delivered_when_it_was_read_and_output_does_not_show_that() {
         let start = Instant::now();
-        let mut settling = Settling::by_byte(start);
+        let mut settling = SentInterrupt::by_byte(start);
         settling.last_output = Some(after(start, 1));
         assert_eq!(settling.wake_at(), after(start, 20));
         let unread = UnreadInput { bytes: 1, signals: false, runnable: false };
@@ -335,7 +338,7 @@ mod tests {
     #[test]
     fn a_byte_that_was_not_read_is_followed_by_a_signal_once_there_are_signals() {
         let start = Instant::now();
-        let mut settling = Settling::by_byte(start);
+        let mut settling = SentInterrupt::by_byte(start);
         assert_eq!(settling.checked(UnreadInput { bytes: 1, ..NOTHING }, 0, after(start, 20)), UnreadCheck::Again);
     }
 }

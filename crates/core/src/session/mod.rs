@@ -38,7 +38,7 @@ pub const MAX_OPEN_WAITS: usize = 64;
 /// the input.
 const ECHO_TIMEOUT: Duration = Duration::from_millis(80);
 
-/// Number that identifies a caller. The engine sends the answer with this number to the caller.
+/// Number by which the engine finds the caller that an answer belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ticket(pub u64);
 
@@ -48,7 +48,7 @@ pub enum Command {
     Type {
         /// Bytes in the encoding that the program expects.
         bytes: Vec<u8>,
-        /// Time at which the caller receives the answer.
+        /// Stage of the write after which the caller receives the answer.
         answer: AnswerAt,
     },
     /// Discards the input that the program has not read, and interrupts the program. Types the bytes of `then`, if any,
@@ -84,7 +84,7 @@ pub enum Input {
     Replied(Vec<u8>),
     /// Result of [`Effect::Write`]: number of bytes that remain in the queue after the first attempt to write.
     Offered(usize),
-    /// Result of [`Effect::DiscardInput`]: the input that was unread before it was discarded.
+    /// Result of [`Effect::DiscardInput`]: the unread input, measured before it was discarded.
     Discarded(UnreadInput),
     /// Result of [`Effect::Interrupt`]: the signal was sent to the program.
     Interrupted,
@@ -109,11 +109,11 @@ pub enum Input {
     Window(Size),
     /// A signal has stopped the program (true) or continued it (false).
     Stopped(bool),
-    /// The program has ended. Its last output may still arrive.
+    /// The program has exited. Its last output may still arrive.
     Exited(Exit),
     /// All output of the program was read.
     Drained,
-    /// The screen shows the effect of all input. Only wh's own UI reports this; other programs cannot.
+    /// The screen shows the effect of all input. Only wh's own UI sends this input; other programs cannot report it.
     Drawn,
     /// State of the conversation that the session shows.
     Gauged(SpaceGauges),
@@ -142,7 +142,7 @@ pub enum Effect {
     Reply(Vec<u8>),
     /// Discard all queued input, including the terminal's own buffer, and send [`Input::Discarded`].
     DiscardInput {
-        /// True to keep the next byte, because a line editor may be about to read it.
+        /// True to retain the next byte, because a line editor may be about to read it.
         keep_next: bool,
     },
     /// Send an interrupt signal to the program, and send [`Input::Interrupted`].
@@ -153,7 +153,7 @@ pub enum Effect {
     Signal(u8, SignalTarget),
     /// Set a marker with this label in the recording, if the session is recorded.
     Mark(String),
-    /// Store the final state of a command with a request id.
+    /// Store the final delivery state of the command with this request id.
     Settled(RequestId, InputReceipt),
     Answer(Ticket, Result<InputAccepted, Refusal>),
     /// Answer the screen read of this caller with the current screen.
@@ -188,7 +188,7 @@ pub enum Status {
 }
 
 /// Read access to the screen, for the state machine.
-pub trait View {
+pub trait ScreenAccess {
     /// Rows of the screen without trailing blanks, joined by newlines.
     fn text(&self) -> String;
     /// Column and row of the cursor.
@@ -215,7 +215,7 @@ pub struct Session {
     last_typed: Option<Instant>,
     /// Caller of an interrupt without text, until the interrupt is delivered.
     interrupt_caller: Option<PendingCaller>,
-    /// Input held back until the program has handled an interrupt, each with its caller.
+    /// Pieces of input that are held back until the program has handled an interrupt, each with its caller.
     held_input: VecDeque<(Option<PendingCaller>, Vec<u8>)>,
     frames: Frames,
     waits: Waits,
@@ -306,7 +306,7 @@ impl Session {
     }
 
     /// Handles an input and returns the effects in the order of execution.
-    pub fn handle(&mut self, input: Input, now: Instant, view: &impl View) -> Vec<Effect> {
+    pub fn handle(&mut self, input: Input, now: Instant, view: &impl ScreenAccess) -> Vec<Effect> {
         let mut effects = Vec::new();
         match input {
             Input::Command(ticket, request, command) => self.command(ticket, request, command, now, &mut effects),
@@ -383,9 +383,9 @@ impl Session {
         effects
     }
 
-    /// Sets the status. Returns false if the status is the same or the program has already ended.
+    /// Sets the status. Returns false if the status is the same or the program has already exited.
     fn set_status(&mut self, status: Status, now: Instant) -> bool {
-        // Stop and continue events after the end are outdated.
+        // Stop and continue events after the exit are outdated.
         let changes = !matches!(self.status, Status::Exited(_)) && self.status != status;
         if changes {
             self.status = status;
@@ -395,7 +395,7 @@ impl Session {
     }
 
     /// Handles a completed frame: answers waits and screen reads.
-    fn frame(&mut self, now: Instant, view: &impl View, effects: &mut Vec<Effect>) {
+    fn frame(&mut self, now: Instant, view: &impl ScreenAccess, effects: &mut Vec<Effect>) {
         if let Some(typed) = self.last_client_input.take() {
             self.input_to_frame.observe(now.saturating_duration_since(typed));
         }
@@ -403,7 +403,7 @@ impl Session {
         self.answer_screen_reads(now, effects);
     }
 
-    fn check_waits(&mut self, changed: bool, now: Instant, view: &impl View, effects: &mut Vec<Effect>) {
+    fn check_waits(&mut self, changed: bool, now: Instant, view: &impl ScreenAccess, effects: &mut Vec<Effect>) {
         let seen = WaitContext {
             frames: self.frames.count(),
             last_frame: self.frames.last(),

@@ -13,7 +13,7 @@ const REQUEST_ID_TTL_SECONDS: u64 = 600;
 
 struct Blank;
 
-impl View for Blank {
+impl ScreenAccess for Blank {
     fn text(&self) -> String {
         String::new()
     }

@@ -1,17 +1,17 @@
-//! Reasons for which a terminal session refuses a command.
+//! Reasons why a terminal session refuses a command.
 
 use super::{InputLoss, MAX_OPEN_WAITS, MAX_QUEUED_INPUT_BYTES};
 use crate::reason::Reason;
 use crate::terminal::Size;
 
-/// Reason for which a terminal session refuses a command, with its error message.
+/// Reason why a terminal session refuses a command, with its error message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// The program has ended, or no further output can arrive.
+    /// The program has exited, or no further output can arrive.
     #[error("the program has ended")]
     Ended,
     /// The program does not read its input, and the input queue is full.
-    #[error("the program is not reading its input: {queued} bytes are queued; retry when it reads")]
+    #[error("the program is not reading its input: {queued} bytes are queued; retry later")]
     QueueFull {
         /// Number of bytes in the queue.
         queued: usize,
@@ -40,9 +40,9 @@ pub enum Refusal {
     /// The session shows wh's own UI and has no process that could receive a signal.
     #[error("a conversation accepts no signals; end a session with wh kill, and a single run with /exit")]
     NoProcess,
-    /// `wh` ended before the program had read all of the input.
+    /// `wh` exited before the program had read all of the input.
     #[error(
-        "wh ended before the program had read all of the input; it is unknown which part arrived, and it is not typed again"
+        "wh exited before the program had read all of the input; it is unknown which part of the input arrived, and wh does not type the input again"
     )]
     CutOff,
     /// The command could not be stored, and was not executed.
@@ -50,7 +50,7 @@ pub enum Refusal {
     NotStored(String),
     /// The command was executed, and its result could not be stored.
     #[error(
-        "the command was executed, but its result could not be stored; read its receipt before sending it again: {0}"
+        "the command was executed, but its result could not be stored; read the receipt before you send the command again: {0}"
     )]
     ResultNotStored(String),
     /// The maximum number of open waits is reached.

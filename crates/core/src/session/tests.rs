@@ -7,7 +7,7 @@ struct Screen {
     cursor: (u16, u16),
 }
 
-impl View for Screen {
+impl ScreenAccess for Screen {
     fn text(&self) -> String {
         self.text.to_owned()
     }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::delivery::PendingCaller;
-use super::interrupt::{CTRL_C, InterruptStage, InterruptStep, Settling, UnreadCheck};
+use super::interrupt::{CTRL_C, InterruptStage, InterruptStep, SentInterrupt, UnreadCheck};
 use super::{
     AnswerAt, Command, DeliveryState, Effect, InputAccepted, InputLoss, MAX_QUEUED_INPUT_BYTES, Refusal, Session,
     Status, Ticket, UnreadInput,
@@ -94,7 +94,7 @@ impl Session {
             {
                 Err(Refusal::TooLong(bytes.len()))
             }
-            // An interrupt discards the queue, so the bound does not apply to it.
+            // An interrupt discards the queue, so the size of the queue does not limit an interrupt.
             Command::Type { bytes, .. } if self.queued() + bytes.len() > MAX_QUEUED_INPUT_BYTES => {
                 Err(Refusal::QueueFull { queued: self.queued() })
             }
@@ -139,7 +139,7 @@ impl Session {
     }
 
     pub(super) fn interrupted(&mut self, now: Instant, effects: &mut Vec<Effect>) {
-        self.interrupting = Some(InterruptStage::Settling(Settling::by_signal(now)));
+        self.interrupting = Some(InterruptStage::Settling(SentInterrupt::by_signal(now)));
         self.settle(now, effects);
     }
 

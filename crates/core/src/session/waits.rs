@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
-use super::{Ticket, View};
+use super::{ScreenAccess, Ticket};
 use crate::condition::{Condition, Facts};
 use crate::space::state::SpaceGauges;
 
@@ -14,13 +14,13 @@ pub struct WaitResult {
     pub elapsed: Duration,
 }
 
-/// Reason for which a wait has ended.
+/// Reason why a wait has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitOutcome {
     Matched,
-    /// The condition did not hold within the timeout.
+    /// The condition did not become true within the timeout.
     TimedOut,
-    /// The program has ended and the condition does not hold.
+    /// The program has exited, and the condition is false.
     Ended,
 }
 
@@ -49,7 +49,7 @@ struct Wait {
 #[derive(Debug)]
 pub(super) struct Waits {
     open: Vec<Wait>,
-    /// Fingerprint of the screen after its last change; `None` if no wait needs it.
+    /// Fingerprint of the screen after its last change; `None` if no wait needs the fingerprint.
     fingerprint: Option<u64>,
     changed_at: Instant,
     /// Time since the last change of the screen, measured at the latest evaluation.
@@ -83,8 +83,9 @@ impl Waits {
         self.open.iter().flat_map(|wait| [Some(wait.deadline), stable(wait)]).flatten().min()
     }
 
-    /// Removes and returns the waits whose condition holds, whose timeout is over, or whose program has ended.
-    pub fn settle(&mut self, seen: &WaitContext, view: &impl View) -> Vec<(Ticket, WaitResult)> {
+    /// Removes and returns the waits that are over: the condition is true, the timeout has passed, or the program has
+    /// exited.
+    pub fn settle(&mut self, seen: &WaitContext, view: &impl ScreenAccess) -> Vec<(Ticket, WaitResult)> {
         if self.open.is_empty() {
             return Vec::new();
         }
@@ -114,7 +115,7 @@ impl Waits {
     }
 
     /// Returns the time since the last change of the screen.
-    fn quiet_for(&mut self, seen: &WaitContext, view: &impl View) -> Duration {
+    fn quiet_for(&mut self, seen: &WaitContext, view: &impl ScreenAccess) -> Duration {
         if seen.over {
             return Duration::MAX;
         }
@@ -148,7 +149,7 @@ struct WaitFacts<'a, V> {
     title: OnceCell<Option<String>>,
 }
 
-impl<V: View> Facts for WaitFacts<'_, V> {
+impl<V: ScreenAccess> Facts for WaitFacts<'_, V> {
     fn message_count(&self) -> u64 {
         self.seen.gauges.messages
     }

@@ -2,7 +2,7 @@
 
 use super::table::{HelpListing, HelpSection, ROWS};
 use crate::space::ParticipantId;
-use crate::space::harness::Named;
+use crate::space::harness::AgentOption;
 
 /// First line of the help.
 pub const HELP_TITLE: &str = "Available Commands";
@@ -21,7 +21,8 @@ pub struct HelpLine {
 pub fn help_lines() -> impl Iterator<Item = HelpLine> {
     ROWS.iter().flat_map(|row| match row.listing {
         HelpListing::Own(section) => {
-            let line = |form: &super::Form| HelpLine { section, usage: form.usage(row.name()), about: form.about };
+            let line =
+                |form: &super::ArgumentForm| HelpLine { section, usage: form.usage(row.name()), about: form.about };
             row.forms.iter().map(line).collect()
         }
         HelpListing::Joint(section, usage, about) => vec![HelpLine { section, usage: usage.to_owned(), about }],
@@ -30,7 +31,7 @@ pub fn help_lines() -> impl Iterator<Item = HelpLine> {
 }
 
 /// Returns the complete help text as lines. `of_agents` lists the commands of each agent.
-pub fn help(of_agents: &[(ParticipantId, Vec<Named>)]) -> Vec<String> {
+pub fn help(of_agents: &[(ParticipantId, Vec<AgentOption>)]) -> Vec<String> {
     let mut lines = vec![HELP_TITLE.to_owned()];
     let listed: Vec<HelpLine> = help_lines().collect();
     let width = listed.iter().map(|line| line.usage.chars().count()).fold(USAGE_WIDTH, usize::max);

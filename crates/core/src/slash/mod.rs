@@ -11,7 +11,7 @@ mod tests;
 
 pub use calls::{call_name, envelope_of};
 pub use help::{HELP_TITLE, HelpLine, help, help_lines};
-pub use table::{Argument, CommandRow, Form, HelpListing, HelpSection, ROWS, Source};
+pub use table::{Argument, ArgumentForm, CommandRow, CompletionSource, HelpListing, HelpSection, ROWS};
 
 pub(crate) use read::MAX_PAUSE_SECONDS;
 

@@ -103,7 +103,7 @@ fn named_call(name: &str, words: &[&str]) -> Call {
     Call::Other { name: name.to_owned(), parameters: json!({ "words": words }) }
 }
 
-/// Returns the command that shows a hidden pane and hides a visible one.
+/// Returns the command that toggles the visibility of a pane.
 pub(super) fn toggle(pane: &'static str) -> SlashResult {
     ui(UiCommand::Pane(PaneName(pane), None))
 }

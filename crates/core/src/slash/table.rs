@@ -10,7 +10,7 @@ pub struct CommandRow {
     /// Name of the command, then its aliases, without the slash.
     pub names: &'static [&'static str],
     /// Argument forms of the command; most commands have one.
-    pub forms: &'static [Form],
+    pub forms: &'static [ArgumentForm],
     /// Line of the command in the help.
     pub listing: HelpListing,
     /// Parser for a line that begins with one of the names.
@@ -19,11 +19,11 @@ pub struct CommandRow {
 
 /// Argument form of a command, with its help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Form {
+pub struct ArgumentForm {
     /// Arguments in the order in which they are typed.
     pub arguments: &'static [Argument],
     /// Completion candidates for each word after the last argument.
-    pub rest: &'static [Source],
+    pub rest: &'static [CompletionSource],
     /// Description of the form in the help.
     pub about: &'static str,
 }
@@ -33,12 +33,12 @@ pub struct Argument {
     /// Argument as the usage shows it: `PARTICIPANT`, `[open|close|auto]`.
     pub written: &'static str,
     /// Completion candidates for the argument.
-    pub completes: &'static [Source],
+    pub completes: &'static [CompletionSource],
 }
 
 /// Source of completion candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum CompletionSource {
     /// Fixed list of words.
     Words(&'static [&'static str]),
     /// Ids of the agents in the space.
@@ -87,15 +87,15 @@ impl HelpSection {
     }
 }
 
-impl Form {
+impl ArgumentForm {
     /// Returns the usage of this form for a command with this name.
     pub fn usage(&self, name: &str) -> String {
         let written = self.arguments.iter().map(|argument| format!(" {}", argument.written));
         format!("/{name}{}", written.collect::<String>())
     }
 
-    /// True if a line of this form can begin with these arguments. False if an argument must be one of a few fixed
-    /// words and is another word.
+    /// True if a line of this form can begin with these arguments: each argument that the form restricts to fixed words
+    /// must be one of these words.
     pub fn fits(&self, words: &[&str]) -> bool {
         let fixed = |argument: &Argument| !argument.written.starts_with('[') && argument.is_words();
         words
@@ -105,7 +105,7 @@ impl Form {
     }
 
     /// Returns the completion candidates for the argument that follows these arguments.
-    pub fn completes(&self, words: &[&str]) -> &'static [Source] {
+    pub fn completes(&self, words: &[&str]) -> &'static [CompletionSource] {
         match self.arguments.get(words.len()) {
             _ if !self.fits(words) => &[],
             Some(argument) => argument.completes,
@@ -145,17 +145,17 @@ impl CommandRow {
 const fn row(
     names: &'static [&'static str],
     listing: HelpListing,
-    forms: &'static [Form],
+    forms: &'static [ArgumentForm],
     read: fn(&Words<'_>) -> Result<Slash, &'static str>,
 ) -> CommandRow {
     CommandRow { names, forms, listing, read }
 }
 
-const fn form(arguments: &'static [Argument], about: &'static str) -> Form {
-    Form { arguments, rest: &[], about }
+const fn form(arguments: &'static [Argument], about: &'static str) -> ArgumentForm {
+    ArgumentForm { arguments, rest: &[], about }
 }
 
-const fn argument(written: &'static str, completes: &'static [Source]) -> Argument {
+const fn argument(written: &'static str, completes: &'static [CompletionSource]) -> Argument {
     Argument { written, completes }
 }
 
@@ -164,9 +164,9 @@ const fn free(written: &'static str) -> Argument {
     argument(written, &[])
 }
 
+use CompletionSource::{Agents, Models, Modes, Tools, Words as Fixed};
 use HelpListing::{Joint, Own, With};
 use HelpSection::{ChatQueue, General, ParticipantControls};
-use Source::{Agents, Models, Modes, Tools, Words as Fixed};
 
 const PARTICIPANT: Argument = argument("PARTICIPANT", &[Agents]);
 const OPTIONAL_PARTICIPANT: Argument = argument("[PARTICIPANT]", &[Agents]);
@@ -186,7 +186,7 @@ pub const ROWS: &[CommandRow] = &[
     row(
         &["target"],
         Own(General),
-        &[Form {
+        &[ArgumentForm {
             arguments: &[argument("[show|none|PARTICIPANT...]", &[Agents, Fixed(&["show", "none"])])],
             rest: &[Agents],
             about: "Show or set the chat targets",
@@ -350,7 +350,10 @@ pub const ROWS: &[CommandRow] = &[
                 ],
                 "Request a stream",
             ),
-            form(&[argument("close", &[Fixed(&["close"])]), argument("ID", &[Source::Streams])], "Close a stream"),
+            form(
+                &[argument("close", &[Fixed(&["close"])]), argument("ID", &[CompletionSource::Streams])],
+                "Close a stream",
+            ),
         ],
         read::stream,
     ),

@@ -19,7 +19,7 @@ fn example(argument: &Argument) -> &'static str {
 }
 
 /// Returns a line with all arguments of a form, and one with its required arguments only.
-fn examples(name: &str, form: &Form) -> [String; 2] {
+fn examples(name: &str, form: &ArgumentForm) -> [String; 2] {
     let line = |arguments: &[Argument]| {
         let words = arguments.iter().map(|argument| format!(" {}", example(argument)));
         format!("/{name}{}", words.collect::<String>())
@@ -90,11 +90,11 @@ fn an_unknown_command_names_the_one_that_is_like_it() {
 #[test]
 fn a_form_completes_its_own_arguments() {
     let [request, close] = find("stream").unwrap().forms else { panic!("there are two") };
-    assert_eq!(request.completes(&["request"]), &[Source::Agents]);
+    assert_eq!(request.completes(&["request"]), &[CompletionSource::Agents]);
     assert_eq!(request.completes(&["close"]), &[]);
-    assert_eq!(close.completes(&["close"]), &[Source::Streams]);
+    assert_eq!(close.completes(&["close"]), &[CompletionSource::Streams]);
     let target = find("target").unwrap().forms[0];
-    assert_eq!(target.completes(&["a", "b"]), &[Source::Agents]);
+    assert_eq!(target.completes(&["a", "b"]), &[CompletionSource::Agents]);
 }
 
 /// Returns the table of docs/commands.md.

@@ -1,6 +1,6 @@
-//! Size limits of agent reports. Every report is shortened before any other component receives it: tool results to
-//! [`MAX_SHOWN_RESULT_BYTES`], texts and thoughts to [`MAX_SHOWN_TEXT_BYTES`]. The rest of the content is returned as
-//! overflow, which the caller stores elsewhere. The item records its shown and total size.
+//! Size limits of agent reports, applied before any other component receives the report. Tool results are shortened to
+//! [`MAX_SHOWN_RESULT_BYTES`], texts and thoughts to [`MAX_SHOWN_TEXT_BYTES`]. The rest is returned as overflow for the
+//! caller to store, and the item records its shown and total size.
 
 mod question;
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 use question::{bounded_question, store_full_description};
 
 use super::extent::{Extent, boundary, output_text, patch};
-use super::harness::{Capabilities, HarnessKey, Named, Outcome, Report};
+use super::harness::{AgentOption, Capabilities, HarnessKey, Outcome, Report};
 use super::item::{Body, Level, ToolCall, ToolResultPart};
 
 /// Maximum number of shown bytes of a tool call's result. The arguments of the call have the same maximum.
@@ -21,10 +21,10 @@ pub const MAX_SHOWN_RESULT_BYTES: usize = 50_000;
 /// Maximum number of shown bytes of a text or thought.
 pub const MAX_SHOWN_TEXT_BYTES: usize = 200_000;
 
-/// Maximum number of bytes of a text in one line: a title, a name, a reason.
+/// Maximum number of bytes of a one-line text: a title, a name, a reason.
 const MAX_REPORT_LINE_BYTES: usize = 2_000;
 
-/// Maximum number of growing items whose size is tracked. Above it, all sizes are reset to zero.
+/// Maximum number of growing items whose size is tracked. Above this number, all sizes are reset to zero.
 const MAX_GROWING_ITEMS: usize = 10_000;
 
 /// Maximum number of entries in a list: tools, models, modes, commands, options of a question.
@@ -187,7 +187,8 @@ impl ReportBounds {
     }
 }
 
-/// Returns a notice for a text that is not shown completely. A tool call needs no notice, because it shows its size.
+/// Returns a notice for a text that is not shown completely. A tool call needs no notice, because its item shows the
+/// size.
 fn notice(growth: ItemGrowth) -> Option<Report> {
     let notice =
         || Report::Notice(Level::Warning, format!("a text is too long to be shown completely: {}", growth.extent));
@@ -406,9 +407,9 @@ fn bounded_outcome(outcome: Outcome) -> Outcome {
 }
 
 fn bounded_capabilities(capabilities: Capabilities) -> Capabilities {
-    let named = |mut list: Vec<Named>| {
+    let named = |mut list: Vec<AgentOption>| {
         list.truncate(MAX_LISTED_ENTRIES);
-        list.into_iter().map(|one| Named { id: line(one.id), title: line(one.title) }).collect()
+        list.into_iter().map(|one| AgentOption { id: line(one.id), title: line(one.title) }).collect()
     };
     Capabilities {
         models: named(capabilities.models),

@@ -1,4 +1,4 @@
-//! Commands to a space, and the reasons for which a command is refused.
+//! Commands to a space, and the reasons why a command is refused.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -42,8 +42,8 @@ pub enum ConversationCommand {
         /// Status text of the acknowledgement.
         status: Option<String>,
     },
-    /// Cancels the acknowledgements for which the sender's messages wait. With [`MessageSelector::All`], interrupts a
-    /// reasoning agent instead if there is one.
+    /// Cancels the acknowledgements that the sender's messages wait for. With [`MessageSelector::All`], a reasoning
+    /// agent is interrupted instead, if there is one.
     Cancel {
         selector: MessageSelector,
         reason: Option<String>,
@@ -53,16 +53,16 @@ pub enum ConversationCommand {
     Call(Option<ParticipantId>, Call),
     CloseStream(StreamId),
     Shutdown(ParticipantId, Option<String>),
-    /// Changes the model of an agent; without a model, lists the models. Without a participant, the only chat target or
-    /// agent is meant.
+    /// Changes the model of an agent; without a model, lists the models. Without a participant, the command applies to
+    /// the only chat target or agent.
     Model(Option<ParticipantId>, Option<String>),
-    /// Changes the mode of an agent; without a mode, lists the modes. Without a participant, the only chat target or
-    /// agent is meant.
+    /// Changes the mode of an agent; without a mode, lists the modes. Without a participant, the command applies to the
+    /// only chat target or agent.
     Mode(Option<ParticipantId>, Option<String>),
     /// Changes the model or the mode of an agent without showing a message in the conversation.
     Set(ParticipantId, Setting),
-    /// Executes a request about an agent outside its conversation. Without a participant, the only chat target or agent
-    /// is meant.
+    /// Executes a request about an agent outside its conversation. Without a participant, the command applies to the
+    /// only chat target or agent.
     Manage(Option<ParticipantId>, AgentRequest),
     /// Posts an envelope whose kind has no command of its own.
     Post {
@@ -142,7 +142,7 @@ impl ConversationCommand {
     }
 }
 
-/// Reason for which a space refuses a command, with its error message.
+/// Reason why a space refuses a command, with its error message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum SpaceRefusal {
     #[error("the message is empty")]
@@ -158,7 +158,7 @@ pub enum SpaceRefusal {
     /// The agent (first field) has no saved conversation with this id (second field).
     #[error("{0} has no saved conversation {1:?}; list them again with /sessions")]
     NoSuchConversation(String, String),
-    /// The agent does not support the request, for this reason.
+    /// The agent does not support the request; the text is the complete error message.
     #[error("{0}")]
     NotAvailable(String),
     /// The participant is a user or the system, not an agent.
@@ -172,35 +172,33 @@ pub enum SpaceRefusal {
     Busy(ParticipantId),
     /// The message is literal, and the agent would interpret its first character.
     #[error(
-        "{0} interprets a leading {1:?}, so the text would not reach the model unchanged; put a word before it, or run it with POST /control/command"
+        "{0} interprets a leading {1:?}, so the text would not reach the model unchanged; put a word before this character, or run the text with POST /control/command"
     )]
     NotLiteral(ParticipantId, char),
     /// No agent is in the space, so no agent can receive the message.
-    #[error("no agent is in the space to answer; list the available agents with /agent")]
+    #[error("no agent is in the space; list the available agents with /agent")]
     #[serde(rename = "NobodyThere")]
     NoAgentPresent,
     /// The participant cannot do this. The text is a verb phrase, such as `be interrupted`.
     #[error("{0} cannot {1}")]
     NotSupported(ParticipantId, String),
-    /// The participant failed to execute the command, for this reason.
+    /// The participant failed to execute the command; the text is the complete error message.
     #[error("{0}")]
     Failed(String),
     #[error("there is no question {0:?}; list the open questions with GET /control/questions")]
     NoSuchQuestion(String),
-    /// The question is already closed, for this reason.
+    /// The question (first field) is already closed. The second field states how it was closed.
     #[error("question {0} is already closed: {1}")]
     Closed(ItemId, String),
     /// The answer does not fit the question.
     #[error(transparent)]
     WrongAnswer(#[from] WrongAnswer),
-    /// The command approves or rejects the question, and no option of the question has that meaning.
-    #[error(
-        "no option of the question has the meaning of this decision (approve or reject); choose an option by its id"
-    )]
+    /// The command approves or rejects the question, but the question has no such option.
+    #[error("the question has no option for this decision (approve or reject); choose an option by its id")]
     NoPlainAnswer,
     #[error("no stream {0:?} is open")]
     NoSuchStream(String),
-    #[error("nothing is running that could be interrupted")]
+    #[error("no turn is running, so there is nothing to interrupt")]
     NothingToInterrupt,
     /// No message or acknowledgement matches the selector.
     #[error("nothing is waiting for {0}")]
@@ -222,7 +220,7 @@ pub enum SpaceRefusal {
     NotStored(String),
     /// The command was executed, and its result could not be stored.
     #[error(
-        "the command was executed, but its result could not be stored; read its receipt before sending it again: {0}"
+        "the command was executed, but its result could not be stored; read the receipt before you send the command again: {0}"
     )]
     ResultNotStored(String),
 }

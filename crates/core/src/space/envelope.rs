@@ -1,5 +1,5 @@
-//! Envelopes of the MEW protocol (v0.4), computed from the items. An envelope is listed, that is, becomes visible to
-//! clients, when its item has the required state. Only the times of listing are stored ([`Item::listed`]).
+//! Envelopes of the MEW protocol (v0.4), computed from the items. An envelope is listed (becomes visible to clients)
+//! when its item reaches the required state. Only the times of listing are stored ([`Item::listed`]).
 //!
 //! | item | envelopes |
 //! |---|---|
@@ -24,7 +24,7 @@ pub const PROTOCOL: &str = "mew/v0.4";
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Envelope {
-    /// Id of the item. The second and later envelopes of an item have a suffix.
+    /// Id of the envelope: the id of the item, with a suffix for the second and later envelopes of the item.
     pub id: String,
     pub kind: String,
     /// Sender; `None` for notices of `wh`.

@@ -111,7 +111,7 @@ pub enum Activity {
     /// The agent waits for an answer to this question.
     Waiting(ItemId),
     Paused,
-    /// The agent has ended, for this reason; `None` if it was shut down.
+    /// The agent has exited, with this error message; `None` if the agent was shut down.
     Gone(Option<String>),
     /// No source reports the activity.
     Unknown,

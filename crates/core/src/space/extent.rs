@@ -1,5 +1,4 @@
-//! Items as text, read in parts by byte offset; and the shown and total size of an item whose content is not shown
-//! completely.
+//! Text of items, read in parts by byte offset. An [`Extent`] states the shown and the total size of an item.
 
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -39,13 +38,13 @@ pub struct TextPiece {
     pub extent: Extent,
 }
 
-/// Reason for which a part of an item cannot be read.
+/// Error for a part of an item that cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum PieceError {
     #[error("there is no item with this id")]
     NoSuchItem,
     /// The item is of a kind that has no text.
-    #[error("this item has no output: it is neither a text, a thought, a tool call nor a question")]
+    #[error("this item has no output; only texts, thoughts, tool calls and questions have output")]
     NoOutput,
     /// The offset is after the end of the item, which has this number of bytes.
     #[error("the offset is beyond the end of the item, which has {0} bytes")]
@@ -138,7 +137,7 @@ impl Item {
     /// Returns the approximate size of the item in memory in bytes.
     pub fn weight(&self) -> usize {
         /// Approximate size of an item without its content.
-        const BARE: usize = 256;
+        const ITEM_OVERHEAD_BYTES: usize = 256;
         let output = |piece: &ToolResultPart| match piece {
             ToolResultPart::Text(text) => text.len(),
             ToolResultPart::Diff { path, old, new } => path.len() + old.as_ref().map_or(0, String::len) + new.len(),
@@ -147,13 +146,14 @@ impl Item {
             QuestionDetail::Input { input, .. } => value_weight(input),
             other => other.weight(),
         };
-        BARE + match &self.body {
-            Body::Text { text, .. } | Body::Thought { text, .. } => text.len(),
-            Body::Tool(call) => value_weight(&call.input) + call.output.iter().map(output).sum::<usize>(),
-            Body::Question { question, .. } => question.details.iter().map(detail).sum(),
-            Body::Notice { lines, .. } => lines.iter().map(String::len).sum(),
-            Body::Act { payload, .. } => value_weight(payload),
-        }
+        ITEM_OVERHEAD_BYTES
+            + match &self.body {
+                Body::Text { text, .. } | Body::Thought { text, .. } => text.len(),
+                Body::Tool(call) => value_weight(&call.input) + call.output.iter().map(output).sum::<usize>(),
+                Body::Question { question, .. } => question.details.iter().map(detail).sum(),
+                Body::Notice { lines, .. } => lines.iter().map(String::len).sum(),
+                Body::Act { payload, .. } => value_weight(payload),
+            }
     }
 
     /// Returns the shown and total size, which are equal if the item is shown completely. Returns `None` if the item
@@ -165,14 +165,15 @@ impl Item {
 }
 
 fn value_weight(value: &Value) -> usize {
-    /// Approximate size of a value without its text.
-    const BARE: usize = 32;
-    BARE + match value {
-        Value::String(text) => text.len(),
-        Value::Array(list) => list.iter().map(value_weight).sum(),
-        Value::Object(fields) => fields.iter().map(|(name, one)| name.len() + value_weight(one)).sum(),
-        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
-    }
+    /// Approximate size of a JSON value without its text.
+    const VALUE_OVERHEAD_BYTES: usize = 32;
+    VALUE_OVERHEAD_BYTES
+        + match value {
+            Value::String(text) => text.len(),
+            Value::Array(list) => list.iter().map(value_weight).sum(),
+            Value::Object(fields) => fields.iter().map(|(name, one)| name.len() + value_weight(one)).sum(),
+            Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        }
 }
 
 /// Formats a change to a file as a unified diff. The diff has a single hunk from the first changed line to the last,

@@ -1,6 +1,6 @@
 //! Protocol between a space and the harness of an agent, the component that runs the agent's program. The space sends
-//! orders, and the harness sends reports. The protocol is the same for every agent, whether the agent's own protocol
-//! has replies, has only notifications, or is a plain terminal.
+//! orders, and the harness sends reports. The protocol is the same for every agent, independent of the agent's own
+//! protocol.
 
 use std::time::Duration;
 
@@ -50,12 +50,12 @@ pub enum Order {
 pub enum AckedOrder {
     /// Order to interrupt. Acknowledged when the agent was interrupted, or when no turn was running.
     Interrupt,
-    /// Answer to this question. Acknowledged when the agent has received the answer, or when the harness holds the
+    /// Answer to this question. Acknowledged when the agent has received the answer, or when the harness retains the
     /// answer until related questions are answered.
     Answer(HarnessKey),
     /// Order to use this model. The agent uses it from its next turn at the latest.
     Model(String),
-    /// Order to work in this mode. The agent does so from its next turn at the latest.
+    /// Order to use this mode. The agent uses it from its next turn at the latest.
     Mode(String),
 }
 
@@ -112,21 +112,21 @@ pub struct Capabilities {
     pub interrupts: bool,
     /// True if the agent acknowledges messages.
     pub acknowledges: bool,
-    pub models: Vec<Named>,
+    pub models: Vec<AgentOption>,
     /// Model that the agent uses.
     pub model: Option<String>,
-    pub modes: Vec<Named>,
+    pub modes: Vec<AgentOption>,
     /// Mode in which the agent works.
     pub mode: Option<String>,
     /// Slash commands of the agent, without the slash.
-    pub commands: Vec<Named>,
+    pub commands: Vec<AgentOption>,
     /// Names of the [`Call`]s that the agent supports: `pause`, `clear`, ….
     pub calls: Vec<String>,
 }
 
 /// Model, mode or command that the agent offers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Named {
+pub struct AgentOption {
     pub id: String,
     /// Name or description of the choice for people.
     pub title: String,
@@ -145,11 +145,12 @@ pub struct Usage {
     pub cost: Option<f64>,
 }
 
+/// Outcome of a turn that has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     Completed,
     Cancelled,
-    /// The turn has failed, for this reason.
+    /// The turn failed, with this error message.
     Failed(String),
 }
 
@@ -238,13 +239,13 @@ pub enum Report {
     Acked(AckedOrder, Result<(), String>),
     /// Result of the call with this number.
     Called(u64, Result<Value, String>),
-    /// Resume id: the id by which the agent can resume its conversation later; `None` if the conversation cannot be
-    /// resumed, or not yet. Sent when the id is known or changes. The engine stores it with the session; the space does
+    /// Resume id: the id by which the agent can resume its conversation later; `None` while the conversation cannot be
+    /// resumed. Sent when the id becomes known or changes. The engine stores the id with the session; the space does
     /// not use it.
     ResumeId(Option<String>),
     /// A message of `wh` about the agent, shown in the conversation.
     Notice(Level, String),
-    /// The agent has ended, for this reason; `None` if it was shut down.
+    /// The agent has exited, with this error message; `None` if the agent was shut down.
     Gone(Option<String>),
 }
 

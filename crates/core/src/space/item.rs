@@ -84,7 +84,7 @@ pub enum Body {
     /// Question of an agent, open or closed.
     Question {
         question: Question,
-        /// Reason for which the question was closed; `None` while the question is open.
+        /// Reason why the question was closed; `None` while the question is open.
         #[serde(default)]
         closing: Option<Closing>,
     },

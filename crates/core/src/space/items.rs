@@ -12,10 +12,10 @@ use super::envelope;
 use super::item::{Item, Progress};
 use super::name::ItemId;
 
-/// Maximum number of items in memory. Above it, the oldest items are dropped.
+/// Maximum number of items in memory. Above this number, the oldest items are dropped.
 pub const MAX_ITEMS: usize = 200_000;
 
-/// Approximate maximum size of the items in memory. Above it, the oldest items are dropped.
+/// Approximate maximum size of the items in memory, in bytes. Above this size, the oldest items are dropped.
 pub const MAX_ITEM_BYTES: usize = 256 * 1024 * 1024;
 
 /// Minimum difference between two listing times. Equal to the precision of times in the HTTP API.
@@ -30,7 +30,7 @@ pub struct Items {
     dropped: u64,
     numbers: HashMap<ItemId, u64>,
     growing: BTreeSet<u64>,
-    /// Approximate size of the stored items.
+    /// Approximate size of the stored items in bytes.
     bytes: usize,
     /// Listed envelopes: listing time, item number, and index of the envelope in the item.
     envelopes: BTreeSet<(SystemTime, u64, usize)>,

@@ -22,8 +22,8 @@ pub enum Query {
     Questions,
     /// Returns the envelopes that match the filter.
     Envelopes(EnvelopeFilter),
-    /// Returns the state without completed items and older turns, and the envelopes that match the filter at the same
-    /// moment.
+    /// Returns the state without completed items and older turns, with the envelopes that match the filter. Both are
+    /// read at the same moment.
     Outline(EnvelopeFilter),
     /// Returns the newest texts of users and agents, at most this number.
     History(usize),
@@ -57,7 +57,7 @@ pub struct ParticipantView {
     pub status: Option<AgentStatus>,
     pub model: Option<String>,
     pub mode: Option<String>,
-    /// Number of open questions in the space, including those of other participants.
+    /// Number of open questions of all participants in the space.
     pub open_questions: usize,
 }
 
@@ -67,7 +67,7 @@ pub struct EnvelopeFilter {
     /// Maximum number of envelopes: the first ones after `since`, or the newest ones without `since`. If `kind` or
     /// `from` is set, the caller applies the maximum after these filters.
     pub limit: Option<usize>,
-    /// Time after which an envelope must be listed.
+    /// Lower bound of the listing time: envelopes listed at this time or earlier are excluded.
     pub since: Option<SystemTime>,
     /// Kind that an envelope must have. The caller applies this filter.
     pub kind: Option<String>,
@@ -75,7 +75,7 @@ pub struct EnvelopeFilter {
     pub from: Option<String>,
 }
 
-/// Envelopes of a space, as an item and the index of the envelope in the item.
+/// Envelopes of a space. Each entry is an item and the index of the envelope in the item.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Envelopes {
     /// Envelopes in the order of listing. The caller must still apply the filters `kind` and `from`.

@@ -17,10 +17,10 @@ pub struct Question {
     /// Parts of the complete description.
     #[serde(default)]
     pub details: Vec<QuestionDetail>,
-    /// Options from which the user chooses. If empty, every text is an answer.
+    /// Options from which the user chooses. If empty, the question accepts any text.
     #[serde(default)]
     pub options: Vec<Choice>,
-    /// True if a free text is an answer although there are options.
+    /// True if the question has options and also accepts a free text.
     #[serde(default)]
     pub accepts_text: bool,
     /// True if an interface may preselect an option. False if an accidental Enter could do harm.
@@ -111,7 +111,7 @@ pub enum OptionMeaning {
 }
 
 impl OptionMeaning {
-    /// True unless the option is known to reject. An option of unknown effect may grant the request.
+    /// True if the option may grant the request: it approves, or its effect is unknown.
     pub fn grants(self) -> bool {
         !self.rejects()
     }
@@ -136,7 +136,7 @@ pub struct Answer {
     pub text: Option<String>,
 }
 
-/// Reason for which a question was closed.
+/// Reason why a question was closed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Closing {
@@ -151,7 +151,7 @@ pub enum Closing {
 /// Error for an answer that does not fit the question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum WrongAnswer {
-    #[error("the question has no option {given:?}; it has {known}")]
+    #[error("the question has no option {given:?}; choose one of {known}")]
     NoSuchOption {
         given: String,
         /// Ids of the options that the question has.
@@ -174,8 +174,8 @@ impl Question {
     }
 
     /// True if the answer may grant the request of the question. An interface must show the complete question before it
-    /// sends such an answer. An option grants the request unless it is known to reject. A free text rejects a request
-    /// for permission, and grants any other question.
+    /// sends such an answer. An option may grant the request if it is not known to reject. A free text rejects a
+    /// request for permission, and grants any other question.
     pub fn grants(&self, answer: &Answer) -> bool {
         match &answer.option {
             Some(id) => self.option(id).is_none_or(|option| option.meaning.grants()),

@@ -43,7 +43,7 @@ pub struct StaticCapabilities {
     pub thinking: Option<bool>,
     /// The agent lists its MCP servers.
     pub mcp: Option<bool>,
-    /// The agent enables and disables MCP servers by a command.
+    /// The agent's program has commands that enable and disable an MCP server.
     pub mcp_switching: Option<bool>,
     /// The agent has a mode in which it asks for no permissions.
     pub skips_permissions: Option<bool>,
@@ -52,7 +52,7 @@ pub struct StaticCapabilities {
 }
 
 impl StaticCapabilities {
-    /// Every ability is true, except that MCP servers are not switched by a command.
+    /// All abilities except the commands that enable and disable an MCP server.
     pub const ALL: Self = Self {
         streaming: Some(true),
         resume: Some(true),
@@ -146,10 +146,10 @@ pub enum AgentReply {
         agent: String,
         conversations: Vec<ConversationCard>,
     },
-    /// State of a login that was started, or that has ended.
+    /// Progress of a running login, or result of a finished login.
     LoggedIn {
         agent: String,
-        done: LoginProgress,
+        done: LoginStatus,
     },
     /// Result of a logout.
     LoggedOut {
@@ -169,7 +169,7 @@ pub struct StatusCard {
     pub card: AgentCard,
     /// Further properties for people, such as the platform and the model: name and value.
     pub about: Vec<(String, String)>,
-    /// MCP servers, or the reason for which the list is unknown.
+    /// MCP servers, or an error message if the list is not available.
     pub mcp: Result<Vec<McpServer>, String>,
     /// State of the agent in this space; `None` if it has not joined.
     pub running: Option<RunningCard>,
@@ -182,7 +182,8 @@ pub struct RunningCard {
     pub model: Option<String>,
     /// Mode in use, if known.
     pub mode: Option<String>,
-    /// Id of the agent's conversation, derived by [`conversation_id`]; `None` if it cannot be resumed yet.
+    /// Id of the agent's conversation, derived by [`conversation_id`]; `None` if the conversation cannot be resumed
+    /// yet.
     pub conversation: Option<String>,
     /// Number of turns of the agent in this space.
     pub turns: u64,
@@ -235,11 +236,11 @@ impl LoginMethod {
     }
 }
 
-/// State of a login that was started, or that has ended.
+/// Progress of a running login, or result of a finished login.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct LoginProgress {
+pub struct LoginStatus {
     pub success: bool,
-    /// True if the login is still running. A notice in the space reports its end.
+    /// True if the login is still running. A notice in the space reports the result.
     pub pending: bool,
     /// Name of the account or kind of the credential.
     pub account: Option<String>,

@@ -7,11 +7,11 @@ use super::harness::{HarnessKey, Order};
 use super::item::Attachment;
 use super::name::{ItemId, StreamId, TurnId};
 
-/// Maximum number of prompts queued for an agent. Above it, a message is refused.
+/// Maximum number of prompts queued for an agent. When the queue is full, a message is refused.
 const MAX_QUEUED_PROMPTS: usize = 32;
 
-/// Maximum number of stored item keys. Above it, all keys are dropped. Nearly all of them belong to turns that have
-/// ended.
+/// Maximum number of stored item keys. Above this number, all keys are dropped. Nearly all keys belong to turns that
+/// have ended.
 const MAX_ITEM_KEYS: usize = 50_000;
 
 /// Prompt that will start a turn.
@@ -86,7 +86,7 @@ impl AgentState {
         self.waiting.iter().any(|prompt| prompt.turn == *turn)
     }
 
-    /// True if a prompt for the message that this item shows is queued.
+    /// True if the queue contains a prompt for the message in this item.
     pub fn waits_for(&self, item: &ItemId) -> bool {
         self.waiting.iter().any(|prompt| prompt.item == *item)
     }
@@ -109,7 +109,7 @@ impl AgentState {
         Some((prompt, order))
     }
 
-    /// Marks the agent as ended. Returns the running turn and the queued prompts, which will not be executed.
+    /// Marks the agent as exited. Returns the running turn and the queued prompts, which will not be executed.
     pub fn abandon(&mut self, reason: Option<String>) -> (Option<TurnId>, Vec<Prompt>) {
         self.lifecycle = Lifecycle::Gone(reason);
         (self.turn.take(), self.waiting.drain(..).collect())

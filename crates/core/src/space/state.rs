@@ -1,5 +1,5 @@
-//! State of a space, computed from its events by the engine and by every mirror. An event may arrive late or twice, or
-//! refer to an unknown id: the state remains valid ([`State::check`]).
+//! State of a space, computed from its events by the engine and by every mirror, a copy in another process. An event
+//! may arrive late or twice, or refer to an unknown id: the state remains valid ([`State::check`]).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -17,20 +17,20 @@ use super::items::Items;
 use super::name::{ItemId, ParticipantId, StreamId, TurnId};
 use crate::receipt::Receipts;
 
-/// Maximum number of stored stream frames. The maximum covers all streams together.
+/// Maximum number of stored stream frames of all streams together.
 pub const MAX_STREAM_FRAMES: usize = 50;
 
-/// Maximum number of messages that wait for an acknowledgement. Above it, the oldest request for an acknowledgement is
-/// dropped.
+/// Maximum number of messages that wait for an acknowledgement. Above this number, the oldest request for an
+/// acknowledgement is dropped.
 const MAX_PENDING_ACKNOWLEDGEMENTS: usize = 1000;
 
-/// Maximum number of open streams. Above it, the oldest stream is treated as closed.
+/// Maximum number of open streams. Above this number, the oldest stream is treated as closed.
 const MAX_OPEN_STREAMS: usize = 256;
 
-/// Maximum number of turns in the state.
+/// Maximum number of turns in the state. Above this number, the oldest turn is dropped.
 const MAX_STORED_TURNS: usize = 10_000;
 
-/// Participant with the state that its events last reported.
+/// Participant of a space, with its latest reported state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Participant {
     pub role: ParticipantRole,
@@ -222,7 +222,7 @@ impl State {
         self.put_at(item, at, 0);
     }
 
-    /// Stores an item. Lists its due envelopes, but at least its first `least` envelopes, with the time `at`.
+    /// Stores an item. Lists its due envelopes with the time `at`; at least its first `least` envelopes are listed.
     pub(super) fn put_at(&mut self, item: Arc<Item>, at: SystemTime, least: usize) {
         self.revision += 1;
         let over = item.turn.as_ref().and_then(|turn| self.turns.get(turn)).is_some_and(|turn| turn.end.is_some());
@@ -235,8 +235,8 @@ impl State {
         }
     }
 
-    /// Stores a frame of a stream. Above the maximum, the oldest frame is dropped. A frame is stored even if its stream
-    /// is already closed.
+    /// Stores a frame of a stream. Above [`MAX_STREAM_FRAMES`], the oldest frame is dropped. A frame is stored even if
+    /// its stream is already closed.
     pub fn frame(&mut self, frame: StreamFrame) {
         self.revision += 1;
         if let Some(stream) = self.streams.iter_mut().find(|stream| stream.id == frame.stream) {
@@ -376,7 +376,7 @@ impl State {
             }
         }
         if self.frames.len() > MAX_STREAM_FRAMES || self.turns.len() != self.turn_order.len() {
-            return Err("a bound is exceeded".to_owned());
+            return Err("too many stream frames are stored, or the order of turns does not match the turns".to_owned());
         }
         let counted: usize = self.items.iter().map(|item| envelope::listed_count(item)).sum();
         if self.items.dropped() == 0 && counted as u64 != self.envelopes {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::command::{CommandAccepted, ConversationCommand, MessageSelector, Setting, SpaceRefusal};
 use super::envelope;
 use super::event::{Activity, SpaceEvent, TurnStats};
-use super::harness::{AckedOrder, Call, Capabilities, Named, Order, Outcome, PauseReport, Report};
+use super::harness::{AckedOrder, AgentOption, Call, Capabilities, Order, Outcome, PauseReport, Report};
 use super::item::{Body, Progress, ToolCall, ToolKind, ToolStatus};
 use super::machine::{Now, RestoredSpace, Space, SpaceEffect, SpaceInput, Ticket};
 use super::question::{Answer, Choice, OptionMeaning, Question, QuestionKind};
@@ -38,7 +38,7 @@ pub(super) fn capable() -> Capabilities {
         interrupts: true,
         acknowledges: true,
         calls: vec!["pause".to_owned(), "resume".to_owned(), "status".to_owned(), "close".to_owned()],
-        commands: vec![Named { id: "demo".to_owned(), title: "Tricks".to_owned() }],
+        commands: vec![AgentOption { id: "demo".to_owned(), title: "Tricks".to_owned() }],
         ..Capabilities::default()
     }
 }
@@ -347,7 +347,10 @@ fn acknowledgements_are_wanted_given_and_dropped() {
     assert!(bench.command(None, all.clone()).1.unwrap().is_ok());
     assert_eq!(bench.refused(all).to_string(), "nothing is waiting for your acknowledgement");
     let refused = bench.refused(ConversationCommand::Cancel { selector: MessageSelector::All, reason: None });
-    assert!(refused.to_string().starts_with("nothing is waiting for cancellation: no agent is reasoning"), "{refused}");
+    assert!(
+        refused.to_string().starts_with("nothing is waiting for a cancellation (no agent is reasoning"),
+        "{refused}"
+    );
     assert!(bench.space.state().acknowledgements.is_empty());
 }
 
@@ -501,7 +504,7 @@ fn items_outside_a_turn_end_with_their_agent() {
 #[test]
 fn a_setting_is_sent_to_the_agent_without_a_notice() {
     let mut bench = Bench::ready();
-    let named = |id: &str| Named { id: id.into(), title: id.into() };
+    let named = |id: &str| AgentOption { id: id.into(), title: id.into() };
     bench.report(Report::Ready(Capabilities { modes: vec![named("ask"), named("plan")], ..capable() }));
     let said = bench.space.state().items.len();
     let set = |mode: &str| ConversationCommand::Set(agent(), Setting::Mode(mode.into()));
@@ -510,7 +513,7 @@ fn a_setting_is_sent_to_the_agent_without_a_notice() {
     let effects = bench.report(Report::Acked(AckedOrder::Mode("plan".into()), Ok(())));
     assert_eq!(answered(&effects).unwrap().unwrap().lines, ["demo: mode plan."]);
     assert_eq!(bench.space.state().items.len(), said);
-    assert_eq!(bench.refused(set("never")).to_string(), "demo has no mode \"never\"; it has ask, plan");
+    assert_eq!(bench.refused(set("never")).to_string(), "demo has no mode \"never\"; choose one of ask, plan");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use wh_core::space::question::{Answer, Choice, OptionMeaning, Question, QuestionDetail, QuestionKind};
 
 use crate::character::DemoMode;
-use crate::stage::{DemoPermission, DemoStage, TrickResult};
+use crate::stage::{DemoPermission, DemoTask, TrickResult};
 
 /// Outcome of asking for a permission.
 #[derive(Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(crate) enum PermissionOutcome {
     Standing,
     /// Allowed by the answer to the question.
     Allowed,
-    /// Rejected by the answer or by the mode, with the reason if there is one.
+    /// Rejected by the answer or by the mode, with an optional reason.
     Rejected(Option<String>),
     /// Timed out without an answer.
     Unanswered,
@@ -87,9 +87,9 @@ fn rejected(reason: Option<&str>) -> String {
     }
 }
 
-impl DemoStage {
-    /// Asks for a permission, unless the mode or an earlier answer already decides. The timeout of the question is the
-    /// time in which the agent sends `timeout_words` words; `None` means no timeout.
+impl DemoTask {
+    /// Asks for a permission, unless the mode or an earlier answer already decides. The timeout of the question is
+    /// `timeout_words` times the time per word; `None` means no timeout.
     pub async fn permit(
         &mut self,
         permit: DemoPermission,

@@ -5,15 +5,16 @@ use wh_core::space::harness::Report;
 use wh_core::space::item::{Body, ToolCall, ToolKind, ToolResultPart, ToolStatus};
 
 use crate::memory::tokens;
-use crate::stage::{DemoStage, TrickResult};
+use crate::stage::{DemoTask, TrickResult};
 use crate::tools::card;
 
 const SIGHTS: [&str; 6] = ["a gull", "a buoy", "two sails far off", "a seal", "nothing but water", "a drifting barrel"];
 
 const WEATHER: [&str; 4] = ["calm", "a light breeze", "rain from the west", "fog"];
 
-impl DemoStage {
-    /// Sends this number of complete messages without growing them word by word. Every tenth is a tool call instead.
+impl DemoTask {
+    /// Sends this number of complete messages without growing them word by word. Every tenth message is a tool call
+    /// instead.
     pub async fn crowd(&mut self, messages: u32) -> TrickResult {
         for number in 1..=messages {
             let (sight, weather) = (self.chance.pick(&SIGHTS), self.chance.pick(&WEATHER));

@@ -6,16 +6,16 @@ use tokio::time::Instant;
 use wh_core::space::harness::{HarnessKey, PauseReport, Report};
 use wh_core::space::item::{Attachment, ToolKind, ToolResultPart, ToolStatus};
 
-use crate::stage::{ActivePause, DemoStage, DemoStream, TrickResult, TrickStop};
+use crate::stage::{ActivePause, DemoStream, DemoTask, TrickResult, TrickStop};
 use crate::tools::card;
 
 /// Number of frames that the stream trick sends.
 const STREAM_TRICK_FRAMES: usize = 12;
 
-/// Duration of the pause trick: the time in which the agent sends this number of words.
+/// Duration of the pause trick, in multiples of the time per word.
 const PAUSE_WORDS: u32 = 250;
 
-impl DemoStage {
+impl DemoTask {
     /// Opens a stream. If the trick does not close the stream, it is closed at the end of the turn.
     pub async fn open(&mut self) -> TrickResult<HarnessKey> {
         let key = self.key("stream");

@@ -4,15 +4,15 @@
 use serde_json::json;
 use wh_core::space::harness::Report;
 
-use crate::stage::{DemoStage, TrickResult};
+use crate::stage::{DemoTask, TrickResult};
 
-/// Timeout of a question: the time in which the agent sends this number of words.
+/// Timeout of a question, in multiples of the time per word.
 const ANSWER_TIMEOUT_WORDS: u32 = 550;
 
-/// Time between two parts of the tour: the time in which the agent sends this number of words.
+/// Pause between two parts of the tour, in multiples of the time per word.
 const STATION_PAUSE_WORDS: u32 = 200;
 
-impl DemoStage {
+impl DemoTask {
     pub async fn tour(&mut self) -> TrickResult {
         let summary = Some("Showing a guest around.".to_owned());
         self.say(Report::Status { status: "touring".to_owned(), summary }).await?;

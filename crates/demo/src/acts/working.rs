@@ -7,7 +7,7 @@ use wh_core::space::question::QuestionDetail;
 
 use super::asking::PermissionOutcome;
 use crate::folder::GREETING;
-use crate::stage::{DemoPermission, DemoStage, TrickResult};
+use crate::stage::{DemoPermission, DemoTask, TrickResult};
 use crate::tools::{self, card};
 
 const COMMAND: &str = "make check";
@@ -22,7 +22,7 @@ const CHECKS: [&str; 5] = [
 
 const GREETINGS: [&str; 4] = ["Hello", "Ahoy", "Welcome aboard", "Good day"];
 
-impl DemoStage {
+impl DemoTask {
     pub async fn look_around(&mut self) -> TrickResult {
         self.think("looking around in my folder", "I read about the project, then search for the greeting.").await?;
         self.read_a_file("README.md").await?;
@@ -81,7 +81,7 @@ impl DemoStage {
     }
 
     /// Changes the greeting in a file of the agent's directory, after asking for a permission. The timeout of the
-    /// question is the time in which the agent sends `timeout_words` words; `None` means no timeout.
+    /// question is `timeout_words` times the time per word; `None` means no timeout.
     pub async fn edit_a_file(&mut self, timeout_words: Option<u32>) -> TrickResult {
         let (old, new, word) = match self.folder.read(GREETING) {
             Ok(old) => {

@@ -1,11 +1,11 @@
 //! Tricks that write: Markdown, code, tables, long and wide text, a thought, and a slow answer.
 
-use crate::stage::{DemoStage, TrickResult};
+use crate::stage::{DemoTask, TrickResult};
 
 /// Number of lines of the long answer.
 const LONG_ANSWER_LINES: usize = 80;
 
-/// Factor by which the slow answer is slower than an ordinary one.
+/// Delay before each word of the slow answer, in multiples of the time per word.
 const SLOW_ANSWER_FACTOR: u32 = 20;
 
 const MARKDOWN: &str = "\
@@ -103,7 +103,7 @@ scroll up, type the next message, or press **Esc** to interrupt me. If you inter
 stays, the turn ends as cancelled, and I accept the next message. If you do not interrupt me, the turn ends after this \
 sentence, which is the last one.";
 
-impl DemoStage {
+impl DemoTask {
     pub async fn markdown(&mut self) -> TrickResult {
         self.speak(MARKDOWN).await.map(drop)
     }

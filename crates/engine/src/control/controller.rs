@@ -1,7 +1,6 @@
-//! Processes control messages. Checks the age and the clock skew of each message, authorises it, reads the text behind
-//! a content reference, and passes the message to its session. The session recognises retries, stores the message and
-//! executes it. The codec has already checked the fields and the version. Messages to an ended session are answered
-//! from the store.
+//! Processes control messages: checks the age and clock skew, authorises the sender, reads the text behind a content
+//! reference, and passes the message to its session. The session recognises retries, stores the message and executes
+//! it. Messages to an ended session are answered from the store.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,10 +37,10 @@ pub struct ControllerParts {
     pub daemon: Arc<dyn Daemon>,
     /// Store of earlier messages and their receipts.
     pub store: Store,
-    /// Teams, against which senders are authenticated and authorised.
+    /// Teams and tokens that authenticate and authorise senders.
     pub teams: Teams,
     pub audit: Audit,
-    /// Shared folder from which content references are read.
+    /// Shared folder with the files of content references.
     pub references: ContentRefFolder,
     /// Limits for the age and clock skew of messages.
     pub times: AgeLimits,
@@ -49,7 +48,7 @@ pub struct ControllerParts {
     pub limits: TextLimits,
 }
 
-/// Executes control messages from other programs: authorises each one, passes it to its session, and creates the
+/// Executes control messages from other programs: authorises each message, passes it to its session, and creates the
 /// acknowledgement.
 pub struct Controller(Arc<ControllerState>);
 
@@ -162,8 +161,8 @@ impl Port for Controller {
     }
 }
 
-/// Appends the gate's warning about the text to the detail, if the message was executed now and not by an earlier
-/// attempt.
+/// Appends the gate's warning about the text to the detail of an executed message. The outcome of a retry gets no
+/// warning.
 fn with_warning(mut outcome: ControlOutcome, admitted: &Admitted) -> ControlOutcome {
     let carried_out = outcome.result == ControlResult::Ok && !outcome.duplicate;
     if let (true, Some(warning), Some(detail)) = (carried_out, &admitted.warning, &mut outcome.detail) {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use wh_client::{Conversation, SessionHandle, Surface, Unanswered};
+use wh_client::{Conversation, SessionHandle, Surface, SurfaceError};
 use wh_core::input::{Gesture, KeyCode, KeyPress, Modifiers};
 use wh_core::reason::Reason;
 use wh_core::request::Request;
@@ -111,8 +111,8 @@ async fn send_to_terminal(surface: &Surface, action: ResolvedAction, request: Re
     };
     match answer {
         Ok(done) => ControlOutcome::typed(done.delivery, done.duplicate, detail),
-        Err(Unanswered::Refused(refusal)) => ControlOutcome::from(&refusal),
-        Err(Unanswered::Gone(_)) => ControlOutcome::refused(Reason::Ended, "the session's program has ended"),
+        Err(SurfaceError::Refused(refusal)) => ControlOutcome::from(&refusal),
+        Err(SurfaceError::Gone(_)) => ControlOutcome::refused(Reason::Ended, "the session's program has ended"),
     }
 }
 

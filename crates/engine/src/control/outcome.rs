@@ -9,19 +9,19 @@ use wh_wire::socket::{ControlAck, ControlKey, ControlKind, ControlResult};
 
 use super::content_ref::ReferenceProblem;
 
-/// Outcome of one control message, from which the acknowledgement is created.
+/// Outcome of one control message. [`ControlOutcome::ack`] converts the outcome to an acknowledgement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ControlOutcome {
     pub result: ControlResult,
     /// True if the message was received before.
     pub duplicate: bool,
     pub detail: Option<String>,
-    /// Reason why the message was not executed or why this is unknown; `None` if it was executed.
+    /// Reason why the message was not executed, or why its execution is uncertain; `None` if the message was executed.
     pub reason: Option<Reason>,
 }
 
 impl ControlOutcome {
-    /// Creates the outcome of a message that was refused, or of which it is unknown whether it was executed.
+    /// Creates the outcome of a message that was refused, or that may or may not have been executed.
     pub fn refused(reason: Reason, words: impl Into<String>) -> Self {
         Self { result: result_of(reason), duplicate: false, detail: Some(words.into()), reason: Some(reason) }
     }

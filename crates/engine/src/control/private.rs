@@ -40,7 +40,7 @@ pub(super) fn read(path: &Path, secret: bool, max_bytes: u64) -> io::Result<Stri
     Ok(text)
 }
 
-/// Replaces a file atomically with one of mode 0600, and syncs it to disk.
+/// Replaces a file atomically with a file of mode 0600, and syncs the new file to disk.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().ok_or_else(|| problem_with(path, "the path has no parent folder"))?;
     let write = || {
@@ -55,7 +55,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 fn check_permissions(path: &Path, metadata: &fs::Metadata, forbidden: u32) -> io::Result<()> {
     if metadata.uid() != geteuid().as_raw() {
-        return Err(problem_with(path, "it belongs to another user"));
+        return Err(problem_with(path, "the file or folder belongs to another user"));
     }
     if metadata.mode() & forbidden != 0 {
         let wanted = if metadata.is_dir() { "700" } else { "600" };

@@ -13,8 +13,8 @@ const POINTER_BYTES: usize = size_of::<usize>();
 /// Bytes reserved for the arguments and variables that wh adds.
 const RESERVED_BYTES: usize = 16 << 10;
 
-/// Checks that a program can be started with these arguments and variables. The error states the limit or rule that is
-/// violated.
+/// Checks that a program can be started with these arguments and variables. The error names the exceeded limit or the
+/// violated rule.
 pub(super) fn check(wanted: &NewSession) -> Result<(), String> {
     let mut bytes = RESERVED_BYTES;
     let arguments = match &wanted.workload {
@@ -51,12 +51,13 @@ pub(super) fn check(wanted: &NewSession) -> Result<(), String> {
 /// Returns the number of bytes that an argument adds to the total. The error is the reason for refusing the argument.
 fn argument_bytes(argument: &OsStr, name: impl Fn() -> String) -> Result<usize, String> {
     if argument.as_bytes().contains(&0) {
-        return Err(format!("{} contains a NUL character, which no argument may contain", name()));
+        return Err(format!("{} contains a NUL character; remove it", name()));
     }
     counted_bytes(argument.len(), name)
 }
 
-/// Returns the number of bytes that an argument or variable of this length adds to the total. Fails if it is too long.
+/// Returns the number of bytes that an argument or variable of this length adds to the total. Fails if the argument or
+/// variable is too long.
 fn counted_bytes(length: usize, name: impl FnOnce() -> String) -> Result<usize, String> {
     if length >= MAX_ARGUMENT_BYTES {
         let most = MAX_ARGUMENT_BYTES - 1;

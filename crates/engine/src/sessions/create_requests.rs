@@ -13,7 +13,7 @@ use crate::store::IdempotentCreate;
 /// Maximum number of create requests that are remembered; the oldest are dropped.
 const MAX_CREATE_REQUESTS: usize = 4096;
 
-/// Earlier create request, with which a retry is compared.
+/// Earlier create request, for comparison with retries.
 #[derive(Debug)]
 struct KnownCreateRequest {
     team: String,
@@ -24,7 +24,7 @@ struct KnownCreateRequest {
     cell: SessionIdCell,
 }
 
-/// Id of the created session. It is initialized by one request at a time, while retries wait.
+/// Id of the created session. One request at a time creates the session and sets the id, while retries wait.
 pub(super) type SessionIdCell = Arc<OnceCell<String>>;
 
 /// Remembered create requests, by team and idempotency key.

@@ -1,5 +1,5 @@
-//! Sessions of a daemon: creating, listing, renaming, ending and restoring them. Each session has a terminal: that of
-//! its program, or one with wh's UI, which shows the agent's conversation.
+//! Sessions of a daemon: creating, listing, renaming, ending and restoring them. Each session has a terminal, which
+//! runs the session's program or wh's UI for the agent's conversation.
 
 mod arguments;
 mod create_requests;
@@ -24,8 +24,8 @@ use tokio::task::JoinHandle;
 use tracing::{info, warn};
 use wh_agents::Catalog;
 use wh_client::{
-    CreateError, Created, Daemon, DaemonFuture, EndCause, EndOutcome, Lineage, NewSession, SessionHandle, SessionState,
-    Space, Surface, UiPort, Workload,
+    CreateError, Daemon, DaemonFuture, EndCause, EndOutcome, Lineage, NewSession, SessionCreation, SessionHandle,
+    SessionState, Space, Surface, UiPort, Workload,
 };
 use wh_core::receipt::Receipt;
 use wh_core::request::RequestId;
@@ -40,7 +40,7 @@ use crate::control::teams::DEFAULT_TEAM;
 use crate::ledger::SessionLedger;
 use crate::space::RunningSpace;
 use crate::store::Store;
-use crate::terminal::{Host, ScreenSpec};
+use crate::terminal::{ScreenSpec, UiTerminalEnd};
 use create_requests::CreateRequests;
 use persist::{PersistedContent, PersistedItems};
 
@@ -60,33 +60,34 @@ const STORE_END_TIMEOUT: Duration = Duration::from_secs(6);
 /// Describes the UI of an agent's session, and the terminal that it runs on.
 #[derive(Debug)]
 pub struct UiSpec {
-    /// UI's end of the terminal that the UI draws on.
-    pub host: Host,
+    /// Side of the terminal that the UI reads from and draws on.
+    pub host: UiTerminalEnd,
     /// Space that the UI shows.
     pub space: Space,
     /// Port through which the UI receives commands and reports facts.
     pub port: UiPort,
-    /// Participant id of the user, in whose name the UI acts.
+    /// Participant id of the user of the UI.
     pub me: ParticipantId,
     /// Title of the agent, shown in the UI.
     pub title: String,
-    /// Directory of the files that `@` completes.
+    /// Directory in which `@` completes file names.
     pub directory: PathBuf,
     /// Sends the user's requests to detach, which do not end the UI.
     pub leave: mpsc::Sender<()>,
 }
 
-/// Function that starts the UI of a space. The caller provides it, because the UI is implemented in another crate.
+/// Function that starts the UI of a space. The caller provides the function, because the UI is implemented in another
+/// crate.
 pub type ShowUi = dyn Fn(UiSpec) -> JoinHandle<()> + Send + Sync;
 
-/// Function that returns the agents available in a directory, or the reason why they cannot be listed.
+/// Function that returns the agents available in a directory, or an error message if they cannot be listed.
 pub type AgentCatalogSource = dyn Fn(&Path) -> Result<Catalog, String> + Send + Sync;
 
 /// Functions, settings and the store that sessions need.
 pub struct SessionServices {
     pub catalog: Box<AgentCatalogSource>,
     pub show: Box<ShowUi>,
-    /// Time from the last use of the screen until the UI of an agent's session is ended.
+    /// Idle timeout: time from the last use of the screen until the UI of an agent's session is ended.
     pub unused_ui_after: Duration,
     /// Amount of screen state to retain per session.
     pub screen: ScreenSpec,
@@ -120,12 +121,13 @@ struct LineageEntry {
     state: Weak<dyn SessionState>,
 }
 
-/// Session and, while it is live, the backend through which it is ended.
+/// Session with its backend, through which it is ended. `live` is `None` for a session that had ended before it was
+/// added.
 struct ManagedSession {
     session: Arc<SessionHandle>,
     live: Option<LiveBackend>,
     /// Outcome of storing the session's end; `None` without a store.
-    written: Option<watch::Receiver<persist::EndStored>>,
+    written: Option<watch::Receiver<persist::EndStoreOutcome>>,
 }
 
 /// Name that is reserved until this value is dropped.
@@ -168,8 +170,8 @@ impl ManagedSession {
             self.session.until_ended().await;
         };
         let ended = tokio::time::timeout(SESSION_END_TIMEOUT, ordered).await.is_ok();
-        // Checks again the processes that survived an earlier attempt to end the session: they may have ended since
-        // then.
+        // Processes that survived an earlier attempt to end the session may have exited since then, so they are checked
+        // again.
         let left = reaper::end_session(&self.session.id).await;
         if !ended {
             warn!(id = self.session.id, "a session did not report its end in time");
@@ -248,8 +250,8 @@ impl Sessions {
     }
 
     /// Adds the lineage of a session, and records for each creator that it has created a session. Must be called before
-    /// the session starts: a running session may ask a question, and a message to a creator could be an instruction to
-    /// answer the question.
+    /// the session starts. A running session may ask a question, and a message to one of its creators could instruct
+    /// the creator to answer this question.
     fn enter_lineage(&self, session: &SessionHandle) {
         let mut lineages = self.lineages.lock().unwrap_or_else(PoisonError::into_inner);
         lineages.retain(|_, entry| entry.lineage.strong_count() > 0);
@@ -356,9 +358,9 @@ impl Sessions {
         self.session_by_id(id)
     }
 
-    async fn create_once(&self, wanted: NewSession) -> Result<Created, CreateError> {
+    async fn create_once(&self, wanted: NewSession) -> Result<SessionCreation, CreateError> {
         let Some(key) = wanted.idempotency_key.clone() else {
-            return Ok(Created { session: self.create_new(wanted).await?, duplicate: false });
+            return Ok(SessionCreation { session: self.create_new(wanted).await?, duplicate: false });
         };
         RequestId::new(key.as_str()).map_err(|error| CreateError::InvalidIdempotencyKey(error.to_string()))?;
         let cell = self.create_requests.cell(team(&wanted), &key, &create_requests::terms(&wanted))?;
@@ -369,11 +371,11 @@ impl Sessions {
         };
         let id = cell.get_or_try_init(|| making).await?;
         let session = self.wait_until_restored(id).await.ok_or_else(|| CreateError::NoSuchSession(id.clone()))?;
-        Ok(Created { session, duplicate })
+        Ok(SessionCreation { session, duplicate })
     }
 
     /// Ends all processes, and refuses new sessions. Terminal sessions end permanently. Agent sessions stay in the
-    /// store, so that the next daemon restores them, unless `end_sessions` is set.
+    /// store for the next daemon to restore; if `end_sessions` is set, they end permanently too.
     pub async fn stop(&self, end_sessions: bool) {
         self.stopping.store(true, Ordering::Release);
         let all = self.entries();
@@ -427,13 +429,16 @@ impl Daemon for Sessions {
         self.lineages.lock().unwrap_or_else(PoisonError::into_inner).get(id)?.lineage.upgrade()
     }
 
-    fn create(&self, wanted: NewSession) -> DaemonFuture<'_, Result<Created, CreateError>> {
+    fn create(&self, wanted: NewSession) -> DaemonFuture<'_, Result<SessionCreation, CreateError>> {
         let me = self.me.upgrade();
         Box::pin(async move {
             let me = me.ok_or(CreateError::Stopping)?;
             // Runs to completion even if the caller gives up, so that a started session is always listed.
             let making = tokio::spawn(async move { me.create_once(wanted).await });
-            let failed = |error| CreateError::Failed { message: format!("wh failed: {error}"), hint: None };
+            let failed = |error| CreateError::Failed {
+                message: format!("internal error while creating the session: {error}"),
+                hint: None,
+            };
             making.await.unwrap_or_else(|error| Err(failed(error)))
         })
     }

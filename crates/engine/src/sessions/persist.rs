@@ -24,8 +24,8 @@ const REWRITE_INTERVAL: Duration = Duration::from_millis(500);
 /// Id of the stored item with the last screen of a terminal session.
 pub(super) const SCREEN_ITEM_ID: &str = "screen";
 
-/// Stores the record of a new session. If another stored session has the name, updates the records of the sessions in
-/// `all` that have ended or were renamed, and tries again.
+/// Stores the record of a new session. If another stored session has the same name, updates the record of that session
+/// from `all` and tries again.
 pub(super) async fn store_new(
     store: &Store,
     session: &SessionHandle,
@@ -62,7 +62,8 @@ pub(super) async fn store_name(
     }
 }
 
-/// Updates the stored records with this name whose sessions have ended or were renamed, which frees the name.
+/// Frees a name in the store: updates the outdated records of sessions that had this name and have ended or were
+/// renamed.
 async fn release_name(store: &Store, name: &str, team: &str, all: &[Arc<SessionHandle>]) -> Result<(), StoreError> {
     let living = store.sessions(SessionFilter { team: Some(team.to_owned()), live: true }).await?;
     for record in living.into_iter().filter(|record| record.name == name) {
@@ -95,12 +96,12 @@ pub(super) enum PersistedContent {
 }
 
 /// Outcome of storing the end of a session; `None` before the first attempt.
-pub(super) type EndStored = Option<Result<(), StoreError>>;
+pub(super) type EndStoreOutcome = Option<Result<(), StoreError>>;
 
 /// Interval between two attempts to store the end of a session.
 const STORE_END_RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Returns true if every further attempt to store the end of the session fails too.
+/// True if the error is permanent: a retry of storing the session's end would fail too.
 fn is_permanent(error: &StoreError) -> bool {
     matches!(
         error,
@@ -108,12 +109,13 @@ fn is_permanent(error: &StoreError) -> bool {
     )
 }
 
-/// Starts a task that persists a session until it ends. The returned channel receives the outcome of storing the end.
+/// Starts a task that persists a session until the session ends. The returned channel receives the outcome of storing
+/// the end.
 pub(super) fn spawn_writer(
     store: Store,
     session: Arc<SessionHandle>,
     subject: PersistedContent,
-) -> watch::Receiver<EndStored> {
+) -> watch::Receiver<EndStoreOutcome> {
     let (sender, done) = watch::channel(None);
     tokio::spawn(async move {
         let writer = SessionWriter { store, session };
@@ -183,8 +185,8 @@ impl SessionWriter {
         resume_ids.mark_changed();
         loop {
             tokio::select! {
-                // Polls the branches in this order, so that the last one, which may always be ready, does not starve
-                // the others.
+                // The branches are polled in this order. The last branch may always be ready, and would otherwise
+                // starve the others.
                 biased;
                 () = self.session.until_ended() => break,
                 Ok(()) = resume_ids.changed() => {
@@ -215,7 +217,7 @@ impl SessionWriter {
         let all = &mirror.state().items;
         let before = std::mem::replace(count, total_items(mirror));
         if change.reset {
-            // The mirror has missed changes, so all items are written. An item that is stored already is replaced.
+            // The mirror has missed changes, so all items are written. Items that are already stored are replaced.
             items.write(all.iter().map(|item| &**item)).await;
             return true;
         }
@@ -248,8 +250,8 @@ impl SessionWriter {
         .await;
     }
 
-    /// Stores the current model and mode, with which the agent is restarted. The value "default" is stored as `None`,
-    /// so that the agent chooses again.
+    /// Stores the current model and mode for a restart of the agent. The value "default" is stored as `None`: the
+    /// restarted agent then uses its own default.
     async fn store_model_and_mode(&self, known: &mut ModelAndMode, mirror: &Mirror, agent: &ParticipantId) {
         let Some(participant) = mirror.state().participants.get(agent) else { return };
         let can = &participant.capabilities;
@@ -318,7 +320,7 @@ impl SessionWriter {
     }
 }
 
-/// Returns the number of items that the conversation has ever had.
+/// Returns the total number of items added to the conversation since its creation.
 fn total_items(mirror: &Mirror) -> u64 {
     mirror.state().items.dropped() + mirror.state().items.len() as u64
 }

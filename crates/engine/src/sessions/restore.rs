@@ -1,5 +1,5 @@
 //! Restores the sessions of a previous daemon. Agents resume their conversations; sessions keep their ids. Sessions
-//! that cannot be resumed are listed as lost, with their conversation and last screen.
+//! that cannot be resumed are listed as lost, with their conversation or last screen.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -28,20 +28,20 @@ const MAX_LISTED_PAST_SESSIONS: usize = 200;
 /// Maximum number of agents that are started concurrently. Each start uses a processor for about a second.
 const MAX_CONCURRENT_STARTS: usize = 4;
 
-/// Timeout for a restored agent to become ready. Then the next agent is started, even if this one is not ready yet.
+/// Timeout for a restored agent to become ready. After the timeout, the next agent is started.
 const AGENT_RESTORE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Notice added to a restored conversation.
-const RESTARTED_NOTICE: &str = "The daemon was restarted. Work in progress was cut off.";
+const RESTARTED_NOTICE: &str = "The daemon was restarted. Work in progress was interrupted.";
 
 /// Number of stored sessions by outcome of the restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RestoreCounts {
-    /// Sessions that run again.
+    /// Sessions that were resumed.
     pub resumed: usize,
     /// Sessions that could not be resumed.
     pub lost: usize,
-    /// Sessions that had ended under previous daemons.
+    /// Listed sessions that had already ended under previous daemons.
     pub past: usize,
 }
 
@@ -58,8 +58,8 @@ pub struct PendingRestore {
 type Parents = HashSet<String>;
 
 impl Sessions {
-    /// Reads the stored sessions. Must be called once, before clients are served: afterwards every stored session is
-    /// either listed or [being restored](wh_client::Daemon::is_restoring).
+    /// Reads the stored sessions. Must be called once, before clients are served. After the call, every stored session
+    /// is either listed or [being restored](wh_client::Daemon::is_restoring).
     pub async fn begin_restore(self: &Arc<Self>) -> Result<PendingRestore, StoreError> {
         let mut pending = PendingRestore { living: Vec::new(), past: 0, parents: Parents::new() };
         let Some(store) = self.services.store.clone() else { return Ok(pending) };
@@ -114,7 +114,7 @@ impl Sessions {
         restored
     }
 
-    /// Stores the end of sessions that were not restored yet, when the daemon stops with `end_sessions`.
+    /// Stores the end of the sessions that are not restored yet. Called when the daemon stops with `end_sessions`.
     pub(super) async fn end_unrestored(&self) {
         let Some(store) = &self.services.store else { return };
         let ids: Vec<String> = self.returning.borrow().keys().cloned().collect();
@@ -256,7 +256,7 @@ impl Sessions {
         let agent = ParticipantId::from(session.agent().unwrap_or_default());
         let ready = tokio::time::timeout(AGENT_RESTORE_TIMEOUT, start::until_started(&running.space, &agent)).await;
         if ready.is_err() {
-            warn!(id = session.id, "an agent is slow to start");
+            warn!(id = session.id, "a restored agent is not ready yet; restoring the next session");
         }
         info!(id = session.id, name = session.name(), "session restored");
         session.ended().is_none()
@@ -312,7 +312,8 @@ async fn items(store: &Store, id: &str) -> (Vec<Item>, PersistedItems) {
     (all, written)
 }
 
-/// Creates the replacement for an item that cannot be read. It has the same id, so that no new item gets the id.
+/// Creates the replacement for an item that cannot be read. The replacement has the same id, so that no new item gets
+/// this id.
 fn unreadable(row: &StoredItem, why: &str) -> Item {
     let lines = vec![format!("this part of the conversation cannot be shown: {why}")];
     let body = Body::Notice { level: Level::Warning, topic: "unreadable".to_owned(), lines };

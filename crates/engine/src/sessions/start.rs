@@ -1,4 +1,4 @@
-//! Starts the program or agent of a session, opens the session's terminal, and watches for its end.
+//! Starts the program or agent of a session, opens the session's terminal, and watches for the session's end.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -68,14 +68,14 @@ pub(super) async fn start_program(
         ledger,
     };
     let started = terminal::start(spec).await.map_err(|error| {
-        let hint = error.program_error().map(|_| "is it installed and on the PATH?".to_owned());
+        let hint = error.program_error().map(|_| "check that the program is installed and on the PATH".to_owned());
         CreateError::Failed { message: error.to_string(), hint }
     })?;
     session.surface = Some(started.surface.clone());
     let session = Arc::new(session);
     let (watched, ended, nothing_left) = (Arc::clone(&session), started.ended, started.empty);
     tokio::spawn(async move {
-        // The session ends when all processes have ended, which may be later than its program's exit.
+        // The session ends when all of its processes have ended. This may be later than the exit of its program.
         let left = nothing_left.await.unwrap_or_default();
         let exit = tokio::time::timeout(OUTPUT_END_TIMEOUT, ended).await;
         let exit = exit.ok().and_then(Result::ok).unwrap_or(Exit::Unknown);
@@ -121,7 +121,7 @@ pub(super) async fn start_agent(
         (start.resume, start.conversation_created_at) = (Some(Resume::Named(name)), begun);
     }
     start.may_store_state = services.store.is_some();
-    // The agent need not report the conversation, because it is restored from the store.
+    // The conversation is restored from the store, so the agent need not report it.
     start.reports_history = false;
     match agent.start(start).await {
         Ok(harness) => Ok(harness),
@@ -182,7 +182,7 @@ async fn open_screen(
     Ok(hosted.surface)
 }
 
-/// Adds the conversation of an ended session, and a terminal whose UI shows it on demand.
+/// Adds to an ended session its conversation, and a terminal with an on-demand UI that shows the conversation.
 pub(super) fn attach_archived_conversation(
     services: &Arc<SessionServices>,
     session: &mut SessionHandle,
@@ -241,8 +241,8 @@ pub(super) async fn attach_agent(
         info!(id = watched.id, ?left, "a session's agent has ended");
         watched.end(ending(EndCause::Gone(reason), left), SystemTime::now());
     });
-    // This task must not keep the session alive: the session holds the screen, and the screen holds the sender of the
-    // channel that this task reads.
+    // The task has only a weak reference. A strong reference would be a cycle: the session owns the screen, and the
+    // screen owns the sender of the channel that this task reads.
     let audience = Arc::downgrade(&session);
     tokio::spawn(async move {
         while left.recv().await.is_some() {
@@ -259,7 +259,7 @@ async fn until_gone(space: &Space, participant: ParticipantId) -> Option<String>
         Activity::Gone(reason) => Some(reason.clone()),
         _ => None,
     };
-    wait_for_activity(space, &participant, gone).await.unwrap_or_else(|| Some("its space has ended".to_owned()))
+    wait_for_activity(space, &participant, gone).await.unwrap_or_else(|| Some("the agent's space has ended".to_owned()))
 }
 
 /// Waits until an agent is ready or has ended.

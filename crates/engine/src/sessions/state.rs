@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use wh_client::{Audience, DaemonFuture, EndCause, SessionState};
 use wh_core::terminal::Size;
 
-/// Creates the changing state of a session with this name, and the set of its attached terminals.
+/// Creates the mutable state of a session with this name, and an empty set of attached terminals.
 pub(super) fn new(name: String) -> (Arc<dyn SessionState>, Arc<dyn Audience>) {
     let changing = watch::Sender::new(MutableSessionState { name, ended: None, has_created: false });
     (Arc::new(LiveSessionState(changing)), Arc::new(AttachedTerminals::default()))
@@ -58,7 +58,8 @@ impl SessionState for LiveSessionState {
     }
 }
 
-/// Set of terminals attached to a session. The session gets their smallest width and their smallest height.
+/// Set of terminals attached to a session. The session has the smallest width and the smallest height of these
+/// terminals.
 #[derive(Debug, Default)]
 struct AttachedTerminals {
     /// Size by terminal number; `None` for a terminal that does not affect the size of the session.

@@ -1,6 +1,6 @@
-//! Stored commands of a space. A command is entered in the ledger before the state machine receives the command, and
-//! settled when its result is known. A message is stored before it is acknowledged, and removed from the queue before
-//! it is delivered to its agent.
+//! Stored commands of a space. A command is stored in the ledger before the state machine receives it, and settled when
+//! its result is known. A message is stored before it is acknowledged, and removed from the queue before it is
+//! delivered to its agent.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::poll_fn;
@@ -20,7 +20,7 @@ use wh_core::space::{ParticipantId, TurnId};
 
 use super::task::{SpaceTask, now};
 use crate::ledger::{BeginQueue, BegunCommand, SessionLedger};
-use crate::store::{self, Begun, StoreError};
+use crate::store::{self, BeginOutcome, StoreError};
 
 pub(super) type CommandReply = oneshot::Sender<Result<CommandAccepted, SpaceRefusal>>;
 
@@ -51,11 +51,11 @@ pub(super) struct CommandCaller {
     stored: Option<RequestId>,
 }
 
-/// Ledger of a space, with the commands that are being entered, executed or settled.
+/// Ledger of a space, with the commands in progress.
 pub(super) struct StoredSpaceCommands {
     ledger: SessionLedger,
     beginning: BeginQueue<BeginningCommand>,
-    /// Retries that arrived while the first request was being entered.
+    /// Retries that arrived while the first request was being stored.
     retries: HashMap<RequestId, Vec<IncomingCommand>>,
     /// Commands that have no final receipt yet.
     open: HashMap<RequestId, OpenCommand>,
@@ -69,7 +69,7 @@ pub(super) struct StoredSpaceCommands {
     handing_over: FuturesUnordered<BoxFuture<'static, MessageHandover>>,
 }
 
-/// Command that is being entered, or that waits until earlier commands are entered.
+/// Command that is being stored, or that waits until earlier commands are stored.
 pub(super) struct BeginningCommand {
     asked: IncomingCommand,
     message: Option<QueuedMessage>,
@@ -106,7 +106,7 @@ struct OpenCommand {
     message: Option<QueuedMessage>,
     /// True if the message is in the stored queue.
     is_queued: bool,
-    /// True if the message was in the stored queue and its caller has received the answer that it is queued.
+    /// True if the message was in the stored queue and its caller has received the answer `queued`.
     was_queued: bool,
     settled: bool,
 }
@@ -125,7 +125,7 @@ impl StoredSpaceCommands {
         }
     }
 
-    /// Drops the orders that are held for an agent, because it has ended.
+    /// Drops the orders that are held for an agent that has ended.
     pub fn forget(&mut self, agent: &ParticipantId) {
         self.held.remove(agent);
     }
@@ -162,7 +162,7 @@ impl SpaceTask {
         }
     }
 
-    /// Accepts a command. Enters it in the ledger first if it must be stored.
+    /// Accepts a command. A command that must be stored is first stored in the ledger.
     pub(super) fn submit(&mut self, mut asked: IncomingCommand) {
         let is_message = asked.command.is_message();
         let is_stored = |stored: &&mut StoredSpaceCommands| {
@@ -194,21 +194,21 @@ impl SpaceTask {
         stored.beginning.push(BeginningCommand { asked, message }, begin);
     }
 
-    /// Executes or answers a command after the attempt to enter it in the ledger.
+    /// Executes or answers a command after the attempt to store it.
     fn command_begun(&mut self, (BeginningCommand { asked, message }, begun): BegunCommand<BeginningCommand>) {
         let (Some(begun), Some(request), Some(stored)) = (begun, asked.request.clone(), self.stored.as_mut()) else {
             return self.execute(asked, None);
         };
         let retries = stored.retries.remove(&request.id).unwrap_or_default();
         match begun {
-            Ok(Begun::New) => {
+            Ok(BeginOutcome::New) => {
                 stored.open.insert(
                     request.id.clone(),
                     OpenCommand { message, is_queued: false, was_queued: false, settled: false },
                 );
                 self.execute(asked, Some(request.id));
             }
-            Ok(Begun::Known(entry)) => {
+            Ok(BeginOutcome::Known(entry)) => {
                 let answer = self.repeated_answer(&request, &entry);
                 let _ = asked.reply.send(answer);
             }
@@ -336,7 +336,7 @@ impl SpaceTask {
         if let Some(open) = known {
             open.was_queued |= done.queued;
             // A message that is being removed from the queue still counts as queued, because its caller has received
-            // that answer.
+            // the answer `queued`.
             done.queued |= open.was_queued && done.receipt.stage == Stage::Accepted;
         }
         let open = id.and_then(|id| self.stored.as_mut()?.open.get_mut(&id)).filter(|_| !done.duplicate);
@@ -392,7 +392,7 @@ impl SpaceTask {
         });
     }
 
-    /// Sends the receipt of a command. A previous daemon may have executed the command.
+    /// Sends the receipt of a command, also of a command that a previous daemon executed.
     pub(super) fn receipt(&self, id: RequestId, reply: oneshot::Sender<Option<Receipt>>) {
         let here = self.machine.state().receipts.get(&id).cloned();
         match &self.stored {

@@ -1,6 +1,5 @@
-//! Changes of growing items and streams. These changes are not in the event journal. Keeps only the newest version of
-//! each growing item, and the newest stream frames. Watchers request all changes after the last revision that they
-//! know.
+//! Changes of growing items and streams, which are not in the event journal. Keeps only the newest version of each
+//! growing item, and the newest stream frames. Watchers request all changes after the last revision that they know.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;

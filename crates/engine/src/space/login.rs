@@ -10,7 +10,7 @@ use wh_agents::interface::{Agent, LoginState};
 use wh_agents::manage::{Launch, LoginWay, login};
 use wh_core::space::command::SpaceRefusal;
 use wh_core::space::item::Level;
-use wh_core::space::roster::{AgentReply, LoginMethod, LoginProgress};
+use wh_core::space::roster::{AgentReply, LoginMethod, LoginStatus};
 
 use super::roster::{AgentRoster, RosterMessage, manage_refusal};
 
@@ -46,21 +46,21 @@ impl AgentRoster {
         self: &Arc<Self>,
         agent: Arc<dyn Agent>,
         messages: mpsc::Sender<RosterMessage>,
-    ) -> Result<LoginProgress, SpaceRefusal> {
+    ) -> Result<LoginStatus, SpaceRefusal> {
         let (launch, method) = match agent.login_way(&self.surroundings()).await.map_err(manage_refusal)? {
             LoginWay::NotNeeded => {
                 let message = Some("This agent needs no login.".to_owned());
-                return Ok(LoginProgress { success: true, message, ..LoginProgress::default() });
+                return Ok(LoginStatus { success: true, message, ..LoginStatus::default() });
             }
             LoginWay::ByHand { instructions, method } => {
                 let (success, account) = self.logged_in(agent.as_ref(), false).await;
                 let instructions = (!success).then_some(instructions);
-                return Ok(LoginProgress {
+                return Ok(LoginStatus {
                     success,
                     account,
                     method: Some(method),
                     instructions,
-                    ..LoginProgress::default()
+                    ..LoginStatus::default()
                 });
             }
             LoginWay::Command { launch, method } => (launch, method),
@@ -121,7 +121,7 @@ struct LoginRun {
 }
 
 impl LoginRun {
-    async fn run(self, inputs: mpsc::Receiver<String>, reply: oneshot::Sender<Result<LoginProgress, SpaceRefusal>>) {
+    async fn run(self, inputs: mpsc::Receiver<String>, reply: oneshot::Sender<Result<LoginStatus, SpaceRefusal>>) {
         let (output, mut chunks) = mpsc::channel::<String>(MAX_QUEUED_LOGIN_OUTPUT);
         let mut reply = Some(reply);
         let mut text = String::new();
@@ -154,10 +154,9 @@ impl LoginRun {
             Err(error) => Some(error.to_string()),
         };
         let (method, instructions) = (Some(self.method), None);
-        self.report(&mut reply, LoginProgress { success, pending: false, account, method, message, instructions })
-            .await;
+        self.report(&mut reply, LoginStatus { success, pending: false, account, method, message, instructions }).await;
         let id = self.agent.facts().id;
-        // The entry is removed last, because dropping it aborts this task. It is kept if it belongs to a later login.
+        // The entry is removed last, because dropping it aborts this task. An entry of a later login is not removed.
         let mut state = self.roster.state();
         if state.logins.get(&id).is_some_and(|login| login.task.id() == tokio::task::id()) {
             state.logins.remove(&id);
@@ -165,11 +164,7 @@ impl LoginRun {
     }
 
     /// Sends the first result to the caller, and announces later results in the space.
-    async fn report(
-        &self,
-        reply: &mut Option<oneshot::Sender<Result<LoginProgress, SpaceRefusal>>>,
-        done: LoginProgress,
-    ) {
+    async fn report(&self, reply: &mut Option<oneshot::Sender<Result<LoginStatus, SpaceRefusal>>>, done: LoginStatus) {
         if let Some(reply) = reply.take() {
             return drop(reply.send(Ok(done)));
         }
@@ -179,18 +174,18 @@ impl LoginRun {
     }
 
     /// Creates the progress of a login without instructions for the user; `text` is the command's output.
-    fn progress(&self, text: &str) -> LoginProgress {
+    fn progress(&self, text: &str) -> LoginStatus {
         let id = self.agent.facts().id;
         let mut message = last_lines(text);
         if !message.is_empty() {
             message.push('\n');
         }
         message.push_str(&format!("The result is announced in the space. Cancel with /login {id} cancel."));
-        LoginProgress { pending: true, method: Some(self.method), message: Some(message), ..LoginProgress::default() }
+        LoginStatus { pending: true, method: Some(self.method), message: Some(message), ..LoginStatus::default() }
     }
 
     /// Creates the progress of a login with instructions: the URL to visit, and the code to enter there.
-    fn instructions_for(&self, address: &str, code: Option<&str>) -> LoginProgress {
+    fn instructions_for(&self, address: &str, code: Option<&str>) -> LoginStatus {
         let id = self.agent.facts().id;
         let mut instructions = format!("If no browser opened, visit {address}");
         if let Some(code) = code {
@@ -200,7 +195,7 @@ impl LoginRun {
             "\nIf the page shows a code, enter it with /login {id} CODE. Cancel with /login {id} cancel."
         ));
         let (method, instructions) = (Some(self.method), Some(instructions));
-        LoginProgress { pending: true, method, instructions, ..LoginProgress::default() }
+        LoginStatus { pending: true, method, instructions, ..LoginStatus::default() }
     }
 }
 

@@ -74,7 +74,7 @@ impl RunningSpace {
         Self::run((machine, effects), now, roster, ledger.map(StoredSpaceCommands::new))
     }
 
-    /// Starts an empty space whose commands are stored, without agents to invite.
+    /// Starts an empty space that stores its commands. The space has no agents to invite.
     pub fn stored(name: &str, me: ParticipantId, ledger: SessionLedger) -> Self {
         let left = RestoredSpace { epoch: ledger.epoch(), ..RestoredSpace::default() };
         Self::restore(name, me, left, None, Some(ledger))

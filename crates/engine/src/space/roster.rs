@@ -240,7 +240,9 @@ impl AgentRoster {
             let (gone, waiting) = oneshot::channel();
             let _ = messages.send(RosterMessage::Leave(participant.clone(), gone)).await;
             let ended = timeout(REPLACE_TIMEOUT, waiting).await;
-            ended.map_err(|_| SpaceRefusal::Failed(format!("{id} did not end in time; retry when it is idle")))?.ok();
+            ended
+                .map_err(|_| SpaceRefusal::Failed(format!("{id} did not end in time; retry when the agent is idle")))?
+                .ok();
         }
         let harness = agent.start(start).await.map_err(|error| start_refusal(&error))?;
         let (reply, enrolled) = oneshot::channel();

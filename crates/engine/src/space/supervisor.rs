@@ -16,7 +16,7 @@ const AGENT_END_GRACE: Duration = Duration::from_secs(9);
 const KILL_REPORT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Reason reported for the end of an agent that had to be killed.
-const KILLED_REASON: &str = "it did not end when asked to, and was killed";
+const KILLED_REASON: &str = "the agent did not end when asked to, and was killed";
 
 /// Urgency of ending an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,7 +67,7 @@ pub(super) async fn supervise(
                     }
                     other => other,
                 };
-                // If the receiver is dropped, the agent ends too. Its reports are read until then.
+                // If the space has ended, this send fails and the agent ends too. Its reports are read until then.
                 let _ = reporter.send((id.clone(), generation, report)).await;
                 continue;
             }
@@ -104,7 +104,7 @@ pub(super) async fn supervise(
     }
     if !gone_reported {
         requested |= *urgency.borrow() > EndUrgency::None;
-        let why = Some("it ended unexpectedly".to_owned());
+        let why = Some("the agent ended unexpectedly".to_owned());
         let _ = reporter.send((id, generation, Report::Gone(end_reason(why, requested, was_killed)))).await;
     }
 }

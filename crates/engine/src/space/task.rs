@@ -26,7 +26,7 @@ use super::growth::GrowingItems;
 use super::roster::{AgentRoster, RosterMessage};
 use super::supervisor::{self, EndUrgency};
 
-/// Maximum number of events returned by one call, which bounds the time that the call blocks the space.
+/// Maximum number of events returned by one call. Bounds the time for which the call blocks the space's task.
 const MAX_EVENTS_PER_UPDATE: usize = 512;
 
 /// Maximum number of queued reports of all agents. When the queue is full, agents wait; no report is dropped.
@@ -48,13 +48,13 @@ pub(super) struct SpaceTask {
     roster_messages: mpsc::Sender<RosterMessage>,
     agents: Arc<AgentRoster>,
     pub(super) orders: HashMap<ParticipantId, mpsc::Sender<Order>>,
-    /// Required urgency of ending each agent; [`EndUrgency::Soon`] without an entry.
+    /// Urgency of ending each agent. An agent without an entry ends with [`EndUrgency::Soon`].
     urgency: HashMap<ParticipantId, watch::Sender<EndUrgency>>,
-    /// Stores with the full output of each agent. The items contain only a part of a long output.
+    /// Stores with the full output of each agent. An item contains only a part of a long output.
     stored_output: HashMap<ParticipantId, OverflowStore>,
     reports: mpsc::Receiver<(ParticipantId, u64, Report)>,
     reporter: mpsc::Sender<(ParticipantId, u64, Report)>,
-    /// Generation of the current agent with each name. Reports of earlier agents with the same name are dropped.
+    /// Generation of the current agent, by name. Reports of earlier agents with the same name are dropped.
     generations: HashMap<ParticipantId, u64>,
     generation: u64,
     /// Callers that wait until an agent has ended, by agent.
@@ -67,9 +67,9 @@ pub(super) struct SpaceTask {
     pub(super) waiting: HashMap<RequestId, Vec<(CommandReply, Vec<String>)>>,
     journal: Journal<SpaceEvent>,
     growth: GrowingItems,
-    // Holds only the latest notice: a slow watcher requests the missed events.
+    // Contains only the latest notice. A slow watcher requests the events that it missed.
     notices: watch::Sender<ChangeNotice>,
-    /// Callers that wait until all agents have ended, and the deadline after which they are answered anyway.
+    /// Callers that wait until all agents have ended, and the deadline for answering these callers.
     ending: Option<(Vec<oneshot::Sender<()>>, Instant)>,
 }
 
@@ -181,7 +181,7 @@ impl SpaceTask {
         Ok(SpaceUpdates { events, items, frames, revision: Some(self.growth.revision()) })
     }
 
-    /// Runs a slow request in a separate task. A space that is ending starts no agents.
+    /// Serves a roster request in a separate task, because it may be slow. A space that is ending starts no agents.
     fn roster(&mut self, request: RosterRequest) {
         let agents = Arc::clone(&self.agents);
         match request {
@@ -426,10 +426,10 @@ impl SpaceTask {
         if order == Order::End {
             self.ask_to_end(id);
         }
-        let Some(orders) = self.orders.get(id) else { return Err("it is not connected") };
+        let Some(orders) = self.orders.get(id) else { return Err("the agent is not connected") };
         orders.try_send(order).map_err(|error| match error {
-            TrySendError::Full(_) => "its queue of orders is full",
-            TrySendError::Closed(_) => "it ended unexpectedly",
+            TrySendError::Full(_) => "the queue of orders to the agent is full",
+            TrySendError::Closed(_) => "the agent ended unexpectedly",
         })
     }
 }

@@ -1,13 +1,13 @@
-//! Store time, from which the age of requests is computed.
+//! Store time, the clock for the age of requests.
 //!
 //! Store time is the total time that the store has been open since its creation, in milliseconds. It advances with the
 //! monotonic clock while the store is open, and continues from the last stored value when the store is opened again.
-//! Changes of the wall clock thus do not affect the age of a request. Requests do not age while the store is closed, so
-//! that they may be remembered for longer than needed, but never for a shorter time.
+//! Changes of the wall clock do not affect the age of a request. Requests do not age while the store is closed. They
+//! may thus be remembered for longer than needed, but never for a shorter time.
 
 use std::time::Instant;
 
-/// Store time in milliseconds, see the module.
+/// Store time in milliseconds; see the module documentation.
 pub(super) type StoreTime = i64;
 
 /// Clock that returns the store time.
@@ -20,7 +20,7 @@ pub(super) struct StoreClock {
 /// Source of the time elapsed since the store was opened.
 #[derive(Debug, Clone)]
 pub(super) enum TimeSource {
-    /// Monotonic clock of the system; the value is the start.
+    /// Monotonic clock of the system, with the time at which the store was opened.
     System(Instant),
     /// Manual clock for tests, in milliseconds.
     #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! All queued jobs run in one transaction, each in a separate savepoint, and are answered after the commit. A failed
 //! job is rolled back to its savepoint, and its caller gets the error. If the whole transaction fails, for example
-//! because the disk is full, each job is run again in a separate transaction, so that only the jobs that cannot be
+//! because the disk is full, each job is run again in a separate transaction. Then only the jobs that cannot be
 //! committed fail.
 
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(super) struct Database {
     pub limits: StoreLimits,
     /// Epoch of the store, incremented each time it is opened.
     pub epoch: u64,
-    /// Cached row counts. They are reset to their earlier values if their transaction is rolled back.
+    /// Cached row counts. A rollback of a transaction also restores the earlier counts.
     pub counts: StoreCounts,
     /// True if there may be an orphaned history to remove.
     pub has_orphans: bool,
@@ -43,7 +43,8 @@ pub(super) struct Database {
     pub log_pages: Arc<AtomicU32>,
     /// Last store time that was written to the database.
     pub stored_time: StoreTime,
-    /// Highest absolute position of a message in the queue. Messages ahead of all others have negative positions.
+    /// Highest absolute value of a position in the message queue. Messages queued ahead of all others have negative
+    /// positions.
     pub last_position: i64,
 }
 
@@ -62,7 +63,7 @@ impl Database {
         self.last_position
     }
 
-    /// Runs jobs until the queue is closed and empty. Returns the error of the last write of history, if it failed.
+    /// Runs jobs until the queue is closed and empty. Returns an error if the last write of history failed.
     pub fn run(&mut self, queue: &Arc<StoreQueue>) -> Result<(), StoreError> {
         let mut chores_done = Instant::now();
         let mut last = Ok(());

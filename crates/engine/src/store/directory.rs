@@ -108,8 +108,7 @@ impl StoreDirectory {
                 path: path.clone(),
                 why: "the directory contains too many damaged databases; remove some of them".to_owned(),
             })?;
-        // The log is renamed last: after a crash in between, the next start finds only the log and sets it aside as
-        // well.
+        // The log is renamed last: after a crash in between, the next start finds only the log and renames it too.
         for suffix in SUFFIXES {
             let [from, to] = [&path, &aside].map(|path| suffixed(path, suffix));
             match fs::rename(&from, &to) {
@@ -133,7 +132,7 @@ fn prepare(directory: &Path) -> Result<(), StoreError> {
     let metadata = fs::metadata(directory).map_err(|error| unusable(directory, &error))?;
     let refuse = |why: String| Err(StoreError::Unusable { path: directory.to_owned(), why });
     if metadata.uid() != geteuid().as_raw() {
-        return refuse(format!("it belongs to user {}; choose a directory that you own", metadata.uid()));
+        return refuse(format!("the directory belongs to user {}; choose a directory that you own", metadata.uid()));
     }
     if metadata.mode() & 0o077 != 0 {
         let mode = metadata.mode() & 0o777;

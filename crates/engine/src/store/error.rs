@@ -16,7 +16,7 @@ pub enum StoreError {
         pid: Option<u32>,
     },
     /// The directory or a file in it cannot be used.
-    #[error("{} cannot hold the store: {why}", path.display())]
+    #[error("cannot use {} for the store: {why}", path.display())]
     Unusable {
         /// Path of the directory or file.
         path: PathBuf,
@@ -36,7 +36,7 @@ pub enum StoreError {
     /// The disk of the store is full.
     #[error("the disk of the store is full and nothing was stored; free some space and retry")]
     DiskFull,
-    /// The store has the maximum number of entries of this kind, and none of them can be removed yet.
+    /// The store has the maximum number of these entries, and none of them can be removed yet.
     #[error("the store has {most} {what}, which is the maximum, and none can be removed yet; retry later")]
     Full {
         /// Plural name of the entries, for the error message.

@@ -13,7 +13,7 @@ pub const MAX_STORED_ITEM_BYTES: usize = 4 << 20;
 /// Maximum number of items in an [`ItemPage`].
 pub const MAX_READ_ITEMS: usize = 2000;
 
-/// Size in bytes after which a page ends, so that a read does not block the store for long.
+/// Size in bytes at which a page ends. Bounds the time for which a read blocks the store.
 const MAX_PAGE_BYTES: usize = 4 << 20;
 
 /// Maximum number of rows of an orphaned history that are removed in one step.
@@ -24,7 +24,7 @@ const ORPHAN_ROWS_PER_STEP: i64 = 500;
 pub struct StoredItem {
     /// Id of the item, unique in a session.
     pub id: String,
-    /// Sequence number by which items are ordered; equal numbers are ordered by insertion. An item that is replaced
+    /// Sequence number, which orders the items. Items with equal numbers are ordered by insertion. A replaced item
     /// keeps its first number.
     pub seq: u64,
     /// Content of the item as JSON.
@@ -43,7 +43,7 @@ pub struct ItemPosition {
 pub struct ItemPage {
     /// Items of the page, in order.
     pub items: Vec<StoredItem>,
-    /// Position from which the next page in the same direction is read; `None` if there are no more items.
+    /// Start position of the next page in the same direction; `None` if there are no more items.
     pub next: Option<ItemPosition>,
 }
 
@@ -111,8 +111,8 @@ impl Store {
         self.queue().buffer(|later| later.output(session, bytes, true))
     }
 
-    /// Buffers output to append to the raw output of a terminal session within 100 ms, and returns at once. Cheaper
-    /// than replacing the output, because only new output is written.
+    /// Buffers new output and returns at once. The output is appended to the raw output of a terminal session within
+    /// 100 ms. Cheaper than [`Store::set_screen_later`], because only new output is written.
     pub fn add_output_later(&self, session: &str, bytes: &[u8]) -> Result<(), StoreError> {
         if bytes.is_empty() {
             return Ok(());
@@ -171,7 +171,7 @@ pub(super) fn find(database: &Database, session: &str) -> Result<i64, StoreError
         .ok_or_else(|| StoreError::NoSuchSession(session.to_owned()))
 }
 
-/// Writes items, and removes the oldest ones beyond the limits.
+/// Writes items, and removes the oldest items beyond the limits.
 pub(super) fn put(database: &Database, history: i64, items: &[StoredItem]) -> Result<(), StoreError> {
     let connection = &database.connection;
     let (mut count, mut bytes): (u64, u64) = connection

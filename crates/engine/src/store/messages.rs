@@ -1,7 +1,7 @@
 //! Queued messages, and receipts of requests.
 //!
-//! A message is stored with its request before it is acknowledged, and removed from the queue before it is delivered.
-//! After a crash, a message in the queue has thus never been delivered. Calls run in order.
+//! A message is stored with its request before it is acknowledged, and removed from the queue before it is delivered. A
+//! message that is still queued after a crash was thus never delivered. Calls run in order.
 
 use std::time::SystemTime;
 
@@ -14,7 +14,7 @@ use super::queue::{Durable, HistoryAccess};
 use super::requests::{self, truncate_detail};
 use super::{Store, millis};
 
-/// Maximum bytes of a queued message as JSON: a text of 16 MiB of which each byte is escaped as six bytes.
+/// Maximum bytes of a queued message as JSON: a text of 16 MiB with every byte escaped as six bytes.
 const MAX_QUEUED_MESSAGE_BYTES: usize = ((6 * 16) << 20) + 4096;
 
 impl Store {
@@ -36,7 +36,7 @@ impl Store {
         })
     }
 
-    /// Removes a message from the queue because it is about to be delivered. It will not be delivered again.
+    /// Removes a message from the queue before it is delivered, so that the message is never delivered twice.
     pub fn hand_over(&self, key: RequestKey) -> Durable<()> {
         self.queue().submit(HistoryAccess::Nothing, move |database| {
             let statement = "UPDATE requests SET queued = NULL, place = NULL
@@ -47,8 +47,8 @@ impl Store {
         })
     }
 
-    /// Stores the result of a pending request like [`Store::finish`], together with the receipt. `open` is true if more
-    /// progress follows.
+    /// Stores the result of a pending request like [`Store::finish`], together with the receipt. `open` is true if
+    /// another receipt follows.
     pub fn settle(
         &self,
         key: RequestKey,
@@ -64,7 +64,7 @@ impl Store {
         })
     }
 
-    /// Stores the final receipt of a settled command. Afterwards the command can expire.
+    /// Stores the final receipt of a settled command. A command with a final receipt can expire.
     pub fn note_receipt(&self, key: RequestKey, receipt: String) -> Durable<()> {
         self.queue().submit(HistoryAccess::Nothing, move |database| {
             let statement = "UPDATE requests SET receipt = ?5, open = NULL, stamp = ?6

@@ -1,16 +1,16 @@
 //! Durable store of requests, sessions and histories, in one SQLite file per engine.
 //!
-//! One thread owns the database. Callers send jobs to it and wait; waiting jobs are committed together, and each is
-//! answered after its commit. An answered job survives a crash of the engine and a loss of power. A failed job has no
-//! effect. History without a waiting caller ([`Store::append_later`] and similar) is buffered for 50 ms and written
-//! with the next commit; [`Store::flush`] waits for it.
+//! One thread owns the database. Callers send jobs to this thread and wait; waiting jobs are committed together, and
+//! each job is answered after its commit. An answered job survives a crash of the engine and a loss of power. A failed
+//! job has no effect. History without a waiting caller ([`Store::append_later`] and similar) is buffered for 50 ms and
+//! written with the next commit; [`Store::flush`] waits for it.
 //!
 //! - **Queue**: 1024 jobs; further callers wait. 16 MiB of buffered history; more is refused.
 //! - **Limits**: see [`StoreLimits`]. A request is never removed early to make room for another.
 //! - **Age**: measured in store time, see `clock.rs`. Setting the wall clock never makes a request expire earlier, but
 //!   the request may be remembered for longer.
 //! - **Exclusive use**: the directory is locked. A second engine gets an error with the process id of the first.
-//! - **Damage**: a damaged file is set aside with its log under a name with the date, and a new one is created.
+//! - **Damage**: a damaged file and its log are renamed to names with the date, and a new file is created.
 //!   [`StoreOpening`] reports the damage: the requests in the damaged file are no longer known. SQLite has no page
 //!   checksums, so changed content is not detected.
 //! - **Shutdown**: an orderly shutdown writes the whole log into the file, so that a copy of the file alone is
@@ -46,7 +46,7 @@ pub use history::{ItemPage, ItemPosition, MAX_READ_ITEMS, MAX_STORED_ITEM_BYTES,
 pub use queue::Durable;
 pub use reader::StoreReader;
 pub use record::{IdempotentCreate, ResumeId, SessionEnd, SessionKind, SessionRecord};
-pub use requests::{Begun, RequestEntry, RequestState};
+pub use requests::{BeginOutcome, RequestEntry, RequestState};
 pub use sessions::SessionFilter;
 pub use wh_core::request::RequestKey;
 
@@ -58,15 +58,15 @@ use write_buffer::WriteBuffer;
 /// Limits of the data in the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreLimits {
-    /// Maximum number of requests. At the limit, new requests are refused until the oldest has expired.
+    /// Maximum number of requests. At the limit, new requests are refused until the oldest request has expired.
     pub requests: u64,
     /// Duration for which a settled request is remembered, in store time.
     pub remembered: Duration,
     /// Maximum number of sessions. At the limit, the session that ended first is removed.
     pub sessions: u64,
-    /// Maximum number of items per session. Beyond the limit, the oldest are removed.
+    /// Maximum number of items per session. Beyond the limit, the oldest items are removed.
     pub history_items: u64,
-    /// Maximum bytes of all items of a session. Beyond the limit, the oldest are removed.
+    /// Maximum bytes of all items of a session. Beyond the limit, the oldest items are removed.
     pub history_bytes: u64,
     /// Maximum bytes of a session's raw output. Beyond the limit, the beginning is removed.
     pub output: usize,
@@ -93,8 +93,7 @@ impl StoreLimits {
         StoreTime::try_from(self.remembered.as_millis()).unwrap_or(StoreTime::MAX)
     }
 
-    /// Returns the newest time that counts as expired at `now`: requests with this stamp or an earlier one have
-    /// expired.
+    /// Returns the newest time that counts as expired at `now`: requests with this or an earlier stamp have expired.
     fn expired(&self, now: StoreTime) -> StoreTime {
         now.saturating_sub(self.remembered())
     }
@@ -107,8 +106,7 @@ impl StoreLimits {
 /// Result of opening the store, including a report of damage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreOpening {
-    /// Epoch of the store: 1 when the store is opened for the first time, and incremented each time that it is opened
-    /// again.
+    /// Epoch of the store: 1 after the first opening, incremented by each further opening.
     pub epoch: u64,
     /// Number of requests that were pending when the store was last closed, see [`Store::cut_off`].
     pub cut_off: u64,

@@ -38,7 +38,7 @@ const PRAGMAS: &str = "
 /// Maximum number of cached prepared statements.
 const STATEMENT_CACHE_SIZE: usize = 64;
 
-/// Opens the database. A damaged database is renamed, and a new one is created.
+/// Opens the database. A damaged database is renamed, and a new database is created.
 pub(super) fn open(
     directory: &StoreDirectory,
     limits: StoreLimits,
@@ -55,7 +55,7 @@ pub(super) fn open(
     let (database, cut_off) = match attempt(directory, limits, time_source.clone()) {
         Err(StoreError::Corrupt(why)) => {
             let aside = directory.set_aside().map_err(disk_full)?;
-            tracing::error!(%why, aside = %aside.display(), "the store was damaged and set aside; created a new one");
+            tracing::error!(%why, aside = %aside.display(), "the store's database was damaged and renamed; created a new database");
             set_aside = Some((aside, why));
             attempt(directory, limits, time_source)
         }
@@ -77,7 +77,7 @@ fn attempt(
     start_epoch(connection, limits, time_source)
 }
 
-/// Checks for damage that SQLite ignores: SQLite takes an empty file for a new database, and skips a write-ahead log
+/// Checks for damage that SQLite ignores: SQLite treats an empty file as a new database, and skips a write-ahead log
 /// that it cannot read.
 fn check_for_damage(directory: &StoreDirectory) -> Result<(), StoreError> {
     let log = directory.log()?;
@@ -97,8 +97,8 @@ fn check_for_damage(directory: &StoreDirectory) -> Result<(), StoreError> {
     if found.torn {
         tracing::warn!("the last transaction of the store is incomplete and was discarded");
     }
-    // A log without a commit is emptied. SQLite would restart it with random salts, and after another kill its old
-    // frames would look like damage.
+    // Empties a log without a commit. SQLite would reuse such a log with random salts. After another kill, the old
+    // frames in the log would look like damage.
     if found.database_pages == 0 && !log.is_empty() {
         directory.empty_log()?;
     }
@@ -108,7 +108,7 @@ fn check_for_damage(directory: &StoreDirectory) -> Result<(), StoreError> {
 /// Minimum size of a database: one page of the smallest page size.
 const MIN_FILE_BYTES: u64 = 512;
 
-/// Refuses files shorter than any database. SQLite takes a file of at most one byte for a new database.
+/// Refuses files that are too short to be a database. SQLite treats a file of at most one byte as a new database.
 pub(super) fn check_length(size: u64) -> Result<(), StoreError> {
     match size {
         0 => Err(StoreError::Corrupt("the file is empty".to_owned())),
@@ -171,7 +171,7 @@ fn prepare(connection: &mut Connection) -> Result<(), MigrationFailure> {
     let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
     if mode != "wal" {
         return Err(StoreError::Failed(format!(
-            "its file system does not support journal mode \"wal\", only {mode:?}"
+            "the file system does not support journal mode \"wal\", only {mode:?}"
         ))
         .into());
     }
@@ -180,7 +180,7 @@ fn prepare(connection: &mut Connection) -> Result<(), MigrationFailure> {
     if fresh == 0 && owner == 0 {
         connection.pragma_update(None, "application_id", i64::from(schema::APPLICATION_ID))?;
     } else if owner != i64::from(schema::APPLICATION_ID) {
-        let why = "it is a database of another program; move it away, or choose another directory".to_owned();
+        let why = "the file is a database of another program; move the file, or choose another directory".to_owned();
         return Err(StoreError::Failed(why).into());
     }
     let sound: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;

@@ -46,7 +46,7 @@ pub(super) enum HistoryAccess {
     Nothing,
     /// The job writes the buffered history.
     Drains,
-    /// The job reads history. If the buffer cannot be written before, the job reads only the stored history.
+    /// The job reads history. The buffer is written first; if this fails, the job reads only the stored history.
     Reads,
     /// The job depends on the buffered history. The buffer is written first; if this fails, the job fails too.
     Follows,
@@ -114,8 +114,8 @@ pub(super) struct StoreQueue {
     permits: Semaphore,
 }
 
-/// Future of a call to the store, which resolves when the call is durable. The call completes even if the future is
-/// dropped.
+/// Future of a call to the store. Resolves when the effect of the call is durable. The call completes even if the
+/// future is dropped.
 #[derive(Debug)]
 #[must_use = "reports failures of the store"]
 pub struct Durable<T>(oneshot::Receiver<Result<T, StoreError>>);

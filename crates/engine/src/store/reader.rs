@@ -33,7 +33,7 @@ impl StoreReader {
         connection.deserialize_read_exact("main", image.as_slice(), image.len(), true)?;
         let owner: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
         if owner != i64::from(schema::APPLICATION_ID) {
-            return Err(StoreError::Unusable { path, why: "it is a database of another program".to_owned() });
+            return Err(StoreError::Unusable { path, why: "the file is a database of another program".to_owned() });
         }
         let version: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
         if version as usize > schema::MIGRATIONS.len() {
@@ -69,14 +69,14 @@ fn read_file(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
         other => other.map_err(failed)?,
     };
     if !facts.is_file() {
-        return Err(failed(io::Error::other("it is not a regular file")));
+        return Err(failed(io::Error::other("not a regular file")));
     }
     check_size("the store", usize::try_from(facts.len()).unwrap_or(usize::MAX), MAX_STORE_BYTES)?;
     fs::read(path).map(Some).map_err(failed)
 }
 
 /// Applies the committed pages of the log to the database. The result is marked as a database without a write-ahead
-/// log, because a database in memory cannot have one.
+/// log, because a database in memory cannot have such a log.
 fn merged(mut file: Vec<u8>, log: &[u8]) -> Result<Vec<u8>, StoreError> {
     let content = wal::read(log).map_err(StoreError::Corrupt)?;
     if content.database_pages > 0 {

@@ -36,22 +36,23 @@ pub struct SessionRecord {
     /// Program and its arguments; only the arguments for an agent.
     pub command: Vec<String>,
     pub directory: PathBuf,
-    /// Columns and rows of the terminal, if it has one.
+    /// Columns and rows of the session's terminal; `None` for a session without a terminal.
     pub size: Option<(u16, u16)>,
     /// Model of the agent; `None` for the agent's default.
     pub model: Option<String>,
     /// Mode of the agent; `None` for the agent's default.
     pub mode: Option<String>,
-    /// True if the agent may be switched to a mode in which it does not ask for permission.
+    /// True if clients may switch the agent to a mode without permission requests.
     pub may_skip_permissions: bool,
-    /// Environment variables of the session that contain no secrets; empty if it has the environment of the daemon.
+    /// Environment variables of the session that contain no secrets; empty if the session has the environment of the
+    /// daemon.
     pub environment: BTreeMap<String, String>,
-    /// Sessions that created this session: its creator first, then the creator's creator, and so on.
+    /// Ids of the sessions that created this session: its creator first, then the creator's creator, and so on.
     pub creators: Vec<String>,
-    /// True if the session is the user's own shell. Callers inside such a session are treated like callers outside of
-    /// every session.
+    /// True if the session is the user's own shell. Callers inside such a session are treated like callers outside any
+    /// session.
     pub person: bool,
-    /// Idempotency key and terms of the create request, if it had a key.
+    /// Idempotency key and terms of the create request; `None` if the request had no key.
     pub idempotency: Option<IdempotentCreate>,
     pub created_at: SystemTime,
     /// Time and cause of the session's end; `None` while it runs.
@@ -111,8 +112,8 @@ pub struct IdempotentCreate {
     pub terms: Value,
 }
 
-/// Agent's own id of a conversation, which resumes the conversation. Only the harness uses it; it is never logged or
-/// serialised.
+/// Agent's own id of a conversation, with which the agent resumes the conversation. Only the harness uses the id; it is
+/// never logged or serialised.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ResumeId(String);
 

@@ -21,8 +21,8 @@ const MAX_RESULT_BYTES: usize = 64;
 const MAX_DETAIL_BYTES: usize = 4096;
 /// Number of new requests after which expired requests are removed.
 const REQUESTS_PER_SWEEP: u32 = 256;
-/// Maximum number of expired requests removed at a time, which bounds the delay of other jobs. It is larger than
-/// [`REQUESTS_PER_SWEEP`], so that removal keeps up.
+/// Maximum number of expired requests removed at a time. Bounds the delay of other jobs. Larger than
+/// [`REQUESTS_PER_SWEEP`], so that requests are removed faster than new requests arrive.
 const MAX_SWEPT_REQUESTS: i64 = 1024;
 
 const SELECT: &str =
@@ -31,8 +31,8 @@ const SELECT: &str =
 
 /// Result of [`Store::begin`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Begun {
-    /// The request was unknown and is now pending. Only the caller that gets this result executes it.
+pub enum BeginOutcome {
+    /// The request was unknown and is now pending. Only the caller that gets this result executes the request.
     New,
     /// The request was begun before.
     Known(RequestEntry),
@@ -75,14 +75,15 @@ pub enum RequestState {
 }
 
 impl Store {
-    /// Begins a request, unless it is known. Of several callers with the same key, only one gets [`Begun::New`], after
-    /// the new request is durable. If the call is cancelled, the request may have been begun.
+    /// Begins a request, unless its key is known. Only one of several callers with the same key gets
+    /// [`BeginOutcome::New`], once the new request is durable. If the call is cancelled, the request may have been
+    /// begun.
     pub async fn begin(
         &self,
         key: RequestKey,
         fingerprint: impl Into<String>,
         at: SystemTime,
-    ) -> Result<Begun, StoreError> {
+    ) -> Result<BeginOutcome, StoreError> {
         let fingerprint = fingerprint.into();
         check_size("the key of the request", size_of(&key), MAX_KEY_BYTES)?;
         check_size("the fingerprint", fingerprint.len(), MAX_FINGERPRINT_BYTES)?;
@@ -139,9 +140,9 @@ fn size_of(key: &RequestKey) -> usize {
     key.team.len() + key.session.len() + key.agent.len() + key.request.len()
 }
 
-fn begin(database: &mut Database, key: &RequestKey, fingerprint: &str, at: i64) -> Result<Begun, StoreError> {
+fn begin(database: &mut Database, key: &RequestKey, fingerprint: &str, at: i64) -> Result<BeginOutcome, StoreError> {
     if let Some(entry) = find(database, key)? {
-        return Ok(Begun::Known(entry));
+        return Ok(BeginOutcome::Known(entry));
     }
     if database.counts.begun >= REQUESTS_PER_SWEEP || database.counts.requests >= database.limits.requests {
         sweep(database)?;
@@ -172,7 +173,7 @@ fn begin(database: &mut Database, key: &RequestKey, fingerprint: &str, at: i64) 
         ])?;
     database.counts.requests += 1;
     database.counts.begun += 1;
-    Ok(Begun::New)
+    Ok(BeginOutcome::New)
 }
 
 /// Returns the stored state of a request; removes the request instead if it has expired.
@@ -253,8 +254,8 @@ pub(super) fn undo(database: &mut Database, key: &RequestKey) -> Result<bool, St
     }
 }
 
-/// Removes the oldest expired requests. Pending requests never expire. Requests whose wall-clock time is recent or in
-/// the future are kept, because a retry of their messages could still pass the age limit.
+/// Removes the oldest expired requests. Pending requests never expire. Requests with a recent or future wall-clock time
+/// are not removed either, because a retry of their messages could still pass the age limit.
 pub(super) fn sweep(database: &mut Database) -> Result<(), StoreError> {
     sweep_until(database, database.limits.expired(wall_clock()))
 }

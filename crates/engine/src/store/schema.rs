@@ -63,7 +63,8 @@ pub(super) const MIGRATIONS: &[&str] = &["
 /// steps that had been applied before.
 pub(super) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<usize, MigrationFailure> {
     let seen: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    let seen = usize::try_from(seen).map_err(|_| StoreError::Corrupt(format!("its schema version is {seen}")))?;
+    let seen =
+        usize::try_from(seen).map_err(|_| StoreError::Corrupt(format!("the schema version {seen} is invalid")))?;
     if seen > steps.len() {
         return Err(MigrationFailure::Newer(u32::try_from(seen).unwrap_or(u32::MAX)));
     }

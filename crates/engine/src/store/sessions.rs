@@ -22,7 +22,7 @@ pub struct SessionFilter {
 
 impl Store {
     /// Stores a session; a record with the same id is replaced. When the limit is reached, the session that ended first
-    /// is removed with its history. If no session has ended, the new one is refused.
+    /// is removed with its history. If no session has ended, the new session is refused.
     pub async fn put_session(&self, record: SessionRecord) -> Result<(), StoreError> {
         self.queue().run(HistoryAccess::Nothing, move |database| put(database, &record)).await
     }

@@ -1,21 +1,22 @@
 //! Parses SQLite's write-ahead log without SQLite (<https://www.sqlite.org/fileformat2.html#walformat>): detects
 //! damage, and finds the committed pages. SQLite itself ignores a log with an invalid header, and all frames after the
-//! first with an invalid checksum, so that damage loses committed data without an error.
+//! first frame with an invalid checksum. Damage thus loses committed data without an error.
 //!
 //! A crash leaves traces that are not damage: a header that was never synced, an incomplete last transaction, and
-//! frames of earlier generations after the end. Every commit is synced before the next one begins, so that at most one
-//! transaction can be incomplete.
+//! frames of earlier generations after the end. Every commit is synced before the next commit begins, so that at most
+//! one transaction can be incomplete.
 
 use std::collections::BTreeMap;
 
 const HEADER_BYTES: usize = 32;
 const FRAME_HEADER_BYTES: usize = 24;
-/// Magic number of logs with little-endian checksums. The magic number of logs with big-endian checksums is one higher.
+/// Magic number of logs with little-endian checksums. Logs with big-endian checksums have the magic number `MAGIC + 1`.
 const MAGIC: u32 = 0x377f_0682;
 const VERSION: u32 = 3_007_000;
-/// Limit for the age of a frame after the end of the log. SQLite reuses the file of a log and increments the first salt
-/// each time. A frame of an earlier log does not count as damage if its first salt is lower by less than this limit.
-const MAX_GENERATIONS: u32 = 1 << 20;
+/// Limit for the age of a leftover frame after the end of the log, in generations of the log. SQLite increments the
+/// first salt each time that it reuses the log file. A leftover frame does not count as damage if its first salt is
+/// lower by less than this limit.
+const MAX_LEFTOVER_FRAME_GENERATIONS: u32 = 1 << 20;
 
 /// Committed content of a write-ahead log.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -68,7 +69,7 @@ pub(super) fn read(log: &[u8]) -> Result<WalContent, String> {
     let strange = |frame: &&WalFrame<'_>| {
         let age = header.salts.0.wrapping_sub(frame.salts().0);
         frame.salts() != header.salts
-            && !(1..MAX_GENERATIONS).contains(&age)
+            && !(1..MAX_LEFTOVER_FRAME_GENERATIONS).contains(&age)
             && frame.bytes.iter().any(|byte| *byte != 0)
     };
     match behind.iter().position(|frame| strange(&frame)) {

@@ -1,6 +1,6 @@
 //! Terminals for wh's own UI, which runs in this process. A socket pair replaces the pseudo-terminal. Unlike other
-//! programs, the UI reports when it has drawn the effect of typed input, and a wait on its terminal can refer to the
-//! conversation that it shows.
+//! programs, the UI reports when it has drawn the effect of typed input. Waits on its terminal also accept conditions
+//! on the conversation that the UI shows.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -19,7 +19,7 @@ use wh_core::space::event::SpaceEvent;
 use wh_core::space::state::SpaceGauges;
 use wh_core::terminal::{Exit, Size};
 use wh_pipe::supervisor::{Supervisor, SupervisorReports};
-use wh_screen::pty::{Order, PtyMaster, PtyProgram, Report};
+use wh_screen::pty::{PtyMaster, PtyProgram, SupervisorOrder, SupervisorReport};
 
 use super::recorder::{Recorder, RecordingSpec};
 use super::{ScreenSpec, StartClock, screened, task};
@@ -30,11 +30,11 @@ pub struct UiTerminalSpec {
     /// Command line shown for the UI.
     pub command: Vec<String>,
     pub size: Size,
-    /// True if a user's terminal will be attached. The UI's output is not read before that.
+    /// True if a user's terminal will be attached. The UI's output is not read until the terminal is attached.
     pub attended: bool,
     /// Amount of screen state to retain; `None` if the screen is never read.
     pub screen: Option<ScreenSpec>,
-    /// Recording of the session, if it is recorded.
+    /// Recording to write; `None` if the session is not recorded.
     pub recording: Option<RecordingSpec>,
     /// Space that the UI shows.
     pub space: Space,
@@ -49,14 +49,14 @@ pub struct HostedTerminal {
     pub surface: Surface,
     /// Receives the exit of the UI, after all of its output has been processed.
     pub ended: oneshot::Receiver<Exit>,
-    /// Receives the result of the recording, if there is one.
+    /// Receives the result of the recording; `None` if the session is not recorded.
     pub recorded: Option<oneshot::Receiver<io::Result<()>>>,
 }
 
 /// UI's end of a terminal for wh's own UI.
 #[derive(Debug)]
-pub struct Host {
-    /// Stream from which the UI reads typed input, and to which it writes output.
+pub struct UiTerminalEnd {
+    /// Stream to the terminal's task: the UI reads typed input from it, and writes output to it.
     pub line: UnixStream,
     /// Current size of the terminal.
     pub sizes: watch::Receiver<Size>,
@@ -68,8 +68,8 @@ pub struct Host {
     pub exit: oneshot::Sender<Exit>,
 }
 
-/// Function that starts a UI on a [`Host`]. The UI ends when the returned task does.
-pub type StartUi = Box<dyn Fn(Host, UiPort) -> JoinHandle<()> + Send + Sync>;
+/// Function that starts a UI on a [`UiTerminalEnd`]. The UI ends when the returned task ends.
+pub type StartUi = Box<dyn Fn(UiTerminalEnd, UiPort) -> JoinHandle<()> + Send + Sync>;
 
 /// Settings of a UI that runs only while its screen is in use.
 pub struct OnDemandSpec {
@@ -78,7 +78,7 @@ pub struct OnDemandSpec {
     pub start: StartUi,
     /// Amount of screen state to retain while the UI runs.
     pub screen: ScreenSpec,
-    /// Time from the last use of the screen until the UI is ended.
+    /// Idle timeout: time from the last use of the screen until the UI is ended.
     pub unused_after: Duration,
 }
 
@@ -86,10 +86,10 @@ pub struct OnDemandSpec {
 /// journal.
 const MAX_QUEUED_EVENT_BATCHES: usize = 16;
 
-/// Number of checks per idle period. Each check ends the UI if it is no longer needed.
+/// Number of checks per idle period. A check ends the UI if the screen is unused.
 const UI_CHECKS_PER_IDLE_PERIOD: u32 = 10;
 
-/// Maximum number of commands queued for a UI that runs on demand; further ones are refused.
+/// Maximum number of commands queued for a UI that runs on demand; further commands are refused.
 const MAX_QUEUED_UI_ORDERS: usize = 16;
 
 type Batch = Vec<Arc<NumberedEvent<SpaceEvent>>>;
@@ -102,7 +102,7 @@ async fn follow(space: Space) -> Result<(watch::Receiver<ChangeNotice>, mpsc::Re
     tokio::spawn(async move {
         loop {
             changes.borrow_and_update();
-            // Only events are requested: no growing item is newer than revision `u64::MAX`.
+            // Revision `u64::MAX` excludes growing items, so that only events are returned.
             match space.updates(cursor.clone(), u64::MAX).await {
                 Ok(Ok(updates)) => {
                     if let Some(last) = updates.events.last() {
@@ -115,7 +115,7 @@ async fn follow(space: Space) -> Result<(watch::Receiver<ChangeNotice>, mpsc::Re
                 }
                 Ok(Err(_)) => match space.watch().await {
                     Ok(watched) => {
-                        warn!("the surface fell behind the space's events; some are missing from its journal");
+                        warn!("the terminal fell behind the space; its journal lacks some space events");
                         cursor = watched.end;
                         if sender.send(Vec::new()).await.is_err() {
                             return;
@@ -134,7 +134,7 @@ async fn follow(space: Space) -> Result<(watch::Receiver<ChangeNotice>, mpsc::Re
 }
 
 /// Creates a terminal for wh's own UI, and the task that owns the terminal. Must be called within a Tokio runtime.
-pub async fn host(spec: UiTerminalSpec) -> io::Result<(HostedTerminal, Host)> {
+pub async fn host(spec: UiTerminalSpec) -> io::Result<(HostedTerminal, UiTerminalEnd)> {
     let (sizes, _) = watch::channel(spec.size);
     let (terminal, host, running) = connect(&sizes, 0)?;
     let (notices, batches) = follow(spec.space.clone()).await.map_err(io::Error::other)?;
@@ -142,12 +142,12 @@ pub async fn host(spec: UiTerminalSpec) -> io::Result<(HostedTerminal, Host)> {
     Ok((serve(spec, TerminalWithPeer { terminal, peer: TerminalPeer::Ui(Box::new(ui)) }), host))
 }
 
-/// Creates a terminal whose UI starts on the first use of its screen. After [`OnDemandSpec::unused_after`] without use, the
-/// UI is ended if it is [at rest](UiFacts::at_rest). [`UiTerminalSpec::screen`] is ignored. Must be called within a Tokio
-/// runtime.
+/// Creates a terminal whose UI starts on the first use of its screen. After [`OnDemandSpec::unused_after`] without use,
+/// the UI is ended if it is [at rest](UiFacts::at_rest). [`UiTerminalSpec::screen`] is ignored. Must be called within a
+/// Tokio runtime.
 pub async fn host_on_demand(spec: UiTerminalSpec, on_demand: OnDemandSpec) -> io::Result<HostedTerminal> {
     let (sizes, _) = watch::channel(spec.size);
-    // Placeholder whose other end is closed; each UI gets a new socket pair.
+    // Placeholder with a closed peer. Each UI gets a new socket pair.
     let terminal = PtyMaster::from_socket(OwnedFd::from(StdUnixStream::pair()?.0))?;
     let (notices, batches) = follow(spec.space.clone()).await.map_err(io::Error::other)?;
     let on_demand =
@@ -177,14 +177,20 @@ fn serve(spec: UiTerminalSpec, terminal: TerminalWithPeer) -> HostedTerminal {
 
 /// Connects a new UI. Returns the client's end of the terminal, the UI's end, and the state of the UI. `typed` is the
 /// number of input bytes sent to earlier UIs.
-fn connect(sizes: &watch::Sender<Size>, typed: u64) -> io::Result<(PtyMaster, Host, RunningUi)> {
+fn connect(sizes: &watch::Sender<Size>, typed: u64) -> io::Result<(PtyMaster, UiTerminalEnd, RunningUi)> {
     let (ours, theirs) = StdUnixStream::pair()?;
     theirs.set_nonblocking(true)?;
     let terminal = PtyMaster::from_socket(OwnedFd::from(ours))?;
     let (drawn_sender, drawn) = watch::channel(DrawProgress::default());
     let (leave_sender, leave) = mpsc::channel(1);
     let (exit, exited) = oneshot::channel();
-    let host = Host { line: UnixStream::from_std(theirs)?, sizes: sizes.subscribe(), drawn: drawn_sender, leave, exit };
+    let host = UiTerminalEnd {
+        line: UnixStream::from_std(theirs)?,
+        sizes: sizes.subscribe(),
+        drawn: drawn_sender,
+        leave,
+        exit,
+    };
     let running = RunningUi {
         drawn,
         reported: DrawProgress { typed, change_count: 0 },
@@ -223,7 +229,7 @@ pub(super) enum TerminalPeer {
 
 /// Event from the other end of a terminal.
 pub(super) enum PeerEvent {
-    Report(Option<Report>),
+    Report(Option<SupervisorReport>),
     Drawn(DrawProgress),
     Gauged(SpaceGauges),
     SpaceEvents(Batch),
@@ -268,7 +274,7 @@ struct OnDemandUi {
     used: Instant,
     /// Time of the next check whether the UI is still needed.
     check_at: Option<Instant>,
-    /// Guard that is shared with the watchers of the screen. The UI keeps running while a watcher holds it.
+    /// Guard shared with the watchers of the screen. While a watcher holds the guard, the UI keeps running.
     screen_use: ScreenUse,
 }
 
@@ -320,12 +326,12 @@ async fn changed(drawn: Option<&mut watch::Receiver<DrawProgress>>) {
     }
 }
 
-async fn ended(exited: Option<&mut oneshot::Receiver<Exit>>) -> Report {
+async fn ended(exited: Option<&mut oneshot::Receiver<Exit>>) -> SupervisorReport {
     match exited {
         Some(exited) => match exited.await {
-            Ok(Exit::Code(code)) => Report::Exited(code),
-            Ok(Exit::Signal(signal)) => Report::Killed(signal),
-            Ok(Exit::Unknown) | Err(_) => Report::Exited(1),
+            Ok(Exit::Code(code)) => SupervisorReport::Exited(code),
+            Ok(Exit::Signal(signal)) => SupervisorReport::Killed(signal),
+            Ok(Exit::Unknown) | Err(_) => SupervisorReport::Exited(1),
         },
         None => std::future::pending().await,
     }
@@ -354,7 +360,7 @@ impl TerminalPeer {
         matches!(self, Self::Ui(_))
     }
 
-    /// False if the peer is a UI that runs on demand and is not running.
+    /// Returns false for an on-demand UI that is not running, otherwise true.
     pub fn is_running(&self) -> bool {
         match self {
             Self::Program(_) => true,
@@ -370,7 +376,7 @@ impl TerminalPeer {
         }
     }
 
-    /// Returns the number of the newest change of the space, if a UI is running that has not drawn this change yet.
+    /// Returns the number of the newest change of the space if the running UI has not drawn this change yet.
     pub fn undrawn_change(&self) -> Option<u64> {
         let Self::Ui(ui) = self else { return None };
         let running = ui.running.as_ref()?;
@@ -389,7 +395,7 @@ impl TerminalPeer {
         }
     }
 
-    pub fn give(&self, order: Order) {
+    pub fn give(&self, order: SupervisorOrder) {
         match self {
             Self::Program(program) => program.1.send_order(order),
             // Every order is a request to end the UI, because the machine refuses signals for a UI. One queued request
@@ -443,12 +449,12 @@ impl TerminalPeer {
         }
     }
 
-    /// Returns a guard that keeps the UI running while it is held; `None` if the UI does not run on demand.
+    /// Returns a guard that keeps the UI running until the guard is dropped; `None` if the UI does not run on demand.
     pub fn screen_use(&mut self) -> Option<ScreenUse> {
         self.demand().map(|(demand, ..)| demand.screen_use.clone())
     }
 
-    /// Treats the first frame as drawn, because the timeout for the frame has passed.
+    /// Treats the first frame as drawn. Called when the timeout for the first frame has passed.
     pub fn assume_drawn(&mut self) {
         if let Self::Ui(ui) = self {
             ui.running.iter_mut().for_each(|running| running.has_drawn = true);
@@ -463,8 +469,8 @@ impl TerminalPeer {
         }
     }
 
-    /// Ends the UI if its screen was not used for [`OnDemandSpec::unused_after`] and the UI is at rest. Returns true if the
-    /// UI was ended.
+    /// Ends the UI if its screen was not used for [`OnDemandSpec::unused_after`] and the UI is at rest. Returns true if
+    /// the UI was ended.
     pub fn end_if_unused(&mut self, now: Instant) -> bool {
         let Some((demand, running, _)) = self.demand() else { return false };
         if running.is_none() || demand.check_at.is_none_or(|at| now < at) {

@@ -7,12 +7,12 @@ use tokio::sync::watch;
 use wh_client::{ScreenSnapshot, ScreenUse, SurfaceFacts, SurfaceWatch};
 use wh_core::event::{Cursor, CursorExpired, Epoch, Event, Journal, NumberedEvent};
 
-/// Maximum number of events returned by one call, which bounds the time that the call blocks the session.
+/// Maximum number of events returned by one call. Bounds the time for which the call blocks the session's task.
 const MAX_EVENTS_PER_READ: usize = 512;
 
 pub(super) struct EventHub {
     journal: Journal,
-    // Holds only the latest number: a slow watcher requests the missed events.
+    // Contains only the number of the newest event. A slow watcher requests the events that it missed.
     events: watch::Sender<u64>,
     frames: watch::Sender<u64>,
 }

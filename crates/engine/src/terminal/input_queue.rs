@@ -6,9 +6,9 @@ use std::io;
 use bytes::{Buf, Bytes};
 use wh_screen::pty::PtyMaster;
 
-/// Input bytes for a program, in order. The queue has no limit, because its sources are limited: the machine refuses
-/// commands beyond its own limit, typed input is not read while the queue has input, and the answers of the terminal
-/// emulator are small and only follow program output.
+/// Input bytes for a program, in order. The queue is unbounded, because its sources are bounded. The state machine
+/// limits the size of queued commands. The user's typed input is read only while the queue is empty. The terminal
+/// emulator sends only short answers to program output.
 #[derive(Debug, Default)]
 pub(super) struct InputQueue {
     waiting: VecDeque<Bytes>,
@@ -57,8 +57,8 @@ impl InputQueue {
         Ok(())
     }
 
-    /// Waits until the terminal accepts input, and writes some. Cancel safe: written bytes leave the queue without
-    /// another await point.
+    /// Waits until the terminal accepts input, then writes as many bytes as it accepts. Cancel safe: no await point
+    /// lies between the write and the removal of the written bytes from the queue.
     pub async fn write(&mut self, terminal: &PtyMaster) -> io::Result<()> {
         if let Some(front) = self.waiting.front() {
             let taken = terminal.write(front).await?;

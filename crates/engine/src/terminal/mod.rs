@@ -26,27 +26,27 @@ use wh_pipe::supervisor::{self, NotStarted};
 use wh_screen::pty::{ProgramSpec, PtyProgram};
 
 use crate::ledger::SessionLedger;
-pub use hosted::{Host, HostedTerminal, OnDemandSpec, StartUi, UiTerminalSpec, host, host_on_demand};
+pub use hosted::{HostedTerminal, OnDemandSpec, StartUi, UiTerminalEnd, UiTerminalSpec, host, host_on_demand};
 pub use recorder::RecordingSpec;
 
 /// Describes a program to run, and its terminal, screen and recording.
 pub struct TerminalSpec {
     /// Program and its arguments; must not be empty.
     pub command: Vec<OsString>,
-    /// Working directory of the program; `None` for that of this process.
+    /// Working directory of the program; `None` for the working directory of this process.
     pub directory: Option<PathBuf>,
     /// Variables added to the environment of this process.
     pub environment: Vec<(OsString, OsString)>,
-    /// Variables of this process that the program does not get.
+    /// Environment variables of this process that the program does not receive.
     pub withheld: Vec<OsString>,
     /// Id of the daemon's session that the program runs in; `None` outside a daemon.
     pub session: Option<String>,
     pub size: Size,
-    /// User's terminal, if it will be attached. Program output is not read before that.
+    /// User's terminal, if one will be attached. Program output is not read until the terminal is attached.
     pub terminal: Option<OwnedFd>,
     /// Amount of screen state to retain. If `None`, program output is not interpreted and the screen cannot be read.
     pub screen: Option<ScreenSpec>,
-    /// Recording of the session, if it is recorded.
+    /// Recording to write; `None` if the session is not recorded.
     pub recording: Option<RecordingSpec>,
     /// Ledger that stores commands with a request id; `None` outside a daemon.
     pub ledger: Option<SessionLedger>,
@@ -57,7 +57,7 @@ pub struct TerminalSpec {
 pub struct ScreenSpec {
     /// Maximum number of scrollback lines.
     pub history_lines: usize,
-    /// Maximum characters of raw output.
+    /// Maximum number of characters of raw output.
     pub log_characters: usize,
 }
 
@@ -70,9 +70,9 @@ pub struct TerminalSession {
     pub pid: i32,
     /// Receives the exit of the program, after all of its output has been processed.
     pub ended: oneshot::Receiver<Exit>,
-    /// Receives the processes that survived, once the program and its descendants have ended or could not be ended.
+    /// Receives the processes that could not be ended; empty if the program and all its descendants have exited.
     pub empty: oneshot::Receiver<Survivors>,
-    /// Receives the result of the recording, if there is one.
+    /// Receives the result of the recording; `None` if the session is not recorded.
     pub recorded: Option<oneshot::Receiver<io::Result<()>>>,
 }
 
@@ -184,8 +184,7 @@ pub async fn start(spec: TerminalSpec) -> Result<TerminalSession, StartError> {
     Ok(TerminalSession { surface, pid, ended, empty, recorded })
 }
 
-/// Canonicalizes the working directory once, so that the path that is checked and the path that is entered are the
-/// same.
+/// Returns the canonical path of the working directory, so that the check and the program use the same path.
 fn canonical_directory(directory: PathBuf) -> Result<PathBuf, StartError> {
     let entered = directory
         .canonicalize()

@@ -1,5 +1,5 @@
-//! Records a session as an asciicast. A separate thread writes the file, since disks may be slow. Each event is a
-//! single write, so that a crash neither truncates a line nor loses a written event.
+//! Records a session as an asciicast. A separate thread writes the file, because disks can be slow. Each event is
+//! written with a single call: a crash leaves no partial line and loses no written event.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -21,7 +21,7 @@ pub struct RecordingSpec {
     /// Empty file that the recording is written to.
     pub file: File,
     pub format: CastFormat,
-    /// Header of the recording; its size is replaced by that of the terminal.
+    /// Header of the recording. The size in the header is replaced by the size of the terminal.
     pub header: CastHeader,
     /// True if typed input is recorded too.
     pub input: bool,
@@ -42,8 +42,8 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// Starts the recording thread. The returned channel gets the thread's result, once the recorder is dropped and all
-    /// events are written.
+    /// Starts the recording thread. The returned channel receives the thread's result after the recorder is dropped and
+    /// all events are written.
     pub fn start(spec: RecordingSpec, size: Size, started: Instant) -> (Self, oneshot::Receiver<io::Result<()>>) {
         let (events, receiver) = mpsc::channel(MAX_QUEUED_RECORDS);
         let (result_sender, result) = oneshot::channel();
@@ -54,8 +54,8 @@ impl Recorder {
         (Self { events, started, input }, result)
     }
 
-    /// Records an event at the current time. After a write error, events are dropped; the thread's result has the
-    /// error.
+    /// Records an event at the current time. After a write error, all events are dropped, and the thread's result is
+    /// the error.
     pub async fn record(&self, event: RecordedEvent) {
         if self.input || !matches!(event, RecordedEvent::Input(_)) {
             let _ = self.events.send((self.started.elapsed(), event)).await;

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use wh_core::input::Gesture;
-use wh_core::session::{Effect, FrameBoundaries, Input, Refusal, Session, View};
+use wh_core::session::{Effect, FrameBoundaries, Input, Refusal, ScreenAccess, Session};
 use wh_core::terminal::Size;
 use wh_screen::frame::ScreenFrame;
 use wh_screen::log::ByteLog;
@@ -28,7 +28,7 @@ struct SessionScreen {
     frame: OnceLock<Arc<ScreenFrame>>,
     /// Last frame that was computed before the current one.
     before: Option<Arc<ScreenFrame>>,
-    /// Start of the open synchronized update, if there is one.
+    /// Start time of the open synchronized update; `None` if no update is open.
     updating_since: Option<Instant>,
 }
 
@@ -174,7 +174,7 @@ impl ScreenedSession {
 /// Gives the state machine read access to the screen; `None` without a screen.
 struct ScreenView<'a>(Option<&'a SessionScreen>);
 
-impl View for ScreenView<'_> {
+impl ScreenAccess for ScreenView<'_> {
     fn text(&self) -> String {
         self.0.map(|screen| render::plain(screen.frame())).unwrap_or_default()
     }

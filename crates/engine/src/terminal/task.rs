@@ -20,7 +20,7 @@ use wh_client::{Attachment, FromTerminal, SurfaceRequest, WaitEnd};
 use wh_core::event::Event;
 use wh_core::session::{Effect, Input, InputAccepted, Refusal, Status, WaitOutcome};
 use wh_core::terminal::{Exit, SignalTarget, Size};
-use wh_screen::pty::{Order, PtyMaster, Report};
+use wh_screen::pty::{PtyMaster, SupervisorOrder, SupervisorReport};
 use wh_screen::render;
 
 use super::StartClock;
@@ -79,7 +79,7 @@ pub(super) struct TerminalTask {
     recorder: Option<Recorder>,
     size: Size,
     reading: OutputReading,
-    /// True if the program was stopped by a signal, and this was not reported to the attached terminal yet.
+    /// True if a signal stopped the program and the attached terminal has not received a report of the stop yet.
     stop_unreported: bool,
     /// True while the supervisor runs.
     supervised: bool,
@@ -208,20 +208,20 @@ impl TerminalTask {
         }
     }
 
-    async fn report(&mut self, report: Option<Report>) {
+    async fn report(&mut self, report: Option<SupervisorReport>) {
         let now = Instant::now();
         match report {
-            Some(Report::Stopped(_)) => {
+            Some(SupervisorReport::Stopped(_)) => {
                 self.handle_input(Input::Stopped(true)).await;
                 self.stop_unreported = true;
             }
-            Some(Report::Continued) => {
+            Some(SupervisorReport::Continued) => {
                 self.stop_unreported = false;
                 self.handle_input(Input::Stopped(false)).await;
             }
-            Some(Report::Exited(code)) => self.exited(Exit::Code(code), now).await,
-            Some(Report::Killed(signal)) => self.exited(Exit::Signal(signal), now).await,
-            Some(Report::Started(_) | Report::Failed(_)) => {}
+            Some(SupervisorReport::Exited(code)) => self.exited(Exit::Code(code), now).await,
+            Some(SupervisorReport::Killed(signal)) => self.exited(Exit::Signal(signal), now).await,
+            Some(SupervisorReport::Started(_) | SupervisorReport::Failed(_)) => {}
             None => {
                 self.supervised = false;
                 if !matches!(self.screened.session.status().0, Status::Exited(_)) {
@@ -236,7 +236,7 @@ impl TerminalTask {
             UserAction::Typed(bytes) => self.handle_input(Input::Keys(bytes.into())).await,
             UserAction::Changed(FromTerminal::Resized(size)) => self.handle_input(Input::Window(size)).await,
             UserAction::Changed(FromTerminal::Continue) => {
-                self.peer.give(Order::Signal(nix::libc::SIGCONT as u8));
+                self.peer.give(SupervisorOrder::Signal(nix::libc::SIGCONT as u8));
             }
             UserAction::Detached => {
                 self.attached = None;
@@ -283,9 +283,9 @@ impl TerminalTask {
                 }
                 Effect::Mark(label) => self.record_event(RecordedEvent::Mark(label)).await,
                 Effect::Publish(event) => self.hub.publish(event, self.identity.clock.time(Instant::now())),
-                Effect::Signal(number, SignalTarget::Program) => self.peer.give(Order::Signal(number)),
+                Effect::Signal(number, SignalTarget::Program) => self.peer.give(SupervisorOrder::Signal(number)),
                 Effect::Signal(number, SignalTarget::Foreground) => {
-                    self.peer.give(Order::SignalForeground(number));
+                    self.peer.give(SupervisorOrder::SignalForeground(number));
                 }
                 Effect::Settled(id, taken) => self.settle(id, taken),
                 Effect::Answer(ticket, answer) => self.answer(ticket, answer),

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use wh_engine::store::{
-    Begun, ItemPosition, RequestState, SessionFilter, SessionKind, SessionRecord, Store, StoreError, StoreLimits,
-    StoredItem,
+    BeginOutcome, ItemPosition, RequestState, SessionFilter, SessionKind, SessionRecord, Store, StoreError,
+    StoreLimits, StoredItem,
 };
 
 use super::{INSIDE, again, key};
@@ -63,7 +63,7 @@ async fn work(store: Store, life: u64, worker: u64) {
     say(&format!("session {session}"));
     for number in 0.. {
         let name = format!("{life}-{worker}-{number}");
-        assert_eq!(store.begin(key(&name), &*name, SystemTime::now()).await.unwrap(), Begun::New);
+        assert_eq!(store.begin(key(&name), &*name, SystemTime::now()).await.unwrap(), BeginOutcome::New);
         say(&format!("begun {name}"));
         match number % 4 {
             0 => {
@@ -192,7 +192,10 @@ async fn check(store: &Store, all: &Acknowledged) {
             (RequestState::Done { .. } | RequestState::CutOff { .. }, None) => {}
             (state, said) => panic!("{name} is {state:?}, and was said to be {said:?}"),
         }
-        assert!(matches!(store.begin(key(name), "other", SystemTime::now()).await, Ok(Begun::Known(_))), "{name}");
+        assert!(
+            matches!(store.begin(key(name), "other", SystemTime::now()).await, Ok(BeginOutcome::Known(_))),
+            "{name}"
+        );
     }
     let kept: HashSet<String> =
         store.sessions(SessionFilter::default()).await.unwrap().into_iter().map(|record| record.id).collect();

@@ -14,12 +14,13 @@ use super::{CloseOnDrop, Codec, LinkEvent, LinkShared};
 /// Maximum bytes of messages buffered during a handshake. Messages beyond the limit are dropped.
 const MAX_BUFFERED_BYTES: usize = 256 * 1024;
 
-/// Maximum bytes of requests, their withdrawals and replies buffered during a handshake. None of these is dropped,
-/// since the program or a caller waits for it. At the limit no more events are read until the handshake is over.
+/// Maximum bytes of requests, their withdrawals and replies buffered during a handshake. These events are never
+/// dropped, since the program or a caller waits for them. At the limit no more events are read until the handshake is
+/// over.
 const MAX_BUFFERED_EXCHANGE_BYTES: usize = 256 * 1024;
 
 /// An event in the queue of a link.
-pub(super) struct Queued<C: Codec> {
+pub(super) struct QueuedEvent<C: Codec> {
     pub event: LinkEvent<C>,
     /// Length of the line that the event was read from.
     pub bytes: usize,
@@ -28,7 +29,7 @@ pub(super) struct Queued<C: Codec> {
     pub is_exchange: bool,
 }
 
-impl<C: Codec> Queued<C> {
+impl<C: Codec> QueuedEvent<C> {
     /// Returns the memory size of the event, including the structure itself, so that a flood of tiny messages is
     /// bounded too.
     fn size(&self) -> usize {
@@ -44,18 +45,18 @@ struct HandshakeSpace {
 
 impl HandshakeSpace {
     /// True if the event fits into the remaining space, or may be dropped.
-    fn accepts<C: Codec>(&self, queued: &Queued<C>) -> bool {
+    fn accepts<C: Codec>(&self, queued: &QueuedEvent<C>) -> bool {
         !queued.is_exchange || queued.size() <= self.exchange || matches!(queued.event, LinkEvent::Closed(_))
     }
 }
 
 /// Receives the events of a link. The owner must read them: the program blocks when too many events are unread.
 pub struct LinkEvents<C: Codec> {
-    receiver: mpsc::UnboundedReceiver<Queued<C>>,
+    receiver: mpsc::UnboundedReceiver<QueuedEvent<C>>,
     /// Events buffered during a handshake, or put back.
     buffered: VecDeque<LinkEvent<C>>,
-    /// Event that was taken from the queue but not buffered. Delivered after the buffered ones.
-    next: Option<Queued<C>>,
+    /// Event that was taken from the queue but not buffered. Delivered after the buffered events.
+    next: Option<QueuedEvent<C>>,
     shared: Arc<LinkShared<C>>,
     _held: Arc<CloseOnDrop<C>>,
 }
@@ -68,7 +69,7 @@ impl<C: Codec> fmt::Debug for LinkEvents<C> {
 
 impl<C: Codec> LinkEvents<C> {
     pub(super) fn new(
-        receiver: mpsc::UnboundedReceiver<Queued<C>>,
+        receiver: mpsc::UnboundedReceiver<QueuedEvent<C>>,
         shared: Arc<LinkShared<C>>,
         held: Arc<CloseOnDrop<C>>,
     ) -> Self {
@@ -89,7 +90,7 @@ impl<C: Codec> LinkEvents<C> {
         Some(self.take(queued))
     }
 
-    fn take(&self, queued: Queued<C>) -> LinkEvent<C> {
+    fn take(&self, queued: QueuedEvent<C>) -> LinkEvent<C> {
         self.shared.io.budget.remove_event(queued.bytes);
         queued.event
     }
@@ -105,10 +106,11 @@ impl<C: Codec> LinkEvents<C> {
         self.receiver.poll_recv(context).map(|next| next.map(|queued| self.take(queued)))
     }
 
-    /// Runs a handshake. Buffers the events that arrive before it completes; they are read afterwards, in order. The
-    /// limit is 256 KiB of messages, and another 256 KiB of requests, their withdrawals and replies. Messages beyond
-    /// the limit are dropped. Requests are not dropped: beyond the limit no event is read, so the program blocks and
-    /// the handshake may time out. Events that arrive after the last reply of the handshake are never dropped.
+    /// Runs a handshake, and buffers the events that arrive before the handshake completes. These events are delivered
+    /// afterwards, in order. The limit is 256 KiB of messages, and another 256 KiB of requests, their withdrawals and
+    /// replies. Messages beyond the limit are dropped. Requests are not dropped: beyond the limit no event is read, so
+    /// the program blocks and the handshake may time out. Events that arrive after the last reply of the handshake are
+    /// never dropped.
     pub async fn buffer_during<T>(&mut self, handshake: impl Future<Output = T>) -> T {
         let mut space = HandshakeSpace { messages: MAX_BUFFERED_BYTES, exchange: MAX_BUFFERED_EXCHANGE_BYTES };
         // Not subject to tokio's cooperative budget, so that a reply is seen as soon as it arrives.
@@ -135,9 +137,9 @@ impl<C: Codec> LinkEvents<C> {
         .await
     }
 
-    /// Buffers or drops the next event and up to `arrived` events of the queue. False if one of them does not fit and
-    /// must not be dropped. Unlike `poll_recv`, `try_recv` does not yield after 128 events; the reader queues more than
-    /// that at a time.
+    /// Buffers or drops the next event and up to `arrived` events of the queue. Returns false if an event does not fit
+    /// and must not be dropped. Unlike `poll_recv`, `try_recv` does not yield after 128 events; the reader queues more
+    /// than that at a time.
     fn buffer(&mut self, arrived: usize, space: &mut HandshakeSpace) -> bool {
         for count in 0..=arrived {
             let queued = if count == 0 { self.next.take() } else { self.receiver.try_recv().ok() };

@@ -37,8 +37,8 @@ impl<C: Codec> Link<C> {
     }
 
     /// Writes a frame, and completes once the system has accepted all of it. The reply to a request arrives as an
-    /// event, [`LinkEvent::Reply`](super::LinkEvent::Reply). False if the frame was not written, because it answers a
-    /// request that is no longer open.
+    /// event, [`LinkEvent::Reply`](super::LinkEvent::Reply). Returns false if the frame was not written, because it
+    /// answers a request that is no longer open.
     ///
     /// # Errors
     ///
@@ -85,7 +85,7 @@ impl<C: Codec> Link<C> {
                 sent.map_err(failed)?;
                 None
             }
-            // The timeout and the end of the program also apply while the program does not read.
+            // The request also fails if the timeout expires or the program exits during the write.
             reply = &mut waiting => Some(reply?),
         };
         Ok(LinkReply { waiting, reply, _raised: raised })
@@ -115,7 +115,7 @@ impl<C: Codec> LinkShared<C> {
 }
 
 /// Future of the reply to a request that was written.
-#[must_use = "dropping this cancels the request"]
+#[must_use = "dropping this future cancels the request"]
 pub struct LinkReply<C: Codec> {
     waiting: ReplyFuture<C::Id, C::Reply>,
     /// Reply that arrived before the request was written completely.
@@ -138,7 +138,7 @@ impl<C: Codec> Future for LinkReply<C> {
 }
 
 /// Raises the limit on unread events while this value exists, since a reply is queued behind other events.
-#[must_use = "the limit is raised only while this exists"]
+#[must_use = "the limit is raised only while this value exists"]
 pub struct RaisedLimit<C: Codec>(Arc<LinkShared<C>>);
 
 impl<C: Codec> fmt::Debug for RaisedLimit<C> {

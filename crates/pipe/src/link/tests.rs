@@ -28,21 +28,21 @@ impl Codec for Words {
         })
     }
 
-    fn decode(&self, line: &[u8]) -> Decoded<Self> {
+    fn decode(&self, line: &[u8]) -> DecodedLine<Self> {
         let line = String::from_utf8_lossy(line).into_owned();
         let words: Vec<&str> = line.splitn(3, ' ').collect();
         match words[..] {
-            ["?", "slow", _] => Decoded::Handled("slow".to_owned(), Box::pin(std::future::pending())),
+            ["?", "slow", _] => DecodedLine::Handled("slow".to_owned(), Box::pin(std::future::pending())),
             ["?", "mine", _] => {
-                Decoded::Handled("mine".to_owned(), Box::pin(async { Frame::Answer("mine", "handled") }))
+                DecodedLine::Handled("mine".to_owned(), Box::pin(async { Frame::Answer("mine", "handled") }))
             }
-            ["?", key, _] => Decoded::Request(key.to_owned(), line),
+            ["?", key, _] => DecodedLine::Request(key.to_owned(), line),
             ["=", id, text] => match id.parse() {
-                Ok(id) => Decoded::Reply(id, text.to_owned()),
-                Err(_) => Decoded::Nothing,
+                Ok(id) => DecodedLine::Reply(id, text.to_owned()),
+                Err(_) => DecodedLine::Nothing,
             },
-            ["-", key] => Decoded::Withdrawal(key.to_owned(), line),
-            _ => Decoded::Message(line),
+            ["-", key] => DecodedLine::Withdrawal(key.to_owned(), line),
+            _ => DecodedLine::Message(line),
         }
     }
 }
@@ -128,15 +128,15 @@ impl Codec for Counting {
         Ok(EncodedFrame { line: number.to_string(), role: FrameRole::Message })
     }
 
-    fn decode(&self, line: &[u8]) -> Decoded<Self> {
+    fn decode(&self, line: &[u8]) -> DecodedLine<Self> {
         if line != b"?" {
-            return Decoded::Message(());
+            return DecodedLine::Message(());
         }
         let counts = Arc::clone(&self.0);
         let answering = counts.answering.fetch_add(1, Ordering::AcqRel) + 1;
         counts.most.fetch_max(answering, Ordering::AcqRel);
         let key = answering.to_string();
-        Decoded::Handled(
+        DecodedLine::Handled(
             key,
             Box::pin(async move {
                 let _permit = counts.permits.acquire().await;

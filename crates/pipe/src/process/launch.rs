@@ -44,13 +44,13 @@ pub struct Launch {
     /// Command of a [supervisor](crate::supervisor) for pipes. Without a supervisor, the program's group is killed when
     /// the [`Child`] is dropped, but keeps running if this process is killed.
     pub supervisor: Option<Vec<OsString>>,
-    /// Session that the supervisor is registered for. Callers that run below the supervisor are attributed to this
-    /// session. When the session ends, all processes below the supervisor are ended.
+    /// Session that the supervisor is registered for. Requests from processes below the supervisor are attributed to
+    /// this session. When the session ends, all processes below the supervisor are ended.
     pub session: Option<String>,
     /// Number of bytes of standard error to retain.
     pub stderr: usize,
-    /// Text that marks lines of standard error as events: a [`Link`](crate::Link) passes on the lines that contain it.
-    /// `None` passes on no lines.
+    /// Text that marks lines of standard error. A [`Link`](crate::Link) delivers lines that contain this text as
+    /// events. `None` delivers no lines.
     pub stderr_marker: Option<String>,
     /// Kill switch that can end the program, if any.
     pub kill_switch: Option<KillSwitch>,
@@ -73,11 +73,11 @@ impl fmt::Debug for Launch {
     }
 }
 
-/// Reason for which a program was not started.
+/// Reason why a program was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     /// The program does not exist.
-    #[error("there is no program {0:?}{where_looked}", where_looked = if has_slash(.0) { "" } else { " in PATH" })]
+    #[error("program {0:?} not found{where_looked}", where_looked = if has_slash(.0) { "" } else { " in PATH" })]
     NotFound(OsString),
     /// The program exists but cannot be executed: the execute permission or the interpreter named in its first line
     /// is missing.
@@ -107,7 +107,7 @@ pub enum LaunchError {
     /// Any other system error.
     #[error("{program:?} could not be started: {source}")]
     Other {
-        /// Program that was to be run.
+        /// Program as specified in [`Launch::program`].
         program: OsString,
         /// Error of the system.
         source: io::Error,
@@ -168,7 +168,7 @@ impl Launch {
         self.configure(command.args(&self.arguments)).process_group(0);
         let (mut process, registration) = children::spawn(&mut command, ChildRole::Program).map_err(failed)?;
         let pid = registration.id().raw();
-        // From here on, dropping the leader kills the program if a later step fails.
+        // If a later step fails, dropping the leader kills the program.
         let leader = Leader::program(registration, hold);
         let (publish, exit) = watch::channel(None);
         let child = self.take_pipes(&mut process, pid.as_raw(), leader, exit).map_err(failed)?;
@@ -250,7 +250,7 @@ impl Launch {
         leader: Arc<Leader>,
         exit: watch::Receiver<Option<Exit>>,
     ) -> io::Result<Child> {
-        let missing = || io::Error::other("a pipe is missing");
+        let missing = || io::Error::other("a standard stream of the program is not a pipe");
         let stdin = pipe::Sender::from_owned_fd(OwnedFd::from(process.stdin.take().ok_or_else(missing)?))?;
         let stdout = pipe::Receiver::from_owned_fd(OwnedFd::from(process.stdout.take().ok_or_else(missing)?))?;
         let stderr = pipe::Receiver::from_owned_fd(OwnedFd::from(process.stderr.take().ok_or_else(missing)?))?;

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use super::Exit;
 use crate::children::ChildRegistration;
 use crate::kill_switch::ProgramGuard;
-use crate::protocol::{Order, Report};
+use crate::protocol::{SupervisorOrder, SupervisorReport};
 use crate::supervisor::{Supervisor, SupervisorReports};
 use crate::tree;
 
@@ -42,7 +42,7 @@ impl Leader {
     /// Sends a signal to the program's group.
     pub(super) fn signal(&self, signal: Signal) {
         match (self, u8::try_from(signal as i32)) {
-            (Self::Supervisor(supervisor), Ok(number)) => supervisor.send_order(Order::Signal(number)),
+            (Self::Supervisor(supervisor), Ok(number)) => supervisor.send_order(SupervisorOrder::Signal(number)),
             (Self::Supervisor(_), Err(_)) => {}
             (Self::Program(program), _) => program.signal(signal),
         }
@@ -51,7 +51,7 @@ impl Leader {
     /// Kills the program's group, or everything below its supervisor.
     pub(super) fn kill(&self) {
         match self {
-            Self::Supervisor(supervisor) => supervisor.send_order(Order::Kill),
+            Self::Supervisor(supervisor) => supervisor.send_order(SupervisorOrder::Kill),
             Self::Program(program) => program.signal(Signal::SIGKILL),
         }
     }
@@ -72,7 +72,7 @@ impl UnsupervisedProgram {
         }
     }
 
-    /// Waits for the program to exit. `deaths` was subscribed to SIGCHLD before the program was started.
+    /// Waits for the program to exit. `deaths` is a stream of SIGCHLD that was created before the program was started.
     async fn exited(&self, deaths: &mut tokio::signal::unix::Signal) -> Exit {
         loop {
             if let Some(exit) = self.try_exit() {
@@ -132,8 +132,8 @@ pub(super) async fn watch_program(
 pub(super) async fn watch_supervisor(mut reports: SupervisorReports, publish: watch::Sender<Option<Exit>>) {
     while let Some(report) = reports.next().await {
         let exit = match report {
-            Report::Exited(code) => Exit::Code(code),
-            Report::Killed(signal) => Exit::Signal(signal),
+            SupervisorReport::Exited(code) => Exit::Code(code),
+            SupervisorReport::Killed(signal) => Exit::Signal(signal),
             _ => continue,
         };
         publish.send_replace(Some(exit));

@@ -12,10 +12,11 @@ use super::{KILL_RETRY_INTERVAL, KILL_TIMEOUT, MIN_ROUND_DELAY, Reaper, TreeStat
 use crate::children;
 use crate::proc::{self, ProcessId, ProcessStat};
 
-/// Maximum number of scans to stop a tree. After the last scan the tree is killed, even if it is not stopped.
-const MAX_STOPPING_WALKS: usize = 16;
+/// Maximum number of scans while a tree is stopped with SIGSTOP. After the last scan the tree is killed, even if some
+/// of its processes still run.
+const MAX_STOPPING_SCANS: usize = 16;
 
-/// Grace period for a supervisor to notice that its tree is empty, and to report that.
+/// Grace period for a supervisor to send its last report and exit, once its tree is empty.
 const SUPERVISOR_GRACE: Duration = Duration::from_millis(500);
 
 /// Snapshot of all processes of the machine, with the children of each.
@@ -89,8 +90,8 @@ impl Plan {
 }
 
 impl Reaper {
-    /// Runs one round. Returns the time of the next round, if one is due without a wakeup. Fails without an effect on
-    /// the state if processes cannot be listed.
+    /// Runs one round. Returns the time of the next round, if one is due without a wakeup. If processes cannot be
+    /// listed, fails and leaves the state unchanged.
     pub(super) fn round(&self, now: Instant) -> io::Result<Option<Instant>> {
         let (known, adopts) = {
             let state = self.state();
@@ -114,7 +115,7 @@ impl Reaper {
             if !view.lives(*id) {
                 plan.dead.insert(*id);
                 plan.strays.extend(&tree.members);
-                // Waits only until the supervisor has been reaped: afterwards its pid may be reused.
+                // Calls `waitpid` only until the supervisor has been reaped: afterwards its pid may be reused.
                 if tree.registration.is_some()
                     && waitpid(id.raw(), Some(WaitPidFlag::WNOHANG)) != Ok(WaitStatus::StillAlive)
                 {
@@ -142,9 +143,9 @@ impl Reaper {
         let mut view = view;
         let mut stopped = HashSet::new();
         let mut targets = plan.targets(&view);
-        for walk in 0..MAX_STOPPING_WALKS {
+        for scan in 0..MAX_STOPPING_SCANS {
             let running: Vec<ProcessId> = targets.difference(&stopped).copied().collect();
-            if running.is_empty() && walk > 0 {
+            if running.is_empty() && scan > 0 {
                 break;
             }
             for id in running {
@@ -176,7 +177,7 @@ impl Reaper {
         let mut at = |time: Instant| next = Some(next.map_or(time, |next| next.min(time)));
         let claimed: HashSet<ProcessId> = state.trees.values().flat_map(|tree| tree.members.iter().copied()).collect();
         let below_overdue: HashSet<ProcessId> = plan.overdue.iter().flat_map(|root| view.below(*root)).collect();
-        // Orphans of no known tree may belong to any tree that is still active and whose supervisor is gone.
+        // An orphan without a known tree may come from any active tree whose supervisor is gone.
         let unclaimed: HashSet<ProcessId> =
             ended.iter().filter(|id| !claimed.contains(id) && !below_overdue.contains(id)).copied().collect();
         let mut any_claims = false;
@@ -192,7 +193,7 @@ impl Reaper {
                 let below = view.below(*id);
                 tree.members.extend(&below);
                 tree.members.retain(|member| view.lives(*member));
-                // The supervisor gets time to report how its program ended, before it is killed.
+                // Before the supervisor is killed, it gets time to report the exit status of its program.
                 let report_by = if below.is_empty() {
                     *tree.empty_since.get_or_insert(now) + SUPERVISOR_GRACE
                 } else {

@@ -1,5 +1,5 @@
-//! Command lines of supervisors. The first argument turns a binary into a supervisor and identifies supervisors of
-//! other daemons, also those of other wh versions. The arguments must never change.
+//! Command lines of supervisors. The first argument makes a binary run as a supervisor. Other daemons and other
+//! versions of wh recognise supervisors by this argument, so it must never change.
 
 use std::ffi::{OsStr, OsString};
 use std::io;

@@ -1,8 +1,8 @@
 //! Front end of a supervisor whose program is connected by pipes.
 //!
 //! Arguments: the descriptor of the socket to the owner, then the program and its arguments. The supervisor passes its
-//! standard streams on to the program and closes its own copies, so that the other end sees when the program closes
-//! a stream.
+//! standard streams to the program and closes its own copies. Therefore the owner sees the end of a stream when the
+//! program closes the stream.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -19,15 +19,15 @@ use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout, setsid};
 use super::process::{self, FrontEnd};
 use crate::tree::{KILL, ShutdownStep, TERMINATE};
 
-/// Runs as a supervisor of a program behind pipes until no process of it is left. Exits with the program's code, or 128
-/// plus the number of the signal that ended it.
+/// Runs as the supervisor of a program behind pipes until the program and all its descendants have exited. Returns the
+/// program's exit code, or 128 plus the number of the signal that killed the program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> io::Result<ExitCode> {
     process::run::<PipesFrontEnd>(arguments.into_iter())
 }
 
 struct PipesFrontEnd {
-    /// `/dev/null`, which replaces this process's own copies of the pipes. Opened before the program is started, since
-    /// nothing may fail afterwards.
+    /// `/dev/null`, which replaces this process's own copies of the pipes. Opened before the program starts, so that a
+    /// failure prevents the start.
     null: File,
 }
 

@@ -17,25 +17,25 @@ use nix::sys::signalfd::SignalFd;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getpid, setpgid};
 
-use crate::protocol::{Order, Report};
+use crate::protocol::{SupervisorOrder, SupervisorReport};
 use crate::signals;
 use crate::tree::{KILL, ShutdownSequence, ShutdownStep};
 
 /// Parts of a supervisor that depend on the connection to its program: [pipes](super::pipes) or a terminal.
 pub trait FrontEnd: Sized + 'static {
-    /// Steps that end the tree; the last one kills.
+    /// Steps that end the process tree. The last step sends SIGKILL.
     const STEPS: &'static [ShutdownStep];
 
     /// Grace period before the first step after the owner has exited.
     const OWNER_GONE_GRACE: Duration;
 
-    /// Status changes of the program to report besides its exit: `WUNTRACED`, `WCONTINUED`, or none.
+    /// Status changes of the program that are reported in addition to its exit: `WUNTRACED`, `WCONTINUED`, or none.
     const CHANGES: WaitPidFlag;
 
     /// Opens the socket to the owner and reads the program's command from the arguments.
     fn open(arguments: impl Iterator<Item = OsString>) -> io::Result<(UnixStream, Command)>;
 
-    /// Makes this process a session leader. All signals are blocked.
+    /// Makes this process a session leader. Called while all signals are blocked.
     fn lead_session() -> io::Result<Self>;
 
     /// Sets the program's standard streams, unless it inherits them.
@@ -43,8 +43,8 @@ pub trait FrontEnd: Sized + 'static {
         Ok(())
     }
 
-    /// Runs in the program's process before `exec`, after that process has become the leader of a process group, and
-    /// while all signals are blocked. Only async-signal-safe calls are allowed.
+    /// Runs in the program's process before `exec`, once this process leads a process group. All signals are blocked.
+    /// Only async-signal-safe calls are allowed.
     fn enter() -> io::Result<()> {
         Ok(())
     }
@@ -59,20 +59,20 @@ pub trait FrontEnd: Sized + 'static {
         None
     }
 
-    /// Called once the program has ended.
+    /// Called once the program has exited.
     fn ended(&mut self) {}
 
-    /// Called once the owner has exited. Must not block: the program is being ended.
+    /// Called once the owner has exited. Must not block: the same thread runs the shutdown steps.
     fn owner_gone(&mut self) {}
 
     /// Called once every process of the tree has exited, before the supervisor exits. May block briefly.
     fn finish(&mut self) {}
 }
 
-/// Runs as a supervisor until no process of the program is left. Exits with the program's code, or 128 plus the number
-/// of the signal that ended it.
+/// Runs as a supervisor until the program and all its descendants have exited. Returns the program's exit code, or 128
+/// plus the number of the signal that killed the program.
 pub fn run<F: FrontEnd>(arguments: impl Iterator<Item = OsString>) -> io::Result<ExitCode> {
-    // Keeps the program from tracing this process. `stat` and `cmdline` in `/proc` stay readable.
+    // Prevents the program from tracing this process. `stat` and `cmdline` in `/proc` stay readable.
     prctl::set_dumpable(false)?;
     let (socket, command) = F::open(arguments)?;
     let children = signals::block_signals()?;
@@ -82,7 +82,7 @@ pub fn run<F: FrontEnd>(arguments: impl Iterator<Item = OsString>) -> io::Result
     match process.start(command) {
         Ok(()) => process.watch(),
         Err(error) => {
-            process.report(&Report::Failed(error.raw_os_error().unwrap_or(0)));
+            process.report(&SupervisorReport::Failed(error.raw_os_error().unwrap_or(0)));
             Ok(ExitCode::FAILURE)
         }
     }
@@ -98,8 +98,8 @@ struct Process<F> {
 }
 
 impl<F: FrontEnd> Process<F> {
-    /// Starts the program. Takes the command by value, since the command may hold copies of the terminal, which must
-    /// be closed while the program is watched.
+    /// Starts the program. Takes the command by value and drops it, since the command may hold open copies of the
+    /// terminal.
     fn start(&mut self, mut command: Command) -> io::Result<()> {
         self.front_end.connect(&mut command)?;
         let supervisor = getpid();
@@ -109,19 +109,20 @@ impl<F: FrontEnd> Process<F> {
             F::enter()?;
             signals::reset_signals()
         };
-        // SAFETY: between fork and exec only async-signal-safe system calls are made, on memory that is already there.
+        // SAFETY: between fork and exec only async-signal-safe system calls are made, on memory that is already
+        // allocated.
         unsafe { command.pre_exec(become_program) };
         #[expect(clippy::disallowed_methods, reason = "a supervisor starts one child, and adopts orphans on purpose")]
         let child = command.spawn()?;
         let pid = Pid::from_raw(i32::try_from(child.id()).map_err(io::Error::other)?);
         self.front_end.started()?;
         self.program = Some(pid);
-        self.report(&Report::Started(pid.as_raw()));
+        self.report(&SupervisorReport::Started(pid.as_raw()));
         Ok(())
     }
 
-    fn report(&mut self, report: &Report) {
-        // A failed write means that the owner is gone; `poll` notices that.
+    fn report(&mut self, report: &SupervisorReport) {
+        // A failed write means that the owner has exited; `poll` reports this too.
         let _ = self.socket.write_all(report.encode().as_bytes());
     }
 
@@ -158,24 +159,24 @@ impl<F: FrontEnd> Process<F> {
         }
     }
 
-    /// Handles one order; false if the owner has exited.
+    /// Reads and handles one order. Returns false if the owner has exited.
     fn handle_order(&mut self) -> bool {
         let mut order = [0; 2];
         if self.socket.read_exact(&mut order).is_err() {
             return false;
         }
-        match (Order::decode(order), self.program) {
-            (Some(Order::End), _) => self.end(),
-            (Some(Order::Kill), _) => self.ending = Some(ShutdownSequence::new(&[KILL])),
-            (Some(Order::Signal(number)), Some(program)) => {
+        match (SupervisorOrder::decode(order), self.program) {
+            (Some(SupervisorOrder::End), _) => self.end(),
+            (Some(SupervisorOrder::Kill), _) => self.ending = Some(ShutdownSequence::new(&[KILL])),
+            (Some(SupervisorOrder::Signal(number)), Some(program)) => {
                 if let Ok(signal) = Signal::try_from(i32::from(number)) {
-                    // A program that has moved to another group is still found by its own id.
+                    // A program that has moved to another group is still reached by its pid.
                     if killpg(program, signal).is_err() {
                         let _ = kill(program, signal);
                     }
                 }
             }
-            (Some(Order::SignalForeground(number)), Some(_)) => {
+            (Some(SupervisorOrder::SignalForeground(number)), Some(_)) => {
                 if let (Ok(signal), Some(group)) = (Signal::try_from(i32::from(number)), self.front_end.foreground()) {
                     let _ = killpg(group, signal);
                 }
@@ -189,16 +190,18 @@ impl<F: FrontEnd> Process<F> {
         self.ending.get_or_insert_with(|| ShutdownSequence::new(F::STEPS)).start_now();
     }
 
-    /// Handles every child that changed status; false if none is left.
+    /// Handles every child that changed status. Returns false if no child is left.
     fn reap(&mut self) -> bool {
         loop {
             let (report, code) = match waitpid(None, Some(WaitPidFlag::WNOHANG | F::CHANGES)) {
                 Ok(WaitStatus::StillAlive) => return true,
                 Ok(status) if status.pid() != self.program => continue,
-                Ok(WaitStatus::Exited(_, code)) => (Report::Exited(code), Some(code)),
-                Ok(WaitStatus::Signaled(_, signal, _)) => (Report::Killed(signal as i32), Some(128 + signal as i32)),
-                Ok(WaitStatus::Stopped(_, signal)) => (Report::Stopped(signal as i32), None),
-                Ok(WaitStatus::Continued(_)) => (Report::Continued, None),
+                Ok(WaitStatus::Exited(_, code)) => (SupervisorReport::Exited(code), Some(code)),
+                Ok(WaitStatus::Signaled(_, signal, _)) => {
+                    (SupervisorReport::Killed(signal as i32), Some(128 + signal as i32))
+                }
+                Ok(WaitStatus::Stopped(_, signal)) => (SupervisorReport::Stopped(signal as i32), None),
+                Ok(WaitStatus::Continued(_)) => (SupervisorReport::Continued, None),
                 Ok(_) | Err(Errno::EINTR) => continue,
                 Err(_) => return false,
             };

@@ -23,7 +23,7 @@ async fn every_waiter_gets_the_exit_status() {
         assert_eq!(line(&mut output(&mut child)).await.unwrap(), "ready");
         child.signal(Signal::SIGUSR1);
         assert_eq!(child.exited().await, Exit::Signal(Signal::SIGUSR1 as i32));
-        assert_eq!(describe_exit(child.exit().unwrap()), "was ended by SIGUSR1");
+        assert_eq!(describe_exit(child.exit().unwrap()), "was killed by SIGUSR1");
     }
 }
 

@@ -35,9 +35,9 @@ async fn a_missing_program_is_named_in_the_error() {
         let mut launch = Launch { supervisor, ..Launch::new("no-such-program") };
         let error = launch.start().await.unwrap_err();
         assert!(matches!(&error, LaunchError::NotFound(name) if name == "no-such-program"), "{error:?}");
-        assert_eq!(error.to_string(), "there is no program \"no-such-program\" in PATH");
+        assert_eq!(error.to_string(), "program \"no-such-program\" not found in PATH");
         launch.program = "/no/such/program".into();
-        assert_eq!(launch.start().await.unwrap_err().to_string(), "there is no program \"/no/such/program\"");
+        assert_eq!(launch.start().await.unwrap_err().to_string(), "program \"/no/such/program\" not found");
         launch.program = "sh".into();
         launch.environment.insert("PATH".into(), Some("/nowhere".into()));
         assert!(matches!(launch.start().await.unwrap_err(), LaunchError::NotFound(_)), "the program's path counts");

@@ -1,4 +1,4 @@
-//! Decodes a program's output as UTF-8 across chunk boundaries, since JSON cannot hold bytes.
+//! Decodes a program's output as UTF-8 across chunk boundaries, since JSON cannot contain raw bytes.
 
 use std::borrow::Cow;
 

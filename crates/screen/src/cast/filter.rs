@@ -27,7 +27,7 @@ enum FilterState {
     /// After ESC, with the intermediate characters read so far.
     Escape(String),
     Csi(Csi),
-    /// Within an OSC, DCS or other string, which is dropped. `escape` is true after an ESC, which may begin the
+    /// Within an OSC, DCS or other string. Strings are dropped. `escape` is true after an ESC, which may begin the
     /// terminator.
     Text {
         bell_ends: bool,
@@ -40,7 +40,7 @@ enum FilterState {
 struct Csi {
     parameters: String,
     intermediates: String,
-    /// True if the sequence is malformed or too long. It is then dropped at its end.
+    /// True if the sequence is malformed or too long. Such a sequence is dropped when it ends.
     dropped: bool,
 }
 
@@ -107,7 +107,7 @@ impl PlayFilter {
                 ('\x07', _) if *bell_ends => self.state = FilterState::Ground,
                 ('\x1b', _) => *escape = true,
                 (_, false) => {}
-                // The ESC was not the end of the string but the beginning of another sequence, which cancels it.
+                // The ESC did not end the string. It begins another sequence, which cancels the string.
                 (other, true) => {
                     self.state = FilterState::Escape(String::new());
                     self.step(other, out);

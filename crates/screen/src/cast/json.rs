@@ -14,7 +14,7 @@ pub(super) fn push_string(text: &str, into: &mut String) {
     into.push('"');
     let mut plain_from = 0;
     for (at, first) in text.bytes().enumerate().filter(|(_, byte)| may_need_an_escape(*byte)) {
-        // The bytes matched are always first bytes, so `at` is a character boundary.
+        // The matched bytes are always the first byte of a character, so `at` is a character boundary.
         let Some(character) = text.get(at..).and_then(|rest| rest.chars().next()) else { continue };
         if first.is_ascii() || needs_an_escape(character) {
             into.push_str(&text[plain_from..at]);

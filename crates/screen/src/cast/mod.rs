@@ -17,7 +17,7 @@
 //! assert_eq!(cast.duration(), Duration::from_secs(2));
 //! let vt = screen_at(&cast, Duration::from_millis(1500), 0);
 //! assert_eq!(render::plain(&vt.frame()).trim_end(), "hello");
-//! # Ok::<(), wh_screen::cast::ReadError>(())
+//! # Ok::<(), wh_screen::cast::CastReadError>(())
 //! ```
 //!
 //! [2]: https://docs.asciinema.org/manual/asciicast/v2/
@@ -69,12 +69,12 @@ pub struct CastHeader {
     pub title: Option<String>,
     /// Value of `TERM` in the program's environment.
     pub terminal_type: Option<String>,
-    /// Name and version that the terminal reports. Version 3 only.
+    /// Name and version that the terminal reports. Written only in version 3.
     pub terminal_version: Option<String>,
     /// Variables of the program's environment, without `TERM`. Recorders should include only `SHELL` and variables that
     /// the user named, since the environment holds secrets.
     pub environment: BTreeMap<String, String>,
-    /// Tags for search. Version 3 only.
+    /// Tags for search. Written only in version 3.
     pub tags: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ impl CastHeader {
     }
 }
 
-/// Rounds a time to microseconds. Rounding preserves the order: an earlier time never becomes later than a later one.
+/// Rounds a time to microseconds. Rounding preserves the order of times.
 fn to_microseconds(time: Duration) -> u64 {
     u64::try_from((time.as_nanos() + 500) / 1000).unwrap_or(u64::MAX)
 }

@@ -1,4 +1,4 @@
-//! Playback schedule of a recording: the output to show and the time to show it at.
+//! Playback schedule of a recording: the output to show, and the time at which to show each part.
 
 use std::time::Duration;
 

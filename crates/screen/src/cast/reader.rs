@@ -54,12 +54,12 @@ pub enum EventContent {
     Exit(i32),
 }
 
-/// Last line of a recording whose end is missing, for example after a crash of the recorder.
+/// Incomplete last line of a recording, for example after a crash of the recorder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TruncatedLine {
     /// Line number, from 1.
     pub line: u64,
-    /// Number of bytes of the line that exist.
+    /// Number of bytes of the incomplete line.
     pub bytes: usize,
 }
 
@@ -69,7 +69,7 @@ impl std::fmt::Display for TruncatedLine {
     }
 }
 
-/// Reason that an input cannot be read as a recording.
+/// Reason why an input cannot be read as a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum CastReadError {
     /// The input is empty.
@@ -100,7 +100,7 @@ pub enum CastReadError {
     Event {
         /// Line number, from 1.
         line: u64,
-        /// Reason for which the event is invalid.
+        /// Reason why the event is invalid.
         reason: String,
     },
 }
@@ -179,7 +179,7 @@ struct RecordingClock {
 
 impl RecordingClock {
     fn advance(&mut self, seconds: f64) -> Result<(), String> {
-        let time = Duration::try_from_secs_f64(seconds).map_err(|error| format!("its time is {seconds}: {error}"))?;
+        let time = Duration::try_from_secs_f64(seconds).map_err(|error| format!("invalid time {seconds}: {error}"))?;
         self.elapsed = match self.format {
             CastFormat::V2 => self.elapsed.max(time),
             CastFormat::V3 => self.elapsed.checked_add(time).ok_or("the sum of the times overflows")?,
@@ -200,7 +200,7 @@ fn event(line: &[u8], clock: &mut RecordingClock) -> Result<Option<TimedEvent>, 
     clock.advance(seconds)?;
     let text = |data: Value| match data {
         Value::String(text) => Ok(text),
-        other => Err(brief(&format!("its data is {other}, not a string"))),
+        other => Err(brief(&format!("the data is {other}, not a string"))),
     };
     let what = match code.as_str() {
         "o" => EventContent::Output(text(data)?),
@@ -253,7 +253,7 @@ struct CommonHeader {
     idle_time_limit: Option<f64>,
     command: Option<String>,
     title: Option<String>,
-    /// Environment variables. asciinema 2 writes null for unset ones.
+    /// Environment variables. asciinema 2 writes null for unset variables.
     env: Option<BTreeMap<String, Option<String>>>,
 }
 
@@ -315,7 +315,7 @@ fn decode<T: DeserializeOwned>(line: &[u8]) -> Result<T, String> {
         .map_err(|error| brief(&error.to_string().replacen(" at line 1 column ", " at column ", 1)))
 }
 
-/// Truncates an error message: it quotes the input, and a line may hold megabytes.
+/// Truncates an error message, since the message quotes the input, and a line may have megabytes.
 fn brief(reason: &str) -> String {
     const MAX_ERROR_CHARS: usize = 160;
     match reason.char_indices().nth(MAX_ERROR_CHARS) {

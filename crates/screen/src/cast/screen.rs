@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::{Cast, EventContent, to_microseconds};
 use crate::vt::{SYNCHRONIZED_UPDATE_TIMEOUT, Vt};
 
-/// Returns the terminal after all events up to and including `at`. `history` is the scrollback of the recorded terminal
-/// in lines. It must be the same number: a screen that grows takes lines back from the scrollback.
+/// Returns the terminal after all events up to and including `at`. `history` must equal the scrollback of the recorded
+/// terminal, in lines, because a screen that grows takes lines from the scrollback.
 pub fn screen_at(cast: &Cast, at: Duration, history: usize) -> Vt {
     let at = Duration::from_micros(to_microseconds(at));
     let mut replay = CastReplay { vt: Vt::new(cast.header.size, history), updating_since: None };

@@ -28,10 +28,10 @@ pub enum CastEvent<'a> {
 /// Converts events to the lines of a recording. Each result consists of complete lines, to be appended in order: a
 /// file that is truncated between two results is a valid recording.
 ///
-/// Each event makes one line, with two exceptions. An incomplete character at the end of output or input is held back
-/// until the rest arrives, so an event with nothing else makes no line. Very long text is split into several lines with
-/// the same time. Events are not merged; a caller that gets output in small chunks may join the chunks of a few
-/// milliseconds.
+/// Each event makes one line, with two exceptions. An incomplete character at the end of an event is held back until
+/// the rest arrives; an event that contains only a part of a character makes no line. Very long text is split into
+/// several lines with the same time. Events are not merged; a caller that gets output in small chunks may join the
+/// chunks of a few milliseconds.
 #[derive(Debug)]
 pub struct CastWriter {
     format: CastFormat,
@@ -43,7 +43,7 @@ pub struct CastWriter {
 }
 
 impl CastWriter {
-    /// Creates a writer that has not written anything, not even the header.
+    /// Creates a writer. The first line to write is the [`header`](Self::header).
     pub fn new(format: CastFormat, header: CastHeader) -> Self {
         Self { format, header, written: 0, output: Utf8Decoder::default(), input: Utf8Decoder::default() }
     }

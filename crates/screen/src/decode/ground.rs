@@ -6,8 +6,8 @@ use super::control;
 
 const ESCAPE: u8 = 0x1b;
 
-/// Maximum length of a control sequence. Terminals send no longer sequences, so beyond the limit the end of the
-/// sequence was lost.
+/// Maximum length of a control sequence. Terminals send only shorter sequences. If a sequence is longer, its end was
+/// lost.
 const MAX_SEQUENCE_BYTES: usize = 256;
 
 /// Next token of the input, and its length in bytes.
@@ -99,14 +99,14 @@ fn escape(input: &[u8]) -> Option<InputToken> {
             Some(key) => InputToken { taken: 3, found: InputTokenKind::key(key, Modifiers::NONE) },
             None => InputToken { taken: 2, found: InputTokenKind::key(KeyCode::Char('O'), ALT) },
         }),
-        // A string begins with the same bytes as alt with a key. The strings that terminals send continue with these
-        // characters.
+        // A reply of the terminal begins with the same two bytes as a key with alt. In a reply, one of these characters
+        // follows.
         b']' if third?.is_ascii_digit() => Some(InputToken { taken: 2, found: InputTokenKind::AnswerBegins }),
         b'P' if third?.is_ascii_digit() || b">!$+".contains(&third?) => {
             Some(InputToken { taken: 2, found: InputTokenKind::AnswerBegins })
         }
         b'_' if third? == b'G' => Some(InputToken { taken: 2, found: InputTokenKind::AnswerBegins }),
-        // Only alt+shift+tab has an ESC before a sequence; before any other sequence it is the escape key.
+        // Only alt+shift+tab is encoded as ESC before a sequence. Before any other sequence, ESC is the escape key.
         ESCAPE => Some(match third? {
             b'[' if *input.get(3)? == b'Z' => {
                 InputToken { taken: 4, found: InputTokenKind::key(KeyCode::Tab, Modifiers { shift: true, ..ALT }) }

@@ -23,7 +23,7 @@ const PASTE_END: &[u8] = b"\x1b[201~";
 
 /// A decoded gesture, and its position in the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decoded {
+pub struct DecodedGesture {
     /// The gesture in its canonical form.
     pub gesture: Gesture,
     /// Offset of the end of the gesture, counted from the first byte of the whole input.
@@ -32,10 +32,10 @@ pub struct Decoded {
 
 /// Decodes terminal input in chunks, which may split sequences anywhere.
 #[derive(Debug, Default)]
-pub struct Decoder {
+pub struct InputDecoder {
     /// Incomplete input: at most one unfinished sequence.
     incomplete: Vec<u8>,
-    /// Number of bytes decoded before the incomplete ones.
+    /// Number of bytes decoded before the incomplete input.
     taken: u64,
     state: DecoderState,
 }
@@ -48,11 +48,11 @@ enum DecoderState {
     Paste(Paste),
     /// Within a string that the terminal sent as a reply, for example a colour, a version or the clipboard.
     Answer,
-    /// Within a control sequence that is longer than any known one.
+    /// Within a control sequence that is longer than any known sequence.
     Overlong,
 }
 
-impl Decoder {
+impl InputDecoder {
     /// Creates a decoder at the start of the input.
     #[must_use]
     pub fn new() -> Self {
@@ -61,7 +61,7 @@ impl Decoder {
 
     /// Decodes the next bytes. Consecutive characters are merged into one [`Gesture::Text`].
     #[must_use]
-    pub fn feed(&mut self, bytes: &[u8]) -> Vec<Decoded> {
+    pub fn feed(&mut self, bytes: &[u8]) -> Vec<DecodedGesture> {
         let mut input = std::mem::take(&mut self.incomplete);
         input.extend_from_slice(bytes);
         let mut out = GestureBuffer::default();
@@ -77,7 +77,7 @@ impl Decoder {
         out.decoded
     }
 
-    /// Returns the number of bytes decoded so far: all that were fed except incomplete ones.
+    /// Returns the number of bytes decoded so far. Incomplete input is not included.
     #[must_use]
     pub fn taken(&self) -> u64 {
         self.taken
@@ -90,11 +90,11 @@ impl Decoder {
         matches!(self.state, DecoderState::Answer) || ground::after_timeout(&self.incomplete).is_some()
     }
 
-    /// Decodes incomplete input as if nothing follows. Input that is certainly the beginning of something longer (a
-    /// partial character, a sequence with numbers, a paste) stays incomplete.
+    /// Decodes incomplete input as if nothing follows. Input that cannot be complete (a partial character, a sequence
+    /// with numbers, a paste) stays incomplete.
     #[must_use]
-    pub fn timeout(&mut self) -> Vec<Decoded> {
-        // A terminal writes a reply at once. After a pause, this was not a reply: the user typed it, and it has no end.
+    pub fn timeout(&mut self) -> Vec<DecodedGesture> {
+        // A terminal writes a reply without a pause. After a pause, the input was typed by the user and is not a reply.
         if matches!(self.state, DecoderState::Answer) {
             self.state = DecoderState::Ground;
         }
@@ -147,14 +147,14 @@ impl Decoder {
 /// Collects gestures, and merges consecutive characters.
 #[derive(Default)]
 struct GestureBuffer {
-    decoded: Vec<Decoded>,
+    decoded: Vec<DecodedGesture>,
 }
 
 impl GestureBuffer {
     fn take(&mut self, found: InputTokenKind, end: u64) {
         let gesture = match found {
             InputTokenKind::Text(text) => {
-                if let Some(Decoded { gesture: Gesture::Text(before), end: last }) = self.decoded.last_mut() {
+                if let Some(DecodedGesture { gesture: Gesture::Text(before), end: last }) = self.decoded.last_mut() {
                     before.push_str(&text);
                     *last = end;
                     return;
@@ -167,7 +167,7 @@ impl GestureBuffer {
             | InputTokenKind::AnswerBegins
             | InputTokenKind::Overlong => return,
         };
-        self.decoded.push(Decoded { gesture, end });
+        self.decoded.push(DecodedGesture { gesture, end });
     }
 }
 

@@ -20,13 +20,13 @@ fn pasted(text: &str) -> Gesture {
     Gesture::Paste(text.to_owned())
 }
 
-fn gestures(decoded: Vec<Decoded>) -> Vec<Gesture> {
+fn gestures(decoded: Vec<DecodedGesture>) -> Vec<Gesture> {
     decoded.into_iter().map(|decoded| decoded.gesture).collect()
 }
 
 /// Decodes all bytes at once, followed by a timeout.
 fn decode(bytes: &[u8]) -> Vec<Gesture> {
-    let mut decoder = Decoder::new();
+    let mut decoder = InputDecoder::new();
     let mut decoded = decoder.feed(bytes);
     decoded.extend(decoder.timeout());
     assert!(!decoder.pending(), "{bytes:?}");
@@ -35,8 +35,8 @@ fn decode(bytes: &[u8]) -> Vec<Gesture> {
 
 /// Decodes each byte separately, and merges characters.
 fn decode_bytewise(bytes: &[u8]) -> Vec<Gesture> {
-    let mut decoder = Decoder::new();
-    let mut decoded: Vec<Decoded> = bytes.iter().flat_map(|byte| decoder.feed(&[*byte])).collect();
+    let mut decoder = InputDecoder::new();
+    let mut decoded: Vec<DecodedGesture> = bytes.iter().flat_map(|byte| decoder.feed(&[*byte])).collect();
     decoded.extend(decoder.timeout());
     joined(gestures(decoded))
 }
@@ -201,7 +201,7 @@ fn terminal_reports_and_replies_are_dropped() {
 
 #[test]
 fn escape_waits_until_nothing_follows() {
-    let mut decoder = Decoder::new();
+    let mut decoder = InputDecoder::new();
     assert_eq!(decoder.feed(b"\x1b"), []);
     assert!(decoder.pending());
     assert_eq!(gestures(decoder.feed(b"[A")), [key("up")]);
@@ -225,7 +225,7 @@ fn partial_characters_and_sequences_stay_incomplete() {
     for (first, second, whole) in
         [(&b"\xf0\x9f"[..], &b"\x99\x82"[..], text("🙂")), (b"\x1b[1;", b"5C", key("ctrl+right"))]
     {
-        let mut decoder = Decoder::new();
+        let mut decoder = InputDecoder::new();
         assert_eq!(decoder.feed(first), []);
         assert!(!decoder.pending());
         assert_eq!(decoder.timeout(), []);
@@ -237,7 +237,7 @@ fn partial_characters_and_sequences_stay_incomplete() {
 fn an_unterminated_reply_does_not_swallow_typed_input() {
     assert_eq!(decode(b"\x1b]11;rgb\rls"), [key("enter"), text("ls")]);
     assert_eq!(decode(b"\x1b]11;rgb\x1b[A"), [key("up")]);
-    let mut decoder = Decoder::new();
+    let mut decoder = InputDecoder::new();
     assert_eq!(decoder.feed(b"\x1b]1"), []);
     assert!(decoder.pending());
     assert_eq!(decoder.timeout(), []);
@@ -270,7 +270,7 @@ fn a_paste_is_one_gesture() {
 
 #[test]
 fn a_paste_is_bounded() {
-    let mut decoder = Decoder::new();
+    let mut decoder = InputDecoder::new();
     assert_eq!(decoder.feed(b"\x1b[200~a"), []);
     for _ in 0..10 {
         assert_eq!(decoder.feed("é".repeat(1 << 19).as_bytes()), []);
@@ -287,8 +287,8 @@ fn a_paste_is_bounded() {
 
 #[test]
 fn each_gesture_has_its_end_offset() {
-    let mut decoder = Decoder::new();
-    let ends = |decoded: Vec<Decoded>| decoded.iter().map(|decoded| decoded.end).collect::<Vec<_>>();
+    let mut decoder = InputDecoder::new();
+    let ends = |decoded: Vec<DecodedGesture>| decoded.iter().map(|decoded| decoded.end).collect::<Vec<_>>();
     assert_eq!(ends(decoder.feed(b"ab\x1b[Ac\x1b[I")), [2, 5, 6]);
     assert_eq!(ends(decoder.feed(b"\x1b[200~x\x1b[2")), [] as [u64; 0]);
     assert_eq!(ends(decoder.feed(b"01~\r\x1b")), [22, 23]);
@@ -352,7 +352,7 @@ fn any_mouse() -> impl Strategy<Value = Mouse> {
 
 /// Decodes a single gesture in chunks, followed by a timeout.
 fn decode_cut(bytes: &[u8], cuts: &[usize]) -> Vec<Gesture> {
-    let mut decoder = Decoder::new();
+    let mut decoder = InputDecoder::new();
     let mut decoded = Vec::new();
     let mut from = 0;
     for cut in cuts.iter().map(|cut| cut % (bytes.len() + 1)) {
@@ -442,7 +442,7 @@ proptest! {
         cuts in any_cuts(),
     ) {
         prop_assert_eq!(decode_cut(&bytes, &cuts), decode_cut(&bytes, &[]));
-        let mut decoder = Decoder::new();
+        let mut decoder = InputDecoder::new();
         let _ = decoder.feed(&bytes);
         let _ = decoder.timeout();
         let _ = decoder.feed(b"\x1b[201~\x03");

@@ -17,8 +17,8 @@ const ASSOCIATED_TEXT: u8 = 16;
 pub(super) struct KittyFlags(u8);
 
 impl KittyFlags {
-    /// Returns the flags of the program, or `None` if the legacy encoding applies. The flags for alternate keys and
-    /// for text do not count: they only extend sequences that other flags cause.
+    /// Returns the flags of the program, or `None` if the legacy encoding applies. The flags for alternate keys and for
+    /// text do not count: they only extend sequences that other flags enable.
     pub(super) fn enabled(modes: &TerminalModes) -> Option<Self> {
         let flags = modes.kitty_keyboard;
         (flags & (DISAMBIGUATE | EVENT_TYPES | ALL_KEYS) != 0).then_some(Self(flags))
@@ -44,8 +44,8 @@ pub(super) fn encode(press: &KeyPress, asked: KittyFlags) -> Vec<u8> {
     bytes
 }
 
-/// True for keys that keep their legacy encoding until all keys are reported as sequences. A user can then type
-/// `reset` and enter after a program has crashed without disabling the protocol.
+/// True for keys that keep their legacy encoding unless all keys are reported as sequences. A user can then still type
+/// `reset` and enter after a program has crashed and left the protocol enabled.
 fn keeps_legacy_encoding(key: KeyCode) -> bool {
     matches!(key, KeyCode::Enter | KeyCode::Tab | KeyCode::Backspace)
 }
@@ -107,8 +107,8 @@ impl KittyEvent {
         Some(Self { number, terminator, shifted: None, modifiers: press.modifiers, text: None })
     }
 
-    /// Creates the event of a character key. The protocol identifies such a key by its unshifted character, even if
-    /// the press names the shifted one.
+    /// Creates the event of a character key. The protocol identifies such a key by its unshifted character, even if the
+    /// press has the shifted character.
     fn of_character(character: char, press: &KeyPress) -> Self {
         let unshifted = unshifted(character);
         let key = unshifted.unwrap_or(character);

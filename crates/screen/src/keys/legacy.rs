@@ -19,8 +19,9 @@ pub(super) fn encode(press: &KeyPress, modes: &TerminalModes) -> Vec<u8> {
                 None => meta(alt, typed.encode_utf8(&mut [0; 4]).as_bytes()),
             }
         }
-        // Shift+enter has no legacy code. A carriage return would submit where the caller wants a new line, so it is a
-        // line feed: programs that distinguish the two insert a new line, the others treat it as enter.
+        // Shift+enter has no legacy code. A carriage return would submit the input where the caller wants a new line,
+        // so a line feed is sent. Programs that distinguish the two insert a new line; others treat the line feed as
+        // enter.
         KeyCode::Enter if shift && !ctrl && !alt => vec![b'\n'],
         KeyCode::Enter => meta(alt, b"\r"),
         KeyCode::Escape => meta(alt, &[ESCAPE]),
@@ -32,8 +33,8 @@ pub(super) fn encode(press: &KeyPress, modes: &TerminalModes) -> Vec<u8> {
     }
 }
 
-/// Returns the control character that a VT100 sends for ctrl with this character. `None` if there is none; the
-/// character is then sent unchanged.
+/// Returns the control character that a VT100 sends for ctrl with this character. `None` for other characters, which
+/// are sent unchanged.
 pub(super) fn control(character: char) -> Option<u8> {
     let byte = u8::try_from(character).ok()?;
     Some(match byte {

@@ -53,7 +53,8 @@ fn mosaic(bits: u32, rows: i32, metrics: CellMetrics) -> Vec<Shape> {
 }
 
 fn braille(bits: u32, metrics: CellMetrics) -> Vec<Shape> {
-    // Dots are numbered down the left column, then the right one. The fourth row was added later.
+    // The lower six bits are the dots of three rows, first the left column, then the right column. The last two bits
+    // are the fourth row.
     const DOTS: [(i32, i32); 8] = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (1, 3)];
     let size = 2 * metrics.stroke;
     DOTS.iter()

@@ -43,7 +43,8 @@ pub(super) fn shapes(character: char, metrics: CellMetrics) -> Option<Vec<Shape>
 }
 
 /// Returns the boundaries of the five bands of a cell: before, first line of two, middle, second line, after. A thin
-/// line fills the middle band, a thick line all three, a double line the two beside it.
+/// line fills the middle band, a double line fills the bands on both sides of the middle, and a thick line fills all
+/// three.
 fn bands(length: i32, stroke: i32) -> [i32; 6] {
     let middle = (length - stroke) / 2;
     [0, middle - stroke, middle, middle + stroke, middle + 2 * stroke, length]

@@ -69,7 +69,7 @@ fn is_alike(one: [u8; 4], other: [u8; 4]) -> bool {
 struct DecodedPng {
     width: u32,
     height: u32,
-    /// Bytes per pixel: grey, or red, green and blue; plus opacity if the number is even.
+    /// Samples per pixel: 1 for grey, 3 for red, green and blue; one more if the picture has opacity.
     channels: usize,
     /// Samples of the channels, row by row.
     samples: Vec<u8>,
@@ -81,11 +81,11 @@ impl DecodedPng {
         let mut decoder = decoder(bytes);
         decoder.set_transformations(png::Transformations::EXPAND | png::Transformations::STRIP_16);
         let mut reader = decoder.read_info().map_err(|error| failed(error.to_string()))?;
-        let length = reader.output_buffer_size().ok_or_else(|| failed("it is too large".to_owned()))?;
+        let length = reader.output_buffer_size().ok_or_else(|| failed("the picture is too large".to_owned()))?;
         let mut samples = vec![0; length];
         let info = reader.next_frame(&mut samples).map_err(|error| failed(error.to_string()))?;
         if info.color_type == png::ColorType::Indexed || info.bit_depth != png::BitDepth::Eight {
-            return Err(failed("its colour format is not supported".to_owned()));
+            return Err(failed("the colour format is not supported".to_owned()));
         }
         Ok(Self { width: info.width, height: info.height, channels: info.color_type.samples(), samples })
     }

@@ -1,5 +1,5 @@
-//! Bitmaps of GNU Unifont for characters that the outline font lacks: other scripts, Han, Hangul, emoji. The file is
-//! made by `fonts/make-fallback.py`, which specifies its format.
+//! Bitmaps of GNU Unifont for characters that the outline font lacks: other scripts, Han, Hangul, emoji. The script
+//! `fonts/make-fallback.py` creates the file `fonts/fallback.bin` and specifies its format.
 
 use std::io::Read as _;
 use std::sync::LazyLock;
@@ -17,7 +17,7 @@ pub(super) const GLYPH_ROWS: usize = 16;
 struct GlyphTable {
     /// Code points in ascending order.
     codes: Vec<u32>,
-    /// Start of each glyph, in columns of 8 pixels.
+    /// Index of each glyph's first column in `columns`.
     starts: Vec<u32>,
     columns: Vec<[u8; GLYPH_ROWS]>,
 }

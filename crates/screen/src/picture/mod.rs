@@ -66,7 +66,7 @@ impl Scale {
 pub struct PictureOptions {
     /// Scale of the picture.
     pub scale: Scale,
-    /// Default colours. `None` uses the ones that the program has set (OSC 10 and 11), else the dark ones.
+    /// Default colours. `None` uses the colours that the program has set (OSC 10 and 11), else [`Background::Dark`].
     pub background: Option<Background>,
 }
 
@@ -90,7 +90,7 @@ impl Background {
     }
 }
 
-/// Reason that a picture could not be drawn or compared.
+/// Reason why a picture could not be drawn or compared.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PictureError {
     /// The frame has no cells.
@@ -107,7 +107,7 @@ pub enum PictureError {
     /// A picture to compare is not a valid PNG.
     #[error("the {which} picture is not a readable PNG: {reason}")]
     Unreadable {
-        /// `golden` or `actual`.
+        /// Name of the picture: `golden` or `actual`.
         which: &'static str,
         /// Error of the decoder.
         reason: String,

@@ -1,5 +1,5 @@
-//! Resolves colours. The palette is the one reported to programs that query it (xterm's, light grey on black), so that
-//! colours derived from the reply match the background.
+//! Resolves colours. The palette is the one reported to programs: xterm's, with light grey on black. Colours that a
+//! program derives from the report therefore match the background.
 
 use crate::frame::{Color, DefaultColors, Style};
 use crate::picture::Background;
@@ -17,7 +17,7 @@ pub(super) struct ResolvedDefaultColors {
 }
 
 impl ResolvedDefaultColors {
-    /// Returns the colours of the requested background, else the ones set by the program, else the dark ones.
+    /// Returns the colours of the requested background, else the colours set by the program, else the dark colours.
     pub(super) fn new(background: Option<Background>, set: DefaultColors) -> Self {
         let dark = Self { text: entry(256), background: entry(257) };
         let rgb = |(red, green, blue)| Rgb(red, green, blue);

@@ -85,8 +85,8 @@ fn draw_character(
     }
 }
 
-/// Returns the distance to raise a combining mark, designed for a small letter, above a taller letter or another mark.
-/// The mark stays in its cell.
+/// Returns the distance by which a combining mark is raised. Marks are designed for small letters, so a mark above a
+/// taller letter or above another mark is raised. The mark stays in its cell.
 fn raise(mark: Area, top: i32, metrics: CellMetrics) -> i32 {
     let small_letter = metrics.baseline - 8 * metrics.stroke;
     let bottom = mark.y + mark.height;

@@ -15,7 +15,7 @@ pub(super) struct SceneCell<'a> {
 }
 
 impl SceneCell<'_> {
-    /// True if there is anything to draw on the background.
+    /// True if the cell is drawn: not hidden, and not the second half of a wide character.
     pub(super) fn is_shown(&self) -> bool {
         !self.cell.style.hidden && self.cell.width > 0
     }
@@ -36,9 +36,9 @@ impl SceneCell<'_> {
         own.copied().filter(|mark| !mark.is_control() && !is_invisible(*mark) && !is_decoration(*mark)).collect()
     }
 
-    /// Returns the characters that follow the first one in the cell's cluster, for a document: its viewer may have a
-    /// font for the cluster. Includes joiners, skin tones and variation selectors, but no characters that could reorder
-    /// text.
+    /// Returns the characters that follow the first character of the cell's cluster. For documents, since a viewer may
+    /// have a font for the cluster. Includes joiners, skin tones and variation selectors, but no characters that could
+    /// reorder text.
     pub(super) fn cluster(&self) -> Vec<char> {
         let all = self.cell.extra.as_ref().map_or(&[][..], |extra| &extra.combining);
         let joins = |mark: char| matches!(mark, '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0020}'..='\u{e007f}');
@@ -67,7 +67,7 @@ pub(super) struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    /// Lays out a frame. Cells that the frame's size includes but its rows lack are blank.
+    /// Lays out a frame. Cells that are missing in the frame's rows are blank.
     pub(super) fn new(frame: &'a ScreenFrame, background: Option<Background>) -> Self {
         let columns = frame.size.columns;
         let defaults = ResolvedDefaultColors::new(background, frame.colors);
@@ -127,8 +127,8 @@ pub(super) fn backgrounds(line: &[SceneCell<'_>], defaults: ResolvedDefaultColor
     runs
 }
 
-/// True for characters that control the display of others: joiners, variation selectors, directions, tags. They are
-/// excluded from documents too, since a direction could reorder the text.
+/// True for characters that control the display of other characters: joiners, variation selectors, directional marks,
+/// tags. A directional mark could reorder the text of a document.
 pub(super) fn is_invisible(character: char) -> bool {
     matches!(character,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

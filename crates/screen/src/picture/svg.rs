@@ -17,7 +17,8 @@ const METRICS: CellMetrics = CellMetrics::new(Scale::Two);
 const MAX_GAP_COLUMNS: usize = 8;
 
 /// Returns the frame as an SVG document. Text is escaped and has no control characters. Only links to `http:`, `https:`
-/// and `mailto:` are active. See [`PictureOptions::background`](crate::picture::PictureOptions::background).
+/// and `mailto:` are active. `background` has the meaning of
+/// [`PictureOptions::background`](crate::picture::PictureOptions::background).
 pub fn svg(frame: &ScreenFrame, background: Option<Background>) -> String {
     let scene = Scene::new(frame, background);
     let (mut below, mut over) = (SvgLayers::default(), SvgLayers::default());

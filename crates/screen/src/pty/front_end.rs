@@ -1,8 +1,8 @@
 //! Front end of a supervisor whose program runs in a terminal.
 //!
 //! Arguments: the program and its arguments. Standard input is the socket to wh, standard output the program's
-//! terminal, and standard error the user's terminal, if there is one. As session leader and parent of the program, the
-//! supervisor keeps the program's process group from being orphaned, so that the program can be suspended as under a
+//! terminal, and standard error the user's terminal, if there is one. The supervisor is the session leader and the
+//! program's parent. Therefore the program's process group is not orphaned, and the program can be suspended as under a
 //! shell.
 
 use std::ffi::OsString;
@@ -37,8 +37,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> io::Result<ExitCode
 }
 
 struct TerminalFrontEnd {
-    /// Slave side of the program's terminal. Held open until the program ends, so that the terminal is not hung up
-    /// before.
+    /// Slave side of the program's terminal. Open until the program has exited, since closing the last slave would hang
+    /// up the terminal.
     slave: Option<OwnedFd>,
     /// User's terminal, with its original settings.
     terminal: Option<(File, Termios)>,
@@ -47,7 +47,7 @@ struct TerminalFrontEnd {
 }
 
 impl FrontEnd for TerminalFrontEnd {
-    /// Begins with a hangup, which programs in a terminal expect when the terminal is closed.
+    /// The first step is SIGHUP: programs in a terminal expect this signal when the terminal is closed.
     const STEPS: &'static [ShutdownStep] =
         &[ShutdownStep { signal: Signal::SIGHUP, grace: Duration::from_millis(500) }, TERMINATE, KILL];
 

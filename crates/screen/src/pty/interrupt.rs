@@ -2,7 +2,7 @@
 //!
 //! On Linux a master cannot discard the input queue of the line discipline: `TCFLSH` with `TCOFLUSH` on the master
 //! drops only data that has not reached the line discipline yet. So the slave is opened temporarily with `TIOCGPTPEER`,
-//! which needs no path and does not make it a controlling terminal.
+//! which needs no path and does not make the terminal a controlling terminal.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -28,16 +28,16 @@ const MAX_READ_ATTEMPTS: usize = 1000;
 pub struct UnreadQueue {
     /// Number of bytes that the program could read now.
     pub bytes: usize,
-    /// True if Ctrl-C is a signal in the terminal's current mode.
+    /// True if the terminal's current mode converts Ctrl-C to a signal (ISIG).
     pub signals: bool,
     /// True if the leader of the foreground group runs, or waits for a CPU or a disk.
     pub runs: bool,
 }
 
 impl PtyMaster {
-    /// Discards all unread input. Returns the state of the queue before that. If `keep_next` is true, the next byte is
-    /// kept for a line editor that may be about to read it: a program that uses readline does not notice a signal while
-    /// it is blocked in that read.
+    /// Discards all unread input, and returns the previous state of the queue. If `keep_next` is true, the next byte is
+    /// retained for a line editor that may be about to read it: a program that uses readline does not notice a signal
+    /// while it is blocked in that read.
     pub fn discard_input(&self, keep_next: bool) -> io::Result<UnreadQueue> {
         let unread = self.unread()?;
         let slave = self.slave()?;
@@ -77,7 +77,8 @@ impl PtyMaster {
         Ok(tcgetattr(self.0.get_ref())?)
     }
 
-    /// Opens the slave side. The caller must close it soon, since an open slave keeps the terminal from hanging up.
+    /// Opens the slave side. The caller must close the slave soon, since an open slave prevents a hangup of the
+    /// terminal.
     fn slave(&self) -> io::Result<OwnedFd> {
         let flags = libc::O_RDWR | libc::O_NOCTTY | libc::O_NONBLOCK | libc::O_CLOEXEC;
         // SAFETY: the descriptor is open for the call, and the argument is a plain number.
@@ -87,7 +88,7 @@ impl PtyMaster {
     }
 }
 
-/// Reads the next byte before the program does, and returns the number of bytes read: 1, or 0 if there is none.
+/// Reads the next byte before the program does, and returns the number of bytes read: 1, or 0 if no byte is available.
 /// Retries while the program is reading, since the line discipline is locked then.
 fn read_next_byte(slave: &OwnedFd, next: &mut [u8; 1]) -> usize {
     for _ in 0..MAX_READ_ATTEMPTS {

@@ -1,5 +1,5 @@
-//! Runs a program in a new terminal. [`PtyProgram`] holds the master side; the program is started and watched by a
-//! [supervisor](wh_pipe::supervisor), whose [`front_end`] for terminals is here.
+//! Runs a program in a new terminal. [`PtyProgram`] holds the master side. A [supervisor](wh_pipe::supervisor) with the
+//! [`front_end`] for terminals starts and watches the program.
 
 pub mod front_end;
 mod interrupt;
@@ -21,11 +21,11 @@ use tokio::io::unix::AsyncFd;
 use crate::frame::Size;
 use crate::replies::CELL_PIXELS;
 pub use interrupt::UnreadQueue;
-pub use wh_pipe::protocol::{Order, Report};
+pub use wh_pipe::protocol::{SupervisorOrder, SupervisorReport};
 use wh_pipe::supervisor::{Supervisor, SupervisorKind, SupervisorReports};
 
-/// Number of bytes below which a read is known to have drained the output. Another read would find nothing, and on
-/// Linux it would wait for a worker of the kernel. Later output wakes the reader again.
+/// A read of fewer bytes than this has drained the output. Another read would find no output, and on Linux would wait
+/// for a kernel worker. Later output wakes the reader again.
 const DRAINED_READ_BYTES: usize = 1024;
 
 /// Describes a program to start in a terminal.
@@ -37,7 +37,7 @@ pub struct ProgramSpec {
     pub command: Vec<OsString>,
     /// Working directory; `None` inherits it.
     pub directory: Option<PathBuf>,
-    /// Environment variables that are set in addition to the inherited ones.
+    /// Environment variables that are set in addition to the inherited variables.
     pub environment: Vec<(OsString, OsString)>,
     /// Environment variables that are removed.
     pub removed_variables: Vec<OsString>,
@@ -57,7 +57,7 @@ pub struct PtyProgram {
     pub terminal: PtyMaster,
     /// Reports of the supervisor, in order.
     pub reports: SupervisorReports,
-    /// Supervisor, for orders and its end.
+    /// Supervisor of the program. It executes orders and ends the program's processes.
     pub supervisor: Arc<Supervisor>,
 }
 
@@ -66,7 +66,8 @@ impl PtyProgram {
     pub fn start(spec: ProgramSpec) -> io::Result<Self> {
         let settings = spec.terminal.as_ref().and_then(|terminal| tcgetattr(terminal).ok());
         let OpenptyResult { master, slave } = openpty(&window_size(spec.size), settings.as_ref())?;
-        // Neither end is inherited: a process that has the master could read all output of the program and type to it.
+        // Neither end is inherited: a process that has the master could read all output of the program and send input
+        // to it.
         for end in [&master, &slave] {
             fcntl(end, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
         }
@@ -136,7 +137,7 @@ impl PtyMaster {
         Ok(Self(unsafe { AsyncFd::register(master) }?))
     }
 
-    /// Waits for output and reads some; 0 if the last process has closed the terminal.
+    /// Waits for output and reads a part of it. Returns 0 if the last process has closed the terminal.
     pub async fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let mut ready = self.0.readable().await?;
@@ -184,7 +185,7 @@ impl PtyMaster {
         }
     }
 
-    /// Writes as much as fits without waiting; 0 if nothing fits.
+    /// Writes as many bytes as the terminal accepts without waiting, and returns their number, which may be 0.
     pub fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         match nix::unistd::write(self.0.get_ref(), bytes) {
             Ok(count) => Ok(count),

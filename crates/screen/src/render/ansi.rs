@@ -28,7 +28,7 @@ pub(super) fn row_ansi(row: &[Cell]) -> String {
     pen.out
 }
 
-/// Appends sequences that set the cursor.
+/// Appends sequences that set the cursor's position, shape and visibility.
 pub(super) fn cursor(cursor: ScreenCursor, out: &mut String) {
     let shape = match cursor.shape {
         CursorShape::Block => 2,
@@ -89,7 +89,7 @@ impl<'a> RowPen<'a> {
     }
 }
 
-/// Appends an SGR sequence that sets exactly this style, whatever was set before.
+/// Appends an SGR sequence that sets exactly this style and resets all other attributes.
 fn sgr(style: &Style, out: &mut String) {
     out.push_str("\x1b[0");
     let flags = [

@@ -93,7 +93,7 @@ pub(super) fn row_fingerprint(row: &[Cell]) -> u64 {
     for cell in row {
         if cell.is_plain() {
             hasher.write_u32(cell.character.into());
-            hasher.hash_zero_padded(cell.width, const { prime_to_the(1 + PLAIN_ZEROS) });
+            hasher.hash_zero_padded(cell.width, const { prime_to_the(1 + PLAIN_STYLE_ZERO_BYTES) });
         } else {
             cell.hash(&mut hasher);
         }
@@ -102,7 +102,7 @@ pub(super) fn row_fingerprint(row: &[Cell]) -> u64 {
 }
 
 /// Number of zero bytes of a plain style without extras: five enum discriminants of eight bytes, and six flags.
-const PLAIN_ZEROS: u32 = 5 * 8 + 6;
+const PLAIN_STYLE_ZERO_BYTES: u32 = 5 * 8 + 6;
 
 #[cfg(test)]
 mod tests {

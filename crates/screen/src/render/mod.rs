@@ -7,7 +7,7 @@ mod text;
 
 pub use ansi::ansi;
 pub use fingerprint::{fingerprint, fingerprint_of};
-pub use redraw::{ENTER_SCREEN, LEAVE_SCREEN, Redraw};
+pub use redraw::{ENTER_SCREEN, LEAVE_SCREEN, ScreenMirror};
 pub use text::{last_lines, lines, plain};
 
 use crate::frame::{Cell, RowRenderings};

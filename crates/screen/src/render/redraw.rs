@@ -1,5 +1,5 @@
-//! Mirrors a screen on another terminal: each frame becomes the escape sequences for the changes since the last one
-//! drawn. Unchanged rows and skipped frames cost nothing.
+//! Mirrors a screen on another terminal: each frame becomes the escape sequences for the changes since the last drawn
+//! frame. Unchanged rows and skipped frames cost nothing.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -8,15 +8,16 @@ use super::ansi;
 use crate::frame::{ScreenFrame, ScreenRow, Size};
 use crate::modes::{MouseEncoding, MouseTracking, TerminalModes};
 
-/// Switches the other terminal to a blank alternate screen.
+/// Escape sequences that switch the mirroring terminal to a blank alternate screen.
 pub const ENTER_SCREEN: &str = "\x1b[?1049h\x1b[0m\x1b[H\x1b[2J";
 
-/// Restores the other terminal: disables every mode that may be on, and leaves the alternate screen.
+/// Escape sequences that restore the mirroring terminal: they disable every mode that may be on, and leave the
+/// alternate screen.
 pub const LEAVE_SCREEN: &str = "\x1b[?2026l\x1b[0m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1005l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[?1l\x1b>\x1b[=0u\x1b[>4;0m\x1b[?25h\x1b[0 q\x1b[?1049l";
 
-/// Last state drawn on the other terminal.
+/// State that was last drawn on the mirroring terminal.
 #[derive(Debug, Default)]
-pub struct Redraw {
+pub struct ScreenMirror {
     size: Option<Size>,
     rows: Vec<Arc<ScreenRow>>,
     modes: TerminalModes,
@@ -24,9 +25,9 @@ pub struct Redraw {
     cursor: String,
 }
 
-impl Redraw {
-    /// Returns sequences that make the terminal show this frame. They are empty if nothing changed since the last
-    /// call.
+impl ScreenMirror {
+    /// Returns escape sequences that make the mirroring terminal show this frame; empty if nothing changed since the
+    /// last call.
     pub fn draw(&mut self, frame: &ScreenFrame) -> String {
         let mut rows = String::new();
         let redraws_all = self.size != Some(frame.size);
@@ -58,7 +59,8 @@ impl Redraw {
         out
     }
 
-    /// Makes the next call draw the whole frame, because the terminal may show something else.
+    /// Makes the next [`draw`](Self::draw) redraw the whole frame. Required if the mirroring terminal may show
+    /// something else.
     pub fn invalidate(&mut self) {
         self.size = None;
     }
@@ -69,8 +71,8 @@ fn title(text: &str) -> String {
     format!("\x1b]2;{clean}\x1b\\")
 }
 
-/// Returns sequences that set the other terminal's modes for keys, mouse and pastes to those of the program, since the
-/// program receives the input of the other terminal.
+/// Returns sequences that set the mirroring terminal's modes for keys, mouse and pastes to the program's modes. The
+/// program receives the input of this terminal.
 fn mode_changes(from: TerminalModes, to: TerminalModes) -> String {
     let mut out = String::new();
     let mut flag = |before: bool, after: bool, on: &str, off: &str| {
@@ -130,7 +132,7 @@ mod tests {
 
     /// Feeds `pieces` in order and draws each frame on another terminal, which must show the same.
     fn follows(pieces: &[&str]) {
-        let (mut original, mut copy, mut redraw) = (vt(SIZE), vt(SIZE), Redraw::default());
+        let (mut original, mut copy, mut redraw) = (vt(SIZE), vt(SIZE), ScreenMirror::default());
         copy.feed(ENTER_SCREEN.as_bytes());
         for piece in pieces {
             original.feed(piece.as_bytes());
@@ -162,7 +164,7 @@ mod tests {
 
     #[test]
     fn only_the_rows_that_changed_are_drawn() {
-        let (mut original, mut redraw) = (vt(SIZE), Redraw::default());
+        let (mut original, mut redraw) = (vt(SIZE), ScreenMirror::default());
         original.feed(b"one\r\ntwo\r\nthree");
         redraw.draw(&original.frame());
         original.feed(b"\x1b[2;1HTWO");

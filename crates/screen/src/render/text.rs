@@ -10,7 +10,7 @@ pub(super) fn row_text(row: &[Cell]) -> String {
     text
 }
 
-/// Returns one line per row, padded to the width. A wide character takes two columns and one character.
+/// Returns one line per row, padded to the width. A wide character takes two columns but is one character of the line.
 pub fn lines(frame: &ScreenFrame) -> Vec<String> {
     frame.rows.iter().map(|row| row.renderings().text.clone()).collect()
 }

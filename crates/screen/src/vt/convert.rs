@@ -88,7 +88,8 @@ fn width(row: &[EmulatorCell], column: usize, cell: &EmulatorCell) -> Option<u8>
     }
 }
 
-/// Returns the character to show. The emulator stores a tab character in the cell where the tab began, which is blank.
+/// Returns the character to show. The emulator stores a tab character in the cell where the tab began. Such a cell is
+/// shown as a blank.
 fn shown(character: char) -> char {
     if character == '\t' { ' ' } else { character }
 }

@@ -1,5 +1,5 @@
-//! Wraps the emulator and corrects its deviations from xterm. Every operation passes through this module. A list names
-//! the unchanged operations; those after the list are corrections, each verified against xterm and tmux.
+//! Wraps the emulator and corrects its deviations from xterm. Every operation passes through this module. The `pass!`
+//! list names the unchanged operations. The operations after the list are corrections, verified against xterm and tmux.
 
 use std::ops::Range;
 
@@ -70,7 +70,8 @@ impl Emulator {
     }
 
     /// Frees memory after the screen has become smaller, since the emulator retains hidden rows and the former width of
-    /// each row. The inactive screen (the primary one behind the alternate one) cannot be reached and keeps its memory.
+    /// each row. The inactive screen (the primary screen behind the alternate screen) cannot be reached and keeps its
+    /// memory.
     fn shrink(&mut self) {
         let grid = self.term.grid_mut();
         grid.truncate();
@@ -159,8 +160,8 @@ impl Emulator {
         self.set_active_charset(charset);
     }
 
-    /// Fast path: writes a character that takes one cell and only moves the cursor; false if the character needs the
-    /// slow path.
+    /// Fast path for printable ASCII: writes the character and moves the cursor. Returns false if the character needs
+    /// the slow path.
     #[inline]
     fn put_ascii(&mut self, character: char) -> bool {
         let (insert, columns) = (self.has(TermMode::INSERT), self.term.columns());
@@ -406,13 +407,13 @@ impl Handler for Emulator {
         }
     }
 
-    // Reports the active flags, not the ones pushed last.
+    // Reports the active flags, not the flags that were pushed last.
     fn report_keyboard_mode(&mut self) {
         let flags = convert::modes(*self.term.mode(), 0).kitty_keyboard;
         self.event_queue.send_event(Event::PtyWrite(format!("\x1b[?{flags}u")));
     }
 
-    // At the maximum depth the new mode replaces the last one.
+    // At the maximum depth the new mode replaces the last mode.
     fn push_keyboard_mode(&mut self, mode: KeyboardModes) {
         if self.per_screen().keyboards == MAX_KEYBOARD_MODES {
             self.pop_keyboard_modes(1);

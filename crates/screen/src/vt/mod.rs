@@ -120,11 +120,11 @@ impl Vt {
                 Some(ScannedSequence::Dcs(string)) => self.dcs(&string),
                 None => {}
             }
-            // The emulator is authoritative: it also ends an update that has grown too long.
+            // The emulator decides: it also ends an update that has become too long.
             self.updating = self.parser.sync_timeout().0;
             match (was_updating, self.updating) {
                 (true, false) => fed.updates += 1,
-                // The sequence that opens the update is itself outside of it, but changes nothing on screen.
+                // The sequence that opens an update is outside of the update, but changes nothing on the screen.
                 (false, true) => fed.outside_updates |= segment.length > BEGIN_UPDATE.len(),
                 (false, false) => fed.outside_updates = true,
                 (true, true) => {}
@@ -134,7 +134,7 @@ impl Vt {
         fed
     }
 
-    /// True if a synchronized update is open, whose content is not shown yet.
+    /// True while a synchronized update is open. Its content is not shown yet.
     pub fn updating(&self) -> bool {
         self.parser.sync_timeout().0
     }
@@ -193,7 +193,7 @@ impl Vt {
         self.frame_after(None)
     }
 
-    /// Returns a snapshot of the screen that shares unchanged rows with an earlier one.
+    /// Returns a snapshot of the screen that shares unchanged rows with an earlier snapshot.
     pub fn frame_after(&self, before: Option<&ScreenFrame>) -> ScreenFrame {
         let grid = self.emulator.term().grid();
         let (mut links, mut styles) = (convert::LinkCache::default(), convert::StyleCache::default());
@@ -349,7 +349,7 @@ impl EventListener for EventQueue {
     }
 }
 
-/// State of the emulator's timeout for synchronized updates; true while it is running. There is no clock: the caller
+/// State of the emulator's timeout for synchronized updates: true while the timeout runs. There is no clock: the caller
 /// of [`Vt`] ends the update.
 #[derive(Debug, Default)]
 struct ManualTimeout(bool);

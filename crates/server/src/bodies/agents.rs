@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use wh_core::space::roster::{
-    AgentCard, AgentReply, ConversationCard, LoginProgress, LoginState, LogoutResult, McpServer, ModelCard,
+    AgentCard, AgentReply, ConversationCard, LoginState, LoginStatus, LogoutResult, McpServer, ModelCard,
     StaticCapabilities, StatusCard,
 };
 use wh_core::time::iso;
@@ -104,7 +104,7 @@ pub(crate) fn conversations_body(conversations: &[ConversationCard]) -> AgentCon
     AgentConversationsBody { sessions: conversations.iter().map(conversation).collect() }
 }
 
-pub(crate) fn login_body(done: &LoginProgress) -> AgentLoginBody {
+pub(crate) fn login_body(done: &LoginStatus) -> AgentLoginBody {
     AgentLoginBody {
         success: done.success,
         pending: done.pending,

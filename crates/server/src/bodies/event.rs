@@ -13,7 +13,7 @@ use wh_wire::control::{EventBody, TurnBody};
 use super::receipt::receipt_body;
 use super::space::{projected, session_body};
 
-/// Converts an event to its body. `conversation` determines the participant that the body is written for.
+/// Converts an event to a response body. Messages from the participant `me` of `conversation` are marked as sent.
 pub(crate) fn event_body(event: &Event, conversation: Option<&Conversation>) -> EventBody {
     match event {
         Event::Space(event) => {
@@ -41,7 +41,7 @@ pub(crate) fn event_body(event: &Event, conversation: Option<&Conversation>) -> 
     }
 }
 
-/// Converts a space event to the body for participant `me`.
+/// Converts a space event. Messages from participant `me` are marked as sent.
 fn space_event_body(event: &SpaceEvent, me: &ParticipantId) -> EventBody {
     let changed = |part: &str| EventBody::Changed { part: part.to_owned() };
     match event {

@@ -31,7 +31,7 @@ pub(crate) fn frame_body(shown: &ScreenSnapshot, frames: FrameFormat) -> FrameBo
     }
 }
 
-/// Converts the screen to a body without cells.
+/// Converts the screen to a response body without cells.
 pub(crate) fn plain_body(shown: &ScreenSnapshot) -> ScreenBody {
     screen_body(shown, frame_hash(&shown.frame), false)
 }
@@ -41,7 +41,7 @@ pub(crate) fn frame_hash(frame: &ScreenFrame) -> String {
     format!("{:016x}", render::fingerprint(frame))
 }
 
-/// Converts the screen to a body.
+/// Converts the screen to a response body. `hash` is the result of [`frame_hash`] for the same screen.
 pub(crate) fn screen_body(shown: &ScreenSnapshot, hash: String, cells: bool) -> ScreenBody {
     let frame: &ScreenFrame = &shown.frame;
     let Size { columns, rows } = frame.size;

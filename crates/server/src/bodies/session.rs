@@ -54,12 +54,12 @@ pub(crate) async fn summary(session: &SessionHandle) -> SessionSummary {
             EndCause::Exited(exit) => ("ended", Some(exit_words(exit))),
             EndCause::Gone(reason) => ("ended", reason),
             EndCause::Suspended => {
-                ("ended", Some("the daemon is stopping; its next start restores the session".to_owned()))
+                ("ended", Some("the daemon is stopping; the next daemon restores the session".to_owned()))
             }
             EndCause::Lost => (
                 "lost",
                 Some(
-                    "the daemon was killed and the session could not be restored; wh logs prints its last output"
+                    "the daemon was killed and the session could not be restored; wh logs prints the last output"
                         .to_owned(),
                 ),
             ),
@@ -99,8 +99,10 @@ async fn add_terminal_state(session: &SessionHandle, summary: &mut SessionSummar
         let (state, reason) = match facts.status {
             Status::Running => ("running", None),
             Status::Stopped => ("stopped", None),
-            // The session is still running, because it ends only when all of its processes have ended.
-            Status::Exited(exit) => ("running", Some(format!("{}; its processes are being ended", exit_words(exit)))),
+            // A session ends only after all of its processes have exited, so this session is still running.
+            Status::Exited(exit) => {
+                ("running", Some(format!("{}; its remaining child processes are being killed", exit_words(exit))))
+            }
         };
         summary.status.state = state.to_owned();
         summary.status.reason = reason;
@@ -112,6 +114,6 @@ fn exit_words(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("exited with {code}"),
         Exit::Signal(signal) => format!("killed by signal {signal}"),
-        Exit::Unknown => "ended with an unknown status".to_owned(),
+        Exit::Unknown => "exited with an unknown status".to_owned(),
     }
 }

@@ -23,11 +23,11 @@ use wh_wire::control::{
 use super::event::turn_body;
 use super::question::kind_name;
 
-/// Maximum characters of a thought in the state.
+/// Maximum length of the reasoning preview in the state, in characters. The preview is the end of the text.
 const MAX_PREVIEW_CHARS: usize = 400;
 
-/// Returns a fingerprint of the state of a conversation and its UI. It covers the duration of the current thought, so
-/// it changes continuously while an agent is thinking.
+/// Returns a fingerprint of the state of a conversation and its UI. The fingerprint includes the elapsed reasoning
+/// time, so it changes continuously while an agent is reasoning.
 fn fingerprint(revision: &Revision, ui: &UiFacts, now: SystemTime) -> u64 {
     let reasoned = revision.reasoning_since.map(|since| now.duration_since(since).unwrap_or_default().as_millis());
     let mut hasher = DefaultHasher::new();
@@ -41,7 +41,7 @@ pub(crate) async fn state_fingerprint(conversation: &Conversation) -> Result<u64
     Ok(fingerprint(&revision, &conversation.ui.facts(), SystemTime::now()))
 }
 
-/// Returns the state of a surface with its conversation, and the conversation's fingerprint.
+/// Adds the state of the conversation to the state of its surface. Also returns the fingerprint of the conversation.
 pub(crate) async fn state(
     conversation: &Conversation,
     surface: ClientState,
@@ -109,7 +109,7 @@ fn names(list: &[ParticipantId]) -> Vec<String> {
     list.iter().map(ToString::to_string).collect()
 }
 
-/// Builds the state without the messages.
+/// Builds the state of the conversation without its messages.
 fn rest(state: &State, ui: &UiFacts, now: SystemTime) -> ClientState {
     let statuses = statuses(state);
     let pause = state.pause();

@@ -39,8 +39,8 @@ impl std::fmt::Debug for ApiToken {
 pub struct Access {
     /// Required token, if any.
     pub token: Option<ApiToken>,
-    /// True if the server accepts connections from other machines. Any Host header is accepted then, and only the token
-    /// protects the server.
+    /// True if the server accepts connections from other machines. The server then accepts every Host header and is
+    /// protected only by the token.
     pub any_host: bool,
 }
 
@@ -84,7 +84,9 @@ impl Access {
         let (Some(host), None) = (hosts.next(), hosts.next()) else {
             return Err(Fault::Forbidden("send exactly one Host header".to_owned()));
         };
-        let host = host.to_str().map_err(|_| Fault::Forbidden("the Host header is not text".to_owned()))?;
+        let host = host
+            .to_str()
+            .map_err(|_| Fault::Forbidden("the Host header must contain only visible ASCII characters".to_owned()))?;
         if self.any_host || is_loopback(host) {
             Ok(host)
         } else {

@@ -35,7 +35,7 @@ async fn read(body: Body) -> Result<Bytes, Fault> {
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Fault> {
-    // serde would read a JSON array as the fields in order.
+    // Serde would also accept a JSON array with the values of the fields in order.
     if bytes.trim_ascii_start().first() != Some(&b'{') {
         return Err(Fault::Invalid("the body must be a JSON object".to_owned()));
     }

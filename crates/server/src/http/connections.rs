@@ -1,16 +1,15 @@
-//! Limits on open TCP connections. The accept loop never waits for a free slot: every connection is accepted, and if a
-//! class has too many, one of that class is closed. A client that opens idle connections therefore only affects its own
-//! class.
+//! Limits the number of open TCP connections per class. The accept loop accepts every connection; if a class then has
+//! too many connections, one connection of that class is closed. Idle connections therefore cannot block other classes.
 //!
-//! | class | at most | closed when full |
-//! |---|---|---|
-//! | trusted: sent the token, or is of this user if none is required | 256 | the longest idle, else the new one (503) |
-//! | pending: is of this user, no request admitted yet | 64 | the oldest idle one |
-//! | other: is of another user or machine, no token | 16 | the oldest idle one of the owner with the most connections |
-//! | unchecked: the owner is not known yet | 8, and 256 during an owner lookup | none; the owners are looked up |
+//! | class | members | at most | closed when full |
+//! |---|---|---|---|
+//! | trusted | sent the token; if none is required: of this user | 256 | longest idle, else the new one (503) |
+//! | pending | of this user, no request admitted yet | 64 | oldest idle |
+//! | other | of another user or machine, without a token | 16 | oldest idle of the owner with the most connections |
+//! | unchecked | owner not looked up yet | 8, and 256 during an owner lookup | none; the owners are looked up |
 //!
-//! An untrusted connection is closed after 5 s without a request. Owners are looked up only if more than 8 connections
-//! are unchecked, because the lookup reads the table of all connections of the machine.
+//! An untrusted connection is closed after 5 s without a request. A lookup reads the kernel's table of all TCP
+//! connections, so owners are looked up only when more than 8 connections are unchecked or an unchecked one expires.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -18,15 +17,15 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::owner::{self, Socket};
-use super::peer::Ends;
+use super::owner::{self, PeerSocket};
+use super::peer::ConnectionEnds;
 use crate::slots::{EvictionSignal, Slot, SlotTable, Slots};
 
-const MAX_TRUSTED: usize = 256;
-const MAX_PENDING: usize = 64;
-const MAX_OTHER: usize = 16;
-/// Maximum connections with an unknown owner before a lookup.
-const MAX_UNCHECKED: usize = 8;
+const MAX_TRUSTED_CONNECTIONS: usize = 256;
+const MAX_PENDING_CONNECTIONS: usize = 64;
+const MAX_OTHER_CONNECTIONS: usize = 16;
+/// Number of unchecked connections above which their owners are looked up.
+const MAX_UNCHECKED_CONNECTIONS: usize = 8;
 /// Timeout after which an untrusted connection without a request is closed.
 const UNTRUSTED_IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -34,7 +33,7 @@ const UNTRUSTED_IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone, Default)]
 pub(super) struct Connections {
     slots: Slots<ConnectionFacts>,
-    /// Held during an owner lookup, so that only one runs at a time.
+    /// Locked during an owner lookup, so that only one lookup runs at a time.
     looking: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -47,10 +46,10 @@ pub(super) struct TcpConnection {
 
 #[derive(Debug)]
 struct ConnectionFacts {
-    ends: Option<Ends>,
+    ends: Option<ConnectionEnds>,
     origin: PeerOwner,
     admission: RequestAdmission,
-    /// Requests in progress. A request ends with its response body.
+    /// Number of requests in progress. A request is in progress until its response body is dropped.
     requests: u32,
     idle_since: Instant,
 }
@@ -80,9 +79,9 @@ enum ConnectionClass {
     Unchecked,
 }
 
-/// Error: all trusted connections are busy with requests.
+/// Error for a connection without a slot: the connection was evicted, or all trusted connections are busy.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Full;
+pub(super) struct ConnectionsFull;
 
 impl ConnectionFacts {
     fn class(&self) -> ConnectionClass {
@@ -99,7 +98,7 @@ impl ConnectionFacts {
 
 impl Connections {
     /// Adds a connection that the server has accepted. The owner of the connection is looked up later.
-    pub fn enter(&self, ends: Option<Ends>) -> (TcpConnection, EvictionSignal) {
+    pub fn enter(&self, ends: Option<ConnectionEnds>) -> (TcpConnection, EvictionSignal) {
         // Without addresses the owner cannot be looked up.
         let origin = ends.map_or(PeerOwner::Machine(Ipv4Addr::UNSPECIFIED.into()), |_| PeerOwner::Unchecked);
         let (admission, idle_since) = (RequestAdmission::NoRequest, Instant::now());
@@ -109,25 +108,25 @@ impl Connections {
 
     /// True if owners must be looked up before more connections are accepted.
     pub fn needs_owner_lookup(&self) -> bool {
-        count(&self.slots.lock(), ConnectionClass::Unchecked) > MAX_UNCHECKED
+        count(&self.slots.lock(), ConnectionClass::Unchecked) > MAX_UNCHECKED_CONNECTIONS
     }
 
     /// Looks up the owners of all unchecked connections, then closes excess connections of each class.
     pub async fn look_up_owners(&self) {
         let _one = self.looking.lock().await;
-        let unchecked: Vec<(u64, Ends)> = {
+        let unchecked: Vec<(u64, ConnectionEnds)> = {
             let table = self.slots.lock();
             let unchecked = table.iter().filter(|(_, facts)| facts.class() == ConnectionClass::Unchecked);
             unchecked.filter_map(|(number, facts)| Some((number, facts.ends?))).collect()
         };
-        let (numbers, peers): (Vec<u64>, Vec<Ends>) = unchecked.into_iter().unzip();
+        let (numbers, peers): (Vec<u64>, Vec<ConnectionEnds>) = unchecked.into_iter().unzip();
         let asked = peers.clone();
         let sockets = tokio::task::spawn_blocking(move || owner::sockets(&asked)).await.unwrap_or_default();
         let me = nix::unistd::geteuid().as_raw();
         let mut table = self.slots.lock();
         for (at, (number, peer)) in numbers.into_iter().zip(peers).enumerate() {
             if let Some(facts) = table.get_mut(number) {
-                facts.origin = match sockets.get(at).copied().flatten().and_then(Socket::owner) {
+                facts.origin = match sockets.get(at).copied().flatten().and_then(PeerSocket::owner) {
                     Some(uid) if uid == me => PeerOwner::Owner,
                     Some(uid) => PeerOwner::User(uid),
                     None => PeerOwner::Machine(peer.theirs.ip().to_canonical()),
@@ -135,9 +134,9 @@ impl Connections {
             }
         }
         for (class, most) in [
-            (ConnectionClass::Trusted, MAX_TRUSTED),
-            (ConnectionClass::Pending, MAX_PENDING),
-            (ConnectionClass::Other, MAX_OTHER),
+            (ConnectionClass::Trusted, MAX_TRUSTED_CONNECTIONS),
+            (ConnectionClass::Pending, MAX_PENDING_CONNECTIONS),
+            (ConnectionClass::Other, MAX_OTHER_CONNECTIONS),
         ] {
             while count(&table, class) > most {
                 let newest = table.iter().filter(|(_, facts)| facts.class() == class).map(|(number, _)| number).last();
@@ -152,7 +151,7 @@ fn count(table: &SlotTable<ConnectionFacts>, class: ConnectionClass) -> usize {
     table.iter().filter(|(_, facts)| facts.class() == class).count()
 }
 
-/// Returns the idle connection of this class to close first. `None` if all are busy.
+/// Returns the idle connection of this class to close first. `None` if all connections of the class are busy.
 fn eviction_candidate(table: &SlotTable<ConnectionFacts>, class: ConnectionClass) -> Option<u64> {
     let idle = table.iter().filter(|(_, facts)| facts.class() == class && facts.requests == 0);
     match class {
@@ -170,21 +169,23 @@ fn eviction_candidate(table: &SlotTable<ConnectionFacts>, class: ConnectionClass
 
 impl TcpConnection {
     /// Records that a request was admitted, either with a token or by a server that requires none.
-    pub fn admitted(&self, with_token: bool) -> Result<(), Full> {
+    pub fn admitted(&self, with_token: bool) -> Result<(), ConnectionsFull> {
         let admission = if with_token { RequestAdmission::WithToken } else { RequestAdmission::WithoutToken };
         let number = self.slot.number();
         let mut table = self.slot.slots().lock();
         // The connection was evicted and is about to close.
-        let Some(facts) = table.get_mut(number) else { return Err(Full) };
+        let Some(facts) = table.get_mut(number) else { return Err(ConnectionsFull) };
         let before = std::mem::replace(&mut facts.admission, admission);
-        if facts.class() == ConnectionClass::Trusted && count(&table, ConnectionClass::Trusted) > MAX_TRUSTED {
+        if facts.class() == ConnectionClass::Trusted
+            && count(&table, ConnectionClass::Trusted) > MAX_TRUSTED_CONNECTIONS
+        {
             match eviction_candidate(&table, ConnectionClass::Trusted) {
                 Some(longest) => table.evict(longest),
                 None => {
                     if let Some(facts) = table.get_mut(number) {
                         facts.admission = before;
                     }
-                    return Err(Full);
+                    return Err(ConnectionsFull);
                 }
             }
         }
@@ -210,7 +211,7 @@ impl TcpConnection {
             match seen {
                 Some((ConnectionClass::Trusted, ..)) => return std::future::pending().await,
                 Some((.., idle_until)) if idle_until > now => until = idle_until,
-                // The connection may belong to this user. Then the lookup makes it trusted.
+                // If the connection belongs to this user, the lookup makes the connection trusted.
                 Some((ConnectionClass::Unchecked, RequestAdmission::WithoutToken, _)) => {
                     self.all.look_up_owners().await
                 }
@@ -256,14 +257,14 @@ mod tests {
         all.look_up_owners().await;
         assert!(is_open(&mut pending.1) && is_open(&mut third.1));
         let open: Vec<bool> = flood.iter_mut().map(|(_, evicted)| is_open(evicted)).collect();
-        assert_eq!(open.iter().filter(|open| **open).count(), MAX_OTHER - 1);
-        assert!(open[open.len() - (MAX_OTHER - 1)..].iter().all(|open| *open), "the oldest go");
+        assert_eq!(open.iter().filter(|open| **open).count(), MAX_OTHER_CONNECTIONS - 1);
+        assert!(open[open.len() - (MAX_OTHER_CONNECTIONS - 1)..].iter().all(|open| *open), "the oldest go");
     }
 
     #[tokio::test]
     async fn a_request_that_is_being_answered_is_not_closed_for_a_new_connection() {
         let all = Connections::default();
-        let mut kept: Vec<_> = (0..MAX_OTHER).map(|_| enter(&all, PeerOwner::User(7))).collect();
+        let mut kept: Vec<_> = (0..MAX_OTHER_CONNECTIONS).map(|_| enter(&all, PeerOwner::User(7))).collect();
         let _requests: Vec<_> = kept.iter().map(|(connection, _)| connection.request()).collect();
         let mut late = enter(&all, PeerOwner::User(7));
         all.look_up_owners().await;
@@ -274,7 +275,7 @@ mod tests {
     #[tokio::test]
     async fn a_trusted_connection_takes_the_slot_of_the_one_idle_for_longest_and_is_refused_if_all_are_busy() {
         let all = Connections::default();
-        let mut trusted: Vec<_> = (0..MAX_TRUSTED).map(|_| enter(&all, PeerOwner::User(7))).collect();
+        let mut trusted: Vec<_> = (0..MAX_TRUSTED_CONNECTIONS).map(|_| enter(&all, PeerOwner::User(7))).collect();
         assert!(trusted.iter().all(|(connection, _)| connection.admitted(true).is_ok()));
         // From now on the first was used more recently than the second.
         drop(trusted[0].0.request());
@@ -285,7 +286,7 @@ mod tests {
         let _requests: Vec<_> = trusted.iter().map(|(connection, _)| connection.request()).collect();
         let refused = enter(&all, PeerOwner::Owner);
         let _refused = refused.0.request();
-        assert_eq!(refused.0.admitted(true), Err(Full));
+        assert_eq!(refused.0.admitted(true), Err(ConnectionsFull));
     }
 
     #[tokio::test(start_paused = true)]

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use wh_client::{CreateError, Gone, Unanswered};
+use wh_client::{CreateError, Gone, SurfaceError};
 use wh_core::caller::CallerRefusal;
 use wh_core::line::LineError;
 use wh_core::reason::Reason;
@@ -12,7 +12,7 @@ use wh_core::space::command::SpaceRefusal;
 use wh_core::space::extent::PieceError;
 use wh_wire::control::ErrorBody;
 
-use super::connections::Full;
+use super::connections::ConnectionsFull;
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Fault {
@@ -20,7 +20,7 @@ pub(super) enum Fault {
     NoSuchPath,
     #[error("method not allowed for this path; see the Allow header")]
     NoSuchMethod,
-    #[error("this path is a WebSocket; for server-sent events see /control/events")]
+    #[error("this path requires a WebSocket upgrade; for server-sent events use /control/events")]
     UpgradeRequired,
     #[error("too many open streams; close one")]
     TooManyWatchers,
@@ -50,7 +50,9 @@ pub(super) enum Fault {
     NoConversation,
     #[error("no command with this request_id")]
     NoSuchReceipt,
-    #[error("this session has no stored last screen; only a terminal program of an earlier daemon has one")]
+    #[error(
+        "no last screen is stored for this session; only terminal programs of an earlier daemon have a stored screen"
+    )]
     NoLastScreen,
     #[error("{0}")]
     Line(LineError),
@@ -67,30 +69,31 @@ pub(super) enum Fault {
     #[error("session {name:?} has not ended: {left}")]
     ProcessesLeft { name: String, left: String },
     #[error(
-        "session {name:?} has ended, but the next daemon may restore it because its end could not be stored: {why}"
+        "session {name:?} has ended, but the end could not be stored, so the next daemon may restore the session: {why}"
     )]
     EndNotStored { name: String, why: String },
-    #[error("this session was lost: its daemon ended unexpectedly and it could not be restored")]
+    #[error("this session was lost: its daemon exited unexpectedly and the session could not be restored")]
     Lost,
 }
 
-impl From<Full> for Fault {
-    fn from(Full: Full) -> Self {
+impl From<ConnectionsFull> for Fault {
+    fn from(ConnectionsFull: ConnectionsFull) -> Self {
         Self::TooManyConnections
     }
 }
 
-impl From<Unanswered> for Fault {
-    fn from(unanswered: Unanswered) -> Self {
-        match unanswered {
-            Unanswered::Refused(refusal) => Self::Refusal(refusal),
-            Unanswered::Gone(gone) => Self::Gone(gone),
+impl From<SurfaceError> for Fault {
+    fn from(error: SurfaceError) -> Self {
+        match error {
+            SurfaceError::Refused(refusal) => Self::Refusal(refusal),
+            SurfaceError::Gone(gone) => Self::Gone(gone),
         }
     }
 }
 
 impl Fault {
-    /// Returns the machine-readable code: the code of the reason if there is one, else the error text in snake case.
+    /// Returns the machine-readable code: the code of the refusal reason, or without a reason the error text in snake
+    /// case.
     fn code(&self) -> String {
         let reason = match self {
             Self::Refusal(refusal) => Some(refusal.reason()),

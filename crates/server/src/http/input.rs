@@ -66,8 +66,8 @@ async fn send_input(State(api): State<ApiState>, body: Body) -> Result<Json<Sent
     let request_id = request_id(body.request_id.as_deref())?;
     let named = named(&body);
     let gestures = gestures(body)?;
-    // In an agent session, the input consists of keys for the UI of wh. Its fingerprint must differ from that of a
-    // control message, whose text goes to the agent.
+    // In an agent session, the input is key presses for the UI of wh. A control message with the same text goes to the
+    // agent instead, so the two requests must have different fingerprints.
     let content = match &api.conversation {
         Some(_) => Content::Keys(&gestures),
         None => Content::typed(&gestures),
@@ -130,7 +130,7 @@ pub(super) fn request_id(text: Option<&str>) -> Result<Option<RequestId>, Fault>
     text.map(RequestId::new).transpose().map_err(|error| Fault::Refused("Invalid request_id", error.to_string()))
 }
 
-/// Returns the first input of the body that is not empty, as the client sent it.
+/// Returns the first non-empty input field of the body, with the value that the client sent.
 fn named(body: &SendInputBody) -> String {
     let keys = body.keys.as_ref().map(|keys| keys.join(" "));
     let mouse = body.mouse.as_ref().map(|mouse| mouse.action.clone());

@@ -26,7 +26,7 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
     )]
 }
 
-/// Paths that are counted separately: those of the routes of a session.
+/// Paths with their own request counters: the paths of a session's routes.
 static PATHS: LazyLock<BTreeSet<&'static str>> =
     LazyLock::new(|| route::of_session().iter().map(|route| route.path).collect());
 
@@ -43,7 +43,7 @@ struct Counts {
 
 impl HttpMeters {
     pub fn request(&self, path: &str, status: u16) {
-        // All other paths are counted together, so that callers cannot add metrics.
+        // All other paths share one counter. Otherwise callers could create any number of metrics.
         let path = PATHS.get(path).copied().unwrap_or("other");
         *self.lock().requests.entry((path, status)).or_default() += 1;
     }

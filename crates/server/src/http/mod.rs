@@ -67,7 +67,7 @@ struct ApiState {
     screenshot_permits: Arc<Semaphore>,
 }
 
-/// Maximum screenshots rendered at the same time. Further ones wait.
+/// Maximum number of screenshots rendered at the same time. Further requests wait.
 const MAX_CONCURRENT_SCREENSHOTS: usize = 2;
 
 /// Maximum number of open event streams.
@@ -91,8 +91,8 @@ impl ApiState {
     }
 }
 
-/// Returns the router of a single run: one surface, and the conversation that it shows, if any. Streams end at
-/// shutdown.
+/// Returns the router of a single run, for one surface and the conversation that the surface shows, if any. Open event
+/// streams end when `closing` becomes true.
 pub fn router(
     surface: Surface,
     conversation: Option<Conversation>,

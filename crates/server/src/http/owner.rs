@@ -6,27 +6,27 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::net::{IpAddr, SocketAddr};
 
-use super::peer::Ends;
+use super::peer::ConnectionEnds;
 
-/// Socket in the kernel's connection tables: the user that owns it, and the inode.
+/// Owner and inode of a socket, as listed in the kernel's connection tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Socket {
+pub(super) struct PeerSocket {
     /// User id of the socket's owner; 0 (root) after the socket is closed.
     uid: u32,
     /// Inode of the socket; 0 if no process has it open.
     pub inode: u64,
 }
 
-impl Socket {
-    /// Returns the user id of the process that has the socket open; `None` if no process has.
+impl PeerSocket {
+    /// Returns the user id of the process that has the socket open; `None` if no process has it open.
     pub fn owner(self) -> Option<u32> {
         (self.inode != 0).then_some(self.uid)
     }
 }
 
 /// Returns the sockets at the other ends of these connections, in order. `None` if a connection is not in the tables.
-/// Blocks for a time proportional to the number of connections of the machine, so run it on a blocking thread.
-pub(super) fn sockets(peers: &[Ends]) -> Vec<Option<Socket>> {
+/// Blocks for a time proportional to the number of connections of the machine; call only on a blocking thread.
+pub(super) fn sockets(peers: &[ConnectionEnds]) -> Vec<Option<PeerSocket>> {
     let mut wanted: HashMap<(SocketAddr, SocketAddr), Vec<usize>> = HashMap::new();
     for (number, peer) in peers.iter().enumerate() {
         wanted.entry((canonical(peer.theirs), canonical(peer.ours))).or_default().push(number);
@@ -55,9 +55,9 @@ fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
-/// Parses a row of the table. Returns the socket's own address, its remote address, and the socket. Returns `None` if
-/// the row is malformed or `is_ours` is false for the remote port.
-fn row(line: &str, is_ours: impl Fn(u16) -> bool) -> Option<((SocketAddr, SocketAddr), Socket)> {
+/// Parses a row of a connection table. Returns the socket's own address, its remote address, and the socket. Returns
+/// `None` if the row is malformed or `is_ours` is false for the remote port.
+fn row(line: &str, is_ours: impl Fn(u16) -> bool) -> Option<((SocketAddr, SocketAddr), PeerSocket)> {
     let mut fields = line.split_whitespace().skip(1);
     let (theirs, ours) = (fields.next()?, fields.next()?);
     let port = u16::from_str_radix(ours.rsplit_once(':')?.1, 16).ok()?;
@@ -67,7 +67,7 @@ fn row(line: &str, is_ours: impl Fn(u16) -> bool) -> Option<((SocketAddr, Socket
     let ends = (canonical(address(theirs)?), canonical(address(ours)?));
     let uid = fields.nth(4)?.parse().ok()?;
     let inode = fields.nth(1)?.parse().ok()?;
-    Some((ends, Socket { uid, inode }))
+    Some((ends, PeerSocket { uid, inode }))
 }
 
 /// Parses an address of the table: the IP address in hexadecimal, in groups of four bytes in native byte order, and the
@@ -99,7 +99,7 @@ mod tests {
         let row = |line: &str| row(line, |port| port == 8080);
         let line = "   1: 0100007F:A1B2 0100007F:1F90 01 00000000:00000000 00:00000000 00000000  1000        0 424242 1 0000000000000000 20 4 30 10 -1";
         let ends = ("127.0.0.1:41394".parse().unwrap(), "127.0.0.1:8080".parse().unwrap());
-        assert_eq!(row(line), Some((ends, Socket { uid: 1000, inode: 424_242 })));
+        assert_eq!(row(line), Some((ends, PeerSocket { uid: 1000, inode: 424_242 })));
         let (_, closed) = row(&line.replace("424242", "0")).unwrap();
         assert_eq!(closed.owner(), None, "nobody has it open");
         let mapped = address("0000000000000000FFFF00000100007F:0050").unwrap();
@@ -114,8 +114,9 @@ mod tests {
         let ours = listener.local_addr().unwrap();
         let (_one, _two) = (TcpStream::connect(ours).unwrap(), TcpStream::connect(ours).unwrap());
         let accepted: Vec<_> = (0..2).map(|_| listener.accept().unwrap()).collect();
-        let mut peers: Vec<Ends> = accepted.iter().map(|(_, theirs)| Ends { theirs: *theirs, ours }).collect();
-        peers.push(Ends { theirs: "192.0.2.1:1".parse().unwrap(), ours });
+        let mut peers: Vec<ConnectionEnds> =
+            accepted.iter().map(|(_, theirs)| ConnectionEnds { theirs: *theirs, ours }).collect();
+        peers.push(ConnectionEnds { theirs: "192.0.2.1:1".parse().unwrap(), ours });
         let me = nix::unistd::geteuid().as_raw();
         let owners: Vec<Option<u32>> = sockets(&peers).into_iter().map(|socket| socket?.owner()).collect();
         assert_eq!(owners, [Some(me), Some(me), None]);

@@ -14,38 +14,38 @@ use tokio::sync::OnceCell;
 use wh_client::trace::{self, TRACE_TIMEOUT};
 use wh_core::caller::Origin;
 
-use super::owner::{Socket, sockets};
+use super::owner::{PeerSocket, sockets};
 
 /// Addresses of both ends of a connection.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Ends {
+pub(super) struct ConnectionEnds {
     /// Address of the caller.
     pub theirs: SocketAddr,
     /// Address of the server.
     pub ours: SocketAddr,
 }
 
-/// Caller of a connection. Its origin is determined at the first request that needs the origin, and is cached for the
-/// connection. The cached origin stays correct: a process cannot leave its session, and a connection that was opened
-/// outside a session can be passed on only by the process that opened it.
+/// Caller of a connection. The caller's origin is determined at the first request that needs the origin, and is cached
+/// for the connection. The cached origin stays correct: a process cannot leave its session, and only the process that
+/// opened a connection can pass the connection to another process.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Peer {
-    /// `None` if the addresses are unknown, which makes the caller untraceable.
-    ends: Option<Ends>,
+    /// Addresses of the connection. `None` if they are unknown; the caller is then untraceable.
+    ends: Option<ConnectionEnds>,
     origin: Arc<OnceCell<Origin>>,
 }
 
 impl Peer {
     pub fn of(stream: &TcpStream) -> Self {
         let ends = match (stream.peer_addr(), stream.local_addr()) {
-            (Ok(theirs), Ok(ours)) => Some(Ends { theirs, ours }),
+            (Ok(theirs), Ok(ours)) => Some(ConnectionEnds { theirs, ours }),
             _ => None,
         };
         Self { ends, origin: Arc::default() }
     }
 
     /// Returns the addresses of the connection.
-    pub fn ends(&self) -> Option<Ends> {
+    pub fn ends(&self) -> Option<ConnectionEnds> {
         self.ends
     }
 
@@ -64,7 +64,7 @@ impl Peer {
 }
 
 impl Peer {
-    /// Returns the caller's working directory, if it runs on this machine and can be found.
+    /// Returns the caller's working directory; `None` if the caller is on another machine or cannot be traced.
     pub async fn directory(&self) -> Option<PathBuf> {
         let ends = self.ends?;
         let looking = tokio::task::spawn_blocking(move || ends.directory());
@@ -80,27 +80,27 @@ impl<S: Sync> FromRequestParts<S> for Peer {
     }
 }
 
-impl Ends {
+impl ConnectionEnds {
     /// Finds the caller's working directory, if the caller is a process of this machine. Blocks.
     fn directory(self) -> Option<PathBuf> {
         let socket = sockets(&[self]).into_iter().next().flatten()?;
         if socket.inode == 0 { None } else { trace::directory_of_socket(socket.inode) }
     }
 
-    /// Finds the caller's origin. Blocks. A caller on another machine counts as outside. A local caller that has closed
-    /// its end, or whose process cannot be found, is untraceable.
+    /// Finds the caller's origin. Blocks. A caller on another machine counts as outside. A local caller is untraceable
+    /// if it has closed the connection or its process cannot be found.
     pub fn origin(self) -> Origin {
         match sockets(&[self]).into_iter().next().flatten() {
-            Some(Socket { inode: 0, .. }) => Origin::Untraceable,
-            Some(Socket { inode, .. }) => trace::origin_of_socket(inode),
+            Some(PeerSocket { inode: 0, .. }) => Origin::Untraceable,
+            Some(PeerSocket { inode, .. }) => trace::origin_of_socket(inode),
             None if is_local(self.theirs) => Origin::Untraceable,
             None => Origin::Outside,
         }
     }
 }
 
-/// True unless the address certainly belongs to another machine. The test is to bind a socket to the address, which
-/// the kernel allows only for local addresses.
+/// Returns false if the address certainly belongs to another machine. Tries to bind a socket to the address, which the
+/// kernel allows only for local addresses.
 fn is_local(address: SocketAddr) -> bool {
     let mut wanted = SocketAddr::new(address.ip().to_canonical(), 0);
     if let (SocketAddr::V6(wanted), SocketAddr::V6(given)) = (&mut wanted, address) {
@@ -133,11 +133,11 @@ mod tests {
         let (_first, of_own) = listener.accept().unwrap();
         let (_second, of_child) = listener.accept().unwrap();
         assert_eq!(of_own, own.local_addr().unwrap());
-        let origin = |theirs| Ends { theirs, ours }.origin();
+        let origin = |theirs| ConnectionEnds { theirs, ours }.origin();
         assert_eq!(origin(of_own), Origin::Outside);
         // Child of this process, without a supervisor.
         assert_eq!(origin(of_child), Origin::Elsewhere);
-        let directory = |theirs| Ends { theirs, ours }.directory();
+        let directory = |theirs| ConnectionEnds { theirs, ours }.directory();
         assert_eq!(directory(of_own), std::env::current_dir().ok());
         assert_eq!(directory(of_child), Some(PathBuf::from("/")));
         drop(own);
@@ -157,7 +157,7 @@ mod tests {
             ("203.0.113.7:9", Origin::Outside),
             ("[::ffff:203.0.113.7]:9", Origin::Outside),
         ] {
-            assert_eq!(Ends { theirs: address.parse().unwrap(), ours }.origin(), expected, "{address}");
+            assert_eq!(ConnectionEnds { theirs: address.parse().unwrap(), ours }.origin(), expected, "{address}");
         }
     }
 }

@@ -1,13 +1,13 @@
 //! The route table. Each row is next to its handler, in the `routes` function of a module. Routers and OpenAPI
-//! documents are built from the rows. The state type of a row determines the server that serves it:
+//! documents are built from the rows. The state type of a row determines which server has the route:
 //!
 //! | rows | served |
 //! |---|---|
 //! | `Route<ApiState>` | by a single run, and by a daemon below `/sessions/{session}` |
 //! | `Route<DaemonApiState>` | by a daemon itself |
 //!
-//! [`super::access`] checks host, origin and token before any handler runs. A row can also require admission of the
-//! caller.
+//! [`super::access`] checks host, origin and token before any handler runs. A row can also require that the caller may
+//! perform an action, see [`Route::admits_to`].
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -28,8 +28,8 @@ pub(super) struct Route<S> {
     pub method: Method,
     pub path: &'static str,
     handler: MethodRouter<S>,
-    /// Action for which the caller must be admitted. `None` if every caller is admitted, or if the handler checks the
-    /// admission because it depends on the body.
+    /// Action that the caller must be allowed to perform, checked before the handler runs. `None` if every caller is
+    /// allowed, or if the handler checks the caller because the action depends on the body.
     act: Option<GuardedAction>,
     pub operation: Operation,
 }
@@ -93,7 +93,7 @@ impl Route<ApiState> {
     }
 }
 
-/// Returns all rows of a session.
+/// Returns the rows that every run and every session of a daemon serves.
 pub(super) fn of_session() -> Vec<Route<ApiState>> {
     let routes = [
         health::routes(),
@@ -110,7 +110,7 @@ pub(super) fn of_session() -> Vec<Route<ApiState>> {
     routes.into_iter().flatten().collect()
 }
 
-/// Returns all rows of a daemon, without those of its sessions.
+/// Returns the daemon's own rows, without the rows of its sessions.
 pub(super) fn of_daemon() -> Vec<Route<DaemonApiState>> {
     [health::daemon_routes(), sessions::routes(), openapi::daemon_routes()].into_iter().flatten().collect()
 }

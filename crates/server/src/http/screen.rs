@@ -29,9 +29,13 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
             "`cells` adds every cell with its colours and attributes.",
         )
         .query("history", switch(), "`1` adds the buffered raw output.")
-        .query("now", switch(), "`1` does not wait for a complete frame or for the effect of typed input.")
+        .query(
+            "now",
+            switch(),
+            "`1` returns immediately, without waiting for a complete frame or for the effect of typed input.",
+        )
         .returns::<ScreenBody>(200, "The screen. Its ETag changes when the visible content changes.")
-        .returns_empty(304, "The screen has not changed: its ETag is the one in If-None-Match.")
+        .returns_empty(304, "The screen has not changed: If-None-Match contains its ETag.")
         .fails(400, "The query is invalid.")
         .gone()
     })]
@@ -58,7 +62,7 @@ async fn screen(
         Some(_) => return Err(Fault::Invalid("format must be text or cells".to_owned())),
     };
     let shown = api.surface.read_screen(ScreenRead { history, timing: sight }).await?;
-    // History and cells are large and rare, so they are not cached.
+    // Responses with history or cells are large and rarely requested, so they are not cached.
     let kept = (!history && !cells).then(|| api.render_cache.find(&shown)).flatten();
     let drawing = match kept {
         Some(drawing) => drawing,

@@ -22,7 +22,7 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
             it.query(
                 "background",
                 json!({"type": "string", "enum": ["dark", "light"]}),
-                "Text and background colours to use where the program has set none.",
+                "Default text and background colours, for cells where the program has not set a colour.",
             )
             .text(200, "image/svg+xml", "The image.")
             .fails(400, "The query is invalid, or the screen cannot be rendered.")
@@ -33,7 +33,7 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
                 .query(
                     "background",
                     json!({"type": "string", "enum": ["dark", "light"]}),
-                    "Text and background colours to use where the program has set none.",
+                    "Default text and background colours, for cells where the program has not set a colour.",
                 )
                 .text(200, "image/png", "The image.")
                 .fails(400, "The query is invalid, or the screen is too large for an image.")

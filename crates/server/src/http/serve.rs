@@ -24,8 +24,8 @@ use super::stall_timeout::StallTimeout;
 use crate::closing::{Closing, closed};
 use crate::slots::EvictionSignal;
 
-/// Timeout for the headers of a request, and idle timeout of a trusted connection. For other connections see
-/// [`Connections`].
+/// Timeout for receiving the headers of a request. Also the idle timeout of a trusted connection; for other connections
+/// see [`Connections`].
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 /// Timeout after which a connection is closed if its client accepts no data.
 const HTTP_STALL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -35,8 +35,8 @@ const RESPONSE_DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 const HTTP_ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 /// Length of the kernel's accept queue.
 const LISTEN_BACKLOG: u32 = 1024;
-/// Maximum connections accepted before their owners are looked up together.
-const LOOK_UP_BATCH: usize = 256;
+/// Maximum number of queued connections to accept before one owner lookup for all of them.
+const MAX_LOOKUP_BATCH: usize = 256;
 
 /// Listens on an address with a long accept queue, because a client retries only after a second if the queue is full.
 pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
@@ -74,7 +74,7 @@ pub async fn serve(listener: TcpListener, router: Router, closing: Closing) {
             () = closed(&mut closes) => break,
         }
         if connections.needs_owner_lookup() {
-            for _ in 0..LOOK_UP_BATCH {
+            for _ in 0..MAX_LOOKUP_BATCH {
                 let Some(Ok((stream, _))) = listener.accept().now_or_never() else { break };
                 start(stream);
             }

@@ -15,7 +15,7 @@ use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use wh_client::{Controller, CreateError, Created, Daemon, EndOutcome, SessionHandle, Survivors};
+use wh_client::{Controller, CreateError, Daemon, EndOutcome, SessionCreation, SessionHandle, Survivors};
 use wh_wire::control::{LastScreenBody, NewSessionRequest, RenameRequest, SessionSummary, SessionsBody};
 
 use super::access::{Access, guarded};
@@ -31,7 +31,7 @@ use crate::admission::Admission;
 use crate::bodies::{receipt_body, summary};
 use crate::{new_session, receipts};
 
-/// Path of one session. The session's API is below it.
+/// Path of one session. All paths of the session's API begin with this path.
 pub(super) const SESSION_PATH: &str = "/sessions/{session}";
 
 /// State of the handlers for a daemon's own routes.
@@ -66,7 +66,7 @@ pub(super) fn routes() -> Vec<Route<DaemonApiState>> {
         Route::new(Method::Get, "/sessions", list, "sessions", "List all sessions, including ended ones.", |it| {
             it.returns::<SessionsBody>(200, "The sessions, oldest first.")
         }),
-        // The handler checks the admission, because it depends on the requested session.
+        // The handler itself checks the caller, because the result depends on the requested session.
         Route::new(
             Method::Post,
             "/sessions",
@@ -96,7 +96,7 @@ pub(super) fn routes() -> Vec<Route<DaemonApiState>> {
                 .returns::<SessionSummary>(200, "The renamed session.")
                 .fails(404, "No such session.")
                 .fails(408, "The body did not arrive in time.")
-                .fails(409, "A live session already has the name.")
+                .fails(409, "Another live session already has this name.")
         }),
         Route::new(Method::Delete, SESSION_PATH, end, "end_session", "End a session and all of its processes.", |it| {
             it.path_parameter("session", id())
@@ -104,7 +104,7 @@ pub(super) fn routes() -> Vec<Route<DaemonApiState>> {
                 .query("forget", json!({"type": "string"}), "Delete the session's history too.")
                 .returns::<SessionSummary>(200, "The ended session. None of its processes is running.")
                 .fails(404, "No such session.")
-                .fails(500, "Some processes could not be ended; the detail has their process ids.")
+                .fails(500, "Some processes could not be killed; the detail lists their process ids.")
         }),
         Route::new(
             Method::Get,
@@ -144,7 +144,8 @@ async fn create(
 ) -> Result<(StatusCode, Json<SessionSummary>), Fault> {
     let wanted = new_session::read(body::json(body).await?, peer.directory()).await.map_err(Fault::Invalid)?;
     let origin = peer.origin().await;
-    let Created { session, duplicate } = new_session::create(&*api.daemon, &*api.controller, origin, wanted).await?;
+    let SessionCreation { session, duplicate } =
+        new_session::create(&*api.daemon, &*api.controller, origin, wanted).await?;
     let status = if duplicate { StatusCode::OK } else { StatusCode::CREATED };
     Ok((status, Json(summary(&session).await)))
 }
@@ -189,7 +190,7 @@ async fn end(
     QueryParams(query): QueryParams<EndSessionQuery>,
 ) -> Result<Json<SessionSummary>, Fault> {
     let session = find(&api, &id)?;
-    // A separate task, so that the session is ended even if the caller disconnects.
+    // Runs in a separate task, so that the session is ended even if the caller disconnects.
     let work = tokio::spawn(async move {
         let (name, forgets) = (session.name(), is_enabled(query.forget.as_deref()));
         match api.daemon.end(&session.id, is_enabled(query.now.as_deref())).await {
@@ -209,7 +210,7 @@ async fn end(
 }
 
 fn find(api: &DaemonApiState, id: &str) -> Result<Arc<SessionHandle>, Fault> {
-    // Restoring sessions are checked first: a session that becomes ready after this check is found below.
+    // Sessions being restored are checked first. A session that becomes ready after this check is found below.
     let returning = api.daemon.is_restoring(id);
     let missing = || match returning {
         true => CreateError::Returning(id.to_owned()),
@@ -226,10 +227,10 @@ async fn forward(
 ) -> Result<Response, Fault> {
     let session = find(&api, &id)?;
     let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
-    // Uses the path before decoding, because the router of the session decodes it.
+    // Uses the percent-encoded path, because the router of the session decodes the path.
     let sent = request.uri().path().splitn(4, '/').nth(3).unwrap_or(&rest);
     let target: Uri = format!("/{sent}{query}").parse().map_err(|_| Fault::NoSuchPath)?;
-    // Receipts of a lost terminal program are only in the store.
+    // The receipts of a lost terminal program exist only in the store.
     let receipts_path = RECEIPT_PATH.trim_start_matches('/').trim_end_matches("{request_id}");
     let receipt = rest.strip_prefix(receipts_path).filter(|_| request.method() == http::Method::GET);
     if let (None, Some(id)) = (&session.surface, receipt) {

@@ -40,7 +40,7 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
                 it.query(
                     "limit",
                     json!({"type": "integer", "minimum": 0}),
-                    "Maximum number of messages. Returns the newest ones, or with `since` the first ones after that time. Default: all.",
+                    "Maximum number of messages. Without `since`, the newest messages are returned; with `since`, the oldest messages after that time. Default: all.",
                 )
                 .query(
                     "since",
@@ -48,7 +48,7 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
                     "Only messages added after this time.",
                 )
                 .returns::<ClientState>(200, "The state. Its ETag changes when the state changes.")
-                .returns_empty(304, "The state has not changed: its ETag is the one in If-None-Match.")
+                .returns_empty(304, "The state has not changed: If-None-Match contains its ETag.")
                 .fails(400, "The query is invalid.")
                 .gone()
             },
@@ -63,7 +63,7 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
                 it.query(
                     "limit",
                     json!({"type": "integer", "minimum": 0}),
-                    "Maximum number of messages. Returns the newest ones, or with `since` the first ones after that time. Default: 100.",
+                    "Maximum number of messages. Without `since`, the newest messages are returned; with `since`, the oldest messages after that time. Default: 100.",
                 )
                 .query("kind", json!({"type": "string"}), "Only messages of this kind.")
                 .query("from", json!({"type": "string"}), "Only messages from this sender.")
@@ -112,7 +112,7 @@ async fn state(
         number.hash(&mut hasher);
         tag(&hasher)
     };
-    // Avoids building the state if it has not changed.
+    // Skips building the state if the state has not changed.
     if headers.contains_key(header::IF_NONE_MATCH) {
         let tag = tag_of(bodies::state_fingerprint(conversation).await?)?;
         if matches_etag(&headers, &tag) {

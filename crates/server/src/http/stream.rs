@@ -112,8 +112,8 @@ async fn open(api: ApiState, query: StreamQuery, last: Option<&str>) -> Result<E
     Ok(EventFeed::open(surface, conversation, closing, Some(permit), options).await?)
 }
 
-/// Parses the cursor, frame format and frame rate. `last` is the value of the header that browsers send when they
-/// reconnect.
+/// Parses the cursor, frame format and frame rate. `last` is the value of the header `Last-Event-ID`, which browsers
+/// send when they reconnect.
 fn options(query: &StreamQuery, last: Option<&str>) -> Result<(Option<Cursor>, FrameFormat, u32), Fault> {
     let after = query.after.as_deref().or(last).map(str::parse::<Cursor>).transpose();
     let after = after.map_err(|error| Fault::Invalid(error.to_string()))?;
@@ -130,7 +130,7 @@ fn options(query: &StreamQuery, last: Option<&str>) -> Result<(Option<Cursor>, F
     Ok((after, frames, rate))
 }
 
-/// Formats a message as a server-sent event. Only messages after which a client can resume have an id.
+/// Formats a message as a server-sent event. The event has an id only if a client can resume after this message.
 fn sse(body: &StreamBody) -> Event {
     let (name, id) = match body {
         StreamBody::Snapshot { epoch, seq, .. } => ("snapshot", Some((epoch, seq))),

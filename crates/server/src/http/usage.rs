@@ -1,4 +1,4 @@
-//! Records the use of a run's API, which decides how long the API stays open after the program's exit.
+//! Records the use of a run's HTTP API. The record determines how long the API stays open after the program has exited.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -31,7 +31,7 @@ impl ApiUsage {
         self.0.end_read.send_replace(true);
     }
 
-    /// True if the last request was answered less than `time` ago.
+    /// True if the last request was answered at most `time` ago.
     pub fn within(&self, time: Duration) -> bool {
         let answered = *self.0.answered.lock().unwrap_or_else(PoisonError::into_inner);
         answered.is_some_and(|answered| answered.elapsed() <= time)

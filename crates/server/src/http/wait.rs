@@ -1,4 +1,4 @@
-//! `POST /control/wait`: waits until a condition on the screen, the program or the conversation holds.
+//! `POST /control/wait`: waits until a condition on the screen, the program or the conversation is true.
 
 use std::time::Duration;
 
@@ -22,11 +22,11 @@ pub(super) const MAX_WAIT_TIMEOUT_MS: u64 = 3_600_000;
 pub(super) fn routes() -> Vec<Route<ApiState>> {
     vec![Route::new(Method::Post, "/control/wait", wait, "wait", "Wait for a condition.", |it| {
         it.accepts::<WaitRequest>()
-            .returns::<WaitBody>(200, "The condition holds.")
-            .returns::<WaitBody>(408, "The condition did not hold in time.")
+            .returns::<WaitBody>(200, "The condition is true.")
+            .returns::<WaitBody>(408, "The condition did not become true in time.")
             .returns::<WaitBody>(
                 409,
-                "`exited`: the program has ended, so the condition will never hold. `No conversation`: `idle`, \
+                "`exited`: the program has exited, so the condition cannot become true. `No conversation`: `idle`, \
                 `no_pending_operations` and `question` are not available for a terminal program.",
             )
             .fails(503, "Too many open waits, or the session has ended.")
@@ -65,10 +65,10 @@ async fn wait(State(api): State<ApiState>, body: Body) -> Result<(StatusCode, Js
     let (status, error, detail) = match end.waited.outcome {
         WaitOutcome::Matched => (StatusCode::OK, None, None),
         WaitOutcome::TimedOut => {
-            (StatusCode::REQUEST_TIMEOUT, Some("timeout"), Some("the condition did not hold in time"))
+            (StatusCode::REQUEST_TIMEOUT, Some("timeout"), Some("the condition did not become true in time"))
         }
         WaitOutcome::Ended => {
-            (StatusCode::CONFLICT, Some("exited"), Some("the program has ended, so the condition will never hold"))
+            (StatusCode::CONFLICT, Some("exited"), Some("the program has exited, so the condition cannot become true"))
         }
     };
     let matched = end.waited.outcome == WaitOutcome::Matched;

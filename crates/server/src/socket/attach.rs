@@ -7,11 +7,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::OwnedWriteHalf;
-use wh_client::{Opener, ScreenRead, SessionHandle, Surface};
+use wh_client::{ConnectionOpener, ScreenRead, SessionHandle, Surface};
 use wh_core::caller::GuardedAction;
 use wh_core::session::ScreenTiming;
 use wh_core::terminal::{MAX_TERMINAL_SIZE, Size};
-use wh_screen::render::{ENTER_SCREEN, LEAVE_SCREEN, Redraw};
+use wh_screen::render::{ENTER_SCREEN, LEAVE_SCREEN, ScreenMirror};
 use wh_wire::attach::{ATTACH_HEADER_BYTES, AttachInput, AttachOutput, decode_header};
 use wh_wire::socket::{Attach, Attached, ErrorCode, Failure, Response};
 
@@ -24,7 +24,7 @@ use crate::closing::closed;
 pub(super) fn authorize(
     server: &SocketState,
     session: &Arc<SessionHandle>,
-    opener: &Opener,
+    opener: &ConnectionOpener,
 ) -> Result<Surface, Failure> {
     let ended = || {
         let message = format!("{} has ended; `wh logs` prints its output", session.name());
@@ -33,22 +33,22 @@ pub(super) fn authorize(
     let admitted = server.admission(session).admit(opener.origin(), GuardedAction::Attach);
     admitted.map_err(|refusal| Failure::new(ErrorCode::Unauthorized, refusal.to_string()))?;
     match (&session.surface, &session.conversation, session.ended()) {
-        // A conversation can be viewed after its end.
+        // A conversation can be viewed after its session has ended.
         (Some(surface), Some(_), _) | (Some(surface), None, None) => Ok(surface.clone()),
         _ => Err(ended()),
     }
 }
 
-/// Entry of a terminal or UI in a session's audience. Dropping it removes the entry.
-pub(super) struct AudienceSeat<'a> {
+/// Guard of the entry of a terminal or UI in a session's audience. Removes the entry when dropped.
+pub(super) struct AudienceGuard<'a> {
     pub session: &'a SessionHandle,
-    /// Surface that is resized for the remaining terminals when the entry is removed; `None` for a UI, which has its
+    /// Surface to resize for the remaining terminals when the entry is removed. `None` for a UI, because a UI has its
     /// own screen.
     pub surface: Option<&'a Surface>,
     pub number: u64,
 }
 
-impl Drop for AudienceSeat<'_> {
+impl Drop for AudienceGuard<'_> {
     fn drop(&mut self) {
         let size = self.session.audience.leave(self.number);
         if let Some((size, surface)) = size.zip(self.surface.cloned()) {
@@ -73,7 +73,7 @@ pub(super) async fn serve(
     mut writer: OwnedWriteHalf,
 ) -> io::Result<()> {
     let (number, fits) = session.audience.enter(plausible_size(wanted.size.width, wanted.size.height));
-    let seat = AudienceSeat { session, surface: Some(&surface), number };
+    let guard = AudienceGuard { session, surface: Some(&surface), number };
     // A failed resize is not reported, because the user sees the actual size.
     if let Some(fits) = fits {
         let _ = surface.resize(fits, None).await;
@@ -81,26 +81,26 @@ pub(super) async fn serve(
     let attached = Attached { session: summary(session).await };
     send(&mut writer, &Response::ok(id, &attached).encode()).await?;
     send(&mut writer, &AttachOutput::Output(ENTER_SCREEN.as_bytes().to_vec()).encode()).await?;
-    let last = show(server, &seat, &surface, &mut reader, &mut writer).await?;
+    let last = show(server, &guard, &surface, &mut reader, &mut writer).await?;
     let Some(last) = last else { return Ok(()) };
     send(&mut writer, &AttachOutput::Output(LEAVE_SCREEN.as_bytes().to_vec()).encode()).await?;
     send(&mut writer, &last.encode()).await
 }
 
-/// Forwards screen changes and input until either end closes. Returns the last frame to send, or `None` if the client
-/// has disconnected.
+/// Forwards screen changes and input until the session or the connection ends. Returns the last frame to send, or
+/// `None` if the client has disconnected.
 async fn show(
     server: &SocketState,
-    seat: &AudienceSeat<'_>,
+    guard: &AudienceGuard<'_>,
     surface: &Surface,
     reader: &mut SocketReader,
     writer: &mut OwnedWriteHalf,
 ) -> io::Result<Option<AttachOutput>> {
     let ends = |reason: &str| Ok(Some(AttachOutput::Ended(reason.to_owned())));
     let gone = || ends("the session has ended");
-    let AudienceSeat { session, number, .. } = *seat;
+    let AudienceGuard { session, number, .. } = *guard;
     let Ok(watch) = surface.watch(true).await else { return gone() };
-    let (mut frames, mut closing, mut redraw) = (watch.frames, server.closing.clone(), Redraw::default());
+    let (mut frames, mut closing, mut redraw) = (watch.frames, server.closing.clone(), ScreenMirror::default());
     let mut over = false;
     let mut input = ClientFrames::default();
     let dismissed = session.audience.dismissed(number);
@@ -145,7 +145,7 @@ async fn show(
                     }
                 },
                 () = &mut dismissed => return Ok(Some(AttachOutput::Detached)),
-                // An ended conversation can still be viewed; an ended program's terminal closes.
+                // A conversation can be viewed after its session has ended, a terminal program cannot.
                 () = session.until_ended(), if session.conversation.is_none() => {
                     over = true;
                     break;

@@ -10,7 +10,7 @@ use tokio::net::UnixStream;
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::task::JoinHandle;
 use wh_client::trace::TRACE_TIMEOUT;
-use wh_client::{Caller, CreateError, Created as Made, Opener, SessionHandle};
+use wh_client::{Caller, ConnectionOpener, CreateError, SessionCreation, SessionHandle};
 use wh_core::request::RequestId;
 use wh_wire::control::NewSessionRequest;
 use wh_wire::socket::{
@@ -37,7 +37,7 @@ pub(super) type SocketReader = BufReader<SocketReadHalf>;
 /// Refuses a connection of another user.
 pub(super) async fn refuse_foreign_user(stream: UnixStream) {
     let (mut reader, mut writer) = stream.into_split();
-    // Closing a socket with unread data resets it, and the client would lose the message.
+    // Closing a socket with unread data resets the connection, and the client would lose the message.
     let _ = tokio::time::timeout(FOREIGN_USER_READ_TIMEOUT, reader.read(&mut [0; 4096])).await;
     let message = "this socket belongs to another user";
     let _ = send(&mut writer, &Response::failed(UNKNOWN_REQUEST, ErrorCode::Unauthorized, message).encode()).await;
@@ -53,12 +53,12 @@ pub(super) async fn send(writer: &mut OwnedWriteHalf, bytes: &[u8]) -> io::Resul
 
 /// Caller of a connection, traced while the first request is being received.
 struct CallerTrace {
-    tracing: Option<JoinHandle<Opener>>,
-    opener: Opener,
+    tracing: Option<JoinHandle<ConnectionOpener>>,
+    opener: ConnectionOpener,
 }
 
 impl CallerTrace {
-    async fn opener(&mut self) -> Opener {
+    async fn opener(&mut self) -> ConnectionOpener {
         if let Some(tracing) = self.tracing.take() {
             let traced = tokio::time::timeout(TRACE_TIMEOUT, tracing).await;
             self.opener = traced.ok().and_then(Result::ok).unwrap_or_default();
@@ -70,11 +70,11 @@ impl CallerTrace {
 /// Answers requests until the client disconnects.
 pub(super) async fn serve_requests(
     stream: UnixStream,
-    tracing: JoinHandle<Opener>,
+    tracing: JoinHandle<ConnectionOpener>,
     mut server: SocketState,
     slot: &Slot<SocketConnectionState>,
 ) -> io::Result<()> {
-    let mut caller = CallerTrace { tracing: Some(tracing), opener: Opener::default() };
+    let mut caller = CallerTrace { tracing: Some(tracing), opener: ConnectionOpener::default() };
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::new(SocketReadHalf(reader));
     loop {
@@ -98,7 +98,7 @@ pub(super) async fn serve_requests(
                 Err(Response::failed(UNKNOWN_REQUEST, ErrorCode::Busy, message))
             }
             Some(ReceivedLine::TooSlow) => {
-                let message = format!("a line must end within {} s", LINE_TIMEOUT.as_secs());
+                let message = format!("the line was not completed within {} s", LINE_TIMEOUT.as_secs());
                 let response = Response::failed(UNKNOWN_REQUEST, ErrorCode::InvalidRequest, message);
                 return send(&mut writer, &response.encode()).await;
             }
@@ -159,7 +159,7 @@ pub(super) async fn serve_requests(
 
 /// Finds a session by id or name in these teams. A session of another team is reported as missing.
 fn find(server: &SocketState, id: &str, teams: &BTreeSet<String>) -> Result<Arc<SessionHandle>, Failure> {
-    // Restoring sessions are checked first: a session that becomes ready after this check is found below.
+    // Sessions being restored are checked first. A session that becomes ready after this check is found below.
     let returning = server.daemon.restoring_of(teams).iter().any(|(own, name)| own == id || name == id);
     let missing = || match returning {
         true => Failure::new(ErrorCode::Busy, CreateError::Returning(id.to_owned()).to_string()),
@@ -224,7 +224,7 @@ async fn answer(
             Err(failure) => Response::failed(id, failure.code, failure.message),
         },
         SocketCommand::Create(create) => match self::create(server, *create, &caller, teams).await {
-            Ok(Made { session, duplicate }) => {
+            Ok(SessionCreation { session, duplicate }) => {
                 Response::ok(id, &CreatedSession { session: summary(&session).await, duplicate })
             }
             Err(failure) => Response::failed(id, failure.code, failure.message),
@@ -232,7 +232,7 @@ async fn answer(
         SocketCommand::Subscribe(_) | SocketCommand::Attach(_) | SocketCommand::Join(_) => Response::failed(
             id,
             ErrorCode::InternalError,
-            "this command needs its own connection; send it on a new one",
+            "this command requires a separate connection; send the command on a new connection",
         ),
     }
 }
@@ -242,11 +242,11 @@ async fn create(
     create: NewSessionRequest,
     caller: &Caller,
     teams: &BTreeSet<String>,
-) -> Result<Made, Failure> {
+) -> Result<SessionCreation, Failure> {
     let invalid = |message: String| Failure::new(ErrorCode::InvalidPayload, message);
     if let Some(team) = create.team.as_ref().filter(|team| !teams.contains(*team)) {
-        // The same message whether or not the team exists.
-        let message = format!("a session of team {team:?} requires the credential of one of its members");
+        // The message does not reveal if the team exists.
+        let message = format!("a session of team {team:?} requires a credential of a member of that team");
         return Err(Failure::new(ErrorCode::Unauthorized, message));
     }
     let opener = caller.opener.clone();

@@ -1,17 +1,17 @@
-//! Serves a conversation to a UI in the client's process. Requests of its [`Space`](wh_client::Space) arrive as lines
-//! and are forwarded to the session's space.
+//! Serves a conversation to a UI in the client's process. The client sends the requests of its
+//! [`Space`](wh_client::Space) handle as lines, and the server forwards the requests to the session's space.
 
 use std::io;
 use std::sync::Arc;
 
 use tokio::net::unix::OwnedWriteHalf;
 use wh_client::link::{self, LINK_VERSION};
-use wh_client::{Conversation, Opener, SessionHandle};
+use wh_client::{ConnectionOpener, Conversation, SessionHandle};
 use wh_core::caller::GuardedAction;
 use wh_wire::socket::{ErrorCode, Failure, Join, Joined, Response};
 
 use super::SocketState;
-use super::attach::AudienceSeat;
+use super::attach::AudienceGuard;
 use super::connection::{SocketReader, send};
 use crate::bodies::summary;
 use crate::closing::closed;
@@ -21,7 +21,7 @@ pub(super) fn authorize(
     server: &SocketState,
     session: &Arc<SessionHandle>,
     wanted: &Join,
-    opener: &Opener,
+    opener: &ConnectionOpener,
 ) -> Result<Conversation, Failure> {
     let admitted = server.admission(session).admit(opener.origin(), GuardedAction::Attach);
     admitted.map_err(|refusal| Failure::new(ErrorCode::Unauthorized, refusal.to_string()))?;
@@ -43,8 +43,8 @@ pub(super) async fn serve(
     reader: SocketReader,
     mut writer: OwnedWriteHalf,
 ) -> io::Result<()> {
-    // Each UI has its own screen, so its size does not affect others.
-    let seat = AudienceSeat { session, surface: None, number: session.audience.enter(None).0 };
+    // Each UI has its own screen, so the size of a UI does not affect other clients.
+    let guard = AudienceGuard { session, surface: None, number: session.audience.enter(None).0 };
     let joined = Joined {
         session: summary(session).await,
         participant: conversation.me.to_string(),
@@ -57,6 +57,6 @@ pub(super) async fn serve(
         "the daemon is stopping"
     };
     let served = link::serve(&conversation.space, &conversation.me, reader, writer, stop).await;
-    drop(seat);
+    drop(guard);
     served
 }

@@ -30,7 +30,7 @@ impl LineBudget {
     }
 }
 
-/// Received bytes of a line. When dropped, returns to the budget the bytes that were taken from it.
+/// Received bytes of a line. When dropped, returns the taken bytes to the budget.
 #[derive(Debug)]
 pub(super) struct LineBytes {
     bytes: Vec<u8>,
@@ -79,7 +79,7 @@ impl Drop for LineBytes {
     }
 }
 
-/// Result of reading a line: the line, or the reason for which it is not available.
+/// Result of reading a line: the complete line, or the reason why the line was not received.
 #[derive(Debug)]
 pub(super) enum ReceivedLine {
     /// A complete line, without the line feed.
@@ -88,7 +88,7 @@ pub(super) enum ReceivedLine {
     TooLong,
     /// The shared budget was exhausted and the line was skipped.
     NoMemory,
-    /// The line did not end in time. The connection cannot be read further.
+    /// The line was not completed in time. No more lines can be read from the connection.
     TooSlow,
 }
 

@@ -20,7 +20,7 @@ use nix::libc;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tracing::{Instrument, debug, info_span, warn};
-use wh_client::{Controller, Daemon, Opener, SessionHandle};
+use wh_client::{ConnectionOpener, Controller, Daemon, SessionHandle};
 use wh_wire::socket::{ErrorCode, Response, UNKNOWN_REQUEST};
 
 use crate::admission::Admission;
@@ -28,11 +28,11 @@ use crate::closing::{Closing, closed};
 use crate::slots::{EvictionSignal, Slot, SlotTable, Slots};
 use lines::LineBudget;
 
-/// Maximum connections of this user. If all are in use, an idle one is closed to admit a new one.
+/// Maximum number of connections of this user. At this limit, an idle connection is closed for each new connection.
 const MAX_CONNECTIONS: usize = 512;
 
-/// Maximum connections of other users that get a refusal message at the same time. Further ones are closed without a
-/// response.
+/// Maximum number of connections of other users that receive a refusal message at the same time. Further connections
+/// are closed without a response.
 const MAX_FOREIGN_CONNECTIONS: usize = 16;
 
 /// Delay after a failed accept, for example when file descriptors are exhausted.
@@ -48,7 +48,7 @@ pub(crate) struct SocketState {
     lines: LineBudget,
 }
 
-/// State of a connection, used to choose the one to evict.
+/// State of a connection, used to choose the connection to evict.
 #[derive(Debug)]
 struct SocketConnectionState {
     /// True if the client has sent a request.
@@ -57,7 +57,7 @@ struct SocketConnectionState {
     idle_since: Option<Instant>,
 }
 
-/// Chooses the connection to evict: the longest idle one that never sent a request, else the longest idle one.
+/// Chooses the idle connection to evict. Connections that never sent a request come first, then the longest idle.
 fn eviction_candidate(table: &SlotTable<SocketConnectionState>) -> Option<u64> {
     let idle = table.iter().filter_map(|(number, facts)| Some((facts.asked, facts.idle_since?, number)));
     idle.min().map(|(_, _, number)| number)
@@ -71,8 +71,8 @@ impl SocketState {
     }
 }
 
-/// Returns a pidfd of the process that opened the connection. `None` if the kernel does not support it (Linux before
-/// 6.5). Fails if the process has ended.
+/// Returns a pidfd of the process that opened the connection. `None` if the kernel does not support `SO_PEERPIDFD`
+/// (Linux before 6.5). Fails if the process has exited.
 fn peer_pidfd(stream: &UnixStream) -> Result<Option<OwnedFd>, Errno> {
     let mut pidfd: libc::c_int = -1;
     let mut length = libc::socklen_t::try_from(size_of_val(&pidfd)).map_err(|_| Errno::EINVAL)?;
@@ -95,14 +95,14 @@ fn peer_pidfd(stream: &UnixStream) -> Result<Option<OwnedFd>, Errno> {
     }
 }
 
-/// Creates the socket with mode 0600. Removes an existing one; the caller must hold the daemon's lock.
+/// Creates the socket with mode 0600. Removes an existing socket file first; the caller must hold the daemon's lock.
 pub fn bind(path: &Path) -> io::Result<UnixListener> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
     let listener = UnixListener::bind(path)?;
-    // The directory is private to this user, so no other user could have connected before.
+    // The directory is private to this user, so no other user could connect before the mode was set.
     fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
     Ok(listener)
 }
@@ -132,7 +132,7 @@ pub async fn serve(
     }
 }
 
-/// Starts serving a connection of this user. Never blocks the accept loop.
+/// Starts serving a connection, or refuses it if it belongs to another user. Never blocks the accept loop.
 fn start_serving(
     stream: UnixStream,
     server: &SocketState,
@@ -185,12 +185,12 @@ async fn serve_one(
     slot: Slot<SocketConnectionState>,
     evicted: EvictionSignal,
 ) {
-    // Traced now, because the process may have ended or lost its supervisor later.
+    // The caller is traced now, because its process may exit or lose its supervisor later.
     let (pid, pidfd) = (pid.unwrap_or_default(), peer_pidfd(&stream));
     let opener = tokio::task::spawn_blocking(move || match pidfd {
-        Ok(pidfd) => Opener::trace(pid, pidfd),
-        // The process has ended, and its pid may have been reused.
-        Err(_) => Opener::default(),
+        Ok(pidfd) => ConnectionOpener::trace(pid, pidfd),
+        // The process has exited, and its pid may have been reused.
+        Err(_) => ConnectionOpener::default(),
     });
     let ended = tokio::select! {
         ended = connection::serve_requests(stream, opener, server, &slot) => ended,

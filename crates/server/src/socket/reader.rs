@@ -7,10 +7,9 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::unix::OwnedReadHalf;
 
-/// Read half that reads until the kernel has no more data. The read half of tokio stops too early: after a read that
-/// did not fill the buffer, it waits for a new readiness event. But if a peer passes file descriptors, a read ends at
-/// that message although more bytes are available, and no event follows. The kernel closes the passed descriptors,
-/// since this reader requests none.
+/// Read half that reads until the kernel reports no more data. Tokio's read half waits for a new readiness event after
+/// a short read. If the peer passes file descriptors, a read ends at that message although more bytes are available,
+/// and no event follows. The kernel closes the passed descriptors, because this reader does not request them.
 #[derive(Debug)]
 pub(super) struct SocketReadHalf(pub OwnedReadHalf);
 

@@ -14,7 +14,7 @@ use super::connection::{SocketReader, send};
 use crate::bodies::FrameFormat;
 use crate::feed::EventFeed;
 
-/// Frame rate that [`EventFeed::open`] requires. It has no effect, since subscriptions receive no frames.
+/// Frame rate that [`EventFeed::open`] requires. The rate has no effect, because these subscriptions have no frames.
 const UNUSED_FRAME_RATE: u32 = 1;
 
 pub(super) async fn stream(
@@ -29,7 +29,7 @@ pub(super) async fn stream(
     let Some(surface) = session.surface.clone() else { return send(&mut writer, &gone().encode()).await };
     let after = wanted.after.map(|cursor| Cursor { epoch: Epoch::new(&cursor.epoch), seq: cursor.seq });
     let options = (after, FrameFormat::None, UNUSED_FRAME_RATE);
-    // No stream permit is needed, because the connection itself is counted.
+    // No stream permit is needed, because the socket server limits the number of connections.
     let Ok(mut feed) =
         EventFeed::open(surface, session.conversation.clone(), server.closing.clone(), None, options).await
     else {

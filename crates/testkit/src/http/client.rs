@@ -7,7 +7,7 @@ use wh_api::{Address, Error, blocking};
 
 use super::{RawConnection, Response, SOCKET_TIMEOUT, TestRequest};
 
-/// Client of a port on loopback.
+/// HTTP client of a port on the loopback interface.
 #[derive(Debug)]
 pub struct TestClient {
     port: u16,
@@ -28,7 +28,7 @@ impl TestClient {
         Ok(Self { port, client: builder.token(token).blocking().map_err(io::Error::other)? })
     }
 
-    /// Sends a request. A request that `wh-api` cannot send is written byte by byte.
+    /// Sends a request. A request that `wh-api` cannot send is written to a [`RawConnection`].
     pub fn send(&self, request: &TestRequest) -> io::Result<Response> {
         let Some(plain) = request.well_formed() else { return RawConnection::open(self.port)?.send(request) };
         match self.client.send(&plain) {

@@ -1,5 +1,5 @@
-//! HTTP requests for tests. Valid requests are sent through `wh-api`. Invalid or unusual ones are written byte by byte
-//! to a [`RawConnection`]: without `Host`, chunked, pipelined, or with a body that the server rejects early.
+//! HTTP requests for tests. Valid requests are sent through `wh-api`. Invalid or unusual requests are written to a
+//! [`RawConnection`]: without `Host`, chunked, pipelined, or with a body that the server rejects early.
 
 mod client;
 mod request;
@@ -19,7 +19,7 @@ use crate::CONDITION_TIMEOUT;
 /// Read and write timeout of a socket. Longer than any wait that a test requests from the server.
 const SOCKET_TIMEOUT: Duration = CONDITION_TIMEOUT.saturating_mul(2);
 
-/// Grace period for writing the rest of a body after the response was received.
+/// Grace period for writing the rest of a request body after the response was received.
 const BODY_WRITE_GRACE: Duration = Duration::from_millis(500);
 
 /// Raw connection to a port on loopback, for one request, or for several with [`TestRequest::keep_alive`].
@@ -38,15 +38,15 @@ impl RawConnection {
         Ok(Self { port, reader: BufReader::new(stream) })
     }
 
-    /// Sends a request and reads its response, even if the response arrives before the request is completely written,
-    /// or is followed by a reset.
+    /// Sends a request and reads its response. The response may arrive before the request is completely written, and
+    /// the server may then reset the connection.
     pub fn send(&mut self, request: &TestRequest) -> io::Result<Response> {
         let [response] = self.pipeline([request])?;
         Ok(response)
     }
 
     /// Sends requests in one write and reads their responses. The server starts each request as soon as it has
-    /// responded to the previous one. All but the last need [`TestRequest::keep_alive`].
+    /// responded to the previous one. All requests except the last need [`TestRequest::keep_alive`].
     pub fn pipeline<const N: usize>(&mut self, requests: [&TestRequest; N]) -> io::Result<[Response; N]> {
         let bytes = requests.map(|request| request.encode(self.port)).concat();
         let mut writer = self.reader.get_ref().try_clone()?;

@@ -1,10 +1,10 @@
-//! HTTP request with full control over its headers.
+//! HTTP request with full control over its headers and its framing.
 
 use std::io;
 
 use super::{Response, TestClient};
 
-/// Request to send. A header set by the test replaces the default one.
+/// Request to send. A header set by the test replaces the default header with the same name.
 #[derive(Debug, Clone)]
 pub struct TestRequest {
     method: String,
@@ -30,7 +30,6 @@ impl TestRequest {
         }
     }
 
-    /// Creates a GET request.
     pub fn get(path: &str) -> Self {
         Self::new("GET", path)
     }
@@ -45,7 +44,6 @@ impl TestRequest {
         Self::post(path, body.to_string()).header("Content-Type", "application/json")
     }
 
-    /// Sets the body of the request.
     #[must_use]
     pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = Some(body.into());
@@ -80,7 +78,7 @@ impl TestRequest {
         self
     }
 
-    /// Sends the body chunked, so that its length is not announced.
+    /// Sends the body with chunked encoding instead of a `Content-Length`.
     #[must_use]
     pub fn chunked(mut self) -> Self {
         self.chunked = true;
@@ -92,7 +90,8 @@ impl TestRequest {
         TestClient::new(port, None)?.send(self)
     }
 
-    /// Converts the request to one of `wh-api`. `None` if the request is invalid HTTP or sets its own framing.
+    /// Converts the request to a request of `wh-api`. Returns `None` if the request is invalid HTTP or sets its own
+    /// framing.
     pub(super) fn well_formed(&self) -> Option<wh_api::HttpRequest> {
         if !self.host || self.chunked || self.keep_alive || self.names("content-length") || self.names("connection") {
             return None;

@@ -7,7 +7,6 @@ use serde_json::Value;
 /// Response of the server, with the transfer encoding removed.
 #[derive(Debug, Clone)]
 pub struct Response {
-    /// HTTP status code.
     pub status: u16,
     /// Headers in order of arrival, with names as sent by the server.
     pub headers: Vec<(String, String)>,
@@ -26,11 +25,12 @@ impl Response {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// Decodes the body as JSON. Panics with the whole response on failure.
+    /// Decodes the body as JSON. On failure, panics with the status and the body.
     #[track_caller]
     pub fn json(&self) -> Value {
-        serde_json::from_slice(&self.body)
-            .unwrap_or_else(|error| panic!("no JSON ({error}) in the answer {}: {:?}", self.status, self.text()))
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| {
+            panic!("the response with status {} is not JSON ({error}): {:?}", self.status, self.text())
+        })
     }
 
     pub(super) fn read(reader: &mut impl BufRead, method: &str) -> io::Result<Self> {
@@ -78,7 +78,7 @@ impl Response {
     }
 }
 
-/// Reads the next chunk; `None` after the last one and its trailers.
+/// Reads the next chunk. Returns `None` after the last chunk and its trailers.
 fn read_chunk(reader: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     let line = read_line(reader)?;
     let size = line.split(';').next().unwrap_or_default().trim();

@@ -16,29 +16,29 @@ use crate::{CONDITION_TIMEOUT, Lab, Wh, deadline};
 /// Maximum random delay between a prompt and its interrupt.
 const MAX_INTERRUPT_DELAY: Duration = Duration::from_millis(200);
 
-/// Prompt with an answer of six seconds. Longer than the five seconds after which wh ends an interrupted turn by
-/// itself, so that an ignored interrupt is detected.
-const LONG_ANSWER: &str = "slow: 60";
+/// Prompt with an answer of six seconds. wh ends an interrupted turn by itself after five seconds. The answer takes
+/// longer, so that the trial detects an ignored interrupt.
+const LONG_ANSWER_PROMPT: &str = "slow: 60";
 
 /// Prompt with an answer of a tenth of a second, which ends at about the time of the interrupt.
-const SHORT_ANSWER: &str = "slow: 1";
+const SHORT_ANSWER_PROMPT: &str = "slow: 1";
 
-/// One in this number of rounds, on average, has a short answer.
-const SHORT_ANSWER_SHARE: usize = 5;
+/// Average number of rounds for each round with a short answer.
+const ROUNDS_PER_SHORT_ANSWER: usize = 5;
 
-/// One in this number of rounds, on average, sends the interrupt without delay.
-const NO_DELAY_SHARE: usize = 3;
+/// Average number of rounds for each round in which the interrupt is sent without delay.
+const ROUNDS_PER_IMMEDIATE_INTERRUPT: usize = 3;
 
-/// Maximum time from the interrupt until both receipts are final, if the round counts as cancelled immediately.
-const PROMPT_CANCEL_WINDOW: Duration = Duration::from_secs(1);
+/// Maximum time between an interrupt and the final receipts of its round for a cancellation that counts as immediate.
+const IMMEDIATE_CANCEL_WINDOW: Duration = Duration::from_secs(1);
 
 /// Round of the trial: one prompt and its interrupt.
 #[derive(Debug, Clone)]
 pub(super) struct InterruptRound {
     /// Unique word in the prompt.
     pub marker: String,
-    /// Time from the HTTP response to the prompt until the interrupt was sent. Zero if both requests were sent in one
-    /// write.
+    /// Delay between the HTTP response to the prompt and the sending of the interrupt. Zero if both requests were sent
+    /// in one write.
     pub delay: Duration,
     /// Time at which the interrupt was sent.
     pub interrupted: SystemTime,
@@ -51,9 +51,9 @@ pub(super) struct InterruptRound {
 /// Last known state of a command.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum CommandState {
-    /// Rejected with this status and body. There is no receipt.
+    /// Rejected with this HTTP status and body. The command has no receipt.
     Refused(String),
-    /// Not final when the deadline passed.
+    /// Not final before the timeout.
     Open {
         stage: String,
     },
@@ -103,21 +103,21 @@ impl CommandState {
 }
 
 impl InterruptRound {
-    /// Returns the time from the acceptance of the interrupt until both receipts were final; `None` if a command was
-    /// rejected or is not final.
+    /// Returns the time between the acceptance of the interrupt and the moment at which both receipts were final.
+    /// `None` if a command was rejected or is not final.
     pub fn settled_after(&self) -> Option<Duration> {
         let ((_, prompt), (accepted, interrupt)) = (self.prompt.times()?, self.interrupt.times()?);
         Some(prompt.max(interrupt).duration_since(accepted).unwrap_or_default())
     }
 
-    /// True if the prompt was accepted and both receipts are final, so that the next round can start.
+    /// Returns true if the prompt was accepted and no receipt is open, so that the next round can start.
     pub fn is_over(&self) -> bool {
         let open = |state: &CommandState| matches!(state, CommandState::Open { .. });
         !open(&self.prompt) && !open(&self.interrupt) && !matches!(self.prompt, CommandState::Refused(_))
     }
 }
 
-/// A wh process with an agent that is ready.
+/// A wh process with an agent that is ready for prompts.
 pub(super) struct InterruptConversation<'a> {
     trial: &'a InterruptTrial,
     lab: &'a Lab,
@@ -134,13 +134,13 @@ impl<'a> InterruptConversation<'a> {
         Self { trial, lab, wh, watch }
     }
 
-    /// Sends a prompt and its interrupt and waits until both receipts are final. The streams are added by
+    /// Sends a prompt and its interrupt and waits until both receipts are final. The answer streams are added by
     /// [`InterruptConversation::end`].
     pub fn round(&mut self, number: usize) -> InterruptRound {
         let agent = self.trial.agent;
         let mut chance = SeededRandom(self.trial.seed ^ ((number * 3 + agent as usize) as u64) << 20);
-        let answer = if chance.below(SHORT_ANSWER_SHARE) == 0 { SHORT_ANSWER } else { LONG_ANSWER };
-        let delay = match chance.below(NO_DELAY_SHARE) {
+        let answer = if chance.below(ROUNDS_PER_SHORT_ANSWER) == 0 { SHORT_ANSWER_PROMPT } else { LONG_ANSWER_PROMPT };
+        let delay = match chance.below(ROUNDS_PER_IMMEDIATE_INTERRUPT) {
             0 => Duration::ZERO,
             _ => Duration::from_micros(chance.below(MAX_INTERRUPT_DELAY.as_micros() as usize) as u64),
         };
@@ -167,10 +167,9 @@ impl<'a> InterruptConversation<'a> {
         };
         let (prompt, interrupt) = (last(&prompt_id, &prompted), last(&interrupt_id, &stopped));
         let round = InterruptRound { marker, delay, interrupted, prompt, interrupt, streams: Vec::new() };
-        // After an immediate cancellation, the next prompt follows at once, even if the agent is still busy with the
-        // cancellation. Otherwise the answers must have ended first: a turn that is still running would disturb the
-        // next round.
-        if round.settled_after().is_none_or(|time| time > PROMPT_CANCEL_WINDOW) {
+        // After an immediate cancellation, the next round starts at once, even if the agent is still busy with the
+        // cancellation. Otherwise the answers must end first, because a running turn would affect the next round.
+        if round.settled_after().is_none_or(|time| time > IMMEDIATE_CANCEL_WINDOW) {
             deadline::wait_until(CONDITION_TIMEOUT, || self.ended_streams(&round.marker));
         }
         self.lab.model.discard_requests();
@@ -183,7 +182,7 @@ impl<'a> InterruptConversation<'a> {
         streams.iter().all(|stream| stream.end.is_some()).then_some(streams)
     }
 
-    /// Adds the streams to each round and ends wh. Returns the texts of all notices.
+    /// Adds the answer streams to each round and stops wh. Returns the texts of all notices.
     pub fn end(self, rounds: &mut [InterruptRound]) -> Vec<String> {
         for round in rounds.iter_mut() {
             // The streams are read last because a model request may follow the final receipt of its prompt.

@@ -10,9 +10,9 @@ use crate::model::StreamEnd;
 /// Failure reason in the receipt of an interrupted turn.
 const CANCELLED_REASON: &str = "cancelled";
 
-/// Tolerance between the end of an answer and the interrupt. If an answer was complete within this time before or
-/// after the interrupt, both a cancelled and a finished turn are correct. Shorter than a long answer and longer than
-/// a short one.
+/// Tolerance between the end of an answer and the interrupt. If an answer was complete within this time before or after
+/// the interrupt, both a cancelled and a finished turn are correct. Shorter than a long answer and longer than a short
+/// answer.
 const CONCURRENT_END_WINDOW: Duration = Duration::from_secs(2);
 
 /// End of an interrupted turn according to the log of the model.
@@ -37,7 +37,7 @@ pub enum Contradiction {
     CancelledButComplete,
     /// The receipt of the prompt is `finished`, but the answer was cut off or never requested.
     FinishedButCut,
-    /// The prompt failed for another reason than the interrupt.
+    /// The prompt failed for a reason other than the interrupt.
     OtherReason,
     /// The receipt of the interrupt is `failed`, but the turn was cancelled.
     FailedButCancelled,
@@ -97,7 +97,7 @@ pub(super) fn contradictions(round: &InterruptRound) -> Vec<Contradiction> {
     }
     let failed = matches!(round.prompt, CommandState::Failed { .. });
     match &round.interrupt {
-        // If the prompt was rejected there is nothing to interrupt.
+        // If the prompt was rejected, no turn is running that could be interrupted.
         CommandState::Refused(_) if matches!(round.prompt, CommandState::Refused(_)) => {}
         CommandState::Refused(_) if cancelled || failed || end == InterruptedTurnEnd::FinishedAfter => {
             found.push(Contradiction::RefusedWhileWorking);

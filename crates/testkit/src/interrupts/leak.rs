@@ -57,7 +57,7 @@ mod tests {
     fn words_for_people_are_left_alone() {
         for text in [
             "cancelled",
-            "nothing is running that could be interrupted",
+            "no turn is running, so there is nothing to interrupt",
             "Gemini CLI has not stopped within 5s of the interrupt",
             "call_me when it is well-formed; dead-beef is no id",
             "409 {\"error\":\"Nothing to interrupt\"}",

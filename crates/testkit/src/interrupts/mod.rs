@@ -18,7 +18,8 @@ use conversation::{InterruptConversation, InterruptRound};
 
 use crate::Lab;
 
-/// Rounds in one conversation. Each model request contains the whole conversation, so long conversations are slow.
+/// Number of rounds in one conversation. Each model request contains the whole conversation, so long conversations are
+/// slow.
 const ROUNDS_PER_CONVERSATION: usize = 50;
 
 /// Number of rounds without final receipts after which the trial is aborted. Each of these rounds takes up to two
@@ -82,8 +83,8 @@ impl InterruptTrial {
             let mut rounds: Vec<InterruptRound> = Vec::new();
             for number in done..self.rounds.min(done + ROUNDS_PER_CONVERSATION) {
                 rounds.push(conversation.round(number));
-                // The trial continues in a new conversation. In this one, later prompts would be queued behind the open
-                // round.
+                // The trial continues in a new conversation. In this conversation, later prompts would be queued behind
+                // the open round.
                 if !rounds.last().is_some_and(InterruptRound::is_over) {
                     stuck += 1;
                     break;

@@ -1,4 +1,4 @@
-//! Findings of a trial, with counts and tables.
+//! Findings of an interrupt trial, formatted as tables.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,7 +13,6 @@ use super::{LabAgent, leak};
 pub struct InterruptReport {
     /// Agent that was interrupted.
     pub agent: LabAgent,
-    /// Number of rounds.
     pub rounds: usize,
     /// Number of rounds for each end of the interrupted turn.
     pub turn_ends: BTreeMap<InterruptedTurnEnd, usize>,
@@ -21,7 +20,7 @@ pub struct InterruptReport {
     pub contradictions: Vec<(Contradiction, String)>,
     /// Texts of the notices with their number of occurrences.
     pub notices: BTreeMap<String, usize>,
-    /// Time from the interrupt until both receipts were final, for each round with receipts.
+    /// Sorted times from the interrupt to the final receipts, one for each round with two final receipts.
     settled_after: Vec<Duration>,
 }
 
@@ -99,7 +98,7 @@ impl InterruptReport {
 /// Describes a round in one line.
 fn described(round: &InterruptRound) -> String {
     let state = |state: &CommandState| match state {
-        CommandState::Refused(text) => format!("refused: {text}"),
+        CommandState::Refused(text) => format!("rejected: {text}"),
         CommandState::Open { stage } => format!("still {stage}"),
         CommandState::Finished { .. } => "finished".to_owned(),
         CommandState::Failed { reason, .. } => format!("failed: {reason}"),

@@ -1,4 +1,4 @@
-//! Follows receipts in the event stream of wh, so that a round ends as soon as they are final.
+//! Reads receipts from the event stream of wh, so that a round ends as soon as its receipts are final.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use wh_api::{Address, EventOptions};
 
 use crate::CONDITION_TIMEOUT;
 
-/// Maximum time to wait for one event. After each event, the overall timeout is checked.
+/// Maximum time to wait for one event before the overall timeout is checked again.
 const EVENT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Event stream of `GET /control/events`, and the receipts received from it.
@@ -20,11 +20,11 @@ pub(super) struct ReceiptWatch {
 }
 
 impl ReceiptWatch {
-    /// Connects and waits for the first event, so that no later receipt is missed.
+    /// Connects, and waits for the first event, so that all receipts of later commands are received.
     pub fn open(port: u16) -> Self {
-        let client = Client::new(Address::local(port)).expect("a client");
+        let client = Client::new(Address::local(port)).expect("the client can be created");
         let mut events = client.events(EventOptions::new().reconnect_for(Duration::ZERO));
-        let first = events.next_within(CONDITION_TIMEOUT).expect("wh sends no events");
+        let first = events.next_within(CONDITION_TIMEOUT).expect("wh sends a first event");
         first.unwrap_or_else(|error| panic!("the event stream broke: {error}"));
         Self { events, receipts: HashMap::new() }
     }
@@ -44,7 +44,7 @@ impl ReceiptWatch {
     }
 }
 
-/// True if the receipt cannot change any more.
+/// Returns true if the receipt cannot change any more.
 fn is_final(receipt: &ReceiptBody) -> bool {
     matches!(receipt.stage.as_str(), "finished" | "failed")
 }

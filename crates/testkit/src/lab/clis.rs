@@ -1,4 +1,4 @@
-//! Location of the pinned CLIs, as installed by `install-clis` of this crate.
+//! Finds the pinned CLIs that the script `install-clis` of this crate has installed.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -21,7 +21,7 @@ pub(super) fn installed() -> Result<PathBuf, String> {
     }
     for cli in ["claude", "codex", "gemini"] {
         let command = directory.join("node_modules/.bin").join(cli);
-        let size = fs::metadata(&command).map_err(|error| format!("{}: {error}", command.display()))?.len();
+        let size = fs::metadata(&command).map_err(|error| format!("cannot find {}: {error}", command.display()))?.len();
         if cli == "claude" && size <= MAX_STUB_BYTES {
             return Err(format!("the installation of {} is incomplete", command.display()));
         }
@@ -39,7 +39,7 @@ fn directory() -> Result<PathBuf, String> {
 
 fn check(directory: &Path, package: &str, version: &str) -> Result<(), String> {
     let manifest = directory.join("node_modules").join(package).join("package.json");
-    let text = fs::read(&manifest).map_err(|error| format!("{}: {error}", manifest.display()))?;
+    let text = fs::read(&manifest).map_err(|error| format!("cannot read {}: {error}", manifest.display()))?;
     let manifest: Value = serde_json::from_slice(&text).unwrap_or_default();
     match manifest["version"].as_str() {
         Some(found) if found == version => Ok(()),

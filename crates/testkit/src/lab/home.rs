@@ -1,4 +1,5 @@
-//! Home directory and environment in which the CLIs start without dialogs and connect to the scripted model only.
+//! Home directory and environment of the lab's CLIs. The CLIs start without dialogs and connect only to the scripted
+//! model.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +13,7 @@ const LAB_API_KEY: &str = "sk-ant-lab-key-00000";
 /// Writes the settings of all three CLIs and marks `project` as trusted.
 pub(super) fn prepare(home: &Path, project: &Path, model: &str) {
     for directory in [home, &home.join("tmp"), project] {
-        fs::create_dir_all(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+        fs::create_dir_all(directory).unwrap_or_else(|error| panic!("cannot create {}: {error}", directory.display()));
     }
     write(&home.join(".claude.json"), &claude(project));
     write(&home.join(".codex/config.toml"), &codex(project, model));
@@ -66,8 +67,8 @@ fn claude(project: &Path) -> String {
     .to_string()
 }
 
-/// Returns the configuration of Codex. Plugins are disabled because Codex tries to download a list of them, and waits
-/// five seconds for that list when it exits offline. Compression is disabled because the scripted model reads plain
+/// Returns the configuration of Codex. Plugins are disabled because Codex tries to download a list of plugins; offline,
+/// it waits five seconds for that list before it exits. Compression is disabled because the scripted model reads plain
 /// JSON.
 fn codex(project: &Path, model: &str) -> String {
     let project = project.display();
@@ -113,5 +114,5 @@ fn write(path: &Path, text: &str) {
     let directory = path.parent().expect("a file is in a directory");
     fs::create_dir_all(directory)
         .and_then(|()| fs::write(path, text))
-        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        .unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()));
 }

@@ -16,7 +16,7 @@ use crate::{Model, process};
 pub struct Lab {
     /// Temporary home directory.
     pub home: PathBuf,
-    /// Empty directory trusted by the CLIs, in which they are started.
+    /// Empty directory that the CLIs trust; their working directory.
     pub project: PathBuf,
     /// Directory of the installed CLIs; their commands are in `node_modules/.bin`.
     pub clis: PathBuf,
@@ -38,8 +38,8 @@ impl Lab {
     /// Runs `body` in a lab. `test_name` is the full path of the calling test in its binary, as shown by `cargo test --
     /// --list`. The binary is started again in the namespace to run this test.
     ///
-    /// If the CLIs or the namespace are not available, the test is skipped with a line on the uncaptured stderr. Under
-    /// `CI` missing CLIs are a failure, unless `WHEELHOUSE_SKIP_REAL_CLIS` is set.
+    /// If the CLIs or the namespace are not available, the test is skipped with a line on the uncaptured stderr. If the
+    /// environment variable `CI` is set, missing CLIs are a failure unless `WHEELHOUSE_SKIP_REAL_CLIS` is set too.
     #[track_caller]
     pub fn inside(test_name: &str, body: impl FnOnce(&Self)) {
         match namespace::root() {
@@ -54,7 +54,7 @@ impl Lab {
 
     /// Starts the calling program again in a lab, with these arguments. The new process can call [`Lab::here`]. Each
     /// line of its stdout is passed to `on_line`, and its stderr is forwarded. Tests use [`Lab::inside`] instead. Fails
-    /// if there is no lab or if the program fails.
+    /// if the lab is not available or if the program fails.
     pub fn reenter(
         arguments: &[&str],
         limit: Duration,

@@ -1,5 +1,5 @@
-//! Starts the binary again in namespaces, for one test or with other arguments. The network has only loopback, and all
-//! processes end with the namespace.
+//! Starts the current binary again in new namespaces, for one test or with other arguments. The network namespace has
+//! only loopback. All processes are killed when the PID namespace ends.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -42,9 +42,9 @@ pub(super) fn root() -> Option<PathBuf> {
     env::var_os(LAB_ROOT_VARIABLE).map(PathBuf::from)
 }
 
-/// Creates a marker file. It shows the process outside the namespace that the test was found and has completed.
+/// Creates a marker file. The file shows the process outside the namespace that the test was found and has completed.
 pub(super) fn finished(root: &Path) {
-    fs::write(marker(root), "").expect("the end of the test is marked");
+    fs::write(marker(root), "").expect("the marker file can be written");
 }
 
 fn marker(root: &Path) -> PathBuf {
@@ -54,7 +54,7 @@ fn marker(root: &Path) -> PathBuf {
 /// Brings up the loopback interface of the namespace.
 pub(super) fn loopback_up() {
     let status = Command::new("ip").args(["link", "set", "lo", "up"]).status();
-    assert!(status.is_ok_and(|status| status.success()), "loopback does not come up in the namespace");
+    assert!(status.is_ok_and(|status| status.success()), "cannot bring up the loopback interface in the namespace");
 }
 
 /// Runs the test in the namespace and forwards its output. Panics if the test fails.
@@ -74,9 +74,9 @@ pub(super) fn enter(test_name: &str) {
     let arguments = ["--exact", test_name, "--include-ignored", "--nocapture", "--test-threads=1"];
     let visit = visit(&clis, &arguments, LAB_TEST_TIMEOUT, forward_line);
     match visit.status {
-        None => panic!("{test_name} did not end within {LAB_TEST_TIMEOUT:?} inside the lab"),
+        None => panic!("{test_name} was still running inside the lab after {LAB_TEST_TIMEOUT:?}"),
         Some(status) if !status.success() => {
-            panic!("{test_name} failed inside the lab ({status}); see above")
+            panic!("{test_name} failed inside the lab ({status}); its output is above")
         }
         Some(_) => assert!(
             visit.finished,
@@ -96,7 +96,7 @@ pub(super) fn run(
     match visit(&clis, arguments, limit, on_line).status {
         Some(status) if status.success() => Ok(()),
         Some(status) => Err(format!("the program failed inside the lab ({status})")),
-        None => Err(format!("the program did not end within {limit:?} inside the lab")),
+        None => Err(format!("the program was still running inside the lab after {limit:?}")),
     }
 }
 
@@ -110,9 +110,10 @@ struct NamespaceRun {
 
 fn visit(clis: &Path, arguments: &[&str], limit: Duration, on_line: impl FnMut(&str) + Send + 'static) -> NamespaceRun {
     let parent = env::var_os("TMPDIR").map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from);
-    let root = tempfile::Builder::new().prefix("wh-lab.").tempdir_in(parent).expect("a directory for the lab");
+    let root =
+        tempfile::Builder::new().prefix("wh-lab.").tempdir_in(parent).expect("the directory of the lab can be created");
     // The CLIs identify their trusted project by its canonical path.
-    let path = root.path().canonicalize().expect("the lab's directory has a path");
+    let path = root.path().canonicalize().expect("the directory of the lab has a canonical path");
 
     let mut command = unshare();
     command.args(["sh", "-c", REAPER, "reaper"]).arg(env::current_exe().expect("the binary has a path"));
@@ -131,7 +132,7 @@ fn visit(clis: &Path, arguments: &[&str], limit: Duration, on_line: impl FnMut(&
     ];
     let status = process::wait(&mut child, limit);
     if status.is_none() {
-        // All processes inside end with unshare.
+        // When unshare is killed, all processes in the namespace are killed too.
         let _ = child.kill();
         let _ = child.wait();
     }
@@ -173,7 +174,7 @@ fn skip(test_name: &str, reason: &str) {
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
-/// True if the variable is set to anything but an empty string, `0` or `false`.
+/// Returns true if the environment variable is set, except to an empty string, `0` or `false`.
 fn set(variable: &str) -> bool {
     env::var(variable).is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"))
 }

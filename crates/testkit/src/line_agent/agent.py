@@ -4,8 +4,8 @@ In:  hello, set, interrupt and call have a number `n` and get the reply ok or no
 Out: taken and end contain the number of a prompt. text, thought, tool, ask, withdraw, mode, work and rest do not.
 
 The text of a prompt is its script: commands separated by ";". Command-line options control how a process starts.
-The prefix "first:" limits an option to the first process in a directory. Every line that is read is appended to
-./heard, every process id to ./starts.
+The prefix "first:" limits an option to the first process in a directory. The agent appends every line that it reads to
+./heard, and its process id to ./starts.
 """
 
 import json
@@ -171,7 +171,7 @@ class Agent:
         send("withdraw", ask=f"a{self.asked}")
 
     def do_stream(self, until="-"):
-        """Writes slowly until it is interrupted or the named file exists."""
+        """Writes slowly until an interrupt arrives or the named file exists."""
         while not os.path.exists(until):
             send("text", text=".")
             self.read(TICK)

@@ -1,5 +1,5 @@
-//! Scripted agent with its own line protocol, for tests of the agent driver. The text of a prompt is the script, see
-//! `agent.py`. The client side is implemented in [`protocol`].
+//! Scripted agent with its own line protocol, for tests of the agent driver. `agent.py` executes the text of a prompt
+//! as a script. The client side of the protocol is implemented in [`protocol`].
 
 pub mod protocol;
 

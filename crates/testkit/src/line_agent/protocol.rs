@@ -6,15 +6,16 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use wh_agents::driver::{
-    Connect, ConnectError, Connected, FrameOf, MessageOf, Now, Protocol, RequestFailure, Setting, Step, Steps,
+    AgentSetting, Connect, ConnectError, Connected, DriverState, DriverStep, DriverSteps, FrameOf, MessageOf, Protocol,
+    RequestFailure,
 };
 use wh_agents::interface::{ALLOW_SKIPPING, Reports, Resume, Start, StartError};
 use wh_core::slash::call_name;
 use wh_core::space::TurnId;
-use wh_core::space::harness::{Call, Capabilities, Named, Outcome, Report};
+use wh_core::space::harness::{AgentOption, Call, Capabilities, Outcome, Report};
 use wh_core::space::item::{Body, ToolCall, ToolKind, ToolStatus};
 use wh_core::space::question::{Answer, Choice, OptionMeaning, Question, QuestionKind};
-use wh_pipe::link::{Codec, Decoded, EncodedFrame, FrameRole, Link};
+use wh_pipe::link::{Codec, DecodedLine, EncodedFrame, FrameRole, Link};
 use wh_pipe::{Launch, lines};
 
 use super::TITLE;
@@ -27,7 +28,7 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Message to the agent, encoded as one line.
 pub enum LineFrame {
-    /// Request; numbered by the codec.
+    /// Request with a reply. The codec adds its number.
     Request(Value),
     /// Message without a reply.
     Message(Value),
@@ -44,7 +45,7 @@ pub enum LineMessage {
         /// Number of the prompt.
         prompt: u64,
     },
-    /// A prompt has ended.
+    /// The agent has finished a prompt.
     End {
         /// Number of the prompt.
         prompt: u64,
@@ -53,7 +54,7 @@ pub enum LineMessage {
     },
     /// The agent starts to work without a prompt.
     Work,
-    /// Work without a prompt has ended.
+    /// The agent has finished work without a prompt.
     Rest {
         /// Outcome, as in `End`.
         how: String,
@@ -137,24 +138,24 @@ impl Codec for LineCodec {
         Ok(EncodedFrame { line: value.to_string(), role })
     }
 
-    fn decode(&self, line: &[u8]) -> Decoded<Self> {
+    fn decode(&self, line: &[u8]) -> DecodedLine<Self> {
         let value: Value = match serde_json::from_slice(line) {
             Ok(value) => value,
-            Err(error) => return Decoded::Message(LineMessage::Unreadable(error.to_string())),
+            Err(error) => return DecodedLine::Message(LineMessage::Unreadable(error.to_string())),
         };
         let of = value["of"].as_u64();
         match (value["op"].as_str(), of) {
-            (Some("ok"), Some(of)) => return Decoded::Reply(of, Ok(value)),
+            (Some("ok"), Some(of)) => return DecodedLine::Reply(of, Ok(value)),
             (Some("no"), Some(of)) => {
-                return Decoded::Reply(of, Err(value["why"].as_str().unwrap_or_default().to_owned()));
+                return DecodedLine::Reply(of, Err(value["why"].as_str().unwrap_or_default().to_owned()));
             }
             _ => {}
         }
         match serde_json::from_value(value) {
-            Ok(message @ LineMessage::Ask { .. }) => Decoded::Request(key(&message), message),
-            Ok(message @ LineMessage::Withdraw { .. }) => Decoded::Withdrawal(key(&message), message),
-            Ok(message) => Decoded::Message(message),
-            Err(error) => Decoded::Message(LineMessage::Unreadable(error.to_string())),
+            Ok(message @ LineMessage::Ask { .. }) => DecodedLine::Request(key(&message), message),
+            Ok(message @ LineMessage::Withdraw { .. }) => DecodedLine::Withdrawal(key(&message), message),
+            Ok(message) => DecodedLine::Message(message),
+            Err(error) => DecodedLine::Message(LineMessage::Unreadable(error.to_string())),
         }
     }
 }
@@ -233,14 +234,14 @@ impl LineItems {
     }
 }
 
-/// Open question of the agent, as stored until it is answered.
+/// Question of the agent that is not answered yet.
 pub struct LineAsk {
     id: String,
     /// Tool call that needs permission, if any.
     call: Option<String>,
 }
 
-/// Client side of the scripted agent.
+/// Client side of the line protocol, with the state of one conversation.
 pub struct LineProtocol {
     launch: Launch,
     start: Start,
@@ -251,7 +252,7 @@ pub struct LineProtocol {
     items: LineItems,
     /// Number of the last prompt.
     prompts: u64,
-    /// Prompts that have not ended, with their numbers.
+    /// Unfinished prompts: the turn and the number of each.
     open: Vec<(TurnId, u64)>,
 }
 
@@ -285,7 +286,7 @@ impl LineProtocol {
         Ok(())
     }
 
-    fn ask(&mut self, id: String, call: Option<String>, parts: Vec<LineQuestionPart>, steps: &mut Steps<Self>) {
+    fn ask(&mut self, id: String, call: Option<String>, parts: Vec<LineQuestionPart>, steps: &mut DriverSteps<Self>) {
         let kind = if call.is_some() { QuestionKind::Permission } else { QuestionKind::Text };
         let question = |part: LineQuestionPart| Question {
             kind,
@@ -300,7 +301,7 @@ impl LineProtocol {
             preselects: false,
         };
         let questions = parts.into_iter().map(question).collect();
-        steps.push(Step::Ask { id: id.clone(), ask: LineAsk { id, call }, questions });
+        steps.push(DriverStep::Ask { id: id.clone(), ask: LineAsk { id, call }, questions });
     }
 }
 
@@ -345,7 +346,7 @@ impl Protocol for LineProtocol {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let named = |id: &String| Named { id: id.clone(), title: id.clone() };
+        let named = |id: &String| AgentOption { id: id.clone(), title: id.clone() };
         Capabilities {
             interrupts: true,
             modes: self.modes.iter().map(named).collect(),
@@ -364,11 +365,11 @@ impl Protocol for LineProtocol {
         self.start.redact_ids(text, self.conversation.as_deref())
     }
 
-    fn on_message(&mut self, message: MessageOf<Self>, now: Now<'_>, steps: &mut Steps<Self>) {
+    fn on_message(&mut self, message: MessageOf<Self>, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         match message {
             LineMessage::Taken { prompt } => {
                 let turn = self.open.iter().find(|(_, number)| *number == prompt);
-                turn.into_iter().for_each(|(turn, _)| steps.push(Step::Submitted(turn.clone())));
+                turn.into_iter().for_each(|(turn, _)| steps.push(DriverStep::Submitted(turn.clone())));
             }
             LineMessage::End { prompt, how } => {
                 let Some(place) = self.open.iter().position(|(_, number)| *number == prompt) else { return };
@@ -378,7 +379,7 @@ impl Protocol for LineProtocol {
                     steps.ended(outcome(how));
                 }
             }
-            LineMessage::Work => steps.push(Step::OwnWorkBegun),
+            LineMessage::Work => steps.push(DriverStep::OwnWorkBegun),
             LineMessage::Rest { how } => {
                 if now.working && now.turn.is_none() {
                     steps.ended(outcome(how));
@@ -406,16 +407,16 @@ impl Protocol for LineProtocol {
                 steps.begun();
                 self.ask(ask, call, parts, steps);
             }
-            LineMessage::Withdraw { ask } => steps.push(Step::Withdraw(ask)),
+            LineMessage::Withdraw { ask } => steps.push(DriverStep::Withdraw(ask)),
             LineMessage::Mode { mode } => {
                 self.mode = Some(mode);
-                steps.push(Step::Ready);
+                steps.push(DriverStep::Ready);
             }
             LineMessage::Unreadable(error) => steps.warn(format!("{TITLE} wrote an unreadable line: {error}")),
         }
     }
 
-    fn prompt(&mut self, turn: &TurnId, text: &str, steps: &mut Steps<Self>) -> FrameOf<Self> {
+    fn prompt(&mut self, turn: &TurnId, text: &str, steps: &mut DriverSteps<Self>) -> FrameOf<Self> {
         steps.reports(self.items.end());
         self.prompts += 1;
         self.open.push((turn.clone(), self.prompts));
@@ -427,11 +428,16 @@ impl Protocol for LineProtocol {
         Some(LineFrame::Request(json!({ "op": "interrupt", "prompt": number })))
     }
 
-    fn finish_items(&mut self, steps: &mut Steps<Self>) {
+    fn finish_items(&mut self, steps: &mut DriverSteps<Self>) {
         steps.reports(self.items.end());
     }
 
-    fn answer(&mut self, ask: LineAsk, answers: Vec<(Question, Answer)>, steps: &mut Steps<Self>) -> FrameOf<Self> {
+    fn answer(
+        &mut self,
+        ask: LineAsk,
+        answers: Vec<(Question, Answer)>,
+        steps: &mut DriverSteps<Self>,
+    ) -> FrameOf<Self> {
         if let (Some(call), Some((question, answer))) = (&ask.call, answers.first()) {
             let status = if question.grants(answer) { ToolStatus::Running } else { ToolStatus::Denied };
             steps.reports(self.items.decided(call, status).into_iter().collect());
@@ -452,22 +458,22 @@ impl Protocol for LineProtocol {
         Err(StartError::SkipsPermissions { agent, mode, hint })
     }
 
-    fn setting_request(&mut self, setting: &Setting) -> Option<FrameOf<Self>> {
+    fn setting_request(&mut self, setting: &AgentSetting) -> Option<FrameOf<Self>> {
         Some(LineFrame::Request(match setting {
-            Setting::Model(model) => set("model", model),
-            Setting::Mode(mode) => set("mode", mode),
+            AgentSetting::Model(model) => set("model", model),
+            AgentSetting::Mode(mode) => set("mode", mode),
         }))
     }
 
     fn on_setting_reply(
         &mut self,
-        setting: &Setting,
+        setting: &AgentSetting,
         outcome: Result<Value, RequestFailure<String>>,
     ) -> Result<(), String> {
         outcome.map_err(|failure| self.failure_text(&failure))?;
         match setting {
-            Setting::Model(model) => self.model = Some(model.clone()),
-            Setting::Mode(mode) => self.mode = Some(mode.clone()),
+            AgentSetting::Model(model) => self.model = Some(model.clone()),
+            AgentSetting::Mode(mode) => self.mode = Some(mode.clone()),
         }
         Ok(())
     }
@@ -480,11 +486,11 @@ impl Protocol for LineProtocol {
         self.modes.iter().find(|mode| *mode != SKIPPING_MODE).cloned()
     }
 
-    fn run_call(&mut self, id: u64, call: Call, _now: Now<'_>, steps: &mut Steps<Self>) {
+    fn run_call(&mut self, id: u64, call: Call, _now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         match call {
             Call::ReportStatus => steps.called(id, Ok(json!(self.mode))),
             Call::Other { name, .. } => {
-                steps.push(Step::Request(LineFrame::Request(json!({ "op": "call", "name": name })), id));
+                steps.push(DriverStep::Request(LineFrame::Request(json!({ "op": "call", "name": name })), id));
             }
             other => steps.called(id, Err(format!("{TITLE} does not support {}", call_name(&other)))),
         }
@@ -494,8 +500,8 @@ impl Protocol for LineProtocol {
         &mut self,
         id: u64,
         reply: Result<Value, RequestFailure<String>>,
-        _now: Now<'_>,
-        steps: &mut Steps<Self>,
+        _now: DriverState<'_>,
+        steps: &mut DriverSteps<Self>,
     ) {
         steps.called(id, reply.map(|reply| reply["value"].clone()).map_err(|failure| self.failure_text(&failure)));
     }

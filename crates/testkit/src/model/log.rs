@@ -1,4 +1,4 @@
-//! Log of the model's requests and of the ends of its streamed answers.
+//! Log of the requests to the model and of its streamed answers.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -57,7 +57,7 @@ struct LogEntries {
     streams: Vec<AnswerStream>,
 }
 
-/// Requests and streams so far. Clones share the data.
+/// Requests and answer streams logged so far. Clones share the data.
 #[derive(Clone, Default)]
 pub(super) struct ModelLog(Arc<Mutex<LogEntries>>);
 
@@ -101,7 +101,7 @@ impl ModelLog {
     }
 }
 
-/// Response body whose end is recorded. The server drops it early if the client closes the connection.
+/// Response body that records its end in the log. The server drops the body early if the client closes the connection.
 struct FollowedBody {
     body: Body,
     log: ModelLog,

@@ -49,9 +49,9 @@ impl Model {
         Self::start_on(0, Path::new(""))
     }
 
-    /// Starts the model on a port, where 0 means any. Relative paths after `edit:` are resolved in `project`.
+    /// Starts the model on a port; 0 selects a free port. Relative paths after `edit:` are resolved in `project`.
     pub fn start_on(port: u16, project: &Path) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).expect("the port of the model is free");
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).expect("the port of the model can be bound");
         let port = listener.local_addr().expect("a bound socket has an address").port();
         let log = ModelLog::default();
         let (stop, stopped) = oneshot::channel();
@@ -59,11 +59,10 @@ impl Model {
         let thread = std::thread::Builder::new()
             .name("model".to_owned())
             .spawn(move || server::serve(listener, app, stopped))
-            .expect("a thread for the model");
+            .expect("a thread can be started");
         Self { port, log, stop: Some(stop), thread: Some(thread) }
     }
 
-    /// Returns the port of the server.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -78,8 +77,8 @@ impl Model {
         self.log.all()
     }
 
-    /// Returns the user texts of all requests so far that started a turn, one for each request. Requests with tool
-    /// results and requests that an agent makes itself, for example for a title, are not included.
+    /// Returns the user text of each request so far that started a turn. Requests with tool results and requests that
+    /// an agent makes itself, for example for a title, are not included.
     pub fn prompts(&self) -> Vec<String> {
         self.log.prompts()
     }

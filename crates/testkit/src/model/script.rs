@@ -46,8 +46,8 @@ pub enum ModelBehaviour {
 }
 
 impl ModelBehaviour {
-    /// Parses the behaviour. The keyword may be anywhere in the text, because agents wrap the user's input; its
-    /// argument ends with the line. Invalid instructions are echoed.
+    /// Parses the behaviour. The keyword may be anywhere in the text, because agents wrap the user's input. Its
+    /// argument ends at the end of the line. Invalid instructions are echoed.
     pub fn of(text: &str) -> Self {
         fail(text)
             .or_else(|| write(text))

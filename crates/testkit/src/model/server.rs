@@ -1,4 +1,4 @@
-//! HTTP server of the scripted model. Passes requests to the implementation of the vendor's API, and answers all other
+//! HTTP server of the scripted model. Passes requests for a vendor's API to its implementation, and answers all other
 //! requests with minimal JSON.
 
 use std::net::TcpListener;
@@ -29,12 +29,13 @@ pub(super) fn app(log: ModelLog, project: PathBuf) -> Router {
 
 /// Serves on this thread until the sender of `stopped` is dropped.
 pub(super) fn serve(listener: TcpListener, app: Router, stopped: oneshot::Receiver<()>) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime for the model");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime can be created");
     runtime.block_on(async {
-        listener.set_nonblocking(true).expect("the listener does not block");
-        let listener = tokio::net::TcpListener::from_std(listener).expect("the runtime takes the listener");
+        listener.set_nonblocking(true).expect("the listener can be made non-blocking");
+        let listener =
+            tokio::net::TcpListener::from_std(listener).expect("the listener can be registered with the runtime");
         tokio::select! {
-            served = axum::serve(listener, app) => served.expect("the model serves"),
+            served = axum::serve(listener, app) => served.expect("the HTTP server of the model does not fail"),
             _ = stopped => {}
         }
     });

@@ -17,12 +17,12 @@ const EVENT_QUEUE_CAPACITY: usize = 16;
 
 const EVENT_STREAM: &str = "text/event-stream";
 
-/// True if the response is an [`EventScript`].
+/// Returns true if the response is an [`EventScript`].
 pub(super) fn is_stream(response: &Response) -> bool {
     response.headers().get(CONTENT_TYPE).is_some_and(|value| value == EVENT_STREAM)
 }
 
-/// Stream of events, composed before it is sent.
+/// Sequence of server-sent events and delays, composed before the first event is sent.
 #[derive(Default)]
 pub(super) struct EventScript(Vec<EventScriptStep>);
 

@@ -1,4 +1,4 @@
-//! Vendor-independent form of a request and of the reply.
+//! Vendor-independent form of a request to the model and of the model's reply.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -33,7 +33,7 @@ pub(super) struct ModelToolCall {
 pub(super) struct TextReply {
     /// Reasoning before the answer, streamed by the vendors whose agents show it.
     pub(super) thought: Option<String>,
-    /// Answer in the chunks in which it is streamed.
+    /// Chunks of the answer in streaming order.
     pub(super) chunks: Vec<String>,
     /// Delay after each chunk.
     pub(super) delay: Duration,
@@ -80,8 +80,8 @@ impl ModelTurn {
         })
     }
 
-    /// Returns the text if this request starts a turn. Agents also send requests of their own that contain the user's
-    /// text, for example for a title; those offer no tools.
+    /// Returns the user's text if this request starts a turn. Agents also send internal requests that contain the
+    /// user's text, for example for a title. Internal requests offer no tools.
     pub(super) fn prompt(&self) -> Option<String> {
         (!self.tool_done && !self.tools.is_empty()).then(|| self.text.clone())
     }
@@ -91,7 +91,7 @@ fn say(words: impl IntoIterator<Item = String>) -> ModelReply {
     ModelReply::Say(TextReply { thought: None, chunks: words.into_iter().collect(), delay: Duration::ZERO })
 }
 
-/// Returns an id that is unique, even if the conversation contains ids of earlier models.
+/// Returns a unique id. A resumed conversation may contain ids of an earlier model, so the id includes the time.
 pub(super) fn fresh_id(prefix: &str) -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

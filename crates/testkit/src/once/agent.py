@@ -1,10 +1,10 @@
 #!/usr/bin/env -S python3 -I -S
 """Agent for the Agent Client Protocol that logs its prompts to a file.
 
-ONCE_PLACE is a directory. Each prompt is logged in its file `deliveries` as a line of JSON with the session and a name,
-which is the last word of the text. The line is written with one call before the prompt is answered. The agent reads its
-input to the end, even after SIGTERM and after its output was closed. It holds a shared lock on the file `alive` while
-it runs. An exclusive lock is only possible when the log is complete.
+ONCE_PLACE is a directory. The file `deliveries` in this directory is the log: one line of JSON for each prompt, with
+the session and a name, which is the last word of the prompt. The line is written with one call before the prompt is
+answered. The agent reads its input to the end, even after SIGTERM and after its output was closed. It holds a shared
+lock on the file `alive` while it runs. An exclusive lock is only possible when the log is complete.
 
 After a prompt that begins with "deaf", the agent reads nothing until the file `hear` exists.
 """
@@ -48,7 +48,7 @@ def prompt(asked):
 
 for line in sys.stdin.buffer:
     if not line.endswith(b"\n"):
-        break  # The last line is incomplete because the writer has ended.
+        break  # The last line is incomplete because the writer has exited.
     asked = json.loads(line)
     method = asked.get("method")
     if method == "initialize":

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::http::HttpClient;
 use super::socket_client::SocketClient;
-use super::trial_daemon::{RESPONSE_TIMEOUT, Target};
+use super::trial_daemon::{RESPONSE_TIMEOUT, TrialTarget};
 
 /// Initial delay before a retry.
 const INITIAL_RETRY_DELAY: Duration = Duration::from_millis(5);
@@ -16,16 +16,16 @@ const INITIAL_RETRY_DELAY: Duration = Duration::from_millis(5);
 /// Maximum delay before a retry. The delay doubles up to this value.
 const MAX_RETRY_DELAY: Duration = Duration::from_millis(160);
 
-/// Message to send. Every attempt sends the same message.
+/// Control message to send. Every attempt sends the same message.
 #[derive(Debug, Clone)]
 pub struct TrialMessage {
     /// Session that receives the message.
-    pub target: Target,
+    pub target: TrialTarget,
     /// Request id. Also the last word of the text.
     pub request_id: String,
     /// Text before the request id.
     pub prefix: String,
-    /// Time of the first attempt.
+    /// Time at which the message was created, in RFC 3339 format.
     pub sent_at: String,
     /// True for a line to a terminal program, false for a message to an agent.
     pub typed: bool,
@@ -33,7 +33,7 @@ pub struct TrialMessage {
 
 impl TrialMessage {
     /// Creates a message to the target, with the current time as `sent_at`.
-    pub fn new(target: &Target, request_id: impl Into<String>) -> Self {
+    pub fn new(target: &TrialTarget, request_id: impl Into<String>) -> Self {
         let sent_at = jiff::Timestamp::now().to_string();
         Self { target: target.clone(), request_id: request_id.into(), prefix: "note".to_owned(), sent_at, typed: false }
     }
@@ -43,7 +43,7 @@ impl TrialMessage {
         format!("{} {}", self.prefix, self.request_id)
     }
 
-    /// Builds the payload of a control message for the attempt with this number.
+    /// Builds the payload of a control message. `tries` is the number of earlier attempts.
     pub fn payload(&self, tries: u64) -> Value {
         json!({
             "type": "control.stdin.request", "v": 1,
@@ -64,9 +64,9 @@ pub enum DeliveryClaim {
         /// True if the daemon had received the message before.
         duplicate: bool,
     },
-    /// Outcome is unknown, with the reason.
+    /// Outcome is unknown for this reason.
     Unknown(String),
-    /// Nothing was executed, with the reason.
+    /// Message was not executed for this reason.
     NotExecuted(String),
 }
 
@@ -96,7 +96,7 @@ impl RetryCounts {
     }
 }
 
-/// Client that sends through the socket or over HTTP.
+/// Client that sends control messages through the socket or over HTTP.
 pub struct TrialClient<'a> {
     socket: &'a Path,
     token: &'a str,
@@ -112,7 +112,7 @@ impl<'a> TrialClient<'a> {
         Self { socket, token, line: None, http: None, tries: RetryCounts::default() }
     }
 
-    /// Creates a client of the same daemon's HTTP API.
+    /// Creates a client of the HTTP API of the daemon with this socket.
     pub fn over_http(socket: &'a Path, token: &'a str) -> Self {
         let http = HttpClient::new(socket.parent().unwrap_or(socket));
         Self { http: Some(http), ..Self::new(socket, token) }

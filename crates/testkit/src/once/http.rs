@@ -65,7 +65,7 @@ impl HttpClient {
         })
     }
 
-    /// Determines the outcome from the receipt. Used if the session has ended.
+    /// Determines the outcome from the receipt of the message. Used if the session has ended.
     fn receipt(&mut self, message: &TrialMessage) -> io::Result<AttemptResult> {
         let path = format!("control/receipts/{}", message.request_id);
         let answer = self.get(&message.target.session_id, &path)?;

@@ -19,7 +19,7 @@ pub use client::{DeliveryClaim, RetryCounts, TrialClient, TrialMessage};
 pub use http::HttpClient;
 pub use report::{DeliveryReport, TrialOutcome};
 pub use socket_client::SocketClient;
-pub use trial_daemon::{Target, TrialDaemon};
+pub use trial_daemon::{TrialDaemon, TrialTarget};
 
 use crate::deadline;
 use crate::random::SeededRandom;
@@ -39,7 +39,6 @@ pub struct ExactlyOnceTrial {
     pub requests: usize,
     /// Number of concurrent clients.
     pub clients: usize,
-    /// Number of sessions.
     pub sessions: usize,
     /// Number of times that the daemon is killed.
     pub kills: usize,
@@ -48,12 +47,12 @@ pub struct ExactlyOnceTrial {
 }
 
 impl ExactlyOnceTrial {
-    /// Runs the trial and returns its result. `progress` is called from time to time. Panics if the trial cannot be
-    /// started.
+    /// Runs the trial and returns its result. `progress` receives status lines. Panics if the daemon or a session does
+    /// not start.
     pub fn run(&self, progress: impl Fn(&str)) -> DeliveryReport {
         let mut daemon = TrialDaemon::new(&self.wh);
         daemon.start();
-        let targets: Vec<Target> =
+        let targets: Vec<TrialTarget> =
             (0..self.sessions).map(|number| daemon.create_agent_session(&format!("s{number}"))).collect();
         let terminals = Mutex::new(self.terminals(&daemon, 0));
         let (socket, token) = (daemon.socket(), daemon.token());
@@ -74,8 +73,8 @@ impl ExactlyOnceTrial {
                 let (socket, token, targets, terminals) = (&socket, &token, &targets, &terminals);
                 let (all, tries, next, ended) = (&all, &tries, &next, &ended);
                 scope.spawn(move || {
-                    // Each thread has a client on the socket and one over HTTP. `one` sends all messages, `other` the
-                    // duplicates.
+                    // Each thread has one client for the socket and one for HTTP. `one` sends all messages, `other`
+                    // sends the duplicates.
                     let mut one = TrialClient::new(socket, token);
                     let mut other = TrialClient::over_http(socket, token);
                     if client % 2 == 1 {
@@ -105,7 +104,7 @@ impl ExactlyOnceTrial {
                     tries.add(other.tries);
                 });
             }
-            let _stop = StopOnDrop { next: &next, requests: self.requests };
+            let _stop = StopClientsOnDrop { next: &next, requests: self.requests };
             self.kill_repeatedly(&mut daemon, &terminals, &ended, &progress);
             until(&ended, self.requests);
         });
@@ -123,8 +122,8 @@ impl ExactlyOnceTrial {
         report
     }
 
-    /// Creates terminal sessions. They do not survive the daemon, so new ones are created after each kill.
-    fn terminals(&self, daemon: &TrialDaemon, kill: usize) -> Vec<Target> {
+    /// Creates terminal sessions. The sessions end with the daemon, so new sessions are created after each kill.
+    fn terminals(&self, daemon: &TrialDaemon, kill: usize) -> Vec<TrialTarget> {
         (0..self.sessions.div_ceil(6))
             .map(|number| daemon.create_terminal_session(&format!("t{kill}-{number}")))
             .collect()
@@ -134,7 +133,7 @@ impl ExactlyOnceTrial {
     fn kill_repeatedly(
         &self,
         daemon: &mut TrialDaemon,
-        terminals: &Mutex<Vec<Target>>,
+        terminals: &Mutex<Vec<TrialTarget>>,
         ended: &AtomicUsize,
         progress: &impl Fn(&str),
     ) {
@@ -142,25 +141,28 @@ impl ExactlyOnceTrial {
         let span = self.requests / (self.kills + 1).max(1);
         for kill in 0..self.kills {
             until(ended, kill * span + span / 4 + chance.below(span));
-            // With a random delay, the kill can hit any phase of a request, not only the moment after a request has
-            // ended.
+            // With a random delay, the kill can occur in any phase of a request, not only after the end of a request.
             std::thread::sleep(Duration::from_micros(chance.below(20_000) as u64));
             daemon.kill();
             let at = ended.load(Ordering::Relaxed);
             daemon.start();
             *terminals.lock().expect("no thread panics") = self.terminals(daemon, kill + 1);
-            progress(&format!("killed {} of {} times, the last after {at} requests", kill + 1, self.kills));
+            progress(&format!(
+                "killed the daemon {} of {} times, most recently after {at} requests",
+                kill + 1,
+                self.kills
+            ));
         }
     }
 }
 
-/// Reads the receipts and histories. Before that, waits until the receipts of all messages that agents may have
-/// received are final.
+/// Waits until the receipts of all messages that agents may have received are final. Then reads the receipts and
+/// histories.
 fn ends(
     socket: &Path,
     claims: &[(TrialMessage, Vec<DeliveryClaim>)],
-    targets: &[Target],
-    living: &[Target],
+    targets: &[TrialTarget],
+    living: &[TrialTarget],
 ) -> TrialOutcome {
     let mut http = HttpClient::new(socket.parent().unwrap_or(socket));
     let mut ends = TrialOutcome::default();
@@ -190,18 +192,18 @@ fn ends(
 }
 
 /// Stops all clients when dropped, also after a panic.
-struct StopOnDrop<'a> {
+struct StopClientsOnDrop<'a> {
     next: &'a AtomicUsize,
     requests: usize,
 }
 
-impl Drop for StopOnDrop<'_> {
+impl Drop for StopClientsOnDrop<'_> {
     fn drop(&mut self) {
         self.next.fetch_max(self.requests, Ordering::Relaxed);
     }
 }
 
-/// Sends a message. Every tenth is sent twice, either concurrently or one after the other.
+/// Sends a message. Sends every tenth message twice, either concurrently or one after the other.
 fn send(
     one: &mut TrialClient<'_>,
     other: &mut TrialClient<'_>,
@@ -232,5 +234,5 @@ fn until(ended: &AtomicUsize, wanted: usize) {
         }
         if seen.1.elapsed() > PROGRESS_TIMEOUT { Some(false) } else { (now >= wanted).then_some(true) }
     });
-    assert_eq!(reached, Some(true), "no progress after {} requests", seen.0);
+    assert_eq!(reached, Some(true), "no further request was completed after {} requests", seen.0);
 }

@@ -13,9 +13,7 @@ pub struct DeliveryReport {
     pub took: Duration,
     /// Number of times that the daemon was killed.
     pub kills: usize,
-    /// Number of sessions.
     pub sessions: usize,
-    /// Number of clients.
     pub clients: usize,
     /// Number of distinct requests.
     pub requests: usize,
@@ -25,23 +23,23 @@ pub struct DeliveryReport {
     pub tries: RetryCounts,
     /// Number of requests that were acknowledged with `ok`.
     pub arrived: usize,
-    /// Number of acknowledged requests for which the client received only acknowledgements of retries.
+    /// Number of acknowledged requests for which all received acknowledgements report a duplicate.
     pub duplicates: usize,
     /// Number of acknowledged requests that were typed into terminals.
     pub typed: usize,
-    /// Acknowledged messages that a kill cut off after the handover, according to their receipts: their number, and
-    /// how many of them were delivered.
+    /// Acknowledged messages that a kill of the daemon cut off, according to their receipts: total number, and number
+    /// of delivered messages.
     pub cut_off: (usize, usize),
-    /// Acknowledged lines typed into programs that ended when the daemon was killed: their number, and how many of them
-    /// were read.
+    /// Acknowledged lines typed into programs that were killed with the daemon: total number, and number of lines that
+    /// the programs read.
     pub lost_programs: (usize, usize),
     /// Number of user messages in the histories of the sessions.
     pub history: usize,
-    /// Requests with unknown outcome by reason: their number, and how many were delivered.
+    /// Requests with unknown outcome, by reason: total number, and number of delivered requests.
     pub unknown: BTreeMap<String, (usize, usize)>,
     /// Number of requests that were not executed, by reason.
     pub not_executed: BTreeMap<String, usize>,
-    /// Descriptions of violations.
+    /// Descriptions of requests that violate exactly-once delivery.
     pub faults: Vec<String>,
 }
 
@@ -50,7 +48,7 @@ pub struct DeliveryReport {
 pub struct TrialOutcome {
     /// Final stage of the receipt of each message, by request id: `finished`, the failure code, or `not final`.
     pub receipts: HashMap<String, String>,
-    /// Terminal sessions whose program was never killed.
+    /// Ids of the terminal sessions whose program was not killed.
     pub living: HashSet<String>,
     /// Request ids of the messages in the history of each session.
     pub histories: HashMap<String, Vec<String>>,
@@ -180,7 +178,7 @@ impl fmt::Display for DeliveryReport {
         row("of these, typed into terminals", &self.typed)?;
         let two = |(all, there): (usize, usize)| format!("{all} ({there} delivered)");
         row("acknowledged, then cut off by a kill (`failed`, `cut_off`)", &two(self.cut_off))?;
-        row("typed into a program that ended with a kill of the daemon", &two(self.lost_programs))?;
+        row("typed into a program that was killed with the daemon", &two(self.lost_programs))?;
         row("messages in the histories, each delivered", &self.history)?;
         for (why, (all, there)) in &self.unknown {
             row(&format!("**delivery unknown** ({why})"), all)?;
@@ -195,11 +193,11 @@ impl fmt::Display for DeliveryReport {
 
 #[cfg(test)]
 mod tests {
-    use super::super::trial_daemon::Target;
+    use super::super::trial_daemon::TrialTarget;
     use super::*;
 
     fn message(name: &str) -> TrialMessage {
-        let target = Target { session_id: "s".to_owned(), agent_id: "once:s".to_owned() };
+        let target = TrialTarget { session_id: "s".to_owned(), agent_id: "once:s".to_owned() };
         TrialMessage {
             target,
             request_id: name.to_owned(),

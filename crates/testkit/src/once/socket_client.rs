@@ -1,4 +1,4 @@
-//! Simple client of the daemon's socket: one request at a time.
+//! Minimal client of the daemon's socket that sends one request at a time.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;

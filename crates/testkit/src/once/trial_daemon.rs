@@ -20,22 +20,23 @@ use crate::{CONDITION_TIMEOUT, deadline, eventually, process};
 /// Timeout for a response of the daemon.
 pub const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Timeout for the daemon to end its sessions.
+/// Grace period for the daemon to end its sessions and exit before it is killed.
 const DAEMON_EXIT_GRACE: Duration = Duration::from_secs(30);
 
 const AGENT: &str = include_str!("agent.py");
-const PROGRAM: &str = include_str!("book.py");
+const TERMINAL_PROGRAM: &str = include_str!("book.py");
 
 /// Session that receives messages, with the ids that a control message contains.
 #[derive(Debug, Clone)]
-pub struct Target {
+pub struct TrialTarget {
     /// Id of the session.
     pub session_id: String,
     /// Id of the agent or program in the session.
     pub agent_id: String,
 }
 
-/// Home directory with a daemon. Dropping it ends the daemon; a failing test prints the daemon's log.
+/// Daemon with its own home directory. Dropping it stops the daemon; if the test fails, it also prints the daemon's
+/// log.
 pub struct TrialDaemon {
     wh: PathBuf,
     home: TempDir,
@@ -44,14 +45,14 @@ pub struct TrialDaemon {
 }
 
 impl TrialDaemon {
-    /// Creates a home directory for the daemon of this `wh`. The daemon is not started yet.
+    /// Creates a home directory, but does not start the daemon. `wh` is the path of the wh binary.
     pub fn new(wh: &Path) -> Self {
         let home = tempfile::Builder::new().prefix("wh-once.").tempdir().expect("a home for the daemon");
         let state = home.path().join("state");
         Self::prepare(wh, home, state)
     }
 
-    /// Creates a home directory with an existing state directory.
+    /// Creates a home directory, but uses an existing state directory. Does not start the daemon.
     pub fn with_state(wh: &Path, state: &Path) -> Self {
         let home = tempfile::Builder::new().prefix("wh-once.").tempdir().expect("a home for the daemon");
         Self::prepare(wh, home, state.to_owned())
@@ -60,12 +61,13 @@ impl TrialDaemon {
     fn prepare(wh: &Path, home: TempDir, state: PathBuf) -> Self {
         let daemon = Self { wh: wh.to_owned(), home, state, running: None };
         for folder in ["run", "state", "config/wheelhouse", "place", "bin"] {
-            fs::create_dir_all(daemon.path(folder)).expect("a directory of the daemon");
+            fs::create_dir_all(daemon.path(folder)).expect("a directory of the daemon can be created");
         }
-        fs::set_permissions(daemon.path("run"), Permissions::from_mode(0o700)).expect("a directory of the trial");
+        fs::set_permissions(daemon.path("run"), Permissions::from_mode(0o700))
+            .expect("the permissions of the runtime directory can be set");
         let agent = daemon.path("bin/once-agent");
-        for (path, text) in [(&agent, AGENT), (&daemon.path("bin/once-program"), PROGRAM)] {
-            fs::write(path, text).expect("a program");
+        for (path, text) in [(&agent, AGENT), (&daemon.path("bin/once-program"), TERMINAL_PROGRAM)] {
+            fs::write(path, text).expect("the script can be written");
             fs::set_permissions(path, Permissions::from_mode(0o755)).expect("the script can be made executable");
         }
         let text = format!(
@@ -73,11 +75,11 @@ impl TrialDaemon {
             agent.display().to_string(),
             daemon.agent_directory().display().to_string(),
         );
-        fs::write(daemon.path("config/wheelhouse/agents.toml"), text).expect("the agent's entry");
+        fs::write(daemon.path("config/wheelhouse/agents.toml"), text).expect("agents.toml can be written");
         daemon
     }
 
-    /// Returns the absolute path of `path` in the home directory.
+    /// Returns the absolute path of `path`, which is relative to the home directory.
     pub fn path(&self, path: &str) -> PathBuf {
         self.home.path().join(path)
     }
@@ -92,7 +94,7 @@ impl TrialDaemon {
         self.path("run/wheelhouse/daemon.sock")
     }
 
-    /// Creates a `wh` command in this home.
+    /// Creates a `wh` command that uses this home directory.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.wh);
         command.args(arguments).current_dir(self.home.path()).env_clear().stdin(Stdio::null());
@@ -108,7 +110,7 @@ impl TrialDaemon {
     /// Starts the daemon and waits until it is ready. Panics on failure.
     #[track_caller]
     pub fn start(&mut self) {
-        assert!(self.running.is_none(), "the daemon runs already");
+        assert!(self.running.is_none(), "the daemon is already running");
         let mut command = self.command(&["daemon", "start", "--foreground"]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("wh can be started");
         let (ready, is_ready) = mpsc::channel();
@@ -120,7 +122,7 @@ impl TrialDaemon {
         });
         self.running = Some((child, output));
         if is_ready.recv_timeout(CONDITION_TIMEOUT).is_err() {
-            panic!("the daemon did not start");
+            panic!("the daemon did not become ready; its log follows");
         }
     }
 
@@ -129,7 +131,7 @@ impl TrialDaemon {
         self.running.as_ref().map(|(child, _)| process::pid(child))
     }
 
-    /// Kills the daemon with SIGKILL, like a crash.
+    /// Kills the daemon with SIGKILL, which simulates a crash.
     pub fn kill(&mut self) {
         if let Some((mut child, _)) = self.running.take() {
             child.kill().expect("the daemon is a child and can be killed");
@@ -137,7 +139,7 @@ impl TrialDaemon {
         }
     }
 
-    /// Ends the daemon gracefully and waits for it.
+    /// Stops the daemon with SIGTERM and waits until it has exited. Panics if the daemon had to be killed.
     #[track_caller]
     pub fn stop(&mut self) {
         if let Some((mut child, output)) = self.running.take()
@@ -152,10 +154,10 @@ impl TrialDaemon {
         self.running.as_ref().map(|(_, output)| output.text()).unwrap_or_default()
     }
 
-    /// Returns the token with which the test sends control messages.
+    /// Returns the token that authorises the test's control messages.
     pub fn token(&self) -> String {
         let path = self.path("config/wheelhouse/teams/default/credentials/local.token");
-        fs::read_to_string(path).expect("the daemon creates a team").trim().to_owned()
+        fs::read_to_string(path).expect("the daemon has created the token file").trim().to_owned()
     }
 
     /// Opens a connection to the daemon.
@@ -165,37 +167,41 @@ impl TrialDaemon {
 
     /// Creates a session with the test agent.
     #[track_caller]
-    pub fn create_agent_session(&self, name: &str) -> Target {
+    pub fn create_agent_session(&self, name: &str) -> TrialTarget {
         let wanted = json!({ "agent": "once", "name": name, "cwd": self.home.path() });
         self.create(&wanted)
     }
 
     /// Creates a session with the terminal program that logs deliveries.
     #[track_caller]
-    pub fn create_terminal_session(&self, name: &str) -> Target {
+    pub fn create_terminal_session(&self, name: &str) -> TrialTarget {
         let program = self.path("bin/once-program");
         self.create(&json!({ "command": [program], "name": name, "cwd": self.home.path() }))
     }
 
     /// Creates a session. `wanted` is the payload of the create request.
     #[track_caller]
-    pub fn create(&self, wanted: &Value) -> Target {
+    pub fn create(&self, wanted: &Value) -> TrialTarget {
         let answer = self.connect().and_then(|mut line| line.request("create", None, wanted));
-        let answer = answer.unwrap_or_else(|error| panic!("no session: {error}\n{}", self.log()));
-        let text = |name: &str| answer["session"][name].as_str().expect("a text").to_owned();
-        Target { session_id: text("session_id"), agent_id: text("agent_id") }
+        let answer = answer.unwrap_or_else(|error| panic!("cannot create a session: {error}\n{}", self.log()));
+        let text = |name: &str| answer["session"][name].as_str().expect("the session has an id").to_owned();
+        TrialTarget { session_id: text("session_id"), agent_id: text("agent_id") }
     }
 
-    /// Waits until every agent of this home has ended. The log of deliveries is then complete.
+    /// Waits until every test agent of this daemon has exited. The log of deliveries is then complete.
     #[track_caller]
     pub fn wait_for_agents(&self) {
         let path = self.agent_directory().join("alive");
-        let mut file = Some(File::options().create(true).append(true).open(path).expect("the agents' lock"));
-        eventually("every agent has ended", || match Flock::lock(file.take()?, FlockArg::LockExclusiveNonblock) {
-            Ok(_) => Some(()),
-            Err((back, _)) => {
-                file = Some(back);
-                None
+        let mut file = Some(
+            File::options().create(true).append(true).open(path).expect("the lock file of the agents can be opened"),
+        );
+        eventually("every test agent has exited", || {
+            match Flock::lock(file.take()?, FlockArg::LockExclusiveNonblock) {
+                Ok(_) => Some(()),
+                Err((back, _)) => {
+                    file = Some(back);
+                    None
+                }
             }
         });
     }
@@ -223,7 +229,7 @@ impl Drop for TrialDaemon {
         if let Err(forced) = ended {
             eprintln!("the daemon had to be killed: {forced}");
         }
-        // The agents end by themselves and need their home directory until then.
+        // The agents exit by themselves and need the home directory until then.
         let alive = self.agent_directory().join("alive");
         deadline::wait_until(DAEMON_EXIT_GRACE, || match File::open(&alive) {
             Ok(file) => Flock::lock(file, FlockArg::LockExclusiveNonblock).ok().map(drop),

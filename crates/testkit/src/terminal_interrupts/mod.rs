@@ -1,7 +1,7 @@
-//! Interrupt trial with terminal programs: real programs in sessions of a daemon are interrupted through its socket,
-//! idle and busy, with and without type-ahead. In each round the program executes a text that appends a unique name to
-//! a file, and the file shows whether the text was executed exactly once. A busy program can execute the text only if
-//! the interrupt has ended its current command.
+//! Interrupt trial with terminal programs: real programs in sessions of a daemon are interrupted through the daemon's
+//! socket, idle and busy, with and without type-ahead. In each round the program executes a text that appends a unique
+//! name to a file, and the file shows whether the text was executed exactly once. A busy program can execute the text
+//! only if the interrupt has ended its current command.
 //!
 //! A short trial is part of the tests; `wh-bench terminal-interrupts` runs the full one.
 
@@ -20,7 +20,7 @@ pub use program::TerminalProgram;
 use report::TextOutcome;
 pub use report::{TerminalReport, TerminalTrialRow};
 
-use crate::once::{Target, TrialDaemon};
+use crate::once::{TrialDaemon, TrialTarget};
 use crate::{deadline, tools};
 
 /// Timeout for starting a program and for executing typed text.
@@ -36,7 +36,7 @@ pub enum ProgramState {
 }
 
 impl ProgramState {
-    /// Both program states.
+    /// States that the trial covers.
     pub const ALL: [Self; 2] = [Self::Idle, Self::Busy];
 
     /// Returns the name of the state in tables.
@@ -48,7 +48,7 @@ impl ProgramState {
     }
 }
 
-/// Kind of round: the messages that are sent to the program, the last of which is a text.
+/// Messages that a round sends to the program. The last message is always a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InterruptCase {
     /// A text with the option `interrupt`: the program is interrupted before the text is typed.
@@ -60,7 +60,7 @@ pub enum InterruptCase {
 }
 
 impl InterruptCase {
-    /// All message cases.
+    /// Cases that the trial covers.
     pub const ALL: [Self; 3] = [Self::Text, Self::TextAfterInput, Self::InterruptAfterInput];
 
     /// Returns the name of the case in tables.
@@ -80,7 +80,7 @@ pub struct TerminalTrial {
     pub wh: PathBuf,
     /// Programs to interrupt. Programs that are not installed are skipped.
     pub programs: Vec<TerminalProgram>,
-    /// Rounds for each program, state and case.
+    /// Number of rounds for each combination of program, state and case.
     pub rounds: usize,
 }
 
@@ -97,7 +97,7 @@ impl TerminalTrial {
             let (progress, faults) = (&progress, &faults);
             let runs: Vec<_> =
                 installed.iter().map(|&one| scope.spawn(move || self.program(one, daemon, faults, progress))).collect();
-            runs.into_iter().flat_map(|run| run.join().expect("the trial of a program")).collect()
+            runs.into_iter().flat_map(|run| run.join().expect("the thread of a program does not panic")).collect()
         });
         TerminalReport { rows, skipped, faults: faults.into_inner().unwrap_or_default() }
     }
@@ -122,7 +122,7 @@ impl TerminalTrial {
                         let (name, state, case) = (program.executable(), state.name(), case.name());
                         let screen = trial.screen();
                         let fault = format!("{name}, {state}, {case}, round {round}: {text:?}, {acks:?}\n{screen}");
-                        faults.lock().expect("the list of faults").push(fault);
+                        faults.lock().expect("no thread panics while it holds the lock").push(fault);
                         // The program is restarted because its state could affect later rounds.
                         trial = ProgramTrial::start(daemon, program, trial.number);
                     }
@@ -147,10 +147,10 @@ struct ProgramTrial<'a> {
     daemon: &'a TrialDaemon,
     token: String,
     program: TerminalProgram,
-    target: Target,
+    target: TrialTarget,
     session: String,
     file: PathBuf,
-    /// Number in the name that was generated last.
+    /// Number of the last generated name.
     number: usize,
 }
 
@@ -167,7 +167,7 @@ impl<'a> ProgramTrial<'a> {
         trial
     }
 
-    /// Returns a new name and the line that appends it to the file.
+    /// Returns a new name, and the input line that appends the name to the file.
     fn note(&mut self) -> (String, String) {
         self.number += 1;
         let name = format!("n{}", self.number);
@@ -187,7 +187,7 @@ impl<'a> ProgramTrial<'a> {
             }
         }
         if case != InterruptCase::Text {
-            // The program may leave a part of the type-ahead unread.
+            // The acknowledgement is ignored, because the program may leave a part of the type-ahead unread.
             self.say(&self.program.ahead(odd), false);
         }
         let (name, note) = self.note();
@@ -229,7 +229,7 @@ impl<'a> ProgramTrial<'a> {
         deadline::wait_until(TYPED_TEXT_TIMEOUT, || Some(count()).filter(|count| *count > 0)).unwrap_or(0)
     }
 
-    /// True if every line of the file is a name used by this trial, without duplicates.
+    /// Returns true if the file contains only names of this trial, without duplicates.
     fn is_clean(&self) -> bool {
         let lines = self.lines();
         let mut sorted = lines.clone();

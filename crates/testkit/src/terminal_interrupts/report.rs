@@ -1,8 +1,8 @@
-//! Counts of the trial, formatted as a table.
+//! Results of the terminal interrupt trial, formatted as a table.
 
 use super::{InterruptCase, ProgramState, TerminalProgram};
 
-/// Outcome of the text of one round.
+/// Outcome of the text that one round sent to the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextOutcome {
     /// Executed exactly once.
@@ -20,17 +20,16 @@ pub struct TerminalTrialRow {
     pub program: TerminalProgram,
     /// State of the program, idle or busy.
     pub state: ProgramState,
-    /// Messages of the round.
+    /// Messages that each round sent.
     pub case: InterruptCase,
-    /// Number of rounds.
     pub rounds: usize,
-    /// Rounds in which all messages were acknowledged with `ok`.
+    /// Number of rounds in which all messages were acknowledged with `ok`.
     pub ok: usize,
-    /// Rounds in which the text was executed exactly once.
+    /// Number of rounds in which the text was executed exactly once.
     pub executed: usize,
-    /// Rounds in which the text was not executed.
+    /// Number of rounds in which the text was not executed.
     pub lost: usize,
-    /// Rounds in which the text was executed in part or more than once.
+    /// Number of rounds in which the text was executed in part or more than once.
     pub corrupted: usize,
 }
 
@@ -49,7 +48,7 @@ impl TerminalTrialRow {
         }
     }
 
-    /// Returns true if every round succeeded.
+    /// Returns true if, in every round, all messages were acknowledged and the text was executed exactly once.
     pub fn is_whole(&self) -> bool {
         self.ok == self.rounds && self.executed == self.rounds
     }
@@ -62,7 +61,7 @@ pub struct TerminalReport {
     pub rows: Vec<TerminalTrialRow>,
     /// Programs that are not installed.
     pub skipped: Vec<TerminalProgram>,
-    /// Descriptions of failures.
+    /// Descriptions of the failed rounds.
     pub faults: Vec<String>,
 }
 

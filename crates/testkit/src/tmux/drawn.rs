@@ -1,7 +1,7 @@
 //! Converts text captured by tmux to the visible text. tmux captures DEC line drawing characters as letters with an
 //! attribute. The capture contains this attribute only if all other attributes are captured too.
 
-/// Line drawing characters from `` ` `` to `~`. A blank means that tmux shows the letter itself.
+/// Line drawing characters for the letters `` ` `` to `~`. A blank means that tmux shows the letter itself.
 const LINE_DRAWING: [char; 31] = [
     '◆', '▒', ' ', ' ', ' ', ' ', '°', '±', ' ', ' ', '┘', '┐', '┌', '└', '┼', '⎺', '⎻', '─', '⎼', '⎽', '├', '┤', '┴',
     '┬', '│', '≤', '≥', 'π', '≠', '£', '·',

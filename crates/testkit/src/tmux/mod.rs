@@ -64,7 +64,7 @@ impl TmuxOptions {
         let number = SERVERS.fetch_add(1, Ordering::Relaxed);
         let tmux = Tmux {
             name: format!("wh-testkit-{}-{number}", std::process::id()),
-            sockets: tempfile::tempdir().expect("a directory for the socket of tmux"),
+            sockets: tempfile::tempdir().expect("a temporary directory can be created"),
             cols: self.cols,
             rows: self.rows,
         };
@@ -105,7 +105,7 @@ pub struct Tmux {
 }
 
 impl Tmux {
-    /// True if tmux is installed.
+    /// Returns true if tmux is installed.
     pub fn available() -> bool {
         run(Command::new("tmux").arg("-V")).is_ok()
     }
@@ -152,7 +152,7 @@ impl Tmux {
     fn cursor_and_visibility(&self) -> ((u16, u16), bool) {
         let at = self.format("#{cursor_x} #{cursor_y} #{cursor_flag}");
         let numbers: Vec<u16> = at.split(' ').filter_map(|number| number.parse().ok()).collect();
-        let &[x, y, visible] = &numbers[..] else { panic!("tmux gives no cursor: {at:?}") };
+        let &[x, y, visible] = &numbers[..] else { panic!("tmux returned no cursor position: {at:?}") };
         ((x.min(self.cols.saturating_sub(1)), y), visible == 1)
     }
 
@@ -176,7 +176,6 @@ impl Tmux {
         self.expect(&["send-keys", "-l", "--", &literal(text)]);
     }
 
-    /// Resizes the pane.
     #[track_caller]
     pub fn resize(&mut self, cols: u16, rows: u16) {
         self.expect(&["resize-window", "-x", &cols.to_string(), "-y", &rows.to_string()]);
@@ -196,7 +195,7 @@ impl Tmux {
         screen
     }
 
-    /// True while the program is running.
+    /// Returns true while the program is running.
     pub fn alive(&self) -> bool {
         run(self.command().args(["list-panes"])).is_ok()
     }
@@ -243,12 +242,12 @@ impl Tmux {
 
 impl Drop for Tmux {
     fn drop(&mut self) {
-        // The server has already ended if the program has ended.
+        // The server has already exited if the program has exited.
         let _ = self.run(&["kill-server"]);
     }
 }
 
-/// Escapes an argument so that tmux does not treat it as the end of its command.
+/// Escapes a semicolon at the end of an argument, which tmux would treat as the end of the command.
 fn literal(word: &str) -> String {
     match word.strip_suffix(';') {
         Some(rest) => format!("{rest}\\;"),

@@ -10,8 +10,8 @@ use tempfile::TempDir;
 use super::Tmux;
 use crate::eventually;
 
-/// Switches to raw mode before the first byte, so that the line discipline does not change the stream. The last `cat`
-/// consumes tmux's responses to queries.
+/// Shell script that prints the stream from a pipe. Raw mode prevents changes of the stream by the line discipline. The
+/// last `cat` consumes tmux's responses to queries.
 const REPLAY: &str = r#"stty raw -echo -opost && { cat "$1" & } && exec cat >/dev/null"#;
 
 /// Pane that displays a byte stream.
@@ -27,12 +27,12 @@ impl TmuxReplay {
     #[track_caller]
     pub fn show(&mut self, bytes: &[u8]) {
         // The title follows the last byte through the same pipe, so the new title shows that tmux has processed all
-        // bytes. The title does not affect the grid. The string terminator before it closes sequences that the bytes
-        // may have left open; if there are none, the terminator has no effect.
+        // bytes. The title does not affect the grid. The string terminator before the title closes a sequence that the
+        // bytes may have left open, and has no effect otherwise.
         self.pieces += 1;
         let shown = format!("wh-testkit: piece {} is shown", self.pieces);
         let marked = [bytes, format!("\x1b\\\x1b]2;{shown}\x1b\\").as_bytes()].concat();
-        self.pipe.write_all(&marked).expect("the pane reads the stream");
+        self.pipe.write_all(&marked).expect("the pipe of the pane can be written");
         eventually("tmux shows the stream to its end", || (self.tmux.format("#{pane_title}") == shown).then_some(()));
     }
 
@@ -46,13 +46,13 @@ impl Tmux {
     /// Starts a pane of the given size that displays a stream piece by piece, see [`TmuxReplay::show`].
     #[track_caller]
     pub fn replay(cols: u16, rows: u16) -> TmuxReplay {
-        let directory = tempfile::tempdir().expect("a directory for the pipe");
+        let directory = tempfile::tempdir().expect("a temporary directory can be created");
         let path = directory.path().join("stream");
-        mkfifo(&path, Mode::S_IRUSR | Mode::S_IWUSR).expect("a pipe for the stream");
-        let name = path.to_str().expect("the temp directory has a plain name");
+        mkfifo(&path, Mode::S_IRUSR | Mode::S_IWUSR).expect("the pipe can be created");
+        let name = path.to_str().expect("the path of the temporary directory is UTF-8");
         let tmux = Self::start(cols, rows, &["sh", "-c", REPLAY, "replay", name]);
         // Opened for both reading and writing, so that opening does not wait for the pane.
-        let pipe = OpenOptions::new().read(true).write(true).open(&path).expect("the pipe opens");
+        let pipe = OpenOptions::new().read(true).write(true).open(&path).expect("the pipe can be opened");
         TmuxReplay { tmux, pipe, pieces: 0, _directory: directory }
     }
 

@@ -29,7 +29,7 @@ impl DaemonSession {
     /// Writes a configuration file for `curl` with the token.
     pub fn write_curlrc(&self, folder: &Path) {
         let line = format!("header = \"Authorization: Bearer {}\"\n", self.token);
-        fs::write(folder.join(".curlrc"), line).expect("a file for curl");
+        fs::write(folder.join(".curlrc"), line).expect(".curlrc can be written");
     }
 
     pub fn address(&self, request: &TestRequest) -> TestRequest {
@@ -43,7 +43,7 @@ pub(super) fn wanted() -> bool {
 }
 
 impl WhOptions {
-    /// Starts a daemon and the program or agent as a session of it.
+    /// Starts a daemon, and creates a session with the program or agent.
     #[track_caller]
     pub(super) fn start_in_daemon(self, args: &[&str]) -> Wh {
         let runtime = tempfile::tempdir().expect("a directory for the runtime files of wh");
@@ -54,7 +54,7 @@ impl WhOptions {
             command.env(name, runtime.path().join(folder));
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = process::with_default_signals(&mut command).spawn().expect("wh starts");
+        let mut child = process::with_default_signals(&mut command).spawn().expect("wh can be started");
         let (stdout, _) = PipeOutput::drain(child.stdout.take().expect("stdout is piped"), |_| {});
         let (stderr, _) = PipeOutput::drain(child.stderr.take().expect("stderr is piped"), |_| {});
         let folder = runtime.path().join("wheelhouse");
@@ -62,8 +62,11 @@ impl WhOptions {
             let file: Value = serde_json::from_str(&fs::read_to_string(folder.join("daemon.json")).ok()?).ok()?;
             (file["pid"] == child.id()).then_some(file)
         });
-        let port = file["url"].as_str().and_then(|url| url.rsplit(':').next()?.parse().ok()).expect("a port");
-        let token = fs::read_to_string(token(&folder)).expect("a token").trim().to_owned();
+        let port = file["url"]
+            .as_str()
+            .and_then(|url| url.rsplit(':').next()?.parse().ok())
+            .expect("daemon.json contains the port");
+        let token = fs::read_to_string(token(&folder)).expect("the token file can be read").trim().to_owned();
         let mut wh = Wh { child, port, stdout, stderr, runtime, session: None };
         wh.session = Some(DaemonSession { prefix: String::new(), token: token.clone() });
         let id = create(&wh, &self, args);
@@ -88,10 +91,10 @@ fn create(wh: &Wh, options: &WhOptions, args: &[&str]) -> String {
             [name, size] if name == "--size" => body["size"] = json!(size),
             [name, folder] if name == "--cwd" => body["cwd"] = json!(folder),
             [name, variable] if name == "--env" => {
-                let (name, value) = variable.split_once('=').expect("NAME=VALUE");
+                let (name, value) = variable.split_once('=').expect("the value of --env is NAME=VALUE");
                 environment.insert(name.to_owned(), json!(value));
             }
-            other => panic!("a session of a daemon has no {other:?}"),
+            other => panic!("a session of a daemon does not support the flag {other:?}"),
         }
     }
     body["environment"] = Value::Object(environment);
@@ -101,6 +104,6 @@ fn create(wh: &Wh, options: &WhOptions, args: &[&str]) -> String {
         (body["agent"], body["arguments"]) = (json!("demo"), json!(words));
     }
     let created = wh.post("/sessions", body);
-    assert!(created.status < 300, "the session: {}", created.text());
-    created.json()["session_id"].as_str().expect("an id").to_owned()
+    assert!(created.status < 300, "cannot create the session: {}", created.text());
+    created.json()["session_id"].as_str().expect("the response contains the session id").to_owned()
 }

@@ -62,7 +62,7 @@ fn an_environment_can_be_replaced() {
 }
 
 #[test]
-#[should_panic(expected = "wh ended before its control port opened: exit status: 3")]
+#[should_panic(expected = "wh exited before its control port opened: exit status: 3")]
 fn a_wh_that_does_not_start_is_a_failure() {
     let directory = tempfile::tempdir().unwrap();
     let bin = directory.path().join("wh");

@@ -8,7 +8,7 @@ use wh_core::slash::PaneName;
 use wh_core::space::command::{ConversationCommand, Setting, SpaceRefusal, TargetCommand};
 use wh_core::space::event::{Activity, ParticipantRole};
 use wh_core::space::extent::TextPiece;
-use wh_core::space::harness::Named;
+use wh_core::space::harness::AgentOption;
 use wh_core::space::roster::{AgentCard, ConversationCard, LoginState};
 use wh_core::space::state::{Participant, State};
 use wh_core::space::{ItemId, ParticipantId};
@@ -46,7 +46,7 @@ impl PickerKind {
     }
 }
 
-/// List that is open, with its rows and the agent that it belongs to.
+/// Open list, with its rows and the agent that the list belongs to.
 #[derive(Debug)]
 pub(crate) struct OpenPicker {
     of: PickerKind,
@@ -54,11 +54,12 @@ pub(crate) struct OpenPicker {
     owner: Option<ParticipantId>,
     pub(crate) picker: Picker,
     conversations: Vec<ConversationCard>,
-    /// Agent for which the list shows a warning that it may not work. Choosing the agent again starts it.
+    /// Agent for which the list shows a warning, for example that the agent is not logged in. Choosing the same agent
+    /// again starts it.
     warned: Option<String>,
 }
 
-/// Query to the space. The answer may take seconds, and frames are drawn without waiting for it.
+/// Query to the space that may take seconds. Frames are drawn without waiting for the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BackgroundQuery {
     /// Lists all known agents, including agents that are not installed.
@@ -81,7 +82,7 @@ pub(crate) enum BackgroundAnswer {
     ItemPart(ItemId, u64, Result<TextPiece, String>),
 }
 
-/// State of the open list, and data that is kept while no list is open.
+/// State of the open list, and data that is retained while no list is open.
 #[derive(Debug, Default)]
 pub(crate) struct PickerState {
     open: Option<OpenPicker>,
@@ -89,7 +90,7 @@ pub(crate) struct PickerState {
     cards: Vec<AgentCard>,
     /// Agents that are being started.
     inviting: Vec<String>,
-    /// Last mode requested by the key for the next mode: the agent, its mode before the request, and the requested
+    /// Last request made with the next-mode key (Shift+Tab): the agent, its mode before the request, and the requested
     /// mode.
     cycled: Option<(ParticipantId, Option<String>, String)>,
 }
@@ -159,8 +160,8 @@ impl App {
         effects
     }
 
-    /// Returns true if exactly one agent is addressed and, for a list of models or modes, the agent offers any. If
-    /// false, the caller sends the command to the space, which reports the reason.
+    /// Returns true if exactly one agent is addressed and has entries for this list. If false, the caller sends the
+    /// command to the space, which reports the reason.
     pub(super) fn has_choices(&self, of: PickerKind, state: &State) -> bool {
         addressed(state).is_ok_and(|(_, one)| match of {
             PickerKind::Model => !one.capabilities.models.is_empty(),
@@ -215,8 +216,7 @@ impl App {
             PickerKind::Agent => {
                 let missing = self.choices.cards.iter().find(|card| card.id == key).and_then(missing_requirement);
                 let here = joined_agent(state, &key).is_some();
-                // The reported login state may be wrong, so a second choice starts the agent anyway, but only if it is
-                // installed.
+                // The reported login state may be wrong, so choosing an installed agent a second time starts it anyway.
                 let insists = open.warned.as_deref() == Some(&key);
                 let absent = |card: &AgentCard| card.id == key && !card.installed;
                 let absent = self.choices.cards.iter().any(absent);
@@ -232,7 +232,7 @@ impl App {
             PickerKind::Conversation => {
                 let Some(owner) = open.owner.clone() else { return Vec::new() };
                 if state.participants.get(&owner).is_some_and(Participant::is_busy) {
-                    let busy = format!("{owner} is busy. Interrupt it (Esc) or wait, then choose again.");
+                    let busy = format!("{owner} is busy. Interrupt the agent (Esc) or wait, then choose again.");
                     open.picker.problem = Some(busy);
                     self.choices.open = Some(open);
                     return Vec::new();
@@ -349,7 +349,8 @@ fn ask(command: ConversationCommand) -> AppEffect {
     AppEffect::Ask(SentCommand { command, written: None })
 }
 
-/// Returns the single agent that chat goes to. The error is the reason why there is no such agent.
+/// Returns the agent that receives chat messages. The error is a message for the user: no agent or several agents
+/// receive them.
 pub(crate) fn addressed(state: &State) -> Result<(&ParticipantId, &Participant), String> {
     let targets = state.targets.effective();
     let there = |one: &Participant| !one.session.as_ref().is_some_and(|at| matches!(at.activity, Activity::Gone(_)));
@@ -359,10 +360,10 @@ pub(crate) fn addressed(state: &State) -> Result<(&ParticipantId, &Participant),
     let agents: Vec<_> = agents.collect();
     match agents.as_slice() {
         [one] => Ok(*one),
-        [] => Err("Chat goes to no agent; choose one with F6 or /agent".to_owned()),
+        [] => Err("Chat goes to no agent; choose an agent with F6 or /agent".to_owned()),
         several => {
             let names: Vec<&str> = several.iter().map(|(id, _)| id.as_str()).collect();
-            Err(format!("Chat goes to {}; choose one with F6 or /agent first", names.join(" and ")))
+            Err(format!("Chat goes to {}; choose one agent with F6 or /agent first", names.join(" and ")))
         }
     }
 }
@@ -385,8 +386,8 @@ fn missing_requirement(card: &AgentCard) -> Option<String> {
     (card.login == LoginState::No).then(|| format!("{title} is not logged in{hint}."))
 }
 
-fn named(list: &[Named], current: Option<&str>) -> Vec<PickerRow> {
-    let row = |one: &Named| PickerRow {
+fn named(list: &[AgentOption], current: Option<&str>) -> Vec<PickerRow> {
+    let row = |one: &AgentOption| PickerRow {
         key: one.id.clone(),
         name: one.id.clone(),
         description: if one.title == one.id { String::new() } else { one.title.clone() },

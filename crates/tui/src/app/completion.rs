@@ -1,8 +1,8 @@
 //! Completion candidates for the composer: commands, arguments of commands, and files.
 
-use wh_core::slash::{self, HelpListing, Source};
+use wh_core::slash::{self, CompletionSource, HelpListing};
 use wh_core::space::event::ParticipantRole;
-use wh_core::space::harness::Named;
+use wh_core::space::harness::AgentOption;
 use wh_core::space::state::State;
 
 use super::{App, AppEffect};
@@ -23,8 +23,8 @@ impl Completions {
 }
 
 impl App {
-    /// Offers candidates for the token at the caret. Returns the effect that lists the files if a file name has just
-    /// begun.
+    /// Offers candidates for the token at the caret. Returns the effect that lists the files if the user has just begun
+    /// a file name.
     pub(super) fn complete(&mut self, state: &State) -> Option<AppEffect> {
         let token = self.composer.token();
         let kind = token.as_ref().map(|token| token.kind);
@@ -73,23 +73,23 @@ fn arguments(line: &str, state: &State) -> Vec<CompletionCandidate> {
     sources.flat_map(|source| candidates(*source, words.last().copied(), state)).collect()
 }
 
-fn candidates(source: Source, before: Option<&str>, state: &State) -> Vec<CompletionCandidate> {
-    let named = |list: &[Named]| {
+fn candidates(source: CompletionSource, before: Option<&str>, state: &State) -> Vec<CompletionCandidate> {
+    let named = |list: &[AgentOption]| {
         list.iter().map(|one| CompletionCandidate::new(one.id.as_str(), one.title.as_str())).collect::<Vec<_>>()
     };
     let present = || state.present().map(|(_, one)| &one.capabilities);
     match source {
-        Source::Words(words) => words.iter().map(|word| CompletionCandidate::new(*word, "")).collect(),
-        Source::Agents => {
+        CompletionSource::Words(words) => words.iter().map(|word| CompletionCandidate::new(*word, "")).collect(),
+        CompletionSource::Agents => {
             let agents = state.present().filter(|(_, one)| one.role == ParticipantRole::Agent);
             agents.map(|(id, _)| CompletionCandidate::new(id.as_str(), "")).collect()
         }
-        Source::Models => present().flat_map(|able| named(&able.models)).collect(),
-        Source::Modes => present().flat_map(|able| named(&able.modes)).collect(),
-        Source::Streams => {
+        CompletionSource::Models => present().flat_map(|able| named(&able.models)).collect(),
+        CompletionSource::Modes => present().flat_map(|able| named(&able.modes)).collect(),
+        CompletionSource::Streams => {
             state.streams.iter().map(|stream| CompletionCandidate::new(stream.id.as_str(), "")).collect()
         }
-        Source::Tools => {
+        CompletionSource::Tools => {
             let whose = state.present().filter(|(id, _)| Some(id.as_str()) == before);
             let tools = whose.flat_map(|(_, one)| one.tools.iter());
             tools
@@ -101,11 +101,11 @@ fn candidates(source: Source, before: Option<&str>, state: &State) -> Vec<Comple
     }
 }
 
-/// Returns the usage of the arguments that may follow in a command line. The composer shows it dim after the text.
+/// Returns the usage of the remaining arguments of a command line. The composer shows the usage dimmed after the text.
 fn ghost(line: &str) -> String {
     let Some((name, words)) = words(line).filter(|_| !line.contains('\n')) else { return String::new() };
     let Some(row) = slash::find(name) else { return String::new() };
-    // A command whose forms are listed separately in the help has no common usage until an argument selects a form.
+    // If the help lists the forms of a command separately, there is no usage to show until an argument selects a form.
     let form = match (row.forms, row.listing) {
         ([_, _, ..], HelpListing::Own(_)) if words.is_empty() => None,
         (forms, _) => forms.iter().find(|form| form.fits(&words)),

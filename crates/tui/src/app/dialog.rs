@@ -23,13 +23,14 @@ pub(super) const TYPING_GRACE: Duration = Duration::from_millis(500);
 
 const CHOOSE_HINT: &str = "Choose by number, or with ↑ ↓ and Enter; Esc interrupts";
 
-/// Hint shown for a gesture that the second confirmation does not handle.
+/// Hint shown if a gesture has no effect while the user must confirm an answer.
 const CONFIRM_HINT: &str = "Choose by number, or with ↑ ↓ and Enter; Esc goes back";
 
 /// Hint shown for an answer that grants a permission before the end of the question was shown.
 const UNREAD_HINT: &str = "Scroll to the end first: End jumps there, Ctrl+O opens the full text";
 
-/// Entries of the second confirmation. Only the last entry grants the permission, and no entry is preselected.
+/// Choices offered when the user must confirm an answer. Only the last choice grants the permission, and none is
+/// preselected.
 pub(crate) const CONFIRMATIONS: [&str; 3] = ["Back", "Open the full text", "Allow without seeing the rest"];
 
 /// Effect of a gesture on the dialog.
@@ -41,11 +42,11 @@ pub(crate) enum DialogOutcome {
     Changed,
     /// The user answered this question.
     Answer(ItemId, Answer),
-    /// The answer requires a second confirmation.
+    /// The user must confirm the answer.
     Confirm,
     /// The user asked for the full text of this question.
     Open(ItemId),
-    /// The gesture has no effect in the dialog. The hint lists gestures that do.
+    /// The gesture has no effect in the dialog. Contains a hint for the status bar.
     Hint(&'static str),
 }
 
@@ -62,14 +63,14 @@ pub(crate) struct Dialog {
     pub(crate) max_scroll: usize,
     /// Text of the question, as last drawn.
     pub(crate) text: Option<Arc<QuestionText>>,
-    /// True if the last frame had no room for the options. They cannot be chosen until they are visible.
+    /// True if the last frame had no room for the options. The options cannot be chosen until a frame shows them.
     pub(crate) hidden: bool,
     /// Progress of showing the question, for answers that grant a permission.
     pub(crate) read_progress: ReadProgress,
-    /// Entry to highlight in the next frame, if it can be selected then. Set when the question opens and after a
-    /// resize.
+    /// Index of the entry to highlight in the next frame, if that entry can be selected then. Set when the question
+    /// opens and after a resize.
     preselected: Option<usize>,
-    /// Answer that waits for a second confirmation, because it grants a permission.
+    /// Answer that the user must confirm, because it grants a permission.
     pub(crate) confirming: Option<PendingConfirmation>,
     /// Questions that were answered in this UI but are still open in the mirrored state.
     answered: BTreeSet<ItemId>,
@@ -79,14 +80,14 @@ pub(crate) struct Dialog {
     question_focused: bool,
     /// Time until which typing goes to the composer. Cleared by the first frame after that time.
     draft_until: Option<SystemTime>,
-    /// Time until which answers are ignored, because they may be meant for the previous question. Cleared by the first
-    /// frame after that time.
+    /// Time until which answers are ignored, because an answer may be meant for the previous question. Cleared by the
+    /// first frame after that time.
     ignore_until: Option<SystemTime>,
     /// Time at which the last question closed; `None` if another question followed it.
     closed: Option<SystemTime>,
 }
 
-/// Answer that grants a permission although the question was not shown completely. The user must confirm it.
+/// Answer that grants a permission although the question was not shown completely. The user must confirm the answer.
 #[derive(Debug)]
 pub(crate) struct PendingConfirmation {
     answer: Answer,
@@ -137,7 +138,7 @@ impl Dialog {
             return;
         }
         if self.confirming.take().is_some() {
-            // A digit meant for the second confirmation must not choose an option.
+            // A digit that is meant to confirm an answer must not choose an option.
             self.ignore_answers(now);
         }
         let Some((_, question, _)) = self.current(state) else { return };
@@ -164,9 +165,9 @@ impl Dialog {
         self.ignore_until.is_some()
     }
 
-    /// Records that a frame is drawn. Ends each guard period (`draft_until`, `ignore_until`) that is over, and returns
-    /// the time until the next one ends; `None` if there is none. Only a frame ends a guard period: input that was
-    /// queued while the UI was busy was typed before the user could see the change.
+    /// Records that a frame is drawn. Ends each guard period (`draft_until`, `ignore_until`) that is over. Returns the
+    /// time until the next guard period ends; `None` if no period is active. Only a frame ends a guard period, because
+    /// queued input was typed before the user could see the change.
     pub(crate) fn frame(&mut self, now: SystemTime) -> Option<Duration> {
         if self.drawn.is_some() || self.shown.is_none() {
             self.draft_until = self.draft_until.filter(|until| *until > now);
@@ -180,8 +181,8 @@ impl Dialog {
 
     /// Returns true if a gesture is for the composer although a question is open: the user was typing when the question
     /// opened, or cannot have read the question yet. `drafting` is true if the composer contains text. If the composer
-    /// is empty, digits and Enter always go to the question. After the first frame, text of several characters also
-    /// goes to the question, because only programs send such text.
+    /// is empty, digits and Enter go to the question. After the first frame, text of several characters also goes to
+    /// the question, because only programs send such text.
     pub(crate) fn goes_to_draft(&self, gesture: &Gesture, drafting: bool, now: SystemTime) -> bool {
         if self.draft_until.is_some() || self.question_focused || self.ignore_until.is_some() {
             return self.draft_until.is_some();
@@ -200,13 +201,14 @@ impl Dialog {
         self.drawn.is_none() && is_answer(gesture)
     }
 
-    /// Shows the next question if the current one is closed. `writing` is the time of the last edit in the composer.
+    /// Shows the next question if the current question is closed. `writing` is the time of the last edit in the
+    /// composer.
     pub(crate) fn follow_state(&mut self, state: &State, writing: Option<SystemTime>, now: SystemTime) {
         self.answered.retain(|id| state.items.get(id).is_some_and(|item| item.open_question().is_some()));
         let follows = self.shown.is_some();
         let next = self.current(state).map(|(item, question, _)| {
-            // If this question follows another one, nothing is highlighted. An Enter meant for the previous question
-            // then does not answer this one.
+            // If this question replaces another question, no option is highlighted. An Enter that is meant for the
+            // previous question then does not answer this question.
             let selected = first(question).filter(|_| !follows || question.options.is_empty());
             (Arc::clone(item), selected, question.options.is_empty())
         });
@@ -231,7 +233,7 @@ impl Dialog {
         (self.drawn, self.question_focused) = (None, false);
         self.ignore_until = (too_soon && id.is_some()).then(|| now + TYPING_GRACE);
         self.closed = id.is_none().then_some(now);
-        // Nothing is highlighted before a frame has shown the question.
+        // No option is highlighted before a frame has shown the question.
         (self.shown, self.selected, self.preselected) = (id, selected.filter(|_| text_only), selected);
         (self.scroll, self.field, self.confirming) = (0, Composer::new(), None);
     }
@@ -246,7 +248,7 @@ impl Dialog {
         is_answer(gesture)
     }
 
-    /// Ignores answers for [`TYPING_GRACE`], so that the key that opens a second confirmation cannot also confirm it.
+    /// Ignores answers for [`TYPING_GRACE`], so that the key press that gives an answer cannot also confirm the answer.
     pub(crate) fn ignore_answers(&mut self, now: SystemTime) {
         self.ignore_until = Some(now + TYPING_GRACE);
     }
@@ -269,8 +271,8 @@ impl Dialog {
         (self.draft_until, self.question_focused) = (None, true);
     }
 
-    /// Returns from the second confirmation or the text field to the options. Returns false if the options already have
-    /// the focus.
+    /// Returns from the confirmation or the text field to the options. Returns false if the options already have the
+    /// focus.
     pub(crate) fn leave_field(&mut self, state: &State) -> bool {
         if self.confirming.take().is_some() {
             return true;
@@ -312,7 +314,7 @@ impl Dialog {
         if self.confirming.is_some() { CONFIRM_HINT } else { CHOOSE_HINT }
     }
 
-    /// Gives an answer, if enough of the question has been shown for that answer.
+    /// Answers the question. If too little of the question has been shown, returns a hint or asks the user to confirm.
     fn answer(&mut self, item: &Item, question: &Question, answer: Answer) -> DialogOutcome {
         if !question.grants(&answer) {
             return DialogOutcome::Answer(item.id.clone(), answer);
@@ -453,7 +455,7 @@ impl Dialog {
     }
 }
 
-/// Returns true for a gesture that can give an answer.
+/// Returns true for a gesture that can answer a question.
 fn is_answer(gesture: &Gesture) -> bool {
     match gesture {
         Gesture::Text(_) | Gesture::Paste(_) | Gesture::Mouse(_) => true,
@@ -481,7 +483,7 @@ pub(crate) fn takes_text(question: &Question) -> bool {
     question.accepts_text || question.options.is_empty()
 }
 
-/// Returns the entry to highlight first. An option that allows permanently is never highlighted first.
+/// Returns the index of the entry to preselect. An option that grants a permission permanently is never preselected.
 fn first(question: &Question) -> Option<usize> {
     match question.options.first() {
         None => Some(0),

@@ -94,8 +94,8 @@ impl App {
         self.write(gesture, state, now)
     }
 
-    /// Handles Esc with the first of these that applies: closes the topmost layer, interrupts the busy agents, clears
-    /// the composer, returns to the end of the conversation.
+    /// Handles Esc with the first action that applies: close the topmost layer, interrupt the busy agents, clear the
+    /// composer, return to the end of the conversation.
     fn escape(&mut self, gesture: &Gesture, state: &State) -> Vec<AppEffect> {
         if PANES.iter().any(|pane| pane.escape(self, state)) {
             return Vec::new();
@@ -117,8 +117,8 @@ impl App {
         Vec::new()
     }
 
-    /// Handles Ctrl+C with the first of these that applies: quits on a second press, closes a list, interrupts the busy
-    /// agents, clears the composer.
+    /// Handles Ctrl+C with the first action that applies: quit on a second press, close a list, interrupt the busy
+    /// agents, clear the composer.
     fn stop(&mut self, leaving: bool, state: &State, now: SystemTime) -> Vec<AppEffect> {
         if leaving {
             return vec![AppEffect::Leave];
@@ -152,8 +152,8 @@ impl App {
         self.write_to(gesture, composes, state, now)
     }
 
-    /// Handles input as [`write`](Self::write) does, but the caller decides who receives it: if `composes` is true, the
-    /// panes do not.
+    /// Handles input like [`write`](Self::write), but the caller chooses the receiver: if `composes` is true, the panes
+    /// do not receive the input.
     fn write_to(&mut self, gesture: &Gesture, composes: bool, state: &State, now: SystemTime) -> Vec<AppEffect> {
         for pane in PANES.iter().filter(|_| !composes) {
             if pane.is_open(self, state)

@@ -285,7 +285,7 @@ impl App {
     }
 }
 
-/// Returns the time left until `until`; `None` if that time has passed.
+/// Returns the time left until `until`; `None` if there is no such time or it has passed.
 fn time_left(until: Option<SystemTime>, now: SystemTime) -> Option<Duration> {
     until.and_then(|until| until.duration_since(now).ok()).filter(|left| !left.is_zero())
 }
@@ -300,7 +300,7 @@ pub(crate) fn busy(state: &State) -> bool {
     })
 }
 
-/// Returns the first agent that chat goes to. The status bar shows the model and costs of this agent.
+/// Returns the first agent that receives chat messages. The status bar shows the model and costs of this agent.
 pub(crate) fn primary_agent(state: &State) -> Option<(&ParticipantId, &Participant)> {
     let targets = state.targets.effective();
     let mut agents = state.present().filter(|(_, one)| one.role == ParticipantRole::Agent);

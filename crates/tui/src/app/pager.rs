@@ -32,8 +32,8 @@ pub(crate) struct Pager {
     width: usize,
 }
 
-/// Part that was requested but has not arrived, and the scroll position to set when the part arrives. Until then the
-/// old position stays, so that rows of the old part do not count as shown at the new position.
+/// Part that was requested but has not arrived, and the scroll position to set when the part arrives. The position is
+/// not set earlier, because rows of the old part must not count as shown at the new position.
 #[derive(Debug, Default)]
 struct PendingPart {
     offset: u64,
@@ -83,7 +83,7 @@ impl Pager {
         self.loading.is_some()
     }
 
-    /// Returns the visible rows, and the offset in the full text at which the last of them ends.
+    /// Returns the visible rows, and the offset in the full text at which the last visible row ends.
     pub(crate) fn visible_rows(&mut self, width: usize, height: usize, theme: &Theme) -> (Vec<&Line<'static>>, u64) {
         self.height = height.max(1);
         if let Some(part) = self.part.as_ref().filter(|_| self.width != width) {
@@ -125,8 +125,8 @@ impl Pager {
                 PagerMove::Down(lines) => self.top.saturating_add(*lines).min(most),
                 PagerMove::Up(lines) => self.top.saturating_sub(*lines),
                 PagerMove::Start => 0,
-                // The index of the last row is not known if the part has just arrived, because it is not wrapped into
-                // rows yet.
+                // If the part has just arrived, it is not wrapped into rows yet, and the index of the last row is
+                // unknown.
                 PagerMove::End => usize::MAX,
             };
         }

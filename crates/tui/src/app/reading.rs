@@ -32,7 +32,7 @@ impl ReadProgress {
     }
 
     /// Sets the size of the terminal and returns true if it changed. After a change, the end of the question must be
-    /// shown again. Progress in the pager stays, because the user scrolled there.
+    /// shown again. Progress in the pager is not reset, because the user scrolled through that text.
     pub(super) fn resize(&mut self, size: Size) -> bool {
         let other = self.size.replace(size) != Some(size);
         if other {

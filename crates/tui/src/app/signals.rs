@@ -1,5 +1,5 @@
-//! Visibility of the signal board. If the user has not set it, the board opens only for content that stays for a while.
-//! Otherwise the board would flicker with every message.
+//! Visibility of the signal board. Unless the user has set the visibility, the board opens only for lasting content, so
+//! that it does not flicker with every message.
 
 use std::time::{Duration, SystemTime};
 
@@ -43,8 +43,8 @@ impl BoardVisibility {
         self.open
     }
 
-    /// Updates the visibility for a frame of this width. Returns the time after which the visibility may change without
-    /// an event.
+    /// Updates the visibility for a frame of this width. Returns the time until the visibility may change without an
+    /// event.
     pub(crate) fn decide(&mut self, state: &State, width: u16, now: SystemTime) -> Option<Duration> {
         let (open, wake) = match self.requested {
             Some(Visibility::Open) => (true, None),

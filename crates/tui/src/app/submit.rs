@@ -24,7 +24,7 @@ impl App {
             Slash::Space(command) => command,
         };
         match command {
-            // The space only adds the agent. The UI also directs chat to it.
+            // The space only adds the agent. The UI also directs chat to the agent.
             ConversationCommand::Manage(Some(agent), AgentRequest::Invite) => {
                 self.select_agent(agent.to_string(), state)
             }
@@ -34,7 +34,7 @@ impl App {
             ConversationCommand::Mode(None, None) if self.has_choices(PickerKind::Mode, state) => {
                 self.toggle_picker(PickerKind::Mode, state, now)
             }
-            // If not exactly one participant is paused, `/resume` means a saved conversation.
+            // Unless exactly one participant is paused, `/resume` resumes a saved conversation.
             ConversationCommand::Call(None, Call::Resume) if state.only_paused().is_none() => {
                 self.toggle_picker(PickerKind::Conversation, state, now)
             }

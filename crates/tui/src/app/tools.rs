@@ -1,5 +1,5 @@
-//! State of the tool sidebar: the recent calls of each agent, and the visibility of the sidebar. If the user has not
-//! set the visibility, the sidebar opens with the first call, provided that the screen is wide enough.
+//! State of the tool sidebar: the recent calls of each agent, and the visibility of the sidebar. Unless the user has
+//! set the visibility, the sidebar opens with the first call if the screen is wide enough.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use wh_core::space::{ItemId, ParticipantId};
 /// Minimum screen width at which the sidebar opens automatically. Leaves 80 columns for the conversation.
 pub(crate) const AUTO_OPEN_WIDTH: u16 = 120;
 
-/// Maximum number of calls kept for each agent.
+/// Maximum number of calls that are retained for each agent.
 const MAX_CALLS_PER_AGENT: usize = 100;
 
 #[derive(Debug, Default)]

@@ -38,8 +38,8 @@ impl Composer {
             "tab" => {
                 self.accept();
             }
-            // Enter submits a command or file name that is complete, unless the user has moved the selection in the
-            // list.
+            // Enter accepts the candidate if the user has moved the selection, or to complete a command name. Otherwise
+            // Enter submits the text.
             "enter" => {
                 let command = completion.token().kind == TokenKind::Command;
                 if !completion.is_chosen() && (!command || completion.is_complete()) {

@@ -3,15 +3,15 @@
 
 use std::ops::RangeInclusive;
 
-/// Maximum number of lines of a paste that stays unfolded.
+/// Maximum number of lines of a paste that is not folded into a chip.
 const MAX_UNFOLDED_LINES: usize = 10;
 
-/// Maximum number of characters of a paste that stays unfolded.
+/// Maximum number of characters of a paste that is not folded into a chip.
 const MAX_UNFOLDED_CHARS: usize = 1000;
 
 const CHIP_CHARS: RangeInclusive<char> = '\u{f0000}'..='\u{ffffd}';
 
-/// Texts of the folded pastes. A text is never removed, because undo or the history may restore its chip.
+/// Texts of the folded pastes. Texts are never removed, because undo or the input history may restore a chip.
 #[derive(Debug, Default)]
 pub(super) struct PasteChips(Vec<String>);
 

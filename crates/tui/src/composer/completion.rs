@@ -57,7 +57,7 @@ pub(super) fn token(content: &str, caret: usize) -> Option<CompletionToken> {
         _ => return None,
     };
     let word = start + kind.mark().len();
-    // With the caret before the mark, there is nothing to complete.
+    // If the caret is before the mark, there is nothing to complete.
     let query = content.get(word..caret)?.to_owned();
     Some(CompletionToken { kind, start, end, query, word: content[word..end].to_owned() })
 }
@@ -89,7 +89,7 @@ pub struct Completion {
 }
 
 impl Completion {
-    /// Maximum number of candidates that are kept after ranking.
+    /// Maximum number of candidates that are retained after ranking.
     const MAX_CANDIDATES: usize = 50;
 
     /// Filters and ranks the candidates. Returns `None` if no candidate matches the token.
@@ -118,13 +118,13 @@ impl Completion {
         self.selected
     }
 
-    /// Selects the next candidate. After the last candidate, the first follows.
+    /// Selects the next candidate; after the last, the first.
     pub fn next(&mut self) {
         self.selected = (self.selected + 1) % self.candidates.len();
         self.chosen = true;
     }
 
-    /// Selects the previous candidate. Before the first candidate comes the last.
+    /// Selects the previous candidate; before the first, the last.
     pub fn previous(&mut self) {
         self.selected = self.selected.checked_sub(1).unwrap_or(self.candidates.len() - 1);
         self.chosen = true;

@@ -1,6 +1,6 @@
 //! Kill ring: stores cut text for yanking. Consecutive cuts form one entry.
 
-/// Maximum number of stored cuts. If there are more, the oldest is removed.
+/// Maximum number of stored cuts. A further cut removes the oldest.
 const MAX_CUTS: usize = 32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(super) enum CutDirection {
 #[derive(Debug, Default)]
 pub(super) struct KillRing {
     cuts: Vec<String>,
-    /// Number of entries that are newer than the one yanked last.
+    /// Number of entries that are newer than the entry yanked last.
     yank_offset: usize,
 }
 
@@ -38,7 +38,8 @@ impl KillRing {
         self.cuts.last().cloned()
     }
 
-    /// Returns the entry that is one older than the last yanked one. After the oldest entry, the newest follows.
+    /// Returns the entry that is one older than the entry yanked last. After the oldest entry, continues with the
+    /// newest.
     pub(super) fn older(&mut self) -> Option<String> {
         self.yank_offset = (self.yank_offset + 1).checked_rem(self.cuts.len())?;
         self.cuts.iter().rev().nth(self.yank_offset).cloned()

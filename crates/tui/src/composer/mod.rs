@@ -44,7 +44,7 @@ pub enum ComposerOutcome {
     Submit(String),
 }
 
-/// Kind of the last edit, as far as the effect of the next edit depends on it.
+/// Last edit, for commands that depend on it: consecutive cuts are joined, and only a yank can be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LastEdit {
     Other,
@@ -159,7 +159,7 @@ impl Composer {
         self.after_edit();
     }
 
-    /// Returns the token at the caret; `None` also if the user has closed the completion list for that token.
+    /// Returns the token at the caret; `None` if there is no token or the user has closed its completion list.
     #[must_use]
     pub fn token(&self) -> Option<CompletionToken> {
         self.token_at_caret().filter(|token| self.dismissed != Some(token.start))
@@ -276,7 +276,7 @@ impl Composer {
         self.insert_yanked(&cut)
     }
 
-    /// Replaces the text that was just yanked with the cut before it.
+    /// Replaces the text that was just yanked with the next older cut.
     fn yank_older(&mut self) -> ComposerOutcome {
         let LastEdit::Yanked(start) = self.last else { return ComposerOutcome::Ignored };
         let Some(cut) = self.kills.older() else { return ComposerOutcome::Ignored };
@@ -320,8 +320,8 @@ impl Composer {
         }
     }
 
-    /// Returns the offset in the text that is this many rows above or below the caret, as near as possible to the
-    /// column where the vertical movement began.
+    /// Returns the offset in the text that is `rows` rows below the caret; a negative number means above. The column is
+    /// as near as possible to the column where the vertical movement began.
     fn row_beside(&mut self, rows: isize) -> Option<usize> {
         let layout = self.layout(self.width);
         let (row, column) = layout.position(self.text.caret());

@@ -1,10 +1,10 @@
-//! Input history. The unsent draft, and edits of entries made while browsing, are kept until a text is submitted.
+//! Input history. Retains the unsent draft and edited entries until a text is submitted.
 
 use std::collections::BTreeMap;
 
 use super::text::EditableText;
 
-/// Maximum number of entries. If there are more, the oldest is removed.
+/// Maximum number of entries. A further entry removes the oldest.
 const MAX_HISTORY_ENTRIES: usize = 1000;
 
 #[derive(Debug, Default)]
@@ -35,13 +35,13 @@ impl InputHistory {
         self.edited.clear();
     }
 
-    /// Returns the entry before the one that the composer shows.
+    /// Returns the entry before the entry that the composer shows.
     pub(super) fn previous(&mut self, shown: &EditableText) -> Option<EditableText> {
         let here = self.at.unwrap_or(self.entries.len());
         self.turn(here, here.checked_sub(1)?, shown)
     }
 
-    /// Returns the entry after the one that the composer shows. The draft follows the last entry.
+    /// Returns the entry after the entry that the composer shows. The draft follows the last entry.
     pub(super) fn next(&mut self, shown: &EditableText) -> Option<EditableText> {
         let here = self.at?;
         self.turn(here, here + 1, shown)

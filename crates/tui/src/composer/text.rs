@@ -46,7 +46,7 @@ impl EditableText {
     pub(super) fn insert(&mut self, inserted: &str) {
         self.content.insert_str(self.caret, inserted);
         self.caret += inserted.len();
-        // A combining character joins the previous grapheme, and the caret must not stand within a grapheme.
+        // A combining character joins the previous grapheme, and the caret must not be inside a grapheme.
         self.caret = self.boundary_at(self.caret);
     }
 
@@ -104,7 +104,7 @@ impl EditableText {
     }
 }
 
-/// Returns true for a letter, a digit, `_`, or a chip. A chip is a word of its own.
+/// Returns true for a letter, a digit, `_`, or a chip.
 fn is_word(character: char) -> bool {
     character.is_alphanumeric() || character == '_' || chips::is_chip(character)
 }

@@ -2,7 +2,7 @@
 
 use super::text::EditableText;
 
-/// Maximum number of undo steps. If there are more, the oldest is removed.
+/// Maximum number of undo steps. A further step removes the oldest.
 const MAX_UNDO_STEPS: usize = 256;
 
 /// Kind of an edit. Consecutive edits of the same kind form one undo step, except for `Single`.
@@ -10,7 +10,7 @@ const MAX_UNDO_STEPS: usize = 256;
 pub(super) enum EditKind {
     Typing,
     Deleting,
-    /// Edit that always forms a step of its own.
+    /// Edit that is always a separate undo step.
     Single,
 }
 

@@ -1,10 +1,9 @@
 //! Syntax highlighting in a single pass that distinguishes words, strings, numbers and comments. The pass does not
 //! parse the grammar of a language, so it works on incomplete code and takes linear time.
-//!
-//! The crate `syntect` is not used, because its default syntaxes lack TypeScript, TOML, Kotlin and Dockerfile, and
-//! because it is slow: for 1,000 lines of Rust, `syntect` with `fancy-regex` took about 600 ms in a release build, and
-//! this module takes 75 ms in a debug build. Streamed text is highlighted again on every redraw. `syntect` would also
-//! add about 2.5 MB to the binary.
+
+// The crate `syntect` is not used. Its default syntaxes lack TypeScript, TOML, Kotlin and Dockerfile, and it would add
+// about 2.5 MB to the binary. It is also slow, and streamed text is highlighted again on every redraw: for 1,000 lines
+// of Rust, `syntect` with `fancy-regex` took about 600 ms in a release build. This module takes 75 ms in a debug build.
 
 use ratatui::style::Style;
 
@@ -12,7 +11,7 @@ use super::languages::{HighlightLanguage, LexicalFamily};
 use crate::theme::{SyntaxStyles, Theme};
 use crate::wrap::StyledText;
 
-/// Splits code into pieces with a style for each token. Code in an unknown language is a single plain piece.
+/// Splits code into pieces, each with one style. Code in an unknown language is a single plain piece.
 pub(super) fn highlight(code: &str, label: &str, theme: &Theme) -> Vec<StyledText> {
     let Some(language) = HighlightLanguage::named(label) else {
         return vec![StyledText::new(code, theme.syntax.plain)];
@@ -248,8 +247,8 @@ impl<'a> CodeReader<'a> {
     }
 }
 
-/// Returns the length of a key at the beginning of a line, including the indentation and the dash of a list item before
-/// it, or the length of a section header in brackets.
+/// Returns the length of the key or the section header in brackets at the beginning of a line. The length of a key
+/// includes its indentation and the dash of a list item.
 fn setting(line: &str) -> Option<usize> {
     let end = line.find('\n').unwrap_or(line.len());
     let line = &line[..end];

@@ -1,7 +1,6 @@
-//! Renders Markdown to styled lines of a given width. A growing text is rendered again after each addition, and the
-//! result must look like the final form. Control characters never reach the terminal.
-//!
-//! Line breaks within a paragraph are kept, because agents use them on purpose.
+//! Renders Markdown to styled lines of a given width, without control characters. A growing text is rendered again
+//! after each addition, and its lines must change as little as possible. Line breaks within a paragraph are preserved,
+//! because agents use them on purpose.
 
 mod highlight;
 mod languages;
@@ -29,14 +28,15 @@ pub fn render(source: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     writer.finish()
 }
 
-/// Renders a Markdown text that is still growing. Marks that are open at the end of the text count as closed, so that
+/// Renders a Markdown text that is still growing. Treats marks that are open at the end of the text as closed, so that
 /// the lines change little when the rest arrives.
 #[must_use]
 pub fn render_partial(source: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     render(&partial::completed(source), width, theme)
 }
 
-/// Renders code with syntax highlighting for the language that the label of a fence gives. Long lines are wrapped.
+/// Renders code with syntax highlighting. `language` is the label of a code fence, such as `rust`. Long lines are
+/// wrapped.
 #[must_use]
 pub fn code(source: &str, language: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     let source = visible(source);

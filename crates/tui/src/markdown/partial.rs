@@ -20,7 +20,7 @@ pub(super) fn completed(source: &str) -> Cow<'_, str> {
     Cow::Owned(whole)
 }
 
-/// Returns the offset of the last block; `None` if the text ends within a fence, where marks have no meaning.
+/// Returns the offset of the last block; `None` if the text ends inside a code fence, where marks have no meaning.
 fn last_block(source: &str) -> Option<usize> {
     let mut fence: Option<&str> = None;
     let mut start = 0;
@@ -44,7 +44,7 @@ fn last_block(source: &str) -> Option<usize> {
     fence.is_none().then_some(start)
 }
 
-/// Strips the last line if it consists of a mark only. Otherwise, for example, a dash below a paragraph would turn the
+/// Strips the last line if the line consists only of a mark. Without this, a dash below a paragraph would turn the
 /// paragraph into a heading until the first word of the list item arrives.
 fn without_bare_mark(block: &str) -> &str {
     let start = block.rfind('\n').map_or(0, |newline| newline + 1);

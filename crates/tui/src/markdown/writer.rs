@@ -318,7 +318,7 @@ impl<'a> MarkdownWriter<'a> {
         self.styles.push(self.style().patch(self.theme.link));
     }
 
-    /// Appends the address of the link that ends, unless the text of the link is the address.
+    /// Ends a link and appends its address, unless the text of the link is the address.
     fn end_link(&mut self) {
         self.styles.pop();
         let Some((address, (piece, offset))) = self.links.pop() else { return };

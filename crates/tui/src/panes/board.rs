@@ -1,5 +1,5 @@
 //! Signal board: participants, acknowledgements, pauses and streams of the space. While the board is closed, chips in
-//! the rule below the composer summarize it.
+//! the rule below the composer summarize its content.
 
 use std::time::{Duration, SystemTime};
 
@@ -23,7 +23,7 @@ use crate::theme::Theme;
 use crate::view::FrameClock;
 use crate::view::lines::{fit, one_line, put_cut};
 
-/// Maximum number of entries in the section of acknowledgements. The three constants below limit the other sections.
+/// Maximum number of entries in the section of acknowledgements. The next three constants limit the other sections.
 const MAX_ACKNOWLEDGEMENTS: usize = 5;
 const MAX_PARTICIPANTS: usize = 8;
 const MAX_STREAMS: usize = 4;
@@ -199,8 +199,8 @@ fn participant(page: &mut BoardPage<'_>, id: &ParticipantId, one: &Participant, 
         }
     }
     if let Some((status, summary, at)) = &one.reported_status {
-        // The entry above has the live status of the session, so an older status message with the same meaning is left
-        // out.
+        // The entry above shows the current activity of the session, so a reported status that names an activity is
+        // left out.
         let outdated = one.session.is_some() && Activity::is_name(status);
         let said = match summary {
             Some(summary) if outdated => format!("  {}", one_line(summary)),
@@ -345,7 +345,7 @@ impl Pane for SignalBoard {
         let notice = match visibility {
             Visibility::Open => "The signal board is open",
             Visibility::Close => "The signal board is closed",
-            Visibility::Auto => "The signal board opens when there is something to show",
+            Visibility::Auto => "The signal board opens and closes automatically",
         };
         app.inform(notice, now);
         Vec::new()

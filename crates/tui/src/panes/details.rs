@@ -9,7 +9,7 @@ use crate::theme::Theme;
 use crate::wrap::{StyledText, verbatim};
 use wh_screen::visible::visible;
 
-/// Details of a question as lines.
+/// Details of a question, rendered as lines.
 #[derive(Debug, Default)]
 pub(super) struct QuestionDetails {
     pub(super) lines: Vec<Line<'static>>,

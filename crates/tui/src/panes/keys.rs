@@ -12,7 +12,7 @@ use wh_core::space::state::State;
 
 use super::{Layer, Pane, PanePart, ScreenLayout, WHOLE_PANE};
 use crate::app::{App, AppEffect, ClickTarget};
-use crate::keymap::Action::{self, Edit, Screen};
+use crate::keymap::BindableAction::{self, Edit, Screen};
 use crate::keymap::EditAction::*;
 use crate::keymap::KeyMap;
 use crate::keymap::ScreenAction::{self, *};
@@ -22,11 +22,11 @@ use crate::view::{FrameClock, frame};
 use crate::wrap::{StyledText, words};
 
 /// Empty list, for entries whose keys are fixed.
-const UNBOUND: &[Action] = &[];
+const UNBOUND: &[BindableAction] = &[];
 
-/// Entries of the list: the keys, their effect, and the bindable actions for which the settings can change the keys. An
-/// entry without keys is a heading, or a note if it ends with a full stop.
-const KEY_HELP: &[(&str, &str, &[Action])] = &[
+/// Entries of the list: the keys, their effect, and the actions whose keys the settings can change. An entry without
+/// keys is a heading, or a note if it ends with a full stop.
+const KEY_HELP: &[(&str, &str, &[BindableAction])] = &[
     ("", "Everywhere", UNBOUND),
     ("Esc", "close a dialog, interrupt, or clear the input", UNBOUND),
     ("Ctrl+C", "interrupt, or clear the input; twice: quit", UNBOUND),
@@ -36,7 +36,7 @@ const KEY_HELP: &[(&str, &str, &[Action])] = &[
     ("F3", "show or hide details", &[Screen(Details)]),
     ("F4", "show or hide stream data", &[Screen(Streams)]),
     ("F5", "show or hide tool activity", &[Screen(Tools)]),
-    ("F6", "choose the agent that chat goes to", &[Screen(Agents)]),
+    ("F6", "choose the agent that receives messages", &[Screen(Agents)]),
     ("F7", "choose the agent's model", &[Screen(Models)]),
     ("F8", "resume one of the agent's saved conversations", &[Screen(Conversations)]),
     ("Shift+Tab", "switch to the agent's next mode", &[Screen(NextMode)]),
@@ -84,7 +84,7 @@ const KEY_HELP_WIDTH: u16 = 84;
 
 /// Returns the keys of an entry: the text from the table if the actions have their default keys, and else the keys from
 /// the settings.
-fn shown(written: &'static str, actions: &[Action], keys: &KeyMap) -> String {
+fn shown(written: &'static str, actions: &[BindableAction], keys: &KeyMap) -> String {
     if actions.iter().all(|action| keys.is_default(*action)) {
         return written.to_owned();
     }

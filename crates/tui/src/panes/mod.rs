@@ -44,7 +44,7 @@ pub(crate) type PanePart = usize;
 /// Area of a pane that does not belong to an entry.
 pub(crate) const WHOLE_PANE: PanePart = usize::MAX;
 
-/// Position of a pane on the screen. The comment of each variant names the methods that determine the size of the pane.
+/// Position of a pane on the screen. Each variant names the methods that determine the size of the pane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layer {
     /// Over the conversation, within [`Pane::bounds`].
@@ -174,7 +174,7 @@ pub(crate) trait Pane: Debug + Sync {
     /// Updates the state of the pane before a frame is drawn, even if the frame only shows the too-small notice.
     fn frame(&self, _app: &mut App, _state: &State, _screen: Rect, _moment: &FrameClock) {}
 
-    /// Adds the state of the pane to the facts about the UI that other programs can query.
+    /// Adds the state of the pane to the UI facts that other programs can query.
     fn report(&self, _app: &App, _facts: &mut UiFacts) {}
 
     /// Returns the chips of the pane for the rule below the composer.

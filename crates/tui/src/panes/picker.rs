@@ -105,7 +105,7 @@ fn draw_filter(picker: &Picker, buffer: &mut Buffer, area: Rect, theme: &Theme) 
     Some(caret)
 }
 
-/// Returns the details of the highlighted row, or the current error.
+/// Returns the current error as lines, or else the details of the highlighted row.
 fn details(picker: &Picker, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let (text, style) = match (&picker.problem, picker.highlighted()) {
         (Some(problem), _) => (problem.as_str(), theme.danger),
@@ -121,7 +121,7 @@ fn details(picker: &Picker, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     lines
 }
 
-/// Draws the rows around the highlighted one. Returns the areas that can be clicked.
+/// Draws the rows around the highlighted row. Returns the areas that can be clicked.
 fn draw_rows(picker: &Picker, buffer: &mut Buffer, area: Rect, theme: &Theme) -> Vec<(Rect, ClickTarget)> {
     let height = usize::from(area.height);
     let count = picker.shown().len();

@@ -76,8 +76,8 @@ impl QuestionText {
         self.content.get(self.headed..).unwrap_or_default()
     }
 
-    /// Returns true if this many rows are enough for the heading and one line of details. If not, the title scrolls
-    /// with the details.
+    /// Returns true if `rows` rows are enough for the heading and one line of details. If not, the title scrolls with
+    /// the details.
     fn fits(&self, rows: u16) -> bool {
         usize::from(rows) >= self.heading.len() + usize::from(!self.details().is_empty())
     }
@@ -197,14 +197,14 @@ fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State) -> Option
     let cursor = draw_field(app, buffer, field, (in_field, secret), &theme);
     let hint = match (typing, ignoring) {
         (true, _) => "you are typing: pause or press Tab to answer".to_owned(),
-        (false, true) => "next question: pause, then answer".to_owned(),
+        (false, true) => "new question: keys are ignored until you stop typing".to_owned(),
         (false, false) => hint(app, question, more, in_field),
     };
     put(buffer, on_frame(area.bottom() - 1), &Line::styled(fit(&format!(" {hint} "), columns(area.width)), theme.dim));
     cursor
 }
 
-/// Returns the heading of the second confirmation, with the number of bytes that have not been shown.
+/// Returns the warning that asks the user to confirm an answer, with the number of bytes that have not been shown.
 fn unseen(bytes: u64, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let warning = format!("{} bytes of the question have not been shown. Allow anyway?", thousands(bytes));
     words(&[StyledText::new(warning, theme.warning)], width)
@@ -229,7 +229,7 @@ fn draw_details(app: &mut App, buffer: &mut Buffer, area: Rect, all: &[Line<'sta
 }
 
 /// Draws the options and returns the areas that can be clicked. If the options do not fit, they scroll to the
-/// highlighted one.
+/// highlighted option.
 fn draw_options(
     app: &App,
     buffer: &mut Buffer,
@@ -260,8 +260,9 @@ fn draw_options(
     spots
 }
 
-/// Returns the labels and styles of the options or of the second confirmation, and the index of the highlighted entry.
-/// An option that cannot be selected yet is dim, and its label includes the reason.
+/// Returns the labels and styles of the entries, and the index of the highlighted entry. The entries are
+/// [`CONFIRMATIONS`] if the user must confirm an answer, and else the options. An option that cannot be selected yet is
+/// dim, and its label includes the reason.
 fn entries(app: &App, question: &Question, theme: &Theme) -> (Vec<(String, Style)>, Option<usize>) {
     if let Some(confirming) = &app.dialog.confirming {
         let style = |place: usize| if place + 1 == CONFIRMATIONS.len() { theme.warning } else { theme.text };

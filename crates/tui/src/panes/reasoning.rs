@@ -79,8 +79,8 @@ fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: &Theme, moment: &
     put(buffer, row(5), &Line::styled(INTERRUPT_HINT, theme.dim));
 }
 
-/// Number of rows that the bar leaves to the conversation, in addition to the rows that all panes above the composer
-/// leave.
+/// Number of rows that the bar leaves free for the conversation, in addition to the rows that every pane above the
+/// composer leaves free.
 const CONVERSATION_ROWS_LEFT: u16 = 2;
 
 /// Pane that shows the reasoning bar while an agent is reasoning.

@@ -26,7 +26,7 @@ use crate::view::moment::precise;
 /// Maximum width of the name of a tool.
 const MAX_TOOL_NAME_COLUMNS: usize = 16;
 
-/// Agent with its calls.
+/// Agent with its tool calls in the sidebar.
 type AgentCalls<'a> = (&'a ParticipantId, Vec<SidebarCallView<'a>>);
 
 /// Returns the content of the sidebar for this size. The dense form contains no blank lines.
@@ -39,7 +39,7 @@ fn lines(
 ) -> Vec<Line<'static>> {
     let theme = app.theme();
     let mut groups: Vec<AgentCalls<'_>> = app.tools.of_agents(state).collect();
-    // The agent that chat goes to is listed first.
+    // The agent that receives chat messages is listed first.
     let first = crate::app::primary_agent(state).map(|(id, _)| id);
     groups.sort_by_key(|(id, _)| Some(*id) != first);
     let title = vec![Span::styled("Tools", theme.strong)];
@@ -200,7 +200,7 @@ fn counted(count: usize, what: &str) -> String {
 
 const TOOLS_PANE: PaneName = PaneName("tools");
 
-/// Width of the sidebar when it is docked alone. Panes that are docked together have the width of the widest one.
+/// Width of the sidebar when it is docked alone. Panes that are docked together have the width of the widest pane.
 const SIDEBAR_COLUMNS: u16 = 38;
 
 #[derive(Debug)]
@@ -236,7 +236,7 @@ impl Pane for ToolSidebar {
         let notice = match visibility {
             Visibility::Open => "Tool activity is shown",
             Visibility::Close => "Tool activity is hidden",
-            Visibility::Auto => "Tool activity is shown if there is room",
+            Visibility::Auto => "Tool activity is shown if the screen is wide enough",
         };
         app.inform(notice, now);
         Vec::new()

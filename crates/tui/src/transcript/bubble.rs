@@ -33,8 +33,8 @@ pub(super) fn human(sheet: &EntryContext<'_>, said: &str, attachments: &[Attachm
     EntryBody { lines, folds: false }
 }
 
-/// Wraps text that begins in the row of a header, which has `first` columns left. If that is too little room, the first
-/// row returned is empty.
+/// Wraps text that begins in the row of a header. The first row has `first` columns and each other row has `rest`. If
+/// `first` is too small, the first returned row is empty.
 pub(super) fn beneath(said: &str, first: usize, rest: usize) -> Vec<String> {
     const MIN_FIRST_ROW: usize = 6;
     let mut rows: Vec<String> = Vec::new();

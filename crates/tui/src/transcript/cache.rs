@@ -8,7 +8,7 @@ use wh_core::space::item::Item;
 
 use super::entry::{self, EntrySettings, ItemLines, ViewerSettings};
 
-/// Maximum number of cached items. If there are more, the least recently shown half is removed.
+/// Maximum number of cached items. If the cache exceeds this number, the least recently shown half is removed.
 const MAX_CACHED_ITEMS: usize = 2_000;
 
 /// Maximum total number of cached lines. Limits the memory used by expanded cards, which can be very long.

@@ -63,7 +63,7 @@ pub(super) fn tool(sheet: &EntryContext<'_>, call: &ToolCall) -> EntryBody {
     EntryBody { lines, folds }
 }
 
-/// Returns a header line, truncated to the width. The span `last` is kept in full if possible.
+/// Returns a header line, truncated to the width. The span `last` is truncated only if it is wider than the line.
 fn header_line(spans: Vec<Span<'static>>, last: Option<Span<'static>>, width: usize) -> Line<'static> {
     let room = width.saturating_sub(last.as_ref().map_or(0, Span::width));
     let mut line = text::clip(Line::from(spans), room);

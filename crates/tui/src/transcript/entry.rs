@@ -20,7 +20,7 @@ const GUTTER: u16 = 1;
 /// Indentation of the lines below a header.
 pub(super) const INDENT: &str = "  ";
 
-/// Inputs, besides the item, that determine how an item is drawn. The same item with equal settings has equal lines.
+/// Settings that determine how an item is drawn. The same item with equal settings has equal lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EntrySettings {
     /// Number of columns, including the gutter.
@@ -33,7 +33,7 @@ pub(super) struct EntrySettings {
     pub gap: bool,
     /// True if the item is a message from a user.
     pub human: bool,
-    /// True if the date of the item is not shown, because the item is from today.
+    /// True to show only the time of day; false to show the date as well.
     pub today: bool,
     /// Duration of the thought, if known.
     pub took: Option<Duration>,
@@ -88,7 +88,7 @@ pub(super) struct EntryBody {
     pub folds: bool,
 }
 
-/// Item to draw, with its settings and those of the viewer.
+/// Item to draw, with the settings of the item and of the viewer.
 pub(super) struct EntryContext<'a> {
     pub item: &'a Item,
     pub setting: &'a EntrySettings,
@@ -106,7 +106,7 @@ impl EntryContext<'_> {
         self.width().saturating_sub(INDENT.len())
     }
 
-    /// Returns the same number as [`inner`](Self::inner), in the type that renderers expect.
+    /// Returns the number of columns for the lines below a header as `u16`, the type that renderers expect.
     pub(super) fn columns(&self) -> u16 {
         self.setting.width.saturating_sub(GUTTER + 2)
     }
@@ -215,7 +215,7 @@ pub(super) fn took(state: &State, place: usize, item: &Item) -> Option<Duration>
     let next = later.find(|next| next.from == item.from && next.turn == item.turn).map(|next| next.at);
     let end = item.turn.as_ref().and_then(|turn| state.turn(turn)?.end.as_ref().map(|(_, at)| *at));
     let over = match item.progress {
-        // The turns of a previous process are unknown, but the item records when the end of its thought was listed.
+        // The turns of a previous process are unknown. The last time in `listed` is then the end of the thought.
         Progress::Cut => end.or_else(|| item.listed.last().copied()),
         _ => next.into_iter().chain(end).min(),
     };

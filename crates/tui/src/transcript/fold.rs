@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use wh_core::space::ItemId;
 
-/// Expanded items: a default for all items, and the items that differ from it.
+/// Expanded items: a default for all items, and the items that differ from the default.
 #[derive(Debug, Default)]
 pub(super) struct ExpandedItems {
     all_open: bool,

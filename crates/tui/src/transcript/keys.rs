@@ -2,7 +2,7 @@
 
 use wh_core::input::{Gesture, KeyCode, KeyPress, Modifiers, Mouse, MouseAction, MouseButton};
 
-use super::pages::{LinePosition, Pages};
+use super::pages::{LinePosition, VirtualList};
 use super::{ItemRef, Transcript, entry, found};
 
 /// Number of lines that one step of the mouse wheel scrolls.
@@ -35,8 +35,8 @@ pub(super) enum Motion {
 }
 
 impl Transcript {
-    /// Handles a gesture and returns true, or returns false if the gesture is not for the conversation. Mouse positions
-    /// refer to the last frame. The next frame shows the effect.
+    /// Handles a gesture. Returns false if the gesture is not for the conversation. Mouse positions refer to the last
+    /// frame. The next frame shows the effect.
     pub fn handle(&mut self, gesture: &Gesture) -> bool {
         match gesture {
             Gesture::Key(press) => self.press(*press),
@@ -135,7 +135,7 @@ pub(super) struct Window {
 
 impl Window {
     /// Returns the position of the first visible line.
-    pub(super) fn start(&self, pages: &mut Pages<'_>) -> LinePosition {
+    pub(super) fn start(&self, pages: &mut VirtualList<'_>) -> LinePosition {
         self.top.unwrap_or_else(|| {
             let end = pages.last_page(self.rows);
             self.opened.and_then(|number| pages.notice_at_end(number)).map_or(end, |notice| notice.min(end))
@@ -144,7 +144,7 @@ impl Window {
 
     /// Limits the scroll position to the end of the conversation. At the end, the window follows new items unless a
     /// message is selected.
-    pub(super) fn settle(&mut self, pages: &mut Pages<'_>) {
+    pub(super) fn settle(&mut self, pages: &mut VirtualList<'_>) {
         match self.top {
             Some(top) if pages.shows_end(top, self.rows) => {
                 self.top = self.navigating.then(|| pages.last_page(self.rows));
@@ -154,7 +154,7 @@ impl Window {
         }
     }
 
-    pub(super) fn go(&mut self, pages: &mut Pages<'_>, motion: Motion) {
+    pub(super) fn go(&mut self, pages: &mut VirtualList<'_>, motion: Motion) {
         let start = self.start(pages);
         self.opened = None;
         match motion {
@@ -186,14 +186,14 @@ impl Window {
         }
     }
 
-    fn scroll(&mut self, pages: &mut Pages<'_>, from: LinePosition, lines: isize) {
+    fn scroll(&mut self, pages: &mut VirtualList<'_>, from: LinePosition, lines: isize) {
         let by = lines.unsigned_abs();
         self.top = Some(if lines < 0 { pages.up(from, by) } else { pages.down(from, by) });
     }
 
-    /// Selects the message that `step` reaches from the selected one. If no message is selected, selects the newest
-    /// visible one.
-    fn select(&mut self, pages: &mut Pages<'_>, step: impl Fn(usize) -> Option<usize>) {
+    /// Selects the message that `step` reaches from the selected message. If no message is selected, selects the newest
+    /// visible message.
+    fn select(&mut self, pages: &mut VirtualList<'_>, step: impl Fn(usize) -> Option<usize>) {
         match &self.selected {
             Some(selected) => {
                 let index = step(pages.shown.index_of(selected.number));
@@ -208,9 +208,8 @@ impl Window {
         }
     }
 
-    /// Selects the first message at the index `from` or, if the item there is no message, at the next index in the
-    /// direction of `step`.
-    fn select_from(&mut self, pages: &mut Pages<'_>, from: Option<usize>, step: impl Fn(usize) -> Option<usize>) {
+    /// Selects the message at the index `from`, or else the next message in the direction of `step`.
+    fn select_from(&mut self, pages: &mut VirtualList<'_>, from: Option<usize>, step: impl Fn(usize) -> Option<usize>) {
         let mut next = from;
         while let Some(index) = next
             && let Some((_, item)) = pages.item(index)
@@ -226,8 +225,8 @@ impl Window {
         self.navigating = self.selected.is_some();
     }
 
-    /// Scrolls by the minimum that shows an item, or its beginning if the item is higher than the window.
-    fn reveal(&mut self, pages: &mut Pages<'_>, index: usize) {
+    /// Scrolls as little as possible to show an item, or the beginning of an item that is higher than the window.
+    fn reveal(&mut self, pages: &mut VirtualList<'_>, index: usize) {
         let top = self.top.unwrap_or_else(|| pages.last_page(self.rows));
         let start = LinePosition { index, line: 0 };
         let lowest = pages.up(LinePosition { index: index + 1, line: 0 }, self.rows);

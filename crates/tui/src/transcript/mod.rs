@@ -29,7 +29,7 @@ use cache::EntryCache;
 use entry::ViewerSettings;
 use fold::ExpandedItems;
 use keys::Motion;
-use pages::{LinePosition, Pages};
+use pages::{LinePosition, VirtualList};
 use shown::VisibleItems;
 
 /// Settings for drawing the conversation.
@@ -60,7 +60,7 @@ struct LineAnchor {
     item: Option<ItemRef>,
     line: usize,
     /// Number of lines of the item when the anchor was set. If the width has changed since then, the line is found by
-    /// the number of characters before it, or estimated from this height if the item is not cached.
+    /// the number of characters before it. If the item is not cached, the line is estimated from this height.
     height: usize,
     width: u16,
 }
@@ -89,7 +89,7 @@ pub struct Transcript {
     /// Number of the last item, if that item is a notice that is shown from its beginning. Reset by the next motion or
     /// item.
     opened: Option<u64>,
-    /// Selected message; `None` also if navigation has begun and no message is selected yet.
+    /// Selected message; `None` if no message is selected, even if navigation has begun.
     selected: Option<ItemRef>,
     navigating: bool,
     /// Motions since the last frame, applied by the next frame.
@@ -276,28 +276,28 @@ fn pages<'a>(
     width: u16,
     state: &'a State,
     look: &TranscriptView<'_>,
-) -> Pages<'a> {
+) -> VirtualList<'a> {
     let tail = if look.show_streams { pages::tail(state, reader, width) } else { Vec::new() };
-    Pages { state, reader, shown, folds, cache, width, verbose: look.verbose, today: reader.day(look.now), tail }
+    VirtualList { state, reader, shown, folds, cache, width, verbose: look.verbose, today: reader.day(look.now), tail }
 }
 
-fn found(pages: &Pages<'_>, index: usize) -> Option<ItemRef> {
+fn found(pages: &VirtualList<'_>, index: usize) -> Option<ItemRef> {
     pages.item(index).map(|(number, item)| ItemRef { number, id: item.id.clone() })
 }
 
-fn row(pages: &mut Pages<'_>, place: LinePosition) -> TranscriptRow {
+fn row(pages: &mut VirtualList<'_>, place: LinePosition) -> TranscriptRow {
     let (header, folds) = pages.lines(place.index).map_or((0, false), |lines| (lines.header, lines.folds));
     let item = found(pages, place.index);
     TranscriptRow { item, place, header: header == place.line, inked: header <= place.line, folds }
 }
 
-fn anchor(pages: &mut Pages<'_>, place: LinePosition) -> LineAnchor {
+fn anchor(pages: &mut VirtualList<'_>, place: LinePosition) -> LineAnchor {
     let height = pages.height(place.index);
     LineAnchor { item: found(pages, place.index), line: place.line, height, width: pages.width }
 }
 
 /// Returns the current position of an anchored line.
-fn resolve_anchor(pages: &mut Pages<'_>, anchor: &LineAnchor) -> LinePosition {
+fn resolve_anchor(pages: &mut VirtualList<'_>, anchor: &LineAnchor) -> LinePosition {
     let Some(found) = &anchor.item else {
         let index = pages.shown.len();
         let line = anchor.line.min(pages.height(index).saturating_sub(1));
@@ -315,6 +315,6 @@ fn resolve_anchor(pages: &mut Pages<'_>, anchor: &LineAnchor) -> LinePosition {
         None if same_width || anchor.height == 0 => anchor.line,
         None => anchor.line * height / anchor.height,
     };
-    // If the item was collapsed since, the position is its beginning.
+    // If the item was collapsed after the anchor was set, the position is the beginning of the item.
     LinePosition { index, line: if line < height { line } else { 0 } }
 }

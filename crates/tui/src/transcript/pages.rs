@@ -19,7 +19,7 @@ use super::text;
 /// Maximum number of stream frames shown at the end, over all streams.
 const MAX_TAIL_FRAMES: usize = 3;
 
-/// Maximum number of preceding items that are searched for an item that is not retracted.
+/// Maximum number of preceding items to search for an item that is not retracted.
 const MAX_LOOKBACK: usize = 16;
 
 /// Position of a line: the index of the item among the visible items, and the index of the line within the item.
@@ -30,7 +30,7 @@ pub(super) struct LinePosition {
 }
 
 /// Visible items of the conversation with the settings and caches for drawing them.
-pub(super) struct Pages<'a> {
+pub(super) struct VirtualList<'a> {
     pub state: &'a State,
     pub reader: &'a ViewerSettings,
     pub shown: &'a VisibleItems,
@@ -44,7 +44,7 @@ pub(super) struct Pages<'a> {
     pub tail: Vec<Line<'static>>,
 }
 
-impl Pages<'_> {
+impl VirtualList<'_> {
     /// Returns the number of parts: the visible items, and the tail if it is not empty.
     pub(super) fn count(&self) -> usize {
         self.shown.len() + usize::from(!self.tail.is_empty())
@@ -115,7 +115,7 @@ impl Pages<'_> {
         lines.lines.len().saturating_sub(1)
     }
 
-    /// Returns the position that is `lines` lines above `from`, at most the beginning.
+    /// Returns the position `lines` lines above `from`, or the beginning of the conversation if there are fewer lines.
     pub(super) fn up(&mut self, mut from: LinePosition, mut lines: usize) -> LinePosition {
         while lines > from.line {
             lines -= from.line;
@@ -125,7 +125,7 @@ impl Pages<'_> {
         LinePosition { line: from.line - lines, ..from }
     }
 
-    /// Returns the position that is `lines` lines below `from`, at most the end.
+    /// Returns the position `lines` lines below `from`, or the end of the conversation if there are fewer lines.
     pub(super) fn down(&mut self, mut from: LinePosition, mut lines: usize) -> LinePosition {
         while from.index < self.count() {
             let left = self.height(from.index).saturating_sub(from.line);
@@ -172,7 +172,8 @@ impl Pages<'_> {
         window
     }
 
-    /// Returns the number of lines below the line `last`. The lines of nearby items are counted, all others estimated.
+    /// Returns the number of lines below the line `last`. The lines of nearby items are counted, and all other lines
+    /// are estimated.
     pub(super) fn below(&mut self, last: LinePosition) -> usize {
         const MAX_COUNTED_ITEMS: usize = 64;
         let mut lines = self.height(last.index).saturating_sub(last.line + 1);

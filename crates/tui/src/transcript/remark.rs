@@ -75,7 +75,7 @@ pub(super) fn thought(sheet: &EntryContext<'_>, thought: &str, action: Option<&s
     EntryBody { lines, folds: !thought.trim().is_empty() }
 }
 
-/// Draws a notice from wh. The layout of several lines is kept as far as the width allows.
+/// Draws a notice from wh. Preserves the layout of several lines as far as the width allows.
 pub(super) fn notice(sheet: &EntryContext<'_>, level: Level, topic: &str, said: &[String]) -> EntryBody {
     let theme = sheet.theme();
     let style = match level {
@@ -108,7 +108,7 @@ pub(super) fn notice(sheet: &EntryContext<'_>, level: Level, topic: &str, said: 
 
 /// Wraps lines into rows. In a line with two columns, the text of the second column is wrapped within that column.
 fn laid_out(said: &[&str], width: usize, help: bool) -> Vec<String> {
-    // In the help, a usage may be longer than its column. Even lines that fit must then be aligned.
+    // In the help, a usage may be longer than its column, so lines that fit are also split and aligned.
     if !help && said.iter().all(|line| text::width(&text::visible(line)) <= width) {
         return said.iter().map(|line| text::visible(line).into_owned()).collect();
     }
@@ -141,8 +141,8 @@ fn laid_out(said: &[&str], width: usize, help: bool) -> Vec<String> {
     rows
 }
 
-/// Splits a line into its two columns; `None` if it has only one. In the help, a single space separates the columns if
-/// the usage fills the first column.
+/// Splits a line into its two columns; `None` if the line has one column. In the help, a single space separates the
+/// columns if the usage fills the first column.
 fn columns(line: &str, help: bool) -> Option<(&str, &str)> {
     let indent = line.len() - line.trim_start().len();
     let body = &line[indent..];

@@ -7,7 +7,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 /// Distance between tab stops, in columns.
-const TAB: usize = 4;
+const TAB_STOP_COLUMNS: usize = 4;
 
 /// Returns the width of the text in columns.
 pub(super) fn width(text: &str) -> usize {
@@ -20,11 +20,11 @@ pub(super) fn visible(line: &str) -> Cow<'_, str> {
         return wh_screen::visible::visible(line);
     }
     let line = line.replace('\r', "␍").replace('\n', "␊");
-    let mut seen = String::with_capacity(line.len() + TAB);
+    let mut seen = String::with_capacity(line.len() + TAB_STOP_COLUMNS);
     for (index, piece) in wh_screen::visible::visible(&line).split('\t').enumerate() {
         if index > 0 {
             let column = width(&seen);
-            seen.extend(std::iter::repeat_n(' ', TAB - column % TAB));
+            seen.extend(std::iter::repeat_n(' ', TAB_STOP_COLUMNS - column % TAB_STOP_COLUMNS));
         }
         seen.push_str(piece);
     }
@@ -53,7 +53,7 @@ pub(super) fn without_colours(text: &str) -> Cow<'_, str> {
 }
 
 /// Wraps a line into rows, if possible at spaces and next to wide characters. The first row has `first` columns and
-/// each other row has `rest`. Leading spaces are kept. Returns at least one row.
+/// each other row has `rest`. Leading spaces are preserved. Returns at least one row.
 pub(super) fn wrap(line: &str, first: usize, rest: usize) -> Vec<String> {
     let line = visible(line);
     if width(&line) <= first {
@@ -80,8 +80,8 @@ pub(super) fn wrap(line: &str, first: usize, rest: usize) -> Vec<String> {
     rows
 }
 
-/// Returns the index after the last grapheme that fits into a row (at least one does), and the last index at which the
-/// row can be broken between words, if there is one.
+/// Returns the index after the last grapheme that fits into a row, and the last index at which the row can be broken
+/// between words, if any. A row contains at least one grapheme.
 fn reach(graphemes: &[(&str, usize)], start: usize, limit: usize) -> (usize, Option<usize>) {
     let (mut used, mut end, mut chance, mut inked) = (0, start, None, false);
     while let Some((grapheme, columns)) = graphemes.get(end) {

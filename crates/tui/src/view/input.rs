@@ -52,7 +52,7 @@ fn below_the_window(app: &App) -> Line<'static> {
     Line::styled(format!(" ↓ {lines} {more} below · Ctrl+End "), app.theme().accent)
 }
 
-/// Returns the agents that chat goes to; empty if chat goes to all agents.
+/// Returns the agents that receive chat messages; empty if all agents receive them.
 fn targets(app: &App, state: &State) -> Line<'static> {
     let theme = app.theme();
     let Some(targets) = state.targets.effective() else { return Line::default() };

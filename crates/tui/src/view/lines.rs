@@ -18,7 +18,7 @@ pub(crate) fn one_line(text: &str) -> String {
             line.push(' ');
         }
         line.push_str(word);
-        // No screen is wider than this.
+        // No screen is wider than 4096 columns.
         if line.len() > 4096 {
             break;
         }
@@ -46,8 +46,8 @@ pub(crate) fn fit(text: &str, width: usize) -> String {
     fitting
 }
 
-/// Truncates text to `width` columns at its beginning, and puts an ellipsis there. For paths, where the file name is at
-/// the end.
+/// Truncates text to `width` columns by replacing its beginning with an ellipsis. Used for paths, because the file name
+/// is at the end.
 pub(crate) fn fit_end(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -84,7 +84,7 @@ pub(crate) fn put_all(buffer: &mut Buffer, area: Rect, lines: &[Line<'_>]) {
     }
 }
 
-/// Draws lines into an area, one in each row. If there are too many, the last row gives the number of omitted lines
+/// Draws lines into an area, one in each row. If the lines do not fit, the last row gives the number of omitted lines
 /// that are not blank.
 pub(crate) fn put_cut(buffer: &mut Buffer, area: Rect, lines: &[Line<'_>], style: Style) {
     let rows = usize::from(area.height);

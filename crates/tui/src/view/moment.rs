@@ -70,7 +70,8 @@ impl FrameClock {
         precise(left.as_secs() + u64::from(left.subsec_nanos() > 0))
     }
 
-    /// Returns true if at least `time` has passed since `since`. If not, registers the moment when it will have passed.
+    /// Returns true if at least `time` has passed since `since`. If not, registers the time at which the result becomes
+    /// true.
     pub(crate) fn lasts(&self, since: SystemTime, time: Duration) -> bool {
         match time.checked_sub(self.since(since)).filter(|left| !left.is_zero()) {
             Some(left) => {

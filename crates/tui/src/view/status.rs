@@ -61,7 +61,7 @@ fn fitting(mut parts: Vec<StatusPart>, room: usize) -> Vec<StatusPart> {
         if width <= room || parts.len() <= 1 {
             return parts;
         }
-        // Of parts with equal rank, the last one is left out.
+        // Of parts with equal rank, the last part is omitted first.
         let least = parts.iter().enumerate().rev().min_by_key(|(_, part)| part.rank).map(|(index, _)| index);
         let Some(least) = least else { return parts };
         parts.remove(least);
@@ -109,7 +109,7 @@ fn parts(app: &App, state: &State, moment: &FrameClock) -> Vec<StatusPart> {
     parts
 }
 
-/// Adds parts for the agents that chat goes to: the name and model of each, and the context usage and costs of the
+/// Adds parts for the agents that receive chat messages: the name and model of each, and the context usage and costs of the
 /// first.
 fn of_agent(app: &App, state: &State, theme: &Theme, add: &mut impl FnMut(u8, Style, String)) {
     let Some((first, agent)) = primary_agent(state) else {
@@ -154,8 +154,8 @@ fn runs_as(id: &ParticipantId, agent: &Participant) -> String {
     one_line(&runs.join(" "))
 }
 
-/// Returns the activity of the first agent that works, starts or is gone. Returns `None` if there is no such agent, or
-/// while the reasoning bar is shown.
+/// Returns the activity of the first agent that is working, starting or gone. Returns `None` if all agents are in
+/// another state, or while the reasoning bar is shown.
 fn activity(state: &State, theme: &Theme, moment: &FrameClock) -> Option<(String, Style)> {
     if state.reasoning().is_some() {
         return None;

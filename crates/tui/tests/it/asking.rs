@@ -51,7 +51,7 @@ async fn questions_are_asked_one_after_another() {
     stage.sees("1 of 3").await;
     for key in ["one", "two", "three"] {
         stage.sees(&format!("│ Question {key}?")).await;
-        stage.no_longer_sees("next question").await;
+        stage.no_longer_sees("until you stop typing").await;
         stage.text("1").await;
         assert_eq!(answered(stage.order().await).0, key);
     }
@@ -81,17 +81,17 @@ async fn an_answer_to_one_question_does_not_answer_the_next() {
     stage.press(&["enter"]).await;
     stage.sees("1 of 3").await;
     // After a pause, input is for this question. Of two digits the first one answers, and the second is dropped.
-    stage.no_longer_sees("next question").await;
+    stage.no_longer_sees("until you stop typing").await;
     stage.text("33").await;
     assert_eq!(answered(stage.order().await), ("two".into(), Some("no".into()), None));
     stage.sees("│ Question three?").await;
-    stage.no_longer_sees("next question").await;
+    stage.no_longer_sees("until you stop typing").await;
     stage.press(&["enter"]).await;
     stage.sees("Choose by number").await;
     stage.press(&["down", "enter"]).await;
     assert_eq!(answered(stage.order().await), ("three".into(), Some("once".into()), None));
     stage.sees("│ Question four?").await;
-    stage.no_longer_sees("next question").await;
+    stage.no_longer_sees("until you stop typing").await;
     stage.text("3").await;
     assert_eq!(answered(stage.order().await), ("four".into(), Some("no".into()), None));
 }

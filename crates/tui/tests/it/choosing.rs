@@ -8,7 +8,7 @@ use wh_agents::interface::{
     Agent, AgentFacts, BoxFuture, Harness, HarnessTask, Installation, LoginState, ManageError, QueryContext, Readiness,
     Resume, SavedConversation, Start, StartError,
 };
-use wh_core::space::harness::{AckedOrder, Capabilities, Named, Order, Report};
+use wh_core::space::harness::{AckedOrder, AgentOption, Capabilities, Order, Report};
 use wh_core::space::item::{Body, ToolCall, ToolKind, ToolStatus};
 
 use crate::screens::timeless;
@@ -88,7 +88,7 @@ async fn scene(columns: u16, rows: u16) -> (Stage, Arc<Semaphore>, Starts) {
 }
 
 fn able() -> Report {
-    let named = |id: &str, title: &str| Named { id: id.into(), title: title.into() };
+    let named = |id: &str, title: &str| AgentOption { id: id.into(), title: title.into() };
     Report::Ready(Capabilities {
         interrupts: true,
         models: vec![
@@ -254,7 +254,7 @@ async fn with_several_agents_a_model_is_chosen_after_an_agent() {
     stage.text("/target none\r").await;
     stage.sees("Chat goes to everybody.").await;
     stage.press(&["f7"]).await;
-    stage.sees("Chat goes to demo and other; choose one with F6 or /agent first").await;
+    stage.sees("Chat goes to demo and other; choose one agent with F6 or /agent first").await;
 }
 
 #[tokio::test]

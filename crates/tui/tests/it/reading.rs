@@ -250,14 +250,14 @@ async fn granting_a_truncated_question_needs_a_second_confirmation() {
     assert!(stage.screen().contains("61,009 bytes of the question have not been shown"), "{}", stage.screen());
     // The same key pressed again at once confirms nothing. Enter has no selection to confirm. Esc goes back.
     stage.text("3").await;
-    stage.no_longer_sees("pause to answer").await;
+    stage.no_longer_sees("until you stop typing").await;
     stage.press(&["enter"]).await;
     nothing_was_answered(&mut stage);
     assert!(stage.screen().contains("Enter; Esc goes back"), "{}", stage.screen());
     stage.press(&["escape"]).await;
     assert!(stage.screen().contains("1 Yes, this once"), "{}", stage.screen());
     stage.text("2").await;
-    stage.no_longer_sees("pause to answer").await;
+    stage.no_longer_sees("until you stop typing").await;
     stage.text("3").await;
     assert_eq!(answered(stage.order().await).1, Some("always".into()));
 }
@@ -266,7 +266,7 @@ async fn granting_a_truncated_question_needs_a_second_confirmation() {
 async fn opening_the_full_text_closes_the_second_confirmation() {
     let mut stage = cut().await;
     stage.text("1").await;
-    stage.no_longer_sees("pause to answer").await;
+    stage.no_longer_sees("until you stop typing").await;
     stage.press(&["ctrl+o"]).await;
     stage.sees("of 111,009").await;
     stage.press(&["escape"]).await;
@@ -279,18 +279,18 @@ async fn opening_the_full_text_closes_the_second_confirmation() {
 async fn a_resize_closes_the_second_confirmation() {
     let mut stage = cut().await;
     stage.text("1").await;
-    stage.no_longer_sees("pause to answer").await;
+    stage.no_longer_sees("until you stop typing").await;
     stage.resize(60, 16).await;
     stage.text("3").await;
     nothing_was_answered(&mut stage);
     stage.sees(LOCKED).await;
-    stage.no_longer_sees("pause to answer").await;
+    stage.no_longer_sees("until you stop typing").await;
     stage.text("1").await;
     nothing_was_answered(&mut stage);
     stage.press(&["end"]).await;
     stage.text("1").await;
     stage.sees("have not been shown").await;
-    stage.no_longer_sees("pause to answer").await;
+    stage.no_longer_sees("until you stop typing").await;
     stage.text("3").await;
     assert_eq!(answered(stage.order().await).1, Some("once".into()));
 }

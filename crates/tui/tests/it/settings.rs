@@ -5,18 +5,21 @@ use std::time::Duration;
 
 use wh_core::space::state::State;
 use wh_tui::bell::Bell;
-use wh_tui::keymap::{Action, EditAction, KeyMap, ScreenAction};
+use wh_tui::keymap::{BindableAction, EditAction, KeyMap, ScreenAction};
 
 use crate::stage::{Stage, permission};
 
-fn keys(bound: &[(Action, &str)]) -> Arc<KeyMap> {
+fn keys(bound: &[(BindableAction, &str)]) -> Arc<KeyMap> {
     let bound = bound.iter().map(|(action, key)| (*action, vec![key.parse().unwrap()])).collect();
     Arc::new(KeyMap::new(bound).unwrap())
 }
 
 #[tokio::test]
 async fn a_bound_key_replaces_the_default_key() {
-    let bound = [(Action::Screen(ScreenAction::Details), "f9"), (Action::Edit(EditAction::CutLineStart), "ctrl+g")];
+    let bound = [
+        (BindableAction::Screen(ScreenAction::Details), "f9"),
+        (BindableAction::Edit(EditAction::CutLineStart), "ctrl+g"),
+    ];
     let mut stage = Stage::with(100, 50, |options| options.keys = keys(&bound)).await;
     stage.press(&["f3"]).await;
     assert!(!stage.screen().contains("Details are"), "{}", stage.screen());

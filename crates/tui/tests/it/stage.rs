@@ -10,7 +10,7 @@ use wh_agents::Catalog;
 use wh_agents::interface::{Agent, Harness, HarnessTask, Start};
 use wh_client::{DrawProgress, Space, Ui};
 use wh_core::input::KeyPress;
-use wh_core::space::harness::{Capabilities, Named, Order, Outcome, Report};
+use wh_core::space::harness::{AgentOption, Capabilities, Order, Outcome, Report};
 use wh_core::space::item::Body;
 use wh_core::space::question::{Choice, OptionMeaning, Question, QuestionDetail, QuestionKind};
 use wh_core::space::state::State;
@@ -65,7 +65,7 @@ impl Stage {
         running.enrol("demo".into(), harness).await;
         let ready = Capabilities {
             interrupts: true,
-            commands: vec![Named { id: "trick".into(), title: "Does a trick".into() }],
+            commands: vec![AgentOption { id: "trick".into(), title: "Does a trick".into() }],
             calls: vec!["pause".into(), "resume".into(), "status".into()],
             ..Capabilities::default()
         };

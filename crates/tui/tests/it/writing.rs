@@ -106,7 +106,7 @@ async fn a_refused_line_leaves_the_composer_and_is_recorded() {
 async fn an_envelope_in_json_is_posted_or_refused_by_its_kind() {
     let mut stage = Stage::new(100, 24).await;
     stage.text("{\"kind\":\"custom/thing\"}\r").await;
-    stage.sees("custom/thing: there is no such kind").await;
+    stage.sees("custom/thing: unknown kind").await;
     stage.no_longer_sees("❯ {").await;
     stage.text("{\"kind\":\"participant/status\",\"payload\":{\"status\":\"away\"}}\r").await;
     stage.no_longer_sees("❯ {").await;

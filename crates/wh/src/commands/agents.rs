@@ -9,7 +9,7 @@ use wh_agents::interface::{LoginState, ManageError, QueryContext, Start};
 use wh_agents::manage::{Launch, LoginWay};
 use wh_core::space::ParticipantId;
 use wh_core::space::command::SpaceRefusal;
-use wh_core::space::roster::{AgentReply, AgentRequest, LoginMethod, LoginProgress};
+use wh_core::space::roster::{AgentReply, AgentRequest, LoginMethod, LoginStatus};
 use wh_engine::space::{Roster, RunningSpace};
 use wh_server::agent_reply_body;
 
@@ -44,7 +44,7 @@ struct AgentsOptions {
     #[arg(long)]
     json: bool,
 
-    /// Use this directory instead of the current one
+    /// Use this directory instead of the current directory
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
 }
@@ -76,7 +76,7 @@ struct McpArguments {
 
 #[derive(Debug, Subcommand)]
 enum AgentsSubcommand {
-    /// List agents and whether they can be used here
+    /// List agents with their version and login status
     List(AgentsOptions),
     /// Show an agent's version, login and MCP servers
     Status(AgentArguments),
@@ -86,7 +86,7 @@ enum AgentsSubcommand {
     Logout(AgentArguments),
     /// List the models of an agent
     Models(AgentArguments),
-    /// List the MCP servers of an agent, or enable or disable one
+    /// List the MCP servers of an agent, or enable or disable a server
     Mcp(McpArguments),
     /// List the conversations that an agent has saved for this directory
     Sessions(AgentArguments),
@@ -146,7 +146,7 @@ async fn answer(agent: Option<String>, ask: AgentRequest, cwd: Option<PathBuf>) 
             return log_in(known.as_ref(), &directory).await;
         }
     }
-    // Runs the query in a temporary space, so that the reply is the same as for a slash command.
+    // Runs the request in a temporary space, so that the reply is the same as for a slash command.
     let roster = Roster { catalog, start: Start::new(&directory) };
     let running = RunningSpace::with_roster("agents", ParticipantId::from("human"), roster);
     running.space.manage(agent.as_deref(), ask).await.map_err(|refusal| match refusal {
@@ -155,7 +155,8 @@ async fn answer(agent: Option<String>, ask: AgentRequest, cwd: Option<PathBuf>) 
     })
 }
 
-/// Logs in to an agent. Runs its login command on the user's terminal, or returns instructions if it has none.
+/// Logs in to an agent. Runs the agent's login command on the user's terminal, or returns instructions if the agent has
+/// no login command.
 async fn log_in(agent: &dyn wh_agents::Agent, directory: &Path) -> Result<AgentReply, CliFailure> {
     let here = QueryContext::new(directory);
     let way = agent.login_way(&here).await.map_err(|error| match error {
@@ -187,11 +188,11 @@ async fn log_in(agent: &dyn wh_agents::Agent, directory: &Path) -> Result<AgentR
         LoginState::Unknown => (message.is_none() && instructions.is_none(), None),
     };
     let instructions = instructions.filter(|_| !success);
-    let done = LoginProgress { success, pending: false, account, method, message, instructions };
+    let done = LoginStatus { success, pending: false, account, method, message, instructions };
     Ok(AgentReply::LoggedIn { agent: agent.facts().title, done })
 }
 
-/// Runs a login command on this terminal. Returns an error text if it fails.
+/// Runs a login command on this terminal. Returns an error message if the command fails.
 fn run(launch: &Launch) -> Result<Option<String>, CliFailure> {
     let mut command = Command::new(&launch.program);
     command.args(&launch.arguments).env_remove("CLAUDECODE");

@@ -13,7 +13,7 @@ use crate::failure::{API_CODES, CliFailure, code, with_exit_codes};
 use crate::print::{clean, clean_line};
 use crate::target::TargetArguments;
 
-/// List open questions of an agent, or answer one
+/// List open questions of an agent, or answer a question
 ///
 /// Without QUESTION, lists the open questions with their options. A question about a file change shows the changed
 /// lines, not the whole file. `wh output QUESTION` prints a long question in full. OPTION is the id of an option;
@@ -105,7 +105,7 @@ fn about(detail: &DetailBody) -> Vec<String> {
         DetailBody::Diff { path, old, new } => {
             let fresh = if old.is_none() { " (new file)" } else { "" };
             let diff = Diff::between(old.as_deref().unwrap_or_default(), new);
-            // The same diff as in the terminal UI, without wrapping.
+            // Shows the same diff as the terminal UI, without wrapping.
             let changed = diff.lines(u16::MAX, usize::MAX, &Theme::colourless());
             let changed = changed.iter().map(|line| line.to_string().trim_end().to_owned());
             std::iter::once(format!("{}{fresh}:", clean_line(path))).chain(changed).collect()

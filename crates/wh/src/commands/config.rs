@@ -193,7 +193,7 @@ fn set(key: &str, value: &str, project: bool) -> Result<(), CliFailure> {
             code::USAGE,
             format!("a project cannot set {key}: the daemon uses it for all projects"),
         )
-        .hint(format!("set it in your own settings file: wh config set {key} {value}")));
+        .hint(format!("set the key in your own settings file: wh config set {key} {value}")));
     }
     let wrong = |wrong: crate::settings::value::InvalidSettingValue| {
         CliFailure::new(code::USAGE, format!("{key} {}", wrong.message))

@@ -112,8 +112,8 @@ pub struct DeliveryOptions {
     #[arg(long = "as", value_name = "MEMBER", default_value = "local", env = "WH_MEMBER")]
     pub member: String,
 
-    /// Time to wait for the acknowledgement, in seconds, plus one second per MiB of text. Requests that wh sends before
-    /// the message have the same limit
+    /// Timeout for the acknowledgement, in seconds. wh adds one second per MiB of text. Requests that wh sends before
+    /// the message have the same timeout
     #[arg(long, value_name = "SECS", default_value_t = 2.0)]
     pub timeout: f64,
 
@@ -189,7 +189,7 @@ fn show(ack: &ControlAck, message: &OutgoingControl, json: bool) -> Result<ExitC
     }))
 }
 
-/// True if the refusal concerns authentication or permissions.
+/// True if `error` is the code of an authentication or permission error.
 fn is_authorization_error(error: &str) -> bool {
     [
         "unproven_sender",
@@ -205,7 +205,7 @@ fn is_authorization_error(error: &str) -> bool {
     .contains(&error)
 }
 
-/// Maximum bytes read from standard input. Longer texts cannot be sent.
+/// Maximum number of bytes read from standard input. Longer texts cannot be sent.
 const MAX_STDIN_BYTES: u64 = 16 << 20;
 
 fn standard_input() -> Result<String, CliFailure> {

@@ -21,14 +21,14 @@ use crate::settings::arguments::with_files;
 use crate::target::{ResponseTimeout, TargetArguments};
 use crate::{async_runtime, log};
 
-/// Timeout for the daemon and all of its processes to end in `wh daemon restart`.
+/// Timeout of `wh daemon restart` for the daemon and all of its processes to exit.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Manage the daemon, which keeps sessions running in the background
 ///
 /// There is one daemon per user and runtime directory. Its sessions are agents with their conversations, and terminal
 /// programs. `wh new` creates a session and starts the daemon if it is not running. `wh ls` lists sessions, `wh attach`
-/// shows one.
+/// shows a session.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes("  wh daemon start\n  wh new --agent demo --name a\n  wh daemon status --json\n  wh daemon restart\n  wh daemon stop", &[code::TIMEOUT, code::REFUSED, code::UNREACHABLE, code::STALLED]))]
 pub struct DaemonCommand {
@@ -44,7 +44,7 @@ enum DaemonSubcommand {
     Stop(DaemonStop),
     /// Restart the daemon with the same options; agent sessions are restored
     Restart(DaemonRestart),
-    /// Show the daemon's status and addresses. Exit code 3: it does not answer; 6: it is not running
+    /// Show the daemon's status and addresses. Exit code 3: the daemon does not answer; 6: the daemon is not running
     Status(DaemonStatus),
     /// Print the daemon's log
     Logs(DaemonLogs),
@@ -78,8 +78,8 @@ struct DaemonStop {
 
 #[derive(Debug, Args)]
 struct DaemonRestart {
-    /// Options that replace those of the running daemon. Read from the command line of the process, not from this
-    /// field.
+    /// Options that replace the options of the running daemon. `restart` reads them from the command line of the
+    /// process, not from this field.
     #[command(flatten)]
     _replaced: DaemonArguments,
 }
@@ -140,8 +140,8 @@ impl DaemonStart {
             };
             let served = async_runtime::block_on(watched);
             if let (Err(failure), true) = (&served, self.background) {
-                // Standard output is a pipe to the starting process. The log alone is not enough, because its disk may
-                // be full.
+                // Standard output is a pipe to the starting process. The log alone is not enough, because the disk that
+                // contains it may be full.
                 let _ = writeln!(std::io::stdout(), "{}", failure.reported());
             }
             return served.map(|()| ExitCode::SUCCESS);
@@ -151,7 +151,7 @@ impl DaemonStart {
                 code::REFUSED,
                 format!("the daemon is already running (process {})", daemon.pid),
             )
-            .hint("see `wh daemon status`; stop it with `wh daemon stop`"));
+            .hint("see `wh daemon status`; stop the daemon with `wh daemon stop`"));
         }
         // Invalid limits are reported here, not only in the log.
         self.arguments.limits.resolve()?;
@@ -171,9 +171,9 @@ fn restart(paths: &DaemonPaths, settings: &Settings) -> Result<ExitCode, CliFail
     if let Some(daemon) = running.as_ref().filter(|daemon| daemon.foreground) {
         return Err(CliFailure::new(
             code::REFUSED,
-            format!("cannot restart the daemon (process {}): it was started with --foreground", daemon.pid),
+            format!("cannot restart the daemon (process {}), because it was started with --foreground", daemon.pid),
         )
-        .hint("restart it with its service manager, e.g. systemctl --user restart wheelhouse"));
+        .hint("restart the daemon with its service manager, e.g. systemctl --user restart wheelhouse"));
     }
     // If an option occurs twice, the last one counts, so the options of this command override the daemon's.
     let mut options = running.map(|daemon| daemon.arguments).unwrap_or_default();
@@ -199,7 +199,8 @@ fn options_after(verb: &str) -> Vec<String> {
     words.filter(|word| !matches!(word.as_str(), "--foreground" | "--background")).collect()
 }
 
-/// Reports that the daemon is ready: to the process that started it if `background` is true, else on standard error.
+/// Reports that the daemon is ready. If `background` is true, sends the report to the process that started the daemon,
+/// else prints it to standard error.
 fn ready(file: &DaemonFile, background: bool) {
     let Ok(line) = serde_json::to_string(file) else { return };
     if !background {
@@ -223,7 +224,7 @@ impl DaemonStatus {
             let outlook =
                 restorable::lines(paths, true).into_iter().chain(damaged.iter().map(|path| damaged_store_notice(path)));
             let hints: Vec<String> =
-                std::iter::once("start it with: wh daemon start".to_owned()).chain(outlook).collect();
+                std::iter::once("start the daemon with: wh daemon start".to_owned()).chain(outlook).collect();
             return Err(CliFailure::new(code::UNREACHABLE, "the daemon is not running").hint(hints.join("\n")));
         };
         let (socket, token, log) = (paths.socket(), paths.token(), paths.log());
@@ -273,7 +274,7 @@ impl DaemonStatus {
 /// removed.
 fn damaged_store_notice(path: &Path) -> String {
     format!(
-        "a damaged store from an earlier start is saved as {}; delete it when you no longer need it",
+        "a damaged store from an earlier start is saved as {}; delete this file when you no longer need it",
         path.display()
     )
 }
@@ -286,7 +287,9 @@ impl DaemonLogs {
         let mut file = match File::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(cannot(&"the daemon has not logged anything yet").hint("start it with: wh daemon start"));
+                return Err(
+                    cannot(&"the daemon has not logged anything yet").hint("start the daemon with: wh daemon start")
+                );
             }
             Err(error) => return Err(cannot(&error)),
         };

@@ -9,8 +9,8 @@ use crate::failure::{CliFailure, code};
 
 /// Run the built-in demo program, which `wh run --demo` also runs
 ///
-/// A small full-screen program to test automation with: an input line, a transcript, colours, wide characters, a
-/// spinner and mouse input. It needs a terminal.
+/// Use this small full-screen program to test automation. It has an input line, a transcript, colours, wide characters,
+/// a spinner and mouse input. The program needs a terminal.
 #[derive(Debug, Args)]
 pub struct DemoCommand {
     /// URL of an HTTP API to show in the demo's example command

@@ -11,8 +11,8 @@ use crate::target::{ResponseTimeout, TargetArguments};
 
 /// End a session and all of its processes
 ///
-/// wh asks the session to exit, then terminates it, and finally kills it. Its history is kept unless --forget
-/// is given.
+/// wh asks the session to exit, then terminates it, and finally kills it. The history of the session is kept unless
+/// --forget is given.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes("  wh kill a\n  wh kill --now build\n  wh kill --forget a", API_CODES))]
 pub struct KillCommand {

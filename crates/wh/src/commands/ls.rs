@@ -14,7 +14,7 @@ use crate::target::{ResponseTimeout, TargetArguments, session_table, table};
 /// List sessions of the daemon, and runs with an HTTP API
 ///
 /// Sessions are created by `wh new`. Runs are your `wh --control-port` and `wh run --control-port` processes on this
-/// machine. They are found by their files in the runtime directory.
+/// machine. wh finds runs by their files in the runtime directory.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes("  wh ls\n  wh ls --all\n  wh ls --json | jq -r '.url // .session_id'", API_CODES))]
 pub struct LsCommand {

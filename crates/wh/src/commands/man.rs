@@ -15,7 +15,7 @@ use crate::print::print;
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes("  wh man | man -l -\n  wh man ~/.local/share/man/man1", &[]))]
 pub struct ManCommand {
-    /// Write all man pages (wh.1, wh-run.1, …) to this directory; it is created if missing
+    /// Write all man pages (wh.1, wh-run.1, …) to this directory, which is created if missing
     directory: Option<PathBuf>,
 }
 

@@ -1,4 +1,4 @@
-//! The commands, one file each. The doc comment of a command is its help.
+//! The commands, one file each. The doc comment of each command struct is the help text of the command.
 
 mod agents;
 mod answer;

@@ -19,8 +19,8 @@ use crate::target::{ResponseTimeout, TargetArguments};
 
 /// Create a session in the daemon
 ///
-/// The session runs an agent, or a program in a virtual terminal. It continues when this terminal is closed. The daemon
-/// is started if it is not running. The program gets the directory and the environment of this shell.
+/// The session runs an agent, or a program in a virtual terminal. The session continues when this terminal is closed.
+/// The daemon is started if it is not running. The program gets the directory and the environment of this shell.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes(
     "  wh new --agent demo --name a\n  wh new --agent claude --model sonnet --attach\n  wh new --name build -- make -j2 watch\n  wh new --person --attach -- bash\n  wh send a 'hello'\n  wh attach a", API_CODES
@@ -51,8 +51,8 @@ pub struct NewCommand {
     #[arg(long)]
     allow_skipping_permissions: bool,
 
-    /// Mark the session as your own shell: its processes do not count as running inside a session, so you can answer
-    /// questions from it. Not for agents, and not available inside a session
+    /// Mark the session as your own shell: its processes do not count as running inside a session, so you can use this
+    /// shell to answer questions. Not for agents, and not available inside a session
     #[arg(long, requires = "command", conflicts_with_all = ["model", "mode", "allow_skipping_permissions"])]
     person: bool,
 
@@ -91,11 +91,11 @@ impl NewCommand {
         let directory = wanted.canonicalize().ok().filter(|path| path.is_dir());
         let directory = directory
             .ok_or_else(|| CliFailure::new(code::USAGE, format!("{} is not a directory", wanted.display())))?;
-        // Checked before the session is created: with --attach there must be a terminal, and its size is the initial
-        // size.
+        // Done before the session is created: --attach requires a terminal, and the size of this terminal is the
+        // initial size of the session.
         let tty = if self.attach { Some(super::attach::require_terminal()?) } else { None };
         let size = self.size.or_else(|| tty.map(|tty| tty.size()));
-        // A command that is given wins over an agent from WH_AGENT or config.toml.
+        // A command on the command line takes precedence over an agent from WH_AGENT or config.toml.
         let program = !self.command.is_empty() && (self.agent.is_none() || !named_agent());
         if self.person && !program {
             return Err(CliFailure::new(code::USAGE, "--person is for terminal programs, not for agents")

@@ -11,7 +11,7 @@ use crate::target::TargetArguments;
 
 /// Print the full output of a tool call, message or question
 ///
-/// The UI truncates long output and shows its id. While an agent runs, wh keeps the newest 64 MiB of its output.
+/// The UI truncates long output and shows its id. While an agent runs, wh stores the newest 64 MiB of its output.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes("  wh output i12 | less\n  wh output i12 --offset 50000\n  wh output i12 --raw > output.txt", API_CODES))]
 pub struct OutputCommand {

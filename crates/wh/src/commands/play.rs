@@ -84,7 +84,7 @@ impl PlayCommand {
     }
 }
 
-/// Waits until the time of an event, or for a signal that ends playback.
+/// Clock of a playback. Waits until the time of an event, or until a signal ends the playback.
 struct PlaybackClock {
     start: Instant,
     signals: SignalFd,
@@ -102,8 +102,8 @@ impl PlaybackClock {
         Ok(Self { start: Instant::now(), signals: SignalFd::new(&set)? })
     }
 
-    /// Waits until the time `at` after the start of the clock, so that delays of earlier waits do not add up. Returns
-    /// the signal number if a signal arrives first.
+    /// Waits until `at` has passed since the start of the clock. Delays of earlier waits therefore do not add up.
+    /// Returns the signal number if a signal arrives first.
     fn wait_until(&mut self, at: Duration) -> Result<Option<u8>, Errno> {
         loop {
             let left = at.saturating_sub(self.start.elapsed());

@@ -1,5 +1,5 @@
-//! Describes the stored sessions while the daemon is not running: the ones that its next start restores, the ones that
-//! cannot be restored, and the ended ones.
+//! Describes the stored sessions while the daemon is not running: sessions that the next start restores, sessions that
+//! cannot be restored, and ended sessions.
 
 use wh_engine::sessions::RestorePreview;
 use wh_engine::store::StoreError;
@@ -7,7 +7,7 @@ use wh_engine::store::StoreError;
 use crate::daemon::DaemonPaths;
 use crate::print::clean_line;
 
-/// Maximum number of session names in a line.
+/// Maximum number of session names in one message.
 const MAX_NAMES: usize = 10;
 
 /// Returns messages about the stored sessions. Counts ended sessions only if `all` is true. Empty if there is nothing
@@ -23,7 +23,7 @@ pub fn lines(paths: &DaemonPaths, all: bool) -> Vec<String> {
                 store.display()
             )]
         }
-        Err(error) => vec![format!("cannot read which sessions can be restored: {error}")],
+        Err(error) => vec![format!("cannot read the list of stored sessions: {error}")],
     }
 }
 
@@ -37,7 +37,10 @@ fn summary(outlook: &RestorePreview, all: bool) -> Vec<String> {
         lines.push(format!("{} cannot be restored: {}", sessions(lost.len()), names(lost)));
     }
     if all && *ended > 0 {
-        lines.push(format!("{} ended earlier; while the daemon is running, see `wh logs SESSION`", sessions(*ended)));
+        lines.push(format!(
+            "{} ended earlier; to see the output, start the daemon and run `wh logs SESSION`",
+            sessions(*ended)
+        ));
     }
     lines
 }
@@ -66,7 +69,7 @@ mod tests {
         );
         assert_eq!(
             summary(&outlook, true)[2],
-            "3 sessions ended earlier; while the daemon is running, see `wh logs SESSION`"
+            "3 sessions ended earlier; to see the output, start the daemon and run `wh logs SESSION`"
         );
         assert_eq!(summary(&RestorePreview::default(), true), [""; 0]);
     }

@@ -22,10 +22,11 @@ use crate::record::RecordArguments;
 use crate::running_api::{Linger, RunningApi};
 use crate::signals::ExitSignals;
 
-/// Timeout for the last output and the recording to finish after the program's end.
+/// Timeout after the program's exit for writing its last output and the end of the recording.
 const EXIT_FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Environment variables that describe the user's terminal. Removed in a virtual terminal, where they would be wrong.
+/// Environment variables that describe the user's terminal. Removed in a virtual terminal, because the values would be
+/// wrong.
 const OUTER_TERMINAL: [&str; 16] = [
     "COLUMNS",
     "LINES",
@@ -48,8 +49,8 @@ const OUTER_TERMINAL: [&str; 16] = [
 /// Run a program with an HTTP API to its terminal
 ///
 /// In a terminal, you use the program as usual while HTTP clients see its screen and type into it. Without a terminal,
-/// or with --headless, it runs in a virtual terminal. wh exits with the program's exit code, or 128+n if signal n ended
-/// it. Processes that the program started are ended with it.
+/// or with --headless, the program runs in a virtual terminal. wh exits with the program's exit code, or with 128+n if
+/// signal n ended the program. wh then also ends the processes that the program started.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -71,7 +72,7 @@ Environment:
   WH_CONTROL_TOKEN      API token, see --control-token-file
   CONTROL_PLANE_BUFFER  number of characters of raw output kept for /control/screen?history=1
                         (default 4000)
-  XDG_RUNTIME_DIR       directory with the files through which other commands find the run
+  XDG_RUNTIME_DIR       directory with the files that other commands use to find the run
   WH_LOG                log level on standard error (error, warn, info, debug, trace); only
                         without a terminal")]
 pub struct RunCommand {
@@ -81,20 +82,20 @@ pub struct RunCommand {
     #[command(flatten)]
     record: RecordArguments,
 
-    /// Size of the virtual terminal (ignored on a real one)
+    /// Size of the virtual terminal; ignored on a real terminal
     #[arg(long, value_name = "COLSxROWS", default_value = "120x40")]
     size: Size,
 
-    /// Use a virtual terminal even if there is a real one
+    /// Use a virtual terminal even if there is a real terminal
     #[arg(long)]
     headless: bool,
 
-    /// Keep the HTTP API open for SECS seconds after the program's exit [default on a real terminal: 0; otherwise, if a
-    /// client used the API in the last 10 seconds: until a client has read the exit status, at most 2 seconds]
+    /// Keep the HTTP API open for SECS seconds after the program's exit [default: 0 on a real terminal, or if no client
+    /// used the API in the last 10 seconds; else until a client has read the exit status, at most 2 seconds]
     #[arg(long, value_name = "SECS")]
     linger: Option<u32>,
 
-    /// Number of scrollback lines to keep; a resize rewraps them
+    /// Number of scrollback lines to store; a resize rewraps these lines
     #[arg(long, value_name = "LINES", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     scrollback: u32,
 
@@ -181,7 +182,7 @@ impl RunCommand {
             terminal,
             recording,
             ledger: None,
-            // On a real terminal without an API nothing reads the screen, so the bytes are not parsed.
+            // On a real terminal without an API, nothing reads the screen, so the output is not parsed.
             screen: match (control, tty) {
                 (None, Some(_)) => None,
                 _ => {
@@ -203,7 +204,7 @@ fn demo_command(control: Option<&ApiListener>) -> Result<Vec<OsString>, CliFailu
 fn cannot_start(error: &StartError) -> CliFailure {
     match error.program_error().map(io::Error::kind) {
         Some(io::ErrorKind::NotFound) => {
-            CliFailure::new(code::NOT_FOUND, error).hint("check that it is installed and on the PATH")
+            CliFailure::new(code::NOT_FOUND, error).hint("check that the program is installed and on the PATH")
         }
         Some(_) => CliFailure::new(code::NOT_EXECUTABLE, error),
         None => CliFailure::new(code::FAILED, error),
@@ -222,14 +223,15 @@ async fn wait_for_end(session: TerminalSession, tty: Option<LocalTerminal>, sign
     let exit = loop {
         tokio::select! {
             exit = &mut ended => break exit.unwrap_or(Exit::Unknown),
-            // No process is left, or one cannot be ended. The exit status arrives within the timeout or never.
+            // No process is left, or the remaining processes cannot be ended. The exit status arrives within the
+            // timeout or never.
             _ = &mut empty => {
                 settled = true;
                 let exit = tokio::time::timeout(EXIT_FLUSH_TIMEOUT, &mut ended).await;
                 break exit.ok().and_then(Result::ok).unwrap_or(Exit::Unknown);
             }
             () = signals.next() => {
-                // The first signal terminates, the second kills.
+                // The first signal terminates the program, the second kills it.
                 let _ = surface.end(signalled).await;
                 signalled = true;
             }
@@ -243,7 +245,7 @@ async fn wait_for_end(session: TerminalSession, tty: Option<LocalTerminal>, sign
     {
         print_to_stderr(&format!("wh: the recording is incomplete: {error}"));
     }
-    // Later `with_child_cleanup` tries again to end processes that are left, and reports those that it cannot end.
+    // Later, `with_child_cleanup` tries again to end the remaining processes, and reports processes that it cannot end.
     while !settled {
         tokio::select! {
             _ = &mut empty => settled = true,
@@ -256,7 +258,7 @@ async fn wait_for_end(session: TerminalSession, tty: Option<LocalTerminal>, sign
     RunOutcome { exit, signalled }
 }
 
-/// Result of a run.
+/// Exit status of the program, and the cause of the exit.
 struct RunOutcome {
     exit: Exit,
     /// True if a signal to wh ended the run.

@@ -14,8 +14,8 @@ use crate::failure::{API_CODES, CliFailure, code, with_exit_codes};
 use crate::print::{print, without_controls, without_sequences};
 use crate::target::TargetArguments;
 
-/// Number of scrollback lines kept for a recording, the same as the default of `wh run`. When the screen grows, lines
-/// from the scrollback become visible again.
+/// Number of scrollback lines stored while a recording is replayed, the same as the default of `wh run`. When the
+/// recorded screen grows, these lines become visible again.
 const RECORDING_SCROLLBACK_LINES: usize = 2000;
 
 /// Print the screen of a run

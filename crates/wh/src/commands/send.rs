@@ -18,17 +18,18 @@ use crate::target::TargetArguments;
 /// Types TEXT byte for byte, then presses the keys given with --key. Both are one atomic command. A line break in TEXT
 /// is sent as Ctrl-J; use `--key enter` for Enter. Write -- before a TEXT that begins with -.
 ///
-/// For an agent session of the daemon, TEXT is a message and needs no Enter. It does not change the draft of an
-/// attached user. The output shows the delivery stage. The text reaches the model unchanged. A text that the agent
-/// would take as a command is refused: for Claude Code and Agent Client Protocol agents, a text that begins with /.
+/// For an agent session of the daemon, TEXT is a message and needs no Enter. The message does not change the draft of
+/// an attached user. The output shows the delivery stage. The text reaches the model unchanged. A text that the agent
+/// would interpret as a command is refused. For Claude Code and Agent Client Protocol agents, this is any text that
+/// begins with /.
 #[derive(Debug, Args)]
 #[command(override_usage = "wh send [OPTIONS] [SESSION] <TEXT>")]
 #[command(after_help = with_exit_codes(
     "  wh send 'echo hello' --key enter\n  wh send a 'run the tests'\n  wh send --paste - < notes.txt\n  wh send 'once only' --request-id a1", API_CODES
 ))]
 pub struct SendCommand {
-    /// Session and text. If TEXT is `-`, it is read from standard input. Without SESSION, the only run or session is
-    /// used
+    /// Session and text. If TEXT is `-`, the text is read from standard input. Without SESSION, the only run or session
+    /// is used
     #[arg(value_names = ["SESSION", "TEXT"], num_args = 1..=2, required = true)]
     words: Vec<String>,
 
@@ -104,7 +105,7 @@ pub fn send(target: &TargetArguments, path: &str, body: &Value) -> Result<ExitCo
 
 fn standard_input() -> Result<String, CliFailure> {
     let mut text = String::new();
-    // One byte above the limit is enough for the request to be refused as too long.
+    // Reads at most one byte more than the limit: a longer text is refused in any case.
     let mut input = std::io::stdin().lock().take(MAX_REQUEST_BYTES as u64 + 1);
     input.read_to_string(&mut text).map_err(|error| {
         CliFailure::new(code::USAGE, format!("cannot read standard input: {error}")).hint("the text must be UTF-8")

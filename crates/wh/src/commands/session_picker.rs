@@ -26,7 +26,7 @@ enum PickerChoice {
     None,
 }
 
-/// Opens a space, or attaches to a session of the daemon if the user picks one. Asks the user only if `wh` has no
+/// Opens a space, or attaches to the session of the daemon that the user picks. Asks the user only if `wh` has no
 /// arguments, runs on a terminal, and the daemon has live sessions.
 pub fn run(space: SpaceArguments, loaded: LoadedSettings) -> Result<ExitCode, CliFailure> {
     let interactive =

@@ -17,7 +17,7 @@ use crate::target::TargetArguments;
 /// Take a screenshot of a run, or compare the screen with an earlier screenshot
 ///
 /// Screenshots are identical on every machine, because wh includes its font. With --compare, the screen is compared
-/// with a PNG. If they differ, wh writes a diff image with the differences in red and exits with code 1.
+/// with a PNG. If the images differ, wh writes a diff image with the differences in red and exits with code 1.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes(
     "  wh shot screen.png\n  wh shot screen.svg --background light\n  wh shot --compare golden.png || xdg-open golden.diff.png",     &[code::DIFFERENT, code::REFUSED, code::UNAUTHORISED, code::UNREACHABLE]
@@ -101,7 +101,7 @@ impl ShotCommand {
         let diff = self.diff.clone().unwrap_or_else(|| golden.with_extension("diff.png"));
         write(&diff, &compared.diff)?;
         print_to_stderr(&format!(
-            "wh: the screen differs from {} in {counted}; see {}",
+            "wh: the screen differs from {} in {counted}; the diff image is {}",
             golden.display(),
             diff.display()
         ));

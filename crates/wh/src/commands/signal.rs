@@ -11,9 +11,9 @@ use crate::target::TargetArguments;
 
 /// Send a signal to a run's program
 ///
-/// Signals: HUP, INT, QUIT, KILL, USR1, USR2, TERM, CONT, STOP, TSTP or WINCH, with or without the prefix SIG. This is
-/// not the same as `wh key ctrl+c`, which sends a byte; the terminal turns it into SIGINT only if the program has not
-/// disabled that.
+/// Signals: HUP, INT, QUIT, KILL, USR1, USR2, TERM, CONT, STOP, TSTP or WINCH, with or without the prefix SIG. In
+/// contrast, `wh key ctrl+c` sends a byte. The terminal converts this byte to SIGINT unless the program has disabled
+/// the conversion.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes("  wh signal TERM\n  wh signal INT --foreground", API_CODES))]
 pub struct SignalCommand {

@@ -35,14 +35,14 @@ use crate::settings::{LoadedSettings, Settings};
 use crate::signals::ExitSignals;
 use crate::terminal_ui::TerminalUi;
 
-/// Environment variables in which Gemini CLI expects the port of its remote control. wh serves its HTTP API on this
-/// port if there is no --control-port.
+/// Environment variables that set the remote control port of Gemini CLI. wh serves its HTTP API on this port if there
+/// is no --control-port.
 const REMOTE_PORTS: [&str; 2] = ["GEMINI_CLI_REMOTE_PORT", "GEMINI_CLI_TUI_REMOTE_PORT"];
 
-/// Timeout for the recording to finish after the UI's end.
+/// Timeout for writing the end of the recording after the UI has exited.
 const RECORDING_CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Scrollback lines of the UI's screen: none, because it draws on the alternate screen.
+/// Number of scrollback lines of the UI's screen: the UI draws on the alternate screen, which has no scrollback.
 const UI_SCROLLBACK_LINES: usize = 0;
 
 /// Help text after the options.
@@ -136,11 +136,11 @@ pub struct SpaceArguments {
     #[command(flatten)]
     record: RecordArguments,
 
-    /// Size of the virtual terminal (ignored on a real one)
+    /// Size of the virtual terminal; ignored on a real terminal
     #[arg(long, value_name = "COLSxROWS", default_value = "120x40")]
     size: Size,
 
-    /// Use a virtual terminal even if there is a real one
+    /// Use a virtual terminal even if there is a real terminal
     #[arg(long)]
     headless: bool,
 
@@ -164,7 +164,7 @@ pub struct SpaceArguments {
     #[arg(long = "target", value_name = "NAME", env = "WH_TARGET", value_delimiter = ',')]
     targets: Vec<String>,
 
-    /// Default targets of the space: they receive your messages if there is no --target
+    /// Default targets of the space, which receive your messages if there is no --target
     #[arg(long = "space-target", value_name = "NAME", env = "WH_SPACE_TARGET", value_delimiter = ',')]
     space_targets: Vec<String>,
 
@@ -220,7 +220,8 @@ impl SpaceArguments {
         if let (Some(Resume::Named(given)), [agent]) = (&start.resume, &agents[..]) {
             start.resume = Some(Resume::Named(agents::conversation(agent.as_ref(), &directory, given).await));
         }
-        // An agent that is added later gets the same directory and permissions, and its own defaults otherwise.
+        // An agent that is added later starts with the same directory and permissions, but with its own default model
+        // and mode.
         let later = Start { may_skip_permissions: start.may_skip_permissions, ..Start::new(&directory) };
         let mut started = Vec::new();
         for agent in agents {
@@ -266,7 +267,7 @@ impl SpaceArguments {
         Ok(ParticipantId::from(self.me.as_str()))
     }
 
-    /// Drops targets of a settings file that are not in this space, because the file applies to every space.
+    /// Removes targets from a settings file that are not participants of this space. The file applies to all spaces.
     fn drop_absent_targets(&mut self, loaded: &mut LoadedSettings) {
         for (key, names) in [("target", &mut self.targets), ("space_target", &mut self.space_targets)] {
             if !loaded.is_from_file(key) {
@@ -365,13 +366,13 @@ impl ThemeChoice {
         name.and_then(|name| Self::from_str(&name, false).ok()).unwrap_or(Self::Auto)
     }
 
-    /// Converts the choice to a theme. `attended` is true on a user's terminal, false on a virtual one.
+    /// Converts the choice to a theme. `attended` is true on a user's terminal, false on a virtual terminal.
     pub fn theme(self, attended: bool) -> Theme {
         match self {
             Self::Dark => Theme::dark(),
             Self::Light => Theme::light(),
             Self::None => Theme::colourless(),
-            // On a virtual terminal the environment describes another terminal, so only NO_COLOR counts.
+            // On a virtual terminal, only NO_COLOR is used: the other variables describe a different terminal.
             Self::Auto => {
                 Theme::from_environment(|name| std::env::var(name).ok().filter(|_| attended || name == "NO_COLOR"))
             }
@@ -385,7 +386,7 @@ fn remote_port() -> Result<Option<u16>, CliFailure> {
     let Some((name, value)) = set.filter(|(_, value)| !value.is_empty()) else { return Ok(None) };
     value.trim().parse().map(Some).map_err(|_| {
         CliFailure::new(code::USAGE, format!("{name} is {value:?}, which is not a port"))
-            .hint("set it to a port, for example 3000")
+            .hint("set the variable to a port, for example 3000")
     })
 }
 
@@ -405,7 +406,8 @@ struct OpenSpace {
 }
 
 impl OpenSpace {
-    /// Waits until the user quits or a signal arrives, then closes everything in order.
+    /// Waits until the user quits or a signal arrives. Then closes the UI, the space, the recording and the HTTP API,
+    /// in this order.
     async fn wait_for_end(self, tty: Option<LocalTerminal>, signals: &mut ExitSignals) -> u8 {
         let Self { running, shown, api } = self;
         let attended = tty.is_some();

@@ -9,7 +9,7 @@ use crate::daemon::DaemonPaths;
 use crate::failure::{CliFailure, code, print_to_stderr, with_exit_codes};
 use crate::print::print;
 
-/// Manage teams, whose members may control sessions
+/// Manage teams; the members of a team may control its sessions
 ///
 /// Each member of a team has a credential, stored in a file that only you can read. The credential proves identity. A
 /// member may do what its role allows. A member without a role may do everything. Roles are defined in config.json, see

@@ -126,7 +126,8 @@ fn read_files(directory: &Path) -> Result<Vec<(ProjectFileName, ProjectFile)>, C
         let Some(found) = project::find(&wanted, directories::home().as_deref(), name) else { continue };
         let file = ProjectFile::read(&found, name).map_err(|error| {
             let place = project::file_path(&found, name);
-            CliFailure::new(code::FAILED, format!("cannot read {}: {error}", place.display())).hint("make it readable")
+            CliFailure::new(code::FAILED, format!("cannot read {}: {error}", place.display()))
+                .hint("make the file readable")
         })?;
         files.push((name, file));
     }
@@ -180,7 +181,7 @@ fn shown(file: &ProjectFile, agents_file: &AgentsFile, before: &Catalog, after: 
         }
         text += &match after.program(&outline.id) {
             Some(program) => clean_line(&format!("  {:<19}  {}", "starts", program.display())),
-            None => format!("  {:<19}  nothing: its program is not installed", "starts"),
+            None => format!("  {:<19}  nothing: the program is not installed", "starts"),
         };
         text += "\n";
     }

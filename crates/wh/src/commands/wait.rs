@@ -14,9 +14,9 @@ use crate::target::{RunSelector, TargetArguments};
 /// Wait for a condition
 ///
 /// Conditions: screen_contains "text", screen_matches /pattern/, screen_stable 300, title_contains "text", cursor_at
-/// 0,3, frames > 5, exited. With an agent also: idle (no work left), question (a question is open),
-/// no_pending_operations, reasoning_complete, message_count > 3. Combine them with and, or, not and parentheses. On
-/// timeout, wh prints the screen.
+/// 0,3, frames > 5, exited. For agents also: idle (no work left), question (a question is open), no_pending_operations,
+/// reasoning_complete, message_count > 3. Combine conditions with and, or, not and parentheses. On timeout, wh prints
+/// the screen.
 #[derive(Debug, Args)]
 #[command(override_usage = "wh wait [OPTIONS] [SESSION] <CONDITION>")]
 #[command(after_help = with_exit_codes(

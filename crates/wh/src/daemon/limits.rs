@@ -14,12 +14,12 @@ use crate::failure::{CliFailure, code};
 use crate::settings::table::by_key;
 use crate::settings::value::{SettingType, SettingValue};
 
-/// File descriptor limit of the daemon. Each session needs a few descriptors, each connection one. The limit is not
-/// higher, because programs inherit it and some programs close every possible descriptor when they start.
+/// File descriptor limit of the daemon. Each session needs a few descriptors, each connection needs one. The limit is
+/// not higher, because programs inherit it and some programs close every possible descriptor when they start.
 const WANTED_DESCRIPTORS: u64 = 16_384;
 
-/// Limits of control messages. A flag overrides its environment variable. A value of config.toml arrives as a flag if
-/// the variable is not set.
+/// Limits of control messages. A flag overrides its environment variable. A value in config.toml becomes the default of
+/// the flag if the environment variable is not set.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Control messages")]
 pub struct ControlLimits {
@@ -38,7 +38,7 @@ pub struct ControlLimits {
     control_max_skew: Option<u64>,
 
     /// Time to remember a request_id, in seconds. At least the maximum age plus the maximum skew, at most 86400
-    /// [default: WH_CONTROL_DEDUPE_TTL, else 900 or that sum if it is larger]
+    /// [default: WH_CONTROL_DEDUPE_TTL, else 900, or this sum if the sum is larger]
     #[arg(long, value_name = "SECS", value_parser = value_parser!(u64).range(bounds("control.dedupe_ttl")))]
     control_dedupe_ttl: Option<u64>,
 

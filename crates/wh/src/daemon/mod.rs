@@ -26,7 +26,7 @@ use crate::target::NOTICE_DELAY;
 
 pub use serve::{DaemonArguments, DaemonCommandLine, UiAppearance, serve, texts};
 
-/// Paths of the files of this user's daemon. They are the same while the daemon is not running.
+/// Paths of the files of this user's daemon. The paths are the same if no daemon is running.
 #[derive(Debug, Clone)]
 pub struct DaemonPaths {
     runtime: PathBuf,
@@ -38,7 +38,8 @@ pub struct DaemonPaths {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DaemonFile {
     pub pid: u32,
-    /// Start time of the process in clock ticks since boot. Shows if the process id now belongs to another process.
+    /// Start time of the process in clock ticks since boot. Distinguishes the process from a later process with the
+    /// same id.
     pub process_start: u64,
     /// URL of the HTTP API.
     pub url: String,
@@ -79,7 +80,7 @@ impl StoreDamage {
     /// Returns a warning for the user.
     pub fn warning(&self) -> String {
         format!(
-            "the store was damaged ({}) and a new one was created; earlier sessions are lost\n    the damaged store is saved as {}",
+            "the store was damaged ({}) and a new store was created; earlier sessions are lost\n    the damaged store is saved as {}",
             self.reason,
             self.path.display()
         )
@@ -118,7 +119,7 @@ impl DaemonPaths {
         self.runtime.join("daemon.left")
     }
 
-    /// Writes the list of processes that could not be ended, for the process that waits for the daemon's end. Removes
+    /// Writes the list of processes that could not be ended. [`DaemonPaths::stop`] reads it in another process. Removes
     /// the file if the list is empty.
     pub fn save_unended(&self, left: &Survivors) -> io::Result<()> {
         if left.is_empty() {
@@ -163,7 +164,7 @@ impl DaemonPaths {
         self.state.join("audit").join("daemon.jsonl")
     }
 
-    /// Returns the path of the senders' audit log.
+    /// Returns the path of the audit log of this user's `wh control` commands.
     pub fn sent(&self) -> PathBuf {
         self.state.join("audit").join("sender.jsonl")
     }
@@ -197,17 +198,21 @@ impl DaemonPaths {
     /// Returns the running daemon, or an error with a hint.
     pub fn require_daemon(&self) -> Result<DaemonFile, CliFailure> {
         self.running_daemon().ok_or_else(|| {
-            CliFailure::new(code::UNREACHABLE, "the daemon is not running").hint("start it with: wh daemon start")
+            CliFailure::new(code::UNREACHABLE, "the daemon is not running")
+                .hint("start the daemon with: wh daemon start")
         })
     }
 
-    /// Returns the running daemon, or starts one and reports that on standard error.
+    /// Returns the running daemon, or starts a daemon and reports the start on standard error.
     pub fn require_or_start(&self) -> Result<DaemonFile, CliFailure> {
         if let Some(daemon) = self.running_daemon() {
             return Ok(daemon);
         }
         let daemon = self.start(&[])?;
-        print_to_stderr(&format!("wh: started the daemon (process {}); stop it with `wh daemon stop`", daemon.pid));
+        print_to_stderr(&format!(
+            "wh: started the daemon (process {}); to stop the daemon: wh daemon stop",
+            daemon.pid
+        ));
         daemon.warn_of_damage();
         Ok(daemon)
     }

@@ -18,7 +18,7 @@ use wh_engine::control::teams::{self, Teams};
 use wh_engine::control::{Controller, ControllerParts};
 use wh_engine::sessions::{SessionServices, Sessions, UiSpec};
 use wh_engine::store::{Store, StoreLimits};
-use wh_engine::terminal::{Host, ScreenSpec};
+use wh_engine::terminal::{ScreenSpec, UiTerminalEnd};
 use wh_pipe::reaper;
 use wh_server::http::{self, Access, ApiToken};
 use wh_server::socket;
@@ -41,7 +41,7 @@ use crate::{agents, log, protect};
 /// Scrollback lines of a terminal session.
 const SESSION_SCROLLBACK_LINES: usize = 2000;
 
-/// Time after which the UI of an agent session ends if its screen is not used.
+/// Time after which the UI of an agent session is closed if no client uses its screen.
 const UNUSED_UI_TTL: Duration = Duration::from_secs(10 * 60);
 
 /// Timeout for closing the servers, and for closing the store, when the daemon ends.
@@ -113,7 +113,7 @@ pub async fn serve(
         None => {
             let whose = paths.running_daemon().map_or_else(String::new, |daemon| format!(" (process {})", daemon.pid));
             return Err(CliFailure::new(code::REFUSED, format!("the daemon is already running{whose}"))
-                .hint("see `wh daemon status`; stop it with `wh daemon stop`"));
+                .hint("see `wh daemon status`; stop the daemon with `wh daemon stop`"));
         }
     };
     let chosen = arguments.limits.resolve()?;
@@ -172,7 +172,7 @@ pub async fn serve(
         () = signals.next() => false,
         _ = end_sessions.recv() => true,
     };
-    info!(end_sessions, "the daemon was asked to end");
+    info!(end_sessions, "the daemon received a signal to stop");
     restoring.abort();
     let _ = restoring.await;
     tokio::select! {
@@ -270,7 +270,7 @@ pub fn texts() -> Result<LoggedText, CliFailure> {
         Ok(other) => match other.parse() {
             Ok(bytes) => Ok(LoggedText::Beginning(bytes)),
             Err(_) => Err(CliFailure::new(code::USAGE, format!("WH_AUDIT_TEXT has the invalid value {other:?}"))
-                .hint("set it to none, all, or the number of bytes to log of each text")),
+                .hint("set the variable to none, all, or the maximum number of bytes to log per text")),
         },
     }
 }
@@ -290,7 +290,7 @@ fn show(spec: UiSpec, appearance: &UiAppearance) -> tokio::task::JoinHandle<()> 
         ..TuiOptions::new(me)
     };
     let shown = async move {
-        let Host { line, sizes, drawn, leave: _asked, exit } = host;
+        let UiTerminalEnd { line, sizes, drawn, leave: _asked, exit } = host;
         let left = wh_tui::run(line, sizes, drawn, space, port, options).await;
         let code = if matches!(left, Ok(TuiExit::UserQuit | TuiExit::Space)) { 0 } else { 1 };
         let _ = exit.send(Exit::Code(code));

@@ -69,7 +69,7 @@ impl DaemonPaths {
     }
 }
 
-/// Describes a daemon that exited without a report, by the last line of the daemon's log and the exit status.
+/// Describes a daemon that exited without a report: the last line of the daemon's log, and the exit status.
 fn early_exit(log: &Path, from: u64, status: ExitStatus) -> String {
     let mut text = Vec::new();
     let read = File::open(log).and_then(|mut file| {
@@ -80,6 +80,6 @@ fn early_exit(log: &Path, from: u64, status: ExitStatus) -> String {
     let last = text.lines().rfind(|line| !line.trim().is_empty() && !line.starts_with(' '));
     match last.filter(|_| read.is_ok()) {
         Some(line) => format!("{} ({status})", line.strip_prefix("wh: ").unwrap_or(line)),
-        None => format!("it exited during startup ({status}) without a log message"),
+        None => format!("the process exited during startup ({status}) without a log message"),
     }
 }

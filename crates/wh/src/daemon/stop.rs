@@ -13,11 +13,11 @@ use super::{DaemonPaths, receive_with_notice};
 use crate::failure::{CliFailure, code};
 use crate::runtime::process_start;
 
-/// Signal to the daemon to end its sessions permanently. SIGTERM ends only their processes, so that the next daemon can
-/// restore agent sessions.
+/// Signal that makes the daemon end its sessions permanently and exit. With SIGTERM, the daemon ends only the processes
+/// of its sessions, so that the next daemon can restore agent sessions.
 pub const END_SESSIONS: Signal = Signal::SIGUSR1;
 
-/// Maximum time to wait for processes that outlive the daemon. Their supervisors end them.
+/// Maximum time to wait for processes that outlive the daemon. The supervisors of these processes end them.
 const LEFTOVER_EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 fn process_names(processes: &[ProcessId]) -> String {
@@ -43,12 +43,14 @@ impl DaemonPaths {
         let pid = Pid::from_raw(i32::try_from(daemon.pid).map_err(|error| failed(&error))?);
         let below = tree::below(pid).into_iter().filter_map(|pid| ProcessId::of(pid.as_raw()).ok());
         let mut processes: Vec<ProcessId> = below.collect();
-        // An older daemon has no handler, so the signal would kill it. It ends its sessions permanently on SIGTERM.
+        // END_SESSIONS would kill an older daemon, which has no handler for it. An older daemon ends its sessions
+        // permanently on SIGTERM.
         let order = if end_sessions && has_handler(daemon.pid, END_SESSIONS) { END_SESSIONS } else { Signal::SIGTERM };
         kill(pid, order).map_err(|error| failed(&error))?;
         // A stopped process handles the signal only after it continues.
         kill(pid, Signal::SIGCONT).map_err(|error| failed(&error))?;
-        // The lock is free when the daemon has ended. A thread waits for it, so that the wait can time out.
+        // The daemon holds the lock until it exits. A separate thread waits for the lock, so that the wait can time
+        // out.
         let file = self.lock_file().map_err(|error| failed(&error))?;
         let (tell, gone) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
@@ -67,8 +69,8 @@ impl DaemonPaths {
                 daemon.pid
             )));
         }
-        // The daemon has written a list of processes that it could not end. Some may have started after the list above
-        // was made.
+        // The daemon has saved a list of processes that it could not end. Some of them may have started after
+        // `processes` was collected.
         let noted = self.take_unended().0.into_iter().filter_map(|pid| ProcessId::of(pid).ok());
         let noted: Vec<ProcessId> = noted.filter(|one| !processes.contains(one)).collect();
         processes.extend(noted);
@@ -82,7 +84,7 @@ impl DaemonPaths {
     }
 }
 
-/// Waits for processes to end. Returns those still running after [`LEFTOVER_EXIT_TIMEOUT`].
+/// Waits for processes to end. Returns the processes that still run after [`LEFTOVER_EXIT_TIMEOUT`].
 fn wait_for_exit(mut processes: Vec<ProcessId>) -> Vec<ProcessId> {
     let deadline = Instant::now() + LEFTOVER_EXIT_TIMEOUT;
     processes.retain(|process| {

@@ -23,15 +23,15 @@ use crate::failure::code;
 /// Interval between two checks of the runtime.
 const TICK_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Number of ticks without an answer from the runtime after which it counts as stalled (5 s).
+/// Number of ticks without an answer after which the runtime counts as stalled (5 s). Ticks without CPU time are not
+/// counted.
 const STALLED_TICKS: u32 = 10;
 
-/// Number of ticks without an answer from the runtime (60 s) after which it counts as stalled even if it got no CPU
-/// time.
+/// Number of ticks without an answer after which the runtime counts as stalled even if it got no CPU time (60 s).
 const STARVED_TICKS: u32 = 120;
 
-/// CPU time of half a tick, in the units of [`ProcessStat::cpu`]. A runnable worker thread that got less CPU time in a tick
-/// was starved.
+/// CPU time of half a tick, in the units of [`ProcessStat::cpu`]. A worker thread that was runnable but got less CPU
+/// time in a tick was starved.
 const HALF_TICK_CPU: u64 = TICK_INTERVAL.as_millis() as u64 / 10 / 2;
 
 /// Timeout for writing the last log line.
@@ -113,7 +113,7 @@ pub fn start(runtime: Handle, last_polled: LastPolled) -> io::Result<()> {
             code::STALLED
         );
         last_line(line);
-        // SAFETY: _exit takes a number and does not return. A stalled runtime cannot be cleaned up.
+        // SAFETY: _exit takes a number and does not return. A stalled runtime cannot be shut down cleanly.
         unsafe { nix::libc::_exit(i32::from(code::STALLED)) }
     };
     let watch = move || {
@@ -153,8 +153,8 @@ impl fmt::Display for RuntimeStall {
     }
 }
 
-/// Asks the runtime to run a task, and checks at each tick if the task has answered. Detects a stall by counting ticks
-/// instead of reading the clock, so that a stopped process or a suspended machine does not count as stalled.
+/// Detector of runtime stalls. Spawns a task on the runtime, and checks at each tick if the task has run. Counts ticks
+/// instead of reading the clock: a stopped process or a suspended machine does not count as stalled.
 struct Watchdog {
     runtime: Handle,
     answers: Arc<ProbeAnswers>,

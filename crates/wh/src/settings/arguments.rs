@@ -1,5 +1,4 @@
-//! Makes the values in settings files the defaults of command-line flags, so that commands need not know where a value
-//! comes from.
+//! Makes the values in settings files the defaults of command-line flags. The commands themselves only read flags.
 
 use std::path::{Path, PathBuf};
 
@@ -11,21 +10,21 @@ use super::merge::Settings;
 use super::table::{SettingRow, table};
 use crate::failure::CliFailure;
 
-/// Subcommand paths of the commands that show the terminal UI. They also use the settings that have no flag.
+/// Subcommand paths of the commands that show the terminal UI. These commands also use the settings that have no flag.
 const SHOWS_UI: [&[&str]; 5] = [&[], &["space", "connect"], &["daemon", "start"], &["attach"], &["new"]];
 
 /// Settings of this process.
 #[derive(Debug)]
 pub struct LoadedSettings {
     pub settings: Settings,
-    /// Notices about a project file, or about settings in it, that wh ignores.
+    /// Notices about a project file that wh ignores, or about ignored settings in a project file.
     pub notices: Vec<String>,
     /// Settings whose value comes from a file instead of a flag.
     from_files: Vec<&'static SettingRow>,
 }
 
 impl LoadedSettings {
-    /// True if the value comes from a file: no flag and no environment variable was given.
+    /// True if the value of the setting comes from a file: neither a flag nor an environment variable overrides it.
     pub fn is_from_file(&self, key: &str) -> bool {
         self.from_files.iter().any(|setting| setting.key() == key)
     }
@@ -116,7 +115,7 @@ pub fn with_files(mut command: Command, settings: &Settings) -> Command {
         let value = settings.get(setting).filter(|resolved| resolved.source.is_file());
         let Some(value) = value.and_then(|resolved| resolved.value.as_ref()) else { continue };
         let arguments = value.to_arguments();
-        // A flag that takes one value gets no default if the file has several.
+        // A flag that takes a single value gets no default if the file has several values.
         let single = command
             .get_arguments()
             .any(|one| one.get_id().as_str() == id && matches!(one.get_action(), clap::ArgAction::Set));

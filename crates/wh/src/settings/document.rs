@@ -146,7 +146,7 @@ pub fn unknown(key: &str) -> String {
     let sections = table::sections().map(str::to_owned);
     let names: Vec<String> = table::table().iter().map(SettingRow::key).chain(sections).collect();
     let last = key.rsplit('.').next().unwrap_or(key);
-    // Suggests a similar key, else a key of this name in another table.
+    // Suggests a similar key, else a key with the same name in another table.
     let moved = table::table().iter().find(|setting| setting.name == last).map(SettingRow::key);
     match closest(key, names.iter().map(String::as_str)).map(str::to_owned).or(moved) {
         Some(meant) => format!("unknown key {key:?}; did you mean {meant:?}?"),
@@ -182,8 +182,8 @@ pub fn set(path: &Path, text: &str, setting: &SettingRow, value: &SettingValue) 
     Ok(document.to_string())
 }
 
-/// Returns the text of a file without `key`, which need not be a known setting. `None` if the file does not have the
-/// key. Comments above the key stay.
+/// Removes `key` from the text of a file; the key may be unknown. Returns `None` if the file does not have the key.
+/// Preserves comments above the key.
 pub fn unset(path: &Path, text: &str, key: &str) -> Result<Option<String>, SettingsFileError> {
     let document = Document::parse(text).map_err(|error| SettingsFileError::syntax(path, text, &error))?;
     let root = document.as_table();
@@ -191,7 +191,7 @@ pub fn unset(path: &Path, text: &str, key: &str) -> Result<Option<String>, Setti
         None => (Some(root), key),
         Some((section, name)) => (root.get(section).and_then(Item::as_table), name),
     };
-    // A key outside of inline tables has its own lines, which are removed.
+    // A key outside of inline tables has its own lines. These lines are removed.
     if let Some((key, Item::Value(value))) = table.and_then(|table| table.get_key_value(name))
         && let (Some(from), Some(to)) = (key.span(), value.span())
     {

@@ -22,8 +22,8 @@ pub struct FoundSettings {
     pub files: SettingsFiles,
     /// Notice that the project's file is not used, with the reason.
     pub unused: Option<String>,
-    /// Reason why the project's file is untrusted, with a hint; empty if it is trusted. In the notice it follows the
-    /// keys of the settings.
+    /// Reason why the project's file is untrusted, with a hint; empty if the file is trusted. The notice shows this
+    /// text after the keys of the ignored settings.
     pub untrusted: String,
 }
 
@@ -34,9 +34,9 @@ impl FoundSettings {
         files.into_iter().flatten().map(|file| file.path.clone()).collect()
     }
 
-    /// Returns notices for the user: one if the project's file cannot be used at all, and one that lists its settings
-    /// that wh ignores because the user has not trusted the file. The list has only settings for which `is_used`
-    /// returns true, for example the settings that the current command uses.
+    /// Returns at most two notices for the user. The first reports that the project's file cannot be used at all. The
+    /// second lists the settings that wh ignores because the user has not trusted the file. `is_used` selects the
+    /// settings to list, for example those that the current command uses.
     pub fn notices(&self, is_used: impl Fn(&SettingRow) -> bool) -> Vec<String> {
         let untrusted = self.files.untrusted().into_iter().filter(|setting| is_used(setting));
         let keys: Vec<String> = untrusted.map(SettingRow::key).collect();
@@ -68,7 +68,7 @@ pub fn wrong(mistake: &SettingsFileError) -> CliFailure {
     CliFailure::new(code::USAGE, mistake)
 }
 
-/// Reads the user's settings file. `None` if it does not exist.
+/// Reads the user's settings file. `None` if the file does not exist.
 pub fn user_file() -> Result<Option<ConfigFile>, CliFailure> {
     let Ok(path) = user_path() else { return Ok(None) };
     match project::read(&path, false) {
@@ -77,11 +77,11 @@ pub fn user_file() -> Result<Option<ConfigFile>, CliFailure> {
         }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(CliFailure::new(code::FAILED, format!("cannot read {}: {error}", path.display()))
-            .hint("make it readable, or move it away")),
+            .hint("make the file readable, or move it away")),
     }
 }
 
-/// Finds the settings files for a directory, or only the user's file if there is no directory. An error in a project's
+/// Finds the settings files for a directory, or only the user's file if `directory` is `None`. An error in a project's
 /// file is a failure only if the user trusts the file, because an untrusted file must not stop wh.
 pub fn find(directory: Option<&Path>) -> Result<FoundSettings, CliFailure> {
     let user = user_file()?;
@@ -99,7 +99,7 @@ pub fn find(directory: Option<&Path>) -> Result<FoundSettings, CliFailure> {
     let file = match ProjectFile::read(&project, ProjectFileName::Config) {
         Ok(file) => file,
         Err(error) => {
-            found.unused = not_used(&format!("it cannot be read: {error}"));
+            found.unused = not_used(&format!("cannot read the file: {error}"));
             return Ok(found);
         }
     };
@@ -135,7 +135,8 @@ pub fn change<T>(
     change: impl FnOnce(&str) -> Result<(Option<String>, T), SettingsFileError>,
 ) -> Result<T, CliFailure> {
     let cannot = |error: io::Error| {
-        CliFailure::new(code::FAILED, format!("cannot write {}: {error}", path.display())).hint("make it writable")
+        CliFailure::new(code::FAILED, format!("cannot write {}: {error}", path.display()))
+            .hint("make the file and its directory writable")
     };
     // Writes to the target of a symbolic link, so that the link itself is preserved.
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());

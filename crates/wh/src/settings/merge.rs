@@ -132,7 +132,7 @@ impl Settings {
         self.choice(key).filter(|_| resolved.source.is_file())
     }
 
-    /// Returns the names of a list setting; empty if there is no such list.
+    /// Returns the names of a list setting; empty if the setting has no value or is not a list of names.
     pub fn names(&self, key: &str) -> &[String] {
         match self.value(key) {
             Some(SettingValue::Names(names)) => names,
@@ -174,7 +174,7 @@ impl Settings {
         }
     }
 
-    /// Removes each key that a file binds to one action from the default keys of the other actions.
+    /// Updates the default keys of each action: removes keys that a file binds to another action.
     fn derive_keys(&mut self) {
         for (setting, resolved) in table().iter().zip(&mut self.resolved) {
             let row = ACTIONS.iter().find(|row| setting.section == "keys" && setting.name == row.name);
@@ -223,8 +223,8 @@ fn resolve(
 ) -> Result<ResolvedSetting, (&'static str, String)> {
     if let Some(name) = setting.variable
         && let Some(text) = variable(name)
-        // The commands do the same: an empty variable counts as not set if the setting is a number, and as an empty
-        // list if it is a list.
+        // An empty variable counts as not set for a number, and as an empty list for a list, as in the parsers of the
+        // commands.
         && !(text.is_empty() && matches!(setting.kind, SettingType::Number { .. }))
     {
         let value = setting.kind.parse_text(&text).map_err(|wrong| (name, format!("{name} {}", wrong.message)))?;

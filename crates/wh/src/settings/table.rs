@@ -1,5 +1,4 @@
-//! The table of settings. Parsing, validation, `wh config`, shell completion and docs/configuration.md are derived from
-//! it.
+//! The table of settings, used for parsing, validation, `wh config`, shell completion and docs/configuration.md.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -22,9 +21,9 @@ pub enum ProjectRule {
 
 #[derive(Debug)]
 pub struct SettingRow {
-    /// Table in the file; empty for a top-level key.
+    /// TOML table that contains the key; empty for a top-level key.
     pub section: &'static str,
-    /// Key in that table.
+    /// Key in the TOML table, without the name of the table.
     pub name: &'static str,
     pub kind: SettingType,
     /// Default value as text; empty if there is no default.
@@ -194,7 +193,7 @@ const FIXED: [SettingRow; 14] = [
         flag: Some("timeout"),
         arguments: &["wait_timeout"],
         used_by: "wh wait",
-        description: "Timeout for a condition",
+        description: "Maximum time to wait for a condition",
         ..BASE_ROW
     },
     SettingRow {
@@ -215,7 +214,7 @@ const FIXED: [SettingRow; 14] = [
         flag: Some("linger"),
         arguments: &["linger"],
         used_by: "wh run",
-        description: "Seconds to keep the HTTP API open after the exit [default: until a client has read the exit]",
+        description: "Seconds to keep the HTTP API open after the exit [default: until a client reads the exit code]",
         ..BASE_ROW
     },
     SettingRow {

@@ -39,7 +39,7 @@ pub enum SettingValue {
 /// Invalid value of a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidSettingValue {
-    /// Position in the file, if only a part of the value is invalid.
+    /// Byte range of the invalid part in the file; `None` if the whole value is invalid.
     pub at: Option<Range<usize>>,
     /// Error message that follows the key: `is "drak"; it must be …`.
     pub message: String,
@@ -190,7 +190,7 @@ impl SettingValue {
         }
     }
 
-    /// Converts to values for the flag: one for each name of a list of names, else a single one.
+    /// Converts to values for the flag: one value per name for a list of names, else a single value.
     pub fn to_arguments(&self) -> Vec<String> {
         match self {
             Self::Names(names) => names.clone(),

@@ -1,4 +1,4 @@
-//! Answers requests to a run that has ended, from the record that it left.
+//! Answers requests to an ended run from the run's record in the runtime directory.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::response::ApiResponse;
 use crate::failure::print_to_stderr;
 use crate::print::clean_line;
 
-/// Answers state, screen and wait requests. `None` if the record does not have the answer.
+/// Answers state, screen and wait requests. `None` if the record does not contain the requested data.
 pub(super) fn answer(record: &EndedRun, request: &HttpRequest) -> Option<ApiResponse> {
     let answer = match request.target() {
         "/control/state" => given(200, &record.state),
@@ -34,7 +34,7 @@ fn given(status: u16, body: &impl Serialize) -> Option<ApiResponse> {
     Some(ApiResponse::text(status, serde_json::to_string(body).ok()?))
 }
 
-/// Evaluates a condition once, because nothing changes after the program's end.
+/// Evaluates a condition once, because nothing changes after the program's exit.
 fn waited(record: &EndedRun, source: &str) -> Option<ApiResponse> {
     let condition = match Condition::parse(source) {
         Ok(condition) => condition,
@@ -60,7 +60,7 @@ fn waited(record: &EndedRun, source: &str) -> Option<ApiResponse> {
     };
     let last = EndedRunState::new(record);
     let matched = refused.is_none() && condition.holds(&last);
-    let ended = ("exited", "the program has ended, so the condition will never hold");
+    let ended = ("exited", "the program has exited, so the condition cannot become true");
     let (error, detail) = refused.or((!matched).then_some(ended)).unzip();
     let body = WaitBody {
         ok: matched,

@@ -31,7 +31,7 @@ impl TargetArguments {
         self.send(&HttpRequest::post(path, body).with_duration(duration))
     }
 
-    /// Sends a request to the run or session. If the run has just ended, answers from the record that it left.
+    /// Sends a request to the run or session. If the run has ended, answers from the run's record.
     fn send(&self, request: &HttpRequest) -> Result<ApiResponse, CliFailure> {
         let (failure, record) = match self.target()? {
             Some(target) => match target.client(self.answer.timeout)?.send(request) {

@@ -42,7 +42,7 @@ impl ApiTarget {
         Ok(self)
     }
 
-    /// Creates a client that prints a notice when it has to wait.
+    /// Creates a client that prints a notice if a response is slow.
     pub fn client(&self, timeout: Duration) -> Result<blocking::Client, CliFailure> {
         let address = self.address.clone();
         let mut builder = Client::builder(self.address.clone())
@@ -59,7 +59,7 @@ impl ApiTarget {
     /// Converts an API error to a failure for the user.
     pub fn failure(&self, error: Error) -> CliFailure {
         let strange = |message: String| {
-            CliFailure::new(code::FAILED, message).hint("check that this URL is that of a run or daemon of wh")
+            CliFailure::new(code::FAILED, message).hint("check that the URL belongs to a run or daemon of wh")
         };
         match error {
             Error::Unreachable { .. } | Error::Ended(_) => {
@@ -111,8 +111,8 @@ impl TargetArguments {
         Ok(self.listed()?.sessions)
     }
 
-    /// Returns the selected session, or the only live one if none is selected. `None` if the target is a run or not
-    /// unique. The daemon resolves names.
+    /// Returns the selected session, or the only live session if no target is selected. `None` if the target is a run
+    /// or not unique. The daemon resolves names.
     pub fn summary(&self) -> Result<Option<SessionSummary>, CliFailure> {
         let Some(session) = &self.run.session else {
             if self.explicit_target()?.is_some() {
@@ -139,8 +139,8 @@ impl TargetArguments {
         ApiTarget::at(&paths.require_daemon()?.url, "the daemon's file")?.with_token(Some(&file))
     }
 
-    /// Returns the selected run or session, or the only live one if none is selected. `None` if none is selected and
-    /// none is live.
+    /// Returns the selected run or session. Without a selection, returns the only live run or session; `None` if
+    /// nothing is live.
     pub(super) fn target(&self) -> Result<Option<ApiTarget>, CliFailure> {
         if let Some(session) = &self.run.session {
             let daemon = self.daemon_target()?;
@@ -177,7 +177,7 @@ impl TargetArguments {
         Ok((runs, sessions))
     }
 
-    /// Returns the target that a URL or port selects, in an option or an environment variable.
+    /// Returns the target that is selected by a URL or port, from an option or an environment variable.
     fn explicit_target(&self) -> Result<Option<ApiTarget>, CliFailure> {
         let RunSelector { url, port, .. } = &self.run;
         let local = |port: u16| ApiTarget { address: Address::local(port), token: None };
@@ -193,12 +193,12 @@ impl TargetArguments {
         let Some(text) = variable(PORT_VARIABLE)? else { return Ok(None) };
         text.trim().parse().map(local).map(Some).map_err(|_| {
             CliFailure::new(code::USAGE, format!("{PORT_VARIABLE} is {text:?}, which is not a port"))
-                .hint("set it to a port, for example 9090")
+                .hint("set the variable to a port, for example 9090")
         })
     }
 }
 
-/// Reads an environment variable. An empty one counts as not set.
+/// Reads an environment variable. An empty variable counts as not set.
 fn variable(name: &str) -> Result<Option<String>, CliFailure> {
     match std::env::var(name) {
         Ok(text) => Ok(Some(text).filter(|text| !text.is_empty())),

@@ -34,7 +34,7 @@ impl ApiResponse {
         Self { status, body, picture: Bytes::new() }
     }
 
-    /// Prints the response: the JSON itself if `json` is true, else the text that `words` makes of the parsed body.
+    /// Prints the response: the JSON itself if `json` is true, else the text that `words` returns for the parsed body.
     pub fn show<T: DeserializeOwned>(
         &self,
         json: bool,

@@ -10,7 +10,7 @@ use crate::daemon::DaemonPaths;
 use crate::failure::{CliFailure, code, print_to_stderr};
 use crate::runtime::{self, is_stopped};
 
-/// Timeout for a daemon response that the command does not strictly need.
+/// Timeout for an optional response of the daemon. Without the response, the command continues.
 pub const OPTIONAL_ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Delay before the notice that wh is still waiting for a response, or for the daemon to start or end.
@@ -80,14 +80,14 @@ impl ServerProcess {
             Self::Daemon(pid) => {
                 let log = DaemonPaths::here().map_or_else(|_| PathBuf::from("daemon.log"), |paths| paths.log());
                 hints.push(format!("see `wh daemon status`; the log of the daemon is {}", log.display()));
-                hints.push("wait longer with --timeout, or stop it with: wh daemon stop".to_owned());
+                hints.push("wait longer with --timeout, or stop the daemon with: wh daemon stop".to_owned());
                 hints.push(format!(
-                    "if that fails too, run: kill -9 {pid}; then `wh daemon start` restores the agent sessions"
+                    "if `wh daemon stop` fails too, run: kill -9 {pid}; then `wh daemon start` restores the agent sessions"
                 ));
             }
             Self::Run { pid, .. } => {
                 hints.push("wait longer with --timeout; `wh ls` lists the runs".to_owned());
-                hints.extend(pid.map(|pid| format!("end it with: kill {pid}")));
+                hints.extend(pid.map(|pid| format!("end the run with: kill {pid}")));
             }
         }
         let limit = if limit.subsec_millis() == 0 { format!("{} s", limit.as_secs()) } else { format!("{limit:?}") };

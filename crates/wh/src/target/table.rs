@@ -8,13 +8,13 @@ use crate::commands::ago;
 use crate::failure::{CliFailure, code};
 use crate::print::clean_line;
 
-/// Returns the failure for a missing run.
+/// Returns the failure for a command that finds no live run.
 pub(super) fn no_run() -> CliFailure {
     CliFailure::new(code::UNREACHABLE, "no run with an HTTP API found")
         .hint("start one with: wh run --control-port 0 -- PROGRAM")
 }
 
-/// Returns the only live run. Fails if there are none or several.
+/// Returns the only live run. Fails if there is no live run, or more than one.
 pub(super) fn only(runs: Vec<RegisteredRun>) -> Result<ApiTarget, CliFailure> {
     match runs.as_slice() {
         [run] => ApiTarget::at(&run.url, "the run's file"),

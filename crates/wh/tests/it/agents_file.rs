@@ -181,7 +181,7 @@ fn known_agents_can_be_started_by_another_command() {
     assert_eq!(home.answer("gemini"), "--acp WORD=outside GONE=1");
     assert_eq!(home.doctor("claude").unwrap()["path"], json!(home.at("bin/fake")));
     let codex = home.doctor("codex").unwrap();
-    let hint = format!("install it, or correct its command in {}", home.at("other.toml").display());
+    let hint = format!("install the program, or correct `command` in {}", home.at("other.toml").display());
     assert_eq!((&codex["installed"], &codex["hint"]), (&json!(false), &json!(hint)));
 }
 
@@ -194,14 +194,17 @@ fn an_invalid_or_unreadable_file_is_reported() {
         home.project("");
         let said = home.run(arguments);
         assert_eq!(said.code, 2, "{said:?}");
-        let expected = format!("wh: {}:3:1: there is no key \"titel\"\n    did you mean \"title\"?\n", path.display());
+        let expected = format!("wh: {}:3:1: unknown key \"titel\"\n    did you mean \"title\"?\n", path.display());
         assert_eq!(said.err, expected);
     }
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
     let said = home.run(&["doctor"]);
     assert_eq!(said.code, 125, "{said:?}");
-    assert!(said.err.contains("cannot read") && said.err.contains("make it readable, or move it away"), "{said:?}");
+    assert!(
+        said.err.contains("cannot read") && said.err.contains("make the file readable, or move it away"),
+        "{said:?}"
+    );
     home.file = Some(home.at("none.toml"));
     let error = home.run(&["doctor"]).err;
     assert!(error.contains("none.toml") && error.contains("WH_AGENTS_FILE"), "{error}");
@@ -214,7 +217,7 @@ fn a_project_file_is_used_only_with_its_trusted_content() {
     let place = home.at("project/.wheelhouse/agents.toml").display().to_string();
     let project = home.at("project").display().to_string();
     let unused = |why: &str| format!("wh: {place} is not used: {why}; review it with `wh trust {project}`\n");
-    let untrusted = unused("you have not trusted it");
+    let untrusted = unused("you have not trusted this file");
 
     assert!(home.doctor("mine").is_none(), "nobody has trusted it");
     assert_eq!(home.run(&["doctor"]).err, untrusted);
@@ -240,7 +243,7 @@ fn a_project_file_is_used_only_with_its_trusted_content() {
 
     home.project(&MINE.replace("serve", "changed"));
     assert!(home.doctor("mine").is_none());
-    assert_eq!(home.run(&["doctor"]).err, unused("it has changed since you trusted it"));
+    assert_eq!(home.run(&["doctor"]).err, unused("the file has changed since you trusted it"));
     assert_eq!(home.run(&["trust", "--yes"]).code, 0);
     assert_eq!(home.answer("mine"), "changed outside WORD=outside GONE=1");
 
@@ -255,7 +258,7 @@ fn a_space_reports_an_unused_project_file() {
     let Some(home) = Home::new() else { return };
     home.project(MINE);
     let wh = home.space("demo").start(&["--", "--pace", "0"]);
-    wh.wait(r#"screen_contains "you have not trusted it""#);
+    wh.wait(r#"screen_contains "you have not trusted""#);
     assert_eq!(wh.stderr().matches("is not used").count(), 1, "{}", wh.stderr());
 }
 
@@ -289,7 +292,7 @@ fn a_symbolic_link_is_trusted_by_its_target() {
     fs::remove_file(&link).unwrap();
     symlink(home.at("nowhere.toml"), &link).unwrap();
     let said = home.run(&["doctor"]);
-    assert!(said.code == 0 && said.err.contains("is not used: it cannot be read"), "{said:?}");
+    assert!(said.code == 0 && said.err.contains("is not used: cannot read the file"), "{said:?}");
 }
 
 #[test]
@@ -297,13 +300,13 @@ fn an_invalid_untrusted_file_does_not_stop_wh() {
     let Some(home) = Home::new() else { return };
     home.project("this is no TOML");
     let said = home.run(&["doctor"]);
-    assert!(said.code == 0 && said.err.contains("you have not trusted it"), "{said:?}");
+    assert!(said.code == 0 && said.err.contains("you have not trusted this file"), "{said:?}");
     let wrong = home.run(&["trust", "--yes"]);
     assert!(wrong.code == 2 && wrong.err.contains(".wheelhouse/agents.toml:1:6: "), "{wrong:?}");
     fs::remove_file(home.at("project/.wheelhouse/agents.toml")).unwrap();
     fs::create_dir(home.at("project/.wheelhouse/agents.toml")).unwrap();
     let said = home.run(&["doctor"]);
-    assert!(said.code == 0 && said.err.contains("it cannot be read: it is not a regular file"), "{said:?}");
+    assert!(said.code == 0 && said.err.contains("cannot read the file: not a regular file"), "{said:?}");
     assert_eq!(home.run(&["trust", "--yes"]).code, 125);
     let none = home.command(&home.at("bin"), &["trust"]);
     assert!(none.code == 2 && none.err.contains("and none in a parent directory"), "{none:?}");

@@ -196,7 +196,7 @@ fn usage_errors_are_reported_and_exit_with_2() {
     }
     assert!(fails(runs, 2, "wh wait exited --timeout 2h").contains("timeout"), "the run's own bound");
     assert!(fails(runs, 2, "wh signal nope").contains("one of HUP"));
-    assert!(fails(runs, 2, "wh resize 0x0").contains("write for example 120x40"));
+    assert!(fails(runs, 2, "wh resize 0x0").contains("for example 120x40"));
     assert!(fails(runs, 2, "wh screen --raw --json").contains("cannot be used with"));
     for command in ["key", "send", "wait", "resize", "signal", "completions", "nonsense", "screen --nonsense"] {
         fails(runs, 2, &format!("wh {command}"));
@@ -215,7 +215,7 @@ fn a_wait_that_times_out_exits_with_3_and_prints_the_screen() {
     wh.text("here we are");
     wh.wait(r#"screen_contains "here we are""#);
     let said = fails(runs, 3, "wh wait 'screen_contains \"elsewhere\"' --timeout 50ms");
-    assert!(said.contains("did not hold in time") && said.contains("    $ here we are\n"), "{said}");
+    assert!(said.contains("did not become true in time") && said.contains("    $ here we are\n"), "{said}");
     let said = script(runs, "wh wait exited --timeout 0 --json");
     assert_eq!((said.code, said.err.as_str()), (3, ""));
     let count = said.out.lines().count();
@@ -235,7 +235,7 @@ fn refusals_exit_with_4() {
     ]);
     let runs = wh.runtime_dir();
     let send = |count: u32| format!("head -c {count} /dev/zero | tr '\\0' x | wh send -");
-    assert!(fails(runs, 4, &send(262_134)).contains("limit 262144"));
+    assert!(fails(runs, 4, &send(262_134)).contains("maximum of 262144"));
     done(runs, &send(262_133));
     done(runs, "wh wait exited --timeout 60s");
     assert!(fails(runs, 4, "wh send more").contains("the program has ended"));
@@ -243,7 +243,7 @@ fn refusals_exit_with_4() {
         assert!(fails(runs, 4, &format!("wh {command}")).contains("the program has ended"), "{command}");
     }
     let said = fails(runs, 4, "wh wait 'screen_contains \"never\"'");
-    assert!(said.contains("exited: the program has ended") && said.contains("    last words\n"), "{said}");
+    assert!(said.contains("the program has exited") && said.contains("    last words\n"), "{said}");
     assert!(done(runs, "wh state").contains("status        exited since"));
     let busy = parrot("503 Service Unavailable", r#"{"error":"Too many waits","detail":"64 are open"}"#);
     assert!(fails(runs, 4, &format!("wh wait exited --port {busy}")).contains("too many waits: 64 are open"));
@@ -284,7 +284,7 @@ fn a_wrong_token_exits_with_5() {
     }
     fails(runs, 5, &format!("wh screen --token-file {wrong}"));
     assert_eq!(done(runs, "wh state --json | jq -r .error || [ $? = 5 ]"), "Unauthorized");
-    assert!(fails(runs, 2, &format!("wh screen --token-file {open}")).contains("other users can access it"));
+    assert!(fails(runs, 2, &format!("wh screen --token-file {open}")).contains("other users can access the file"));
     done(runs, &format!("wh screen --token-file {right}"));
     done(runs, "WH_CONTROL_TOKEN=s3cret wh screen");
     fails(runs, 5, &format!("WH_CONTROL_TOKEN=s3cret wh screen --token-file {wrong}"));

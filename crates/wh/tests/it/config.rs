@@ -208,7 +208,7 @@ fn the_daemon_and_new_sessions_follow_the_file() {
     home.variables.clear();
     home.user("[control]\ndedupe_ttl = 60\n");
     let refused = home.run(&["daemon", "restart"]);
-    assert!(refused.code == 2 && refused.err.contains("at least the maximum age"), "{refused:?}");
+    assert!(refused.code == 2 && refused.err.contains("the maximum age plus the maximum skew"), "{refused:?}");
     assert_eq!(home.run(&["daemon", "status"]).code, 0);
 }
 

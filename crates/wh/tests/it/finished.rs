@@ -73,7 +73,7 @@ fn an_ended_run_is_read_from_its_record() {
         assert_eq!((code, out.as_str()), (0, "matched after 0 ms\n"), "{said}");
         assert!(said.contains("has ended with code 3"), "{said}");
         let (code, _, said) = asked(&["wait", "screen_contains 'never'"]);
-        assert!(code == 4 && said.contains("the program has ended") && said.contains("last words"), "{said}");
+        assert!(code == 4 && said.contains("the program has exited") && said.contains("last words"), "{said}");
         assert_eq!(asked(&["wait", "nonsense"]).0, 2);
         assert_eq!(asked(&["wait", "idle"]).0, 4);
         assert_eq!(asked(&["screen"]).1, "last words\n");

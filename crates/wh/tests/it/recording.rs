@@ -85,7 +85,7 @@ fn an_existing_file_is_not_overwritten() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(125));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("remove it first"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("remove the file first"));
     assert_eq!(fs::read_to_string(&path).unwrap(), "dear");
 }
 
@@ -168,7 +168,7 @@ fn a_named_pipe_instead_of_a_file_fails_at_once() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(status.is_some_and(|status| !status.success()), "{arguments:?}: {status:?} {said}");
         assert!(
-            said.contains(pipe) && said.contains("it is a named pipe, not a regular file"),
+            said.contains(pipe) && said.contains("the path is a named pipe, not a regular file"),
             "{arguments:?}: {said}"
         );
     }

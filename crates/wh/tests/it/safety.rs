@@ -80,7 +80,7 @@ fn a_non_loopback_address_requires_a_token_and_the_token_file_must_be_private() 
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     let path = file.to_str().unwrap();
     let said = refused(&["--control-port", "0", "--control-token-file", path]);
-    assert!(said.contains("other users can access it") && said.contains("chmod 600"), "{said}");
+    assert!(said.contains("other users can access the file") && said.contains("chmod 600"), "{said}");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
     fs::write(&file, "").unwrap();
     assert!(refused(&["--control-port", "0", "--control-token-file", path]).contains("empty"));

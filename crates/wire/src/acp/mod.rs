@@ -1,7 +1,7 @@
 //! The Agent Client Protocol, version 1. Specified at <https://agentclientprotocol.com>; carried over JSON-RPC, one
 //! message per line.
 //!
-//! Decoding never fails. Missing or malformed fields become empty; unknown kinds and values are kept as received.
+//! Decoding never fails. Missing or malformed fields become empty; unknown kinds and values are preserved as received.
 
 mod content;
 mod lenient;
@@ -19,7 +19,7 @@ pub use tool::{
     Location, PermissionKind, PermissionOption, PermissionRequest, ToolCall, ToolContent, ToolKind, ToolStatus,
 };
 pub use turn::{PromptReply, StopReason, Tokens};
-pub use update::{AcpCommand, Chunk, Cost, Level, Notice, PlanEntry, SessionUpdate, Update, UsageUpdate};
+pub use update::{AcpCommand, Cost, Level, MessageChunk, Notice, PlanEntry, SessionUpdate, Update, UsageUpdate};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;

@@ -179,7 +179,7 @@ pub struct Choice {
 }
 
 impl ConfigOption {
-    /// Returns all possible values, including those in groups.
+    /// Returns all possible values, including the values in groups.
     pub fn choices(&self) -> Vec<Choice> {
         let entries = |value: &Value| value.as_array().cloned().unwrap_or_default();
         let all = entries(&self.options).into_iter().flat_map(|entry| match &entry["options"] {

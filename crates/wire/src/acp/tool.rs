@@ -58,7 +58,7 @@ string_enum! {
     }
 }
 
-/// Tool call, or an update of one. Absent fields of an update are unchanged.
+/// Tool call, or an update of a tool call. Fields that are absent in an update have not changed.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ToolCall {

@@ -45,7 +45,7 @@ pub struct Tokens {
 }
 
 impl PromptReply {
-    /// Returns the token usage from `usage` or, if it is missing there, from the agent-specific metadata.
+    /// Returns the token usage from `usage`, or from the agent-specific metadata if `usage` contains no token counts.
     pub fn tokens(&self) -> Option<Tokens> {
         [&self.usage, &self.meta["quota"]["token_count"]].into_iter().find_map(|count| {
             let number = |names: [&str; 2]| names.iter().find_map(|name| count[*name].as_u64());

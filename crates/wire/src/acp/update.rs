@@ -24,11 +24,11 @@ pub struct SessionUpdate {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Update {
     /// Part of a user message. Only sent when a loaded session is replayed.
-    UserMessage(Chunk),
+    UserMessage(MessageChunk),
     /// Part of an agent message.
-    AgentMessage(Chunk),
+    AgentMessage(MessageChunk),
     /// Part of the agent's reasoning.
-    AgentThought(Chunk),
+    AgentThought(MessageChunk),
     /// Start of a tool call.
     ToolCall(Box<ToolCall>),
     /// Change of a tool call.
@@ -98,10 +98,10 @@ impl<'de> Deserialize<'de> for Update {
     }
 }
 
-/// Part of a message.
+/// Part of a message or of the agent's reasoning.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Chunk {
+pub struct MessageChunk {
     /// Content to append.
     pub content: ContentBlock,
     /// Id of the message, if the agent reports it.
@@ -175,7 +175,7 @@ pub struct Cost {
 string_enum! {
     /// Severity of a notice.
     Level {
-        /// Information without need for action.
+        /// Information that requires no action.
         Info = "info",
         /// Warning about a potential problem.
         Warning = "warning",

@@ -29,8 +29,8 @@ pub enum Answer {
 pub enum PermissionResult {
     /// The tool may run.
     Allow {
-        /// Input to call the tool with; required by older versions of Claude Code. For a question to the user: the
-        /// input of the question with the field `answers` added.
+        /// Input to call the tool with; required by older versions of Claude Code. In the response to a question, the
+        /// input of that question with the additional field `answers`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         updated_input: Option<Value>,
         /// Changes to the permission rules, if the user chose an "always" option.
@@ -47,7 +47,7 @@ pub enum PermissionResult {
     Deny {
         /// Reason, passed to the model.
         message: String,
-        /// Also ends the turn if true.
+        /// If true, also ends the turn.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         interrupt: Option<bool>,
         /// Id of the tool call.

@@ -58,7 +58,7 @@ pub struct CanUseTool {
     pub input: Value,
     /// Id of the call.
     pub tool_use_id: Option<String>,
-    /// Subagent that makes the call; `None` for the main conversation.
+    /// Id of the subagent that makes the call; `None` for the main conversation.
     pub agent_id: Option<String>,
     /// Question text for the user.
     pub title: Option<String>,
@@ -100,7 +100,7 @@ pub struct HookCallback {
     /// Input of the hook. The field `hook_event_name` contains the name of the event.
     #[serde(default)]
     pub input: Value,
-    /// Tool call that triggered the hook.
+    /// Id of the tool call that triggered the hook.
     pub tool_use_id: Option<String>,
 }
 
@@ -120,7 +120,7 @@ pub struct Elicitation {
     pub mcp_server_name: String,
     /// Message for the user.
     pub message: String,
-    /// Input mode: `form` or `url`. If the mode is absent, it is `form`.
+    /// Input mode: `form` (the default) or `url`.
     pub mode: Option<String>,
     /// URL to open.
     pub url: Option<String>,
@@ -147,7 +147,7 @@ pub struct UserDialog {
     /// Content, depending on the kind.
     #[serde(default)]
     pub payload: Value,
-    /// Tool call that the dialog belongs to.
+    /// Id of the tool call that the dialog belongs to.
     pub tool_use_id: Option<String>,
 }
 
@@ -181,7 +181,7 @@ impl Tagged for AskKind {
             "mcp_message" => Self::McpMessage(fields.typed()?),
             "elicitation" => Self::Elicitation(fields.typed()?),
             "request_user_dialog" => Self::UserDialog(fields.typed()?),
-            _ => return Err(A::Error::custom("an unknown subtype")),
+            _ => return Err(A::Error::custom(format_args!("unknown subtype `{subtype}`"))),
         })
     }
 }

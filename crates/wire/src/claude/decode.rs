@@ -23,7 +23,7 @@ pub enum Incoming {
     Noise,
     /// Request of the agent. The agent waits for a [`ClientResponse`](super::ClientResponse).
     Ask(Ask),
-    /// Reply to a control request of the client. An agent that replays messages also sends back the client's own
+    /// Reply to a control request of the client. An agent that replays messages also returns the client's own
     /// responses; ignore replies with unknown ids.
     Reply(Reply),
     /// The agent withdraws a request. Dismiss the request without a response.
@@ -39,7 +39,7 @@ pub enum Incoming {
 
 /// Frame of an unknown kind or with an unexpected structure.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Unknown {
+pub struct UnknownFrame {
     /// Value of `type`, if present.
     pub kind: Option<String>,
     /// Value of `subtype`, if present.
@@ -92,11 +92,11 @@ pub fn decode(line: &[u8]) -> Result<Incoming, DecodeError> {
     }
     let raw: Json = serde_json::from_str(&text)?;
     let FrameHead { kind, subtype } = read(&text).unwrap_or_default();
-    Ok(Incoming::Message(ClaudeMessage::Unknown(Box::new(Unknown { kind, subtype, raw }))))
+    Ok(Incoming::Message(ClaudeMessage::Unknown(Box::new(UnknownFrame { kind, subtype, raw }))))
 }
 
-/// Decodes a frame by its type. Most frames begin with the type and are decoded in one pass. For other frames, a first
-/// pass finds the type. This is faster than buffering the fields that precede the type.
+/// Decodes a frame by its type. Most frames begin with the type and are decoded in one pass. For other frames, an
+/// additional pass finds the type, which is faster than buffering the fields that precede the type.
 fn classify(text: &str) -> Result<Incoming, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let incoming = if text.starts_with("{\"type\"") {
@@ -136,7 +136,7 @@ impl Tagged for Incoming {
             "conversation_reset" => Self::Message(ClaudeMessage::ConversationReset(fields.typed()?)),
             "command_lifecycle" => Self::Message(ClaudeMessage::CommandLifecycle(fields.typed()?)),
             "prompt_suggestion" => Self::Message(ClaudeMessage::PromptSuggestion(fields.typed()?)),
-            _ => return Err(A::Error::custom("an unknown type")),
+            _ => return Err(A::Error::custom(format_args!("unknown type `{kind}`"))),
         })
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::{
     content::{ContentBlock, blocks},
-    decode::Unknown,
+    decode::UnknownFrame,
     json::{Json, lax, or_default},
     result::TurnResult,
     stream::StreamMessage,
@@ -39,13 +39,13 @@ pub enum ClaudeMessage {
     /// Suggestion for the user's next message.
     PromptSuggestion(PromptSuggestion),
     /// Frame of an unknown kind or with an unexpected structure.
-    Unknown(Box<Unknown>),
+    Unknown(Box<UnknownFrame>),
 }
 
 /// Output of the model. Frames with the same `message.id` belong to one message.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct AssistantMessage {
-    /// The message, or a part of it.
+    /// Complete message, or a part of the message.
     pub message: ApiMessage,
     /// Id of the frame.
     pub uuid: Option<String>,
@@ -62,14 +62,14 @@ pub struct AssistantMessage {
     /// Error code of a failed model request: `rate_limit`, `overloaded`, … The agent itself wrote the message in this
     /// case.
     pub error: Option<String>,
-    /// Time at which the frame was created, by the agent's clock.
+    /// Time at which the frame was created, according to the agent's clock.
     pub timestamp: Option<String>,
 }
 
 /// Message of the Messages API.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ApiMessage {
-    /// Id of the message. All known versions of Claude Code send one.
+    /// Id of the message. All known versions of Claude Code send an id.
     pub id: Option<String>,
     /// Model that wrote the message.
     pub model: Option<String>,
@@ -113,7 +113,7 @@ pub struct UserMessage {
     pub session_id: Option<String>,
     /// Id of the tool call that started the subagent; `None` for a message to the main conversation.
     pub parent_tool_use_id: Option<String>,
-    /// True if this is a replay of a message of the client.
+    /// True if the agent replays a message that the client sent.
     #[serde(default, rename = "isReplay", deserialize_with = "or_default")]
     pub is_replay: bool,
     /// True if the agent generated the message. A client may hide such a message.
@@ -121,7 +121,7 @@ pub struct UserMessage {
     pub is_synthetic: bool,
     /// Structured result of the tool call. Its fields depend on the tool.
     pub tool_use_result: Option<Json>,
-    /// Time at which the frame was created, by the agent's clock.
+    /// Time at which the frame was created, according to the agent's clock.
     pub timestamp: Option<String>,
 }
 
@@ -144,7 +144,7 @@ pub struct ToolProgress {
     pub tool_name: String,
     /// Id of the tool call that started the subagent, if a subagent made this call.
     pub parent_tool_use_id: Option<String>,
-    /// Elapsed time in seconds.
+    /// Time in seconds since the call started.
     #[serde(default, deserialize_with = "lax")]
     pub elapsed_time_seconds: f64,
     /// Id of the background task that runs the call, if any.

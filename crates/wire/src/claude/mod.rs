@@ -2,7 +2,7 @@
 //! stdin and stdout. Control requests and replies in both directions share the stream with conversation messages.
 //!
 //! [`decode`] parses a line from the agent, [`Outgoing::encode`] encodes a line to the agent. Only fields that a client
-//! needs are typed. A frame of an unknown kind or with an unexpected structure is returned whole as [`Unknown`],
+//! needs are typed. A frame of an unknown kind or with an unexpected structure is returned whole as [`UnknownFrame`],
 //! because new agent versions add kinds of frames.
 //!
 //! ```
@@ -40,7 +40,7 @@ pub use answer::{
 };
 pub use ask::{Ask, AskKind, CanUseTool, Elicitation, HookCallback, McpMessage, UserDialog};
 pub use content::{ContentBlock, ToolResult, ToolUse};
-pub use decode::{DecodeError, Incoming, Unknown, decode};
+pub use decode::{DecodeError, Incoming, UnknownFrame, decode};
 pub use json::Json;
 pub use message::{
     ApiMessage, AssistantMessage, AuthStatus, ClaudeMessage, CommandLifecycle, CommandState, ConversationReset,

@@ -17,7 +17,7 @@ pub enum PermissionMode {
     BypassPermissions,
     /// Read-only actions, to produce a plan.
     Plan,
-    /// Actions allowed by the rules. All others are denied without asking.
+    /// Actions allowed by the rules. All other actions are denied without asking the user.
     DontAsk,
     /// Actions that a model classifies as safe.
     Auto,
@@ -26,7 +26,7 @@ pub enum PermissionMode {
     Other(String),
 }
 
-/// Change to the permission rules. Suggested changes, including unknown ones, are sent back unchanged.
+/// Change to the permission rules. Suggested changes, including changes of unknown kinds, are sent back unchanged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", deny_unknown_fields)]
 pub enum PermissionUpdate {
@@ -102,7 +102,7 @@ pub enum PermissionBehavior {
     Allow,
     /// The tool must not run.
     Deny,
-    /// The user is asked.
+    /// The agent asks the user.
     Ask,
 }
 
@@ -118,6 +118,6 @@ pub enum PermissionDestination {
     LocalSettings,
     /// The current session only.
     Session,
-    /// Same scope as command-line arguments.
+    /// Same scope as rules from command-line arguments.
     CliArg,
 }

@@ -20,7 +20,7 @@ pub enum ClientRequest {
     Initialize(Box<Initialize>),
     /// Interrupts the turn. Reply: [`InterruptReply`](super::InterruptReply).
     Interrupt {
-        /// Also withdraws queued messages if true.
+        /// If true, also withdraws queued messages.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cancel_queued: Option<bool>,
     },
@@ -38,7 +38,7 @@ pub enum ClientRequest {
     RewindFiles {
         /// Message id assigned by the client.
         user_message_id: String,
-        /// Only reports the changes if true.
+        /// If true, reports the changes without making them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         dry_run: Option<bool>,
     },
@@ -60,7 +60,7 @@ pub enum ClientRequest {
     },
     /// Replaces the MCP servers set by an earlier request.
     McpSetServers {
-        /// Server settings by name.
+        /// Settings of the MCP servers, by server name.
         servers: Map<String, Value>,
     },
     /// Sends a message from an MCP server hosted by the client.
@@ -113,7 +113,7 @@ pub struct OtherRequest {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct Initialize {
-    /// Hooks to register, by event.
+    /// Hooks to register, by event name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hooks: Option<BTreeMap<String, Vec<HookMatcher>>>,
     /// Names of the MCP servers hosted by the client.

@@ -51,10 +51,10 @@ pub struct TurnResult {
     /// Cost in US dollars since the process started.
     #[serde(default, deserialize_with = "lax")]
     pub total_cost_usd: f64,
-    /// Tokens of this turn, excluding subagents.
+    /// Token usage of this turn, excluding subagents.
     #[serde(default, deserialize_with = "lax")]
     pub usage: Option<Usage>,
-    /// Tokens and cost by model since the process started.
+    /// Token usage and cost since the process started, by model name.
     #[serde(default, rename = "modelUsage", deserialize_with = "lax")]
     pub model_usage: BTreeMap<String, ModelUsage>,
     /// Id of the session.
@@ -82,7 +82,7 @@ pub struct PermissionDenial {
     pub tool_input: Value,
 }
 
-/// Tokens and cost of one model.
+/// Token usage and cost of one model.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ModelUsage {
@@ -97,6 +97,6 @@ pub struct ModelUsage {
     /// Cost in US dollars.
     #[serde(rename = "costUSD")]
     pub cost_usd: f64,
-    /// Maximum number of tokens in a conversation.
+    /// Size of the model's context window in tokens.
     pub context_window: u64,
 }

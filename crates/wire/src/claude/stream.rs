@@ -12,7 +12,7 @@ use super::{
     tagged::{Tagged, TaggedFields, tagged},
 };
 
-/// Event of a message that is being streamed.
+/// Frame with one event of a message that is being streamed.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct StreamMessage {
     /// The event itself.

@@ -1,9 +1,9 @@
-//! Repair of unpaired surrogate escapes. JavaScript may cut a string inside a surrogate pair and writes the remaining
-//! half as `\ud83d`, which strict JSON parsers reject.
+//! Repairs unpaired surrogate escapes. JavaScript programs may cut a string inside a surrogate pair and write the
+//! remaining half as an escape such as `\ud83d`, which strict JSON parsers reject.
 
 use std::ops::Range;
 
-/// Returns the text with every unpaired surrogate escape replaced by `\ufffd`; `None` if there is no such escape.
+/// Returns the text with every unpaired surrogate escape replaced by `\ufffd`; `None` if the text has none.
 pub(super) fn replace_unpaired(text: &str) -> Option<String> {
     let mut mended = String::new();
     let mut kept = 0;
@@ -29,7 +29,7 @@ pub(super) fn replace_unpaired(text: &str) -> Option<String> {
 const HIGH_SURROGATES: Range<u16> = 0xd800..0xdc00;
 const LOW_SURROGATES: Range<u16> = 0xdc00..0xe000;
 
-/// Parses the escape `\uXXXX` at byte offset `at`; `None` if there is no such escape.
+/// Parses the escape `\uXXXX` at byte offset `at`; `None` if that offset has no such escape.
 fn unit(text: &str, at: usize) -> Option<u16> {
     let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
     u16::from_str_radix(digits, 16).ok()

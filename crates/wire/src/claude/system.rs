@@ -20,11 +20,11 @@ pub enum System {
     Init(Box<Init>),
     /// Current activity of the agent.
     Status(AgentActivity),
-    /// Change between idle, running and waiting.
+    /// Change of the session state: idle, running or waiting for the client.
     SessionStateChanged(SessionStateChanged),
     /// The conversation so far was replaced by a summary.
     CompactBoundary(CompactBoundary),
-    /// A model request failed and is retried.
+    /// A model request failed and will be retried.
     ApiRetry(ApiRetry),
     /// A task of the agent started: a subagent or a background command.
     TaskStarted(Box<TaskStarted>),
@@ -36,7 +36,7 @@ pub enum System {
     TaskNotification(Box<TaskNotification>),
     /// Complete list of background tasks. Replaces the previous list.
     BackgroundTasksChanged(Vec<BackgroundTask>),
-    /// Estimated amount of reasoning so far.
+    /// Estimated number of reasoning tokens so far.
     ThinkingTokens(ThinkingTokens),
     /// A tool call was denied without asking the user.
     PermissionDenied(PermissionDenied),
@@ -89,7 +89,7 @@ impl Tagged for System {
             "model_refusal_no_fallback" => Self::RefusalNoFallback(fields.typed()?),
             "elicitation_complete" => Self::ElicitationComplete(fields.typed()?),
             "session_title_changed" => Self::SessionTitle(fields.typed()?),
-            _ => return Err(A::Error::custom("an unknown subtype")),
+            _ => return Err(A::Error::custom(format_args!("unknown subtype `{subtype}`"))),
         })
     }
 }
@@ -207,10 +207,10 @@ pub struct CompactMetadata {
     pub post_tokens: Option<u64>,
 }
 
-/// Notification that a model request failed and is retried.
+/// Notification that a model request failed and will be retried.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ApiRetry {
-    /// Number of the retry, from 1.
+    /// Number of the retry, starting at 1.
     pub attempt: u64,
     /// Maximum number of retries.
     #[serde(default, deserialize_with = "lax")]
@@ -225,7 +225,7 @@ pub struct ApiRetry {
     pub error: Option<String>,
 }
 
-/// Estimated amount of reasoning.
+/// Estimated number of reasoning tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ThinkingTokens {
     /// Estimated tokens so far.
@@ -242,7 +242,7 @@ pub struct PermissionDenied {
     pub tool_name: String,
     /// Id of the call.
     pub tool_use_id: String,
-    /// Subagent that made the call.
+    /// Id of the subagent that made the call; `None` for the main conversation.
     pub agent_id: Option<String>,
     /// Message passed to the model.
     #[serde(default)]
@@ -272,7 +272,7 @@ pub struct Informational {
     pub content: String,
     /// Level: `info`, `notice`, `suggestion` or `warning`.
     pub level: Option<String>,
-    /// Tool call that the message refers to.
+    /// Id of the tool call that the message refers to.
     pub tool_use_id: Option<String>,
 }
 

@@ -1,5 +1,5 @@
 //! Deserializer for internally tagged objects with the tag at any position. Fields before the tag are buffered until
-//! the type is known; fields after it are deserialized directly.
+//! the type is known; fields after the tag are deserialized directly.
 
 use std::{borrow::Cow, fmt, marker::PhantomData, vec};
 
@@ -83,7 +83,7 @@ impl<'de, A: MapAccess<'de>> TaggedFields<A> {
                 Key::Other(key) => before.push((key, self.next_value()?)),
             }
         }
-        Err(A::Error::custom(format_args!("no `{}`", T::TAG)))
+        Err(A::Error::custom(format_args!("missing field `{}`", T::TAG)))
     }
 
     /// Deserializes the fields as a type without a tag field.

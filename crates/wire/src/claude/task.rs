@@ -9,7 +9,7 @@ use super::json::{lax, or_default};
 pub struct TaskStarted {
     /// Id of the task.
     pub task_id: String,
-    /// Tool call that started the task.
+    /// Id of the tool call that started the task.
     pub tool_use_id: Option<String>,
     /// One-line description of the task.
     #[serde(default)]
@@ -32,7 +32,7 @@ pub struct TaskStarted {
 pub struct TaskProgress {
     /// Id of the task.
     pub task_id: String,
-    /// Tool call that started the task.
+    /// Id of the tool call that started the task.
     pub tool_use_id: Option<String>,
     /// One-line description of the current activity.
     #[serde(default)]
@@ -40,7 +40,7 @@ pub struct TaskProgress {
     /// Resources used so far.
     #[serde(default, deserialize_with = "lax")]
     pub usage: Option<TaskUsage>,
-    /// Tool that was called last.
+    /// Name of the tool that was called last.
     pub last_tool_name: Option<String>,
     /// Short summary of the work done.
     pub summary: Option<String>,
@@ -50,11 +50,11 @@ pub struct TaskProgress {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct TaskUsage {
-    /// Number of tokens.
+    /// Tokens used so far.
     pub total_tokens: u64,
-    /// Number of tool calls.
+    /// Number of tool calls so far.
     pub tool_uses: u64,
-    /// Duration in milliseconds.
+    /// Time in milliseconds since the task started.
     pub duration_ms: f64,
 }
 
@@ -86,7 +86,7 @@ pub struct TaskPatch {
 pub struct TaskNotification {
     /// Id of the task.
     pub task_id: String,
-    /// Tool call that started the task.
+    /// Id of the tool call that started the task.
     pub tool_use_id: Option<String>,
     /// Outcome: `completed`, `failed` or `stopped`.
     pub status: String,
@@ -100,7 +100,7 @@ pub struct TaskNotification {
     pub usage: Option<TaskUsage>,
 }
 
-/// Task in the background.
+/// Task that runs in the background.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct BackgroundTask {
     /// Id of the task.

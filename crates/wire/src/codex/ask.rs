@@ -35,9 +35,9 @@ pub struct CommandApproval {
     pub turn: String,
     /// Id of the command's item.
     pub item: String,
-    /// Command line including the shell that runs it.
+    /// Complete command line, including the shell that runs the command.
     pub command: Option<String>,
-    /// Command line without the shell, if the server can determine it.
+    /// Command line without the shell; `None` if the server cannot determine it.
     pub plain: Option<String>,
     /// Working directory of the command.
     pub directory: Option<String>,
@@ -45,7 +45,7 @@ pub struct CommandApproval {
     pub reason: Option<String>,
     /// Host that the command wants to reach, if the request is about network access.
     pub host: Option<String>,
-    /// Decisions to offer to the user: those listed by the server, or the default decisions if the server lists none.
+    /// Decisions to offer to the user: the server's list, or the default decisions if the server lists none.
     pub decisions: Vec<Decision>,
 }
 
@@ -76,7 +76,7 @@ impl FileApproval {
 pub enum Decision {
     /// Approves this request only.
     Accept,
-    /// Approves this request and identical ones for the rest of the session.
+    /// Approves this request and identical requests for the rest of the session.
     AcceptForSession,
     /// Approves this request, and allows all commands with this prefix from now on.
     AcceptRule(Vec<String>),
@@ -154,13 +154,13 @@ impl PermissionApproval {
         json!({ "permissions": permissions, "scope": if session { "session" } else { "turn" } })
     }
 
-    /// Encodes a response that grants nothing.
+    /// Encodes a response that grants no permissions.
     pub fn refuse(&self) -> Value {
         json!({ "permissions": {}, "scope": "turn" })
     }
 }
 
-/// Request with one or more questions, which are answered in one response.
+/// Request with one or more questions. One response answers all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UserInput {
     /// Id of the conversation.

@@ -25,9 +25,9 @@ pub enum ItemKind {
     },
     /// Reasoning of the model.
     Reasoning {
-        /// Parts of the summary.
+        /// Parts of the reasoning summary.
         summary: Vec<String>,
-        /// Parts of the full text.
+        /// Parts of the complete reasoning text.
         content: Vec<String>,
     },
     /// Plan proposed by the model.
@@ -85,7 +85,7 @@ impl ItemStatus {
 /// Command run by the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CommandExecution {
-    /// Command line including the shell that runs it.
+    /// Complete command line, including the shell that runs the command.
     pub command: String,
     /// Working directory of the command.
     pub directory: Option<String>,
@@ -107,7 +107,7 @@ pub struct Change {
     pub path: String,
     /// Kind of change.
     pub kind: ChangeKind,
-    /// Complete content of an added or deleted file; a unified diff for an updated one.
+    /// Complete content of an added or deleted file, or a unified diff of an updated file.
     pub diff: String,
 }
 
@@ -158,7 +158,7 @@ pub struct CodexToolCall {
     pub input: Value,
     /// Progress of the call.
     pub status: ItemStatus,
-    /// Result as text.
+    /// Result of the call as text; `None` if there is no text.
     pub output: Option<String>,
 }
 

@@ -1,6 +1,6 @@
 //! Codex's `app-server` protocol: JSON-RPC without the version field, one message per line. Specified by the output of
-//! `codex app-server generate-json-schema`; only the messages and fields in use are typed. Decoding never fails.
-//! Missing or malformed fields become empty; unknown messages are kept as received.
+//! `codex app-server generate-json-schema`; only the messages and fields in use are typed. Decoding never fails:
+//! missing or malformed fields become empty, and unknown messages are preserved as received.
 
 mod ask;
 mod item;

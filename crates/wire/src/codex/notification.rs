@@ -54,7 +54,7 @@ pub enum Notification {
         /// Text to append.
         text: String,
     },
-    /// Reasoning text was appended, or a new part started.
+    /// Reasoning text was appended, or a new part of the reasoning started.
     Thought {
         /// Id of the conversation.
         thread: String,
@@ -64,7 +64,7 @@ pub enum Notification {
         item: String,
         /// Appended text; `None` at the start of a new part.
         text: Option<String>,
-        /// True for the full text, false for the summary.
+        /// True if the text belongs to the complete reasoning, false if it belongs to the summary.
         full: bool,
     },
     /// A file change was updated. The new changes replace the previous ones.
@@ -114,7 +114,7 @@ pub enum Notification {
         thread: String,
         /// Details of the error.
         error: TurnError,
-        /// True if the server retries by itself.
+        /// True if the server retries automatically.
         will_retry: bool,
     },
     /// Warning for the user.

@@ -41,8 +41,8 @@ pub struct StartedThread {
     pub approval_policy: Value,
     /// Name of the sandbox for commands, for example `workspaceWrite`.
     pub sandbox: Option<String>,
-    /// Reviewer of approval requests: `user`, or a model such as `auto_review`. `None` if the Codex version always asks
-    /// the user.
+    /// Reviewer of approval requests: `user`, or a model such as `auto_review`. `None` in versions of Codex that always
+    /// ask the user.
     pub approvals_reviewer: Option<String>,
 }
 
@@ -95,7 +95,7 @@ pub struct McpServer {
     pub name: String,
     /// Status of the server, if known.
     pub status: Option<String>,
-    /// Number of tools.
+    /// Number of tools that the server offers.
     pub tools: usize,
     /// Error that prevented listing the tools.
     pub error: Option<String>,
@@ -121,7 +121,7 @@ impl McpServer {
 pub struct Account {
     /// Account or credential that Codex is logged in with; `None` if not logged in.
     pub login: Option<String>,
-    /// True if a login is required. Custom model providers need none.
+    /// True if a login is required. Custom model providers do not require a login.
     pub needed: bool,
 }
 

@@ -16,7 +16,7 @@ pub struct AgentsBody {
 /// Agent known to wh, installed or not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentBody {
-    /// Id that selects the agent. Also its participant name.
+    /// Id that selects the agent. Also the agent's participant name.
     pub id: String,
     /// Display name of the agent.
     pub title: String,
@@ -28,7 +28,7 @@ pub struct AgentBody {
     pub logged_in: String,
     /// Account or credential in use, if known.
     pub account: Option<String>,
-    /// Instructions for making the agent usable; null if nothing is known to be missing.
+    /// Instructions for making the agent usable; null if wh knows of no problem.
     pub hint: Option<String>,
     /// True if the agent has joined this space.
     pub taking_part: bool,
@@ -37,7 +37,7 @@ pub struct AgentBody {
     pub capabilities: AgentCapabilities,
 }
 
-/// Features of an agent, as far as they are known before the agent is started. Unknown features are null.
+/// Features of an agent that are known before the agent is started. Unknown features are null.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct AgentCapabilities {
     /// Streams its answers while it writes them.
@@ -71,7 +71,7 @@ pub struct AgentStatusBody {
     pub mcp: Option<Vec<AgentMcpServer>>,
     /// Reason why the MCP servers are unknown.
     pub mcp_problem: Option<String>,
-    /// State of the agent in this space; null if it has not joined.
+    /// State of the agent in this space; null if the agent has not joined.
     #[serde(default)]
     pub running: Option<AgentRunning>,
 }
@@ -83,7 +83,7 @@ pub struct AgentRunning {
     pub model: Option<String>,
     /// Mode in use, if known.
     pub mode: Option<String>,
-    /// Id of the current conversation, as listed by `GET /agents/{id}/sessions`; null if there is none that can be
+    /// Id of the current conversation, as listed by `GET /agents/{id}/sessions`; null if the conversation cannot be
     /// resumed.
     pub session: Option<String>,
     /// Number of turns of the agent in this space.
@@ -153,7 +153,7 @@ pub struct AgentConversation {
 #[serde(default, deny_unknown_fields)]
 #[schemars(example = json!({}))]
 pub struct AgentLoginRequest {
-    /// Code that the pending login asks for, for example one shown on a web page.
+    /// Code that the pending login asks for, for example a code shown on a web page.
     pub code: Option<String>,
     /// Cancels the pending login.
     pub cancel: bool,
@@ -164,7 +164,7 @@ pub struct AgentLoginRequest {
 pub struct AgentLoginBody {
     /// True if the login succeeded.
     pub success: bool,
-    /// True while the login is in progress. Its result is reported in the space.
+    /// True while the login is in progress. The result of the login is reported in the space.
     pub pending: bool,
     /// Account or credential in use.
     pub account: Option<String>,

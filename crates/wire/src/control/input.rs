@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Request body of `POST /control/send_input`. At least one of `text`, `paste`, `key`, `keys` and `mouse` is required;
-/// they are sent in this order as one command.
+/// Request body of `POST /control/send_input`. At least one of `text`, `paste`, `key`, `keys` and `mouse` is required.
+/// The fields are sent in this order as one command.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({"text": "hello", "key": "enter"}))]

@@ -34,14 +34,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Response body of `GET /control/health`.
+/// Response body of `GET /control/health`, and of `GET /health` of a daemon.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HealthBody {
-    /// Always true: an engine that cannot respond sends nothing.
+    /// Always true. A server that cannot respond sends nothing.
     pub ok: bool,
     /// Version of wh.
     pub version: String,
-    /// Seconds since the engine started.
+    /// Seconds since the HTTP API was started.
     pub uptime: u64,
 }
 
@@ -53,12 +53,13 @@ pub struct SentBody {
     /// Input that was sent, as given in the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub injected: Option<String>,
-    /// True if the terminal accepted every byte. If false, the rest is queued in order until the program reads.
+    /// True if the terminal accepted every byte. If false, the rest is queued until the program reads its input.
     pub delivered: bool,
-    /// Idempotency key of the caller, if it gave one.
+    /// Idempotency key from the request, if present.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// True if the request id was used before. Nothing was sent again, and `delivered` is the current state.
+    /// True if an earlier request had the same request id. Nothing was sent again; `delivered` is the current state of
+    /// the earlier input.
     pub duplicate: bool,
 }
 
@@ -81,9 +82,9 @@ pub struct WaitRequest {
 pub struct WaitBody {
     /// Same value as `matched`.
     pub ok: bool,
-    /// True if the condition held.
+    /// True if the condition was true before the timeout.
     pub matched: bool,
-    /// Time waited in milliseconds.
+    /// Duration of the wait in milliseconds.
     pub elapsed: u64,
     /// Reason for failure: `timeout` or `exited`. Absent if the condition matched.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,7 +101,7 @@ pub struct WaitBody {
 /// Response body of `GET /control/messages`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MessagesBody {
-    /// The newest `limit` messages that match the filters, oldest first.
+    /// Messages that match the filters, oldest first, at most `limit`.
     pub messages: Vec<Message>,
     /// Number of messages in the conversation.
     pub total: usize,

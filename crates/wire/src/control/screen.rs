@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The screen as a user sees it now.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScreenBody {
-    /// Escape sequences that draw the screen. Written to a blank terminal of the same size, they reproduce it with
-    /// colours and attributes.
+    /// Escape sequences that reproduce the screen, with colours and attributes, on a blank terminal of the same size.
     pub raw: String,
     /// Text of the screen, one line per row, without trailing blanks.
     pub plain: String,
@@ -21,7 +20,7 @@ pub struct ScreenBody {
     pub cursor: CursorBody,
     /// Time of the last completed frame. Before the first frame, the time at which the blank screen was created.
     pub last_frame: String,
-    /// Number of frames since the start.
+    /// Number of frames that the program has drawn since the start.
     pub frames_rendered: u64,
     /// The retained raw output.
     pub scrollback: ScrollbackBody,
@@ -69,13 +68,13 @@ pub struct ScrollbackBody {
 /// Terminal modes that programs can set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModesBody {
-    /// Cursor keys send application codes.
+    /// True if the cursor keys send application codes.
     pub application_cursor: bool,
-    /// The keypad sends application codes.
+    /// True if the keypad sends application codes.
     pub application_keypad: bool,
-    /// Pastes are bracketed.
+    /// True if pasted text is bracketed.
     pub bracketed_paste: bool,
-    /// Focus changes are reported.
+    /// True if focus changes are reported to the program.
     pub focus_events: bool,
     /// Mouse reporting: `off`, `click`, `drag` or `motion`.
     #[schemars(extend("enum" = ["off", "click", "drag", "motion"]))]

@@ -53,11 +53,11 @@ pub struct SessionSummary {
     pub attached: u64,
     /// Number of open questions.
     pub questions: u64,
-    /// Id of the session that created this one. Absent if it was created outside every session, or if the creator is
-    /// unknown.
+    /// Id of the session that created this session. Absent if this session was created from outside all sessions, or if
+    /// the creator is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_by: Option<String>,
-    /// True if processes in this session have the rights of a process outside every session, for example to answer
+    /// True if processes in this session have the same rights as processes outside all sessions, for example to answer
     /// questions.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub person: bool,
@@ -95,7 +95,7 @@ pub struct SessionStatus {
     pub reason: Option<String>,
 }
 
-/// Request body of `POST /sessions`. Give either an agent or a command.
+/// Request body of `POST /sessions`. Exactly one of `agent` and `command` is required.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({"agent": "demo", "name": "a"}))]
@@ -134,8 +134,8 @@ pub struct NewSessionRequest {
     /// home directories and settings are stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<BTreeMap<String, String>>,
-    /// If true, processes in this session have the rights of a process outside every session, for example to answer
-    /// questions. Only for commands, and only if the caller has these rights itself.
+    /// If true, processes in this session have the same rights as processes outside all sessions, for example to answer
+    /// questions. Allowed only with `command`, and only if the caller has these rights itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub person: bool,
     /// Idempotency key of this create request. A second request with the same key returns the existing session with 200
@@ -161,7 +161,7 @@ impl NewSessionRequest {
 /// Response body of `GET /sessions/{session}/last_screen`: the last screen of a terminal program whose daemon was lost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LastScreenBody {
-    /// Text of the screen and the end of the output.
+    /// Text of the screen, one line per row, without trailing blanks.
     pub text: String,
 }
 

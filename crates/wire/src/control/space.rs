@@ -23,7 +23,7 @@ pub struct QuestionBody {
     pub kind: String,
     /// One-line question text.
     pub title: String,
-    /// Details such as the command or the change in question.
+    /// Details, for example the command to run or the change to a file.
     pub details: Vec<DetailBody>,
     /// Answers to choose from.
     pub options: Vec<OptionBody>,
@@ -46,7 +46,7 @@ pub enum DetailBody {
         /// The text itself.
         text: String,
     },
-    /// A command that would be run.
+    /// A command that the agent wants to run.
     Command {
         /// The command line.
         command: String,
@@ -151,14 +151,15 @@ pub struct DoneBody {
     pub lines: Vec<String>,
     /// Receipt of the command; null for commands that only affect the UI.
     pub receipt: Option<ReceiptBody>,
-    /// True if the request id was used before. Nothing was executed, and the receipt is that of the original request.
+    /// True if an earlier request had the same request id. Nothing was executed again; `receipt` is the receipt of the
+    /// earlier request.
     pub duplicate: bool,
 }
 
-/// Receipt of one command: the stages that it has reached.
+/// Receipt of one command, with the stages that the command has reached.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReceiptBody {
-    /// Request id of the caller, or one assigned by wh if the caller gave none.
+    /// Request id from the caller, or an id assigned by wh if the caller sent none.
     pub request_id: String,
     /// Current stage: `accepted`, `delivered`, `submitted`, `started`, `finished` or `failed`.
     pub stage: String,
@@ -169,7 +170,7 @@ pub struct ReceiptBody {
     pub code: Option<String>,
     /// Warning that the agent may not know the whole conversation.
     pub warning: Option<String>,
-    /// Id of the resulting message.
+    /// Id of the message that the command added, if any.
     pub message: Option<String>,
     /// Id of the turn that the command started.
     pub turn: Option<String>,

@@ -56,7 +56,7 @@ pub struct Message {
     pub payload: Value,
     /// True if this client sent the message.
     pub sent: bool,
-    /// Time at which the message was added to the list. Later than that of every earlier message.
+    /// Time at which the message was added to the conversation. Always later than the time of the previous message.
     pub received_at: String,
     /// Protocol version of the envelope: `mew/v0.4`.
     #[serde(default)]
@@ -76,7 +76,7 @@ pub struct Message {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatTargets {
-    /// Recipients in effect.
+    /// Recipients in effect: the override, else the participant's default, else the space's default.
     pub effective: Option<Vec<String>>,
     /// Recipients of a temporary override, if set.
     #[serde(rename = "override")]
@@ -91,11 +91,11 @@ pub struct ChatTargets {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Ui {
-    /// The reasoning bar.
+    /// State of the reasoning bar.
     pub reasoning: Reasoning,
     /// Operation that waits for the user's answer.
     pub pending_operation: Option<PendingOperation>,
-    /// The signal board.
+    /// State of the signal board.
     pub signal_board: SignalBoard,
     /// True if details are shown.
     pub verbose_mode: bool,
@@ -117,7 +117,7 @@ pub struct Reasoning {
     pub elapsed_ms: u64,
     /// Tokens used, if known.
     pub tokens: Option<u64>,
-    /// Beginning of the reasoning text.
+    /// End of the reasoning text, at most 400 characters.
     pub preview: Option<String>,
 }
 
@@ -141,7 +141,7 @@ pub struct PendingOperation {
 pub struct SignalBoard {
     /// True if the board is open.
     pub expanded: bool,
-    /// User's choice: `open`, `close` or `auto`; null if not set.
+    /// Setting chosen by the user: `open`, `close` or `auto`; null if not set.
     #[serde(rename = "override")]
     #[schemars(extend("enum" = ["open", "close", "auto", null]))]
     pub override_mode: Option<String>,
@@ -348,7 +348,7 @@ pub struct SessionFacts {
     pub pid: Option<i32>,
     /// Exit status; null while the program runs.
     pub exit: Option<ExitBody>,
-    /// Number of waits for a condition that are not finished.
+    /// Number of wait requests in progress.
     pub open_waits: usize,
     /// Bytes of input that the program has not read yet.
     pub queued_input: usize,
@@ -360,7 +360,7 @@ pub struct SessionFacts {
 pub struct ExitBody {
     /// Exit code as a shell reports it: 128+n for signal n.
     pub code: i32,
-    /// Signal number, if a signal ended the program.
+    /// Number of the signal that killed the program; null if the program exited by itself.
     pub signal: Option<i32>,
 }
 
@@ -380,7 +380,7 @@ pub struct TerminalFacts {
     pub alternate_screen: bool,
     /// Current directory reported by the shell (OSC 7).
     pub directory: Option<String>,
-    /// The last notification (OSC 9, OSC 777).
+    /// Text of the last desktop notification (OSC 9, OSC 777).
     pub notification: Option<String>,
     /// The last progress report (OSC 9;4), as the program wrote it.
     pub progress: Option<String>,
@@ -390,7 +390,7 @@ pub struct TerminalFacts {
     pub bells: u64,
     /// Bytes of output that the program has written so far.
     pub output_bytes: u64,
-    /// Number of frames so far.
+    /// Number of frames that the program has drawn so far.
     pub frames_rendered: u64,
 }
 

@@ -67,7 +67,7 @@ pub enum EventBody {
     },
     /// A client typed input to the program.
     Typed {
-        /// Number of bytes.
+        /// Number of typed bytes.
         bytes: usize,
     },
     /// The terminal was resized.
@@ -84,7 +84,7 @@ pub enum EventBody {
     },
     /// The program rang the terminal bell.
     Bell {
-        /// Number of bells rung at once.
+        /// Number of times that the bell rang.
         count: u64,
     },
     /// The program reported its current directory.
@@ -107,9 +107,9 @@ pub enum EventBody {
         /// `A` prompt, `B` input, `C` output, `D;code` done.
         mark: String,
     },
-    /// A client set a mark.
+    /// A client added a marker.
     Marked {
-        /// Label of the mark.
+        /// Label of the marker.
         label: String,
     },
     /// A user's terminal was attached.
@@ -120,15 +120,15 @@ pub enum EventBody {
     Stopped,
     /// The program was continued.
     Continued,
-    /// An item of the conversation was added, updated or completed. Contains its complete current state.
+    /// An item of the conversation was added, updated or completed. Contains the complete current state of the item.
     Item {
         /// Id of the item.
         item: String,
         /// Id of the turn that the item belongs to, if any.
         turn: Option<String>,
-        /// Progress: `growing`, `done`, `cut` or `retracted`.
+        /// Progress: `growing`, `done`, `queued`, `cut` or `retracted`.
         progress: String,
-        /// Envelopes of the item. They replace envelopes with the same ids.
+        /// Envelopes of the item. Each envelope replaces an earlier envelope with the same id.
         messages: Vec<Message>,
     },
     /// A turn was started.
@@ -151,7 +151,7 @@ pub enum EventBody {
     },
     /// A receipt reached another stage.
     Receipt(ReceiptBody),
-    /// A part of the state changed for which there is no other event.
+    /// A part of the state changed, and no other event reports the change.
     Changed {
         /// Name of the changed field of the state.
         part: String,
@@ -160,7 +160,7 @@ pub enum EventBody {
     Exited {
         /// Exit code as a shell reports it: 128+n for signal n.
         code: i32,
-        /// Signal number, if a signal ended the program.
+        /// Number of the signal that killed the program; null if the program exited by itself.
         signal: Option<i32>,
     },
 }
@@ -168,7 +168,7 @@ pub enum EventBody {
 /// A screen in the event stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FrameBody {
-    /// Number of frames since the start.
+    /// Number of frames that the program has drawn since the start.
     pub frames_rendered: u64,
     /// Width in columns.
     pub width: u16,

@@ -54,7 +54,7 @@ pub struct AuditRecord {
     pub sender: Option<String>,
     /// Sender as authenticated by the credential.
     pub by: Option<String>,
-    /// Outcome, once known.
+    /// Outcome of the message; `None` while unknown.
     pub result: Option<ControlResult>,
     /// True for a retry of an executed message; `None` while unknown.
     pub duplicate: Option<bool>,
@@ -64,7 +64,7 @@ pub struct AuditRecord {
     pub retry_of: Option<String>,
     /// Length of the text in bytes.
     pub bytes: Option<u64>,
-    /// Number of lost records.
+    /// Number of lost records, in an [`AuditAction::Dropped`] record.
     pub count: Option<u64>,
     /// Error code for programs.
     pub error: Option<String>,

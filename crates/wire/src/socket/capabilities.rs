@@ -1,4 +1,4 @@
-//! Capabilities and limits of the daemon, for clients to query first.
+//! Capabilities and limits of the daemon. Clients query them before they send other commands.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub struct Capabilities {
     /// Optional features: `durable_dedupe`, `content_ref`, `audit`, `subscribe_resume`, ….
     #[serde(default)]
     pub features: Vec<String>,
-    /// Directory for files named by a `content_ref`. Each team has a subdirectory with its name.
+    /// Directory for files named by a `content_ref`. Each team has a subdirectory with the name of the team.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_ref_base: Option<String>,
 }

@@ -27,7 +27,7 @@ pub const SOCKET_COMMANDS: [&str; 11] = [
 /// Decoded command of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SocketCommand {
-    /// Types text to a session, interrupts the session or answers one of its questions. Response:
+    /// Sends text to a session, interrupts the session or answers one of its questions. Response:
     /// [`ControlAck`](super::ControlAck), even for an invalid payload.
     Control(Result<Box<ControlRequest>, Box<ControlProblem>>),
     /// Queries the capabilities. Response: [`Capabilities`](super::Capabilities).
@@ -44,7 +44,7 @@ pub enum SocketCommand {
     Create(Box<NewSessionRequest>),
     /// Attaches a terminal to a session. Response: [`Attached`], followed by the frames of [`attach`](crate::attach).
     Attach(Attach),
-    /// Joins a conversation with a UI in the caller's process. Response: [`Joined`], followed by lines internal to wh.
+    /// Shows a conversation in a UI of the caller's process. Response: [`Joined`], followed by lines internal to wh.
     Join(Join),
     /// Queries the health of the daemon. Response: [`Health`].
     Health,
@@ -53,7 +53,7 @@ pub enum SocketCommand {
 /// Parameters of `list`. The response contains only sessions visible to the caller.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListSessions {
-    /// Lists only this team. Default: all teams of the given credentials.
+    /// Lists only the sessions of this team. Default: the sessions of all teams of the given credentials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub team: Option<String>,
 }
@@ -89,14 +89,14 @@ pub struct SessionDetails {
 pub struct ReceiptQuery {
     /// Id or name of the session, which may have ended.
     pub session_id: String,
-    /// Request id of the command. The command may have been sent through any interface.
+    /// Request id of the command, which may have been sent over HTTP or over the socket.
     pub request_id: String,
 }
 
 /// Response to [`ReceiptQuery`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReceiptResponse {
-    /// The receipt; absent if no such command is known.
+    /// Receipt of the command; absent if the request id is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt: Option<ReceiptBody>,
 }
@@ -159,7 +159,7 @@ pub struct Attached {
     pub session: SessionSummary,
 }
 
-/// Parameters of `join`: shows the conversation of an agent's session in a UI in the caller's process.
+/// Parameters of `join`, which shows the conversation of an agent's session in a UI of the caller's process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Join {
     /// Id or name of the session.
@@ -188,7 +188,7 @@ pub struct Health {
     pub version: String,
     /// Seconds since the daemon started.
     pub uptime: u64,
-    /// Number of sessions.
+    /// Number of sessions, including ended sessions.
     pub sessions: usize,
     /// Number of audit log records that could not be written.
     pub audit_lost: u64,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 /// Supported version of the envelope.
 pub const SOCKET_VERSION: u64 = 1;
 
-/// Request id of a response to a line without a readable request id.
+/// Request id in the response to a line that has no valid request id.
 pub const UNKNOWN_REQUEST: &str = "unknown";
 
 /// Maximum number of additional credentials in a request.
@@ -19,7 +19,7 @@ pub const MAX_CREDENTIALS: usize = 256;
 pub struct Request {
     /// Version of the envelope.
     pub version: u64,
-    /// Id of this exchange, repeated in the response. Not used to deduplicate control messages.
+    /// Id of this request, repeated in the response. Not used to deduplicate control messages.
     pub request_id: String,
     /// Credential of the caller.
     #[serde(rename = "token", skip_serializing_if = "Option::is_none")]
@@ -192,7 +192,7 @@ pub enum ErrorCode {
     Busy,
     /// An internal error of wh.
     InternalError,
-    /// A code that this version does not know.
+    /// An error code unknown to this version.
     #[serde(other)]
     Unknown,
 }

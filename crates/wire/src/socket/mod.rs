@@ -1,5 +1,5 @@
 //! The daemon's socket protocol, one JSON object per line: requests, responses, and events for subscribers. The
-//! envelope is defined by the TUI control protocol. Message admission is described in `docs/decisions/019`. Times are
+//! envelope is defined by the TUI control protocol; `docs/decisions/019` describes the admission of messages. Times are
 //! RFC 3339 in UTC.
 
 mod audit;
@@ -25,5 +25,5 @@ pub use envelope::{
 };
 pub use stream::{Cursor, StreamLine};
 
-/// Maximum length of a line in bytes. Fits a text of 1 MiB even if every byte is escaped.
+/// Maximum length of a line in bytes. A text of 1 MiB fits even if every byte is escaped.
 pub const MAX_SOCKET_LINE_BYTES: usize = 8 << 20;

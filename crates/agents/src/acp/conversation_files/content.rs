@@ -16,7 +16,7 @@ const MAX_FILE_BYTES: u64 = 256 << 20;
 
 /// Parsed content of a conversation file.
 #[derive(Debug, Default)]
-pub(super) struct Content {
+pub(super) struct ConversationContent {
     pub id: Option<String>,
     /// Ids and classes of the messages, in order.
     messages: Vec<(String, MessageClass)>,
@@ -41,7 +41,7 @@ enum MessageClass {
     Unknown,
 }
 
-impl Content {
+impl ConversationContent {
     /// Reads a conversation file. Skips lines that are not valid JSON, as Gemini does.
     pub fn read(file: &Path) -> io::Result<Self> {
         let mut content = Self::default();

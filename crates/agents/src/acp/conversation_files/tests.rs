@@ -49,7 +49,7 @@ impl Home {
 }
 
 fn messages(file: &Path) -> Vec<String> {
-    Content::read(file).unwrap().resumable().map(str::to_owned).collect()
+    ConversationContent::read(file).unwrap().resumable().map(str::to_owned).collect()
 }
 
 const SAFE: &str = "session-2026-11-18T01-02-6104d0d3-456789ab.jsonl";
@@ -153,7 +153,9 @@ fn copies_are_private_and_links_are_not_followed() {
 
     fs::rename(&state, home.0.path().join("moved")).unwrap();
     symlink(home.0.path().join("moved"), &state).unwrap();
-    assert!(matches!(home.files().prepare(false).unwrap(), PreparedFile::Uncopied(why) if why.contains("is a link")));
+    assert!(
+        matches!(home.files().prepare(false).unwrap(), PreparedFile::Uncopied(why) if why.contains("is a symbolic link"))
+    );
 }
 
 #[test]
@@ -192,7 +194,7 @@ fn messages_are_counted_as_gemini_does() {
     ];
     let text: Vec<String> = lines.iter().map(Value::to_string).collect();
     fs::write(&file, text.join("\n")).unwrap();
-    assert_eq!(Content::read(&file).unwrap().id.as_deref(), Some(ID));
+    assert_eq!(ConversationContent::read(&file).unwrap().id.as_deref(), Some(ID));
     assert_eq!(messages(&file), ["a", "b"]);
 }
 

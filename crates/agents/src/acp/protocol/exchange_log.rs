@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::replayed_messages::ReplayedMessages;
 
 /// Maximum size of the recorded prompts and answers.
-const MAX_BYTES: usize = 256 * 1024;
+const MAX_EXCHANGES_BYTES: usize = 256 * 1024;
 
 /// Maximum size of the text that is sent as context to a new conversation.
 const MAX_CONTEXT_BYTES: usize = 64 * 1024;
@@ -36,13 +36,13 @@ impl ExchangeLog {
     }
 
     /// Ends the current exchange. Discards the exchange if the turn failed or was cancelled, because agents also
-    /// discard it.
+    /// discard such exchanges.
     pub fn ended(&mut self, completed: bool) {
         let (prompt, answer) = (self.prompt.take(), std::mem::take(&mut self.answer));
         let Some(prompt) = prompt.filter(|_| completed) else { return };
         self.bytes += prompt.len() + answer.len();
         self.exchanges.push_back((prompt, answer));
-        while self.bytes > MAX_BYTES {
+        while self.bytes > MAX_EXCHANGES_BYTES {
             let Some((prompt, answer)) = self.exchanges.pop_front() else { return };
             self.bytes -= prompt.len() + answer.len();
         }
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(log.missing_in(&repeated(&["one"])), (1, 0));
         assert!(log.context().ends_with("User: one\n\nYou: 1"));
         for _ in 0..10 {
-            log.prompt(&"x".repeat(MAX_BYTES / 4));
+            log.prompt(&"x".repeat(MAX_EXCHANGES_BYTES / 4));
             log.ended(true);
         }
         assert_eq!(log.missing_in(&repeated(&[])).0, 4);

@@ -14,7 +14,7 @@ const MAX_REFUSALS: usize = 4096;
 /// Queue of refusals. A task writes them in order until the queue is closed or the agent exits.
 pub(super) struct Refusals {
     link: RpcLink,
-    // A queued future does not hold the link, so that the agent can exit while refusals are queued.
+    // A queued future does not keep the link open, so that the agent can exit while refusals are queued.
     queue: mpsc::Sender<BoxFuture<'static, Result<bool, LinkError>>>,
 }
 

@@ -10,8 +10,8 @@ use super::super::items::{AcpItems, MessageKind};
 use super::replayed_messages::ReplayedMessages;
 use crate::rpc::{Incoming, JsonRpc};
 
-/// Number of bytes at the end of a replayed user message that are retained. The beginning is removed once the message
-/// is more than twice as long.
+/// Size to which a replayed user message is truncated, once it is more than twice as large. The end of the message is
+/// retained.
 const MAX_REPLAYED_MESSAGE_BYTES: usize = 1 << 20;
 
 /// Appends text to a replayed user message, and removes the beginning of the message if it is too long.

@@ -15,7 +15,7 @@ use wh_wire::acp::{self, InitializeReply, SessionList, SessionReply, read};
 use super::super::conversation_files::{ConversationFiles, PreparedFile};
 use super::super::handshake_buffer::HandshakeBuffer;
 use super::super::settings::SessionSettings;
-use super::super::table::Entry;
+use super::super::table::AgentEntry;
 use super::exchange_log::ExchangeLog;
 use super::model_errors;
 use super::refusals::Refusals;
@@ -29,9 +29,9 @@ use crate::rpc::{self, Incoming, JsonRpc, RpcError, RpcEvents, RpcFrame, RpcLink
 /// Maximum number of buffered messages handled before timeouts are checked again.
 const MAX_RECEIVED_AT_ONCE: usize = 1024;
 
-/// State of a setup in progress.
+/// State of a handshake in progress.
 struct Setup<'a> {
-    entry: Arc<Entry>,
+    entry: Arc<AgentEntry>,
     link: RpcLink,
     events: RpcEvents,
     refusals: Refusals,
@@ -42,7 +42,7 @@ struct Setup<'a> {
     reports: &'a Reports,
 }
 
-/// Result of a successful setup.
+/// Result of a successful handshake.
 struct SetupResult {
     session: String,
     hello: InitializeReply,
@@ -115,7 +115,8 @@ impl Connect for AcpProtocol {
                 "{} was in mode {mode:?}, which skips permissions, and was switched to another mode",
                 self.title()
             );
-            initial_reports.push(Report::Notice(Level::Warning, format!("{text}; {ALLOW_SKIPPING}")));
+            initial_reports
+                .push(Report::Notice(Level::Warning, format!("{text}; to allow this mode, {ALLOW_SKIPPING}")));
         }
         let own_question = match missing {
             MissingMessages::Nothing => {
@@ -124,7 +125,7 @@ impl Connect for AcpProtocol {
             }
             MissingMessages::Unknown(known) => {
                 let text = format!(
-                    "{} did not replay the conversation; wh cannot check that it still has all {known} messages",
+                    "{} did not replay the conversation; wh cannot check that all {known} messages are still there",
                     self.title()
                 );
                 initial_reports.push(Report::Notice(Level::Warning, text));
@@ -143,9 +144,9 @@ impl Connect for AcpProtocol {
 }
 
 impl AcpProtocol {
-    /// Copies and renames the file of the conversation to resume, because Gemini may delete it after loading. If the
-    /// file is missing or cannot be renamed, waits until the end of the minute in which the conversation was created: a
-    /// load in this minute would empty the file. Returns the files, to be cleaned up after the load.
+    /// Copies and renames the file of the conversation to resume, because Gemini may delete the file after a load. If
+    /// the file is missing or cannot be renamed, waits until the end of the minute in which the conversation was
+    /// created: a load in this minute would empty the file. Returns the files, to be cleaned up after the load.
     async fn prepare_files(&self, reports: &Reports) -> Result<Option<ConversationFiles>, ConnectError> {
         let resumed = self.session.as_deref().or(match &self.start.resume {
             Some(Resume::Named(name)) => Some(name.as_str()),
@@ -230,7 +231,7 @@ fn rest_of_minute(begun: SystemTime, now: SystemTime) -> Duration {
 }
 
 /// Formats an error, with a suggested fix if one is known.
-pub(super) fn error_text(entry: &Entry, error: &RpcError) -> String {
+pub(super) fn error_text(entry: &AgentEntry, error: &RpcError) -> String {
     let RpcError::Refused { code, message, data } = error else { return error.to_string() };
     if let Some(text) = model_errors::refusal(*code, message, &entry.log_in) {
         return text;
@@ -324,8 +325,8 @@ impl Setup<'_> {
         }
     }
 
-    /// Resumes a conversation. The agent replays it only if the history is needed or if the agent cannot resume without
-    /// a replay.
+    /// Resumes a conversation. The agent replays the conversation only if the history is needed, or if the agent cannot
+    /// resume without a replay.
     async fn resume(
         &mut self,
         agent: &mut AcpProtocol,
@@ -470,7 +471,7 @@ impl Setup<'_> {
             Some(mode) if current.as_ref() != Some(&mode) => {
                 let unknown = !settings.modes.all.is_empty() && !settings.modes.has(&mode);
                 if unknown {
-                    let error = RpcError::Gone("it is not one of the available modes".into());
+                    let error = RpcError::Gone("the mode is not available".into());
                     return Err(self.setting_refused("mode", &mode, settings, &error));
                 }
                 let (method, params) = settings.mode(session, &mode);
@@ -485,7 +486,7 @@ impl Setup<'_> {
             None if left.is_some() => {
                 let mode = left.unwrap_or_default();
                 let text = format!("{} is in mode {mode:?}, which skips permissions", self.entry.title);
-                Err(ConnectError::Fatal(format!("{text}; {ALLOW_SKIPPING}")))
+                Err(ConnectError::Fatal(format!("{text}; to allow this mode, {ALLOW_SKIPPING}")))
             }
             _ => Ok(None),
         }

@@ -1,27 +1,27 @@
 //! Translates messages of an ACP agent into driver steps.
 
 use serde_json::{Value, json};
-use wh_core::space::harness::{Named, Report};
+use wh_core::space::harness::{AgentOption, Report};
 use wh_core::space::item::Level;
 use wh_core::space::question::Question;
-use wh_wire::acp::{self, Chunk, PermissionRequest, SessionUpdate, Update, read};
+use wh_wire::acp::{self, MessageChunk, PermissionRequest, SessionUpdate, Update, read};
 
 use super::super::items::MessageKind;
 use super::super::questions::{self, AcpRequest};
 use super::{AcpProtocol, AcpQuestion};
-use crate::driver::{Now, Step, Steps};
+use crate::driver::{DriverState, DriverStep, DriverSteps};
 use crate::rpc::{Incoming, RpcFrame};
 
 impl AcpProtocol {
-    pub(super) fn incoming(&mut self, incoming: Incoming, now: Now<'_>, steps: &mut Steps<Self>) {
+    pub(super) fn incoming(&mut self, incoming: Incoming, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         match incoming {
             Incoming::Request { id, method, params } => self.asked(id, &method, params, now, steps),
             Incoming::Notification { method, params } => match method.as_str() {
                 "session/update" => self.update(read(params), steps),
                 "$/cancel_request" => {
                     let id = params["requestId"].clone();
-                    steps.push(Step::Withdraw(id.to_string()));
-                    steps.push(Step::Send(RpcFrame::Refusal {
+                    steps.push(DriverStep::Withdraw(id.to_string()));
+                    steps.push(DriverStep::Send(RpcFrame::Refusal {
                         id,
                         code: acp::REQUEST_CANCELLED_CODE,
                         message: "cancelled".to_owned(),
@@ -30,12 +30,12 @@ impl AcpProtocol {
                 _ => tracing::debug!(method, "an unknown notification"),
             },
             Incoming::Unreadable(error) => {
-                steps.warn(format!("{} wrote an unreadable line ({error}); it was skipped", self.title()));
+                steps.warn(format!("{} wrote an unreadable line ({error}); the line was skipped", self.title()));
             }
         }
     }
 
-    fn update(&mut self, news: SessionUpdate, steps: &mut Steps<Self>) {
+    fn update(&mut self, news: SessionUpdate, steps: &mut DriverSteps<Self>) {
         // Sessions of subagents are separate. Their work is part of a call in this session.
         if news.session_id.is_some_and(|session| session != self.conversation()) {
             return;
@@ -55,17 +55,17 @@ impl AcpProtocol {
                 steps.reports(self.items.plan(&entries));
             }
             Update::AvailableCommands(commands) => {
-                let named = |command: acp::AcpCommand| Named {
+                let named = |command: acp::AcpCommand| AgentOption {
                     id: command.name.trim_start_matches('/').to_owned(),
                     title: command.description.lines().next().unwrap_or_default().to_owned(),
                 };
                 self.commands = commands.into_iter().map(named).collect();
-                steps.push(Step::Ready);
+                steps.push(DriverStep::Ready);
             }
             Update::CurrentMode(mode) => self.mode_is(mode, steps),
             Update::ConfigOptions(reply) => {
                 self.settings.learn(&reply);
-                steps.push(Step::Ready);
+                steps.push(DriverStep::Ready);
             }
             Update::Usage(news) => {
                 let usage = &mut self.usage;
@@ -101,7 +101,7 @@ impl AcpProtocol {
         }
     }
 
-    fn chunk(&mut self, voice: MessageKind, chunk: Chunk, steps: &mut Steps<Self>) {
+    fn chunk(&mut self, voice: MessageKind, chunk: MessageChunk, steps: &mut DriverSteps<Self>) {
         if self.replays {
             return;
         }
@@ -113,21 +113,21 @@ impl AcpProtocol {
     }
 
     /// Returns the new mode if the message announces a mode change, for agents with the `mode_message_prefix` quirk.
-    fn mode_in(&self, chunk: &Chunk) -> Option<String> {
+    fn mode_in(&self, chunk: &MessageChunk) -> Option<String> {
         let words = chunk.content.display_text();
         let mode = words.strip_prefix(self.entry.quirks.mode_message_prefix.as_deref()?)?;
         Some(mode.trim().to_owned())
     }
 
-    fn mode_is(&mut self, mode: String, steps: &mut Steps<Self>) {
+    fn mode_is(&mut self, mode: String, steps: &mut DriverSteps<Self>) {
         if self.settings.modes.current.as_ref() != Some(&mode) {
             self.settings.modes.current = Some(mode);
-            steps.push(Step::Ready);
+            steps.push(DriverStep::Ready);
         }
     }
 
-    fn asked(&mut self, id: Value, method: &str, params: Value, now: Now<'_>, steps: &mut Steps<Self>) {
-        let answer = |id: Value, result: Value| Step::Send(RpcFrame::Answer { id, result });
+    fn asked(&mut self, id: Value, method: &str, params: Value, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
+        let answer = |id: Value, result: Value| DriverStep::Send(RpcFrame::Answer { id, result });
         match method {
             "session/request_permission" => self.permission(id, read(params), now, steps),
             "elicitation/create" => match AcpRequest::form(id.clone(), self.title(), &params) {
@@ -140,17 +140,23 @@ impl AcpProtocol {
             other => {
                 let text =
                     format!("{} requested {other:?}, which wh does not support; the request was refused", self.title());
-                steps.push(Step::NoticeOnce(Level::Warning, text));
-                steps.push(Step::Send(RpcFrame::unknown(id, other)));
+                steps.push(DriverStep::NoticeOnce(Level::Warning, text));
+                steps.push(DriverStep::Send(RpcFrame::unknown(id, other)));
             }
         }
     }
 
-    fn permission(&mut self, id: Value, request: PermissionRequest, now: Now<'_>, steps: &mut Steps<Self>) {
+    fn permission(
+        &mut self,
+        id: Value,
+        request: PermissionRequest,
+        now: DriverState<'_>,
+        steps: &mut DriverSteps<Self>,
+    ) {
         steps.begun();
         let call = request.tool_call.tool_call_id.clone();
         steps.reports(self.items.call(request.tool_call));
-        let cancelled = |id| Step::Send(RpcFrame::Answer { id, result: questions::cancelled() });
+        let cancelled = |id| DriverStep::Send(RpcFrame::Answer { id, result: questions::cancelled() });
         if now.interrupted {
             return steps.push(cancelled(id));
         }
@@ -170,12 +176,12 @@ impl AcpProtocol {
     }
 }
 
-fn ask_person(ask: AcpRequest, question: Question, steps: &mut Steps<AcpProtocol>) {
-    steps.push(Step::Ask { id: ask.id.to_string(), ask: AcpQuestion::Agent(ask), questions: vec![question] });
+fn ask_person(ask: AcpRequest, question: Question, steps: &mut DriverSteps<AcpProtocol>) {
+    steps.push(DriverStep::Ask { id: ask.id.to_string(), ask: AcpQuestion::Agent(ask), questions: vec![question] });
 }
 
 /// Reports the progress of a compaction.
-fn compaction(news: &Value, steps: &mut Steps<AcpProtocol>) {
+fn compaction(news: &Value, steps: &mut DriverSteps<AcpProtocol>) {
     match news["status"].as_str() {
         Some("in_progress") => steps.notice(Level::Info, "compacting the conversation"),
         Some("completed") => steps.notice(Level::Info, "the conversation was compacted"),

@@ -1,11 +1,11 @@
 //! Tests logins, modes and models.
 
 use serde_json::json;
-use wh_core::space::harness::Named;
+use wh_core::space::harness::AgentOption;
 
 use super::*;
 
-fn ids(named: &[Named]) -> Vec<&str> {
+fn ids(named: &[AgentOption]) -> Vec<&str> {
     named.iter().map(|one| one.id.as_str()).collect()
 }
 
@@ -104,7 +104,7 @@ async fn a_session_that_starts_in_a_skipping_mode_is_switched_back() {
 async fn an_unknown_mode_or_model_ends_the_agent_with_an_error() {
     let run = Run::with("hello; rest", |start| start.mode = Some("odd".to_owned())).await;
     let why = run.gone().await.unwrap();
-    assert!(why.contains("odd") && why.contains("it has ask, plan") && !why.contains("wild"), "{why}");
+    assert!(why.contains("odd") && why.contains("available: ask, plan") && !why.contains("wild"), "{why}");
     let run =
         Run::with(r#"hello; next; fail -32602 "no such"; rest"#, |start| start.model = Some("huge".to_owned())).await;
     assert!(run.gone().await.unwrap().contains("no such"));

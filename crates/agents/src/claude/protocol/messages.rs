@@ -8,22 +8,22 @@ use super::super::questions::ClaudeQuestions;
 use super::super::{LOG_IN, TITLE};
 use super::ClaudeProtocol;
 use super::setup::hinted;
-use crate::driver::{Now, Step, Steps};
+use crate::driver::{DriverState, DriverStep, DriverSteps};
 use wh_claude::ClaudeFrame;
 
 impl ClaudeProtocol {
-    pub(super) fn event(&mut self, event: Event, now: Now<'_>, steps: &mut Steps<Self>) {
+    pub(super) fn event(&mut self, event: Event, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         match event {
             Event::Message(message) => self.message(message, now, steps),
             Event::Ask(ask) => self.asked(ask, steps),
-            Event::Withdrawn(id) => steps.push(Step::Withdraw(id)),
-            Event::Unreadable(error) => steps.warn(format!("{error}; it was skipped")),
+            Event::Withdrawn(id) => steps.push(DriverStep::Withdraw(id)),
+            Event::Unreadable(error) => steps.warn(format!("{error}; the line was skipped")),
             // The driver handles these events of the link.
             Event::Skipped { .. } | Event::Closed(_) => {}
         }
     }
 
-    fn message(&mut self, message: ClaudeMessage, now: Now<'_>, steps: &mut Steps<Self>) {
+    fn message(&mut self, message: ClaudeMessage, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         match message {
             ClaudeMessage::Stream(message) => {
                 self.begun(now, steps);
@@ -55,7 +55,8 @@ impl ClaudeProtocol {
             ClaudeMessage::ConversationReset(reset) => {
                 self.session = Some(reset.new_conversation_id);
                 self.checkpoints.clear();
-                // Claude Code does not store an empty conversation. Its first turn reports the id.
+                // Claude Code does not store an empty conversation. The first turn of the new conversation reports the
+                // id.
                 steps.report(Report::ResumeId(None));
                 steps.notice(Level::Info, "a new conversation was started");
             }
@@ -69,7 +70,7 @@ impl ClaudeProtocol {
         }
     }
 
-    fn system(&mut self, system: protocol::System, now: Now<'_>, steps: &mut Steps<Self>) {
+    fn system(&mut self, system: protocol::System, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         use protocol::System;
         match system {
             System::Init(init) => self.init(*init, now, steps),
@@ -78,7 +79,7 @@ impl ClaudeProtocol {
                 if let Some(mode) = &status.permission_mode
                     && self.note_mode(mode)
                 {
-                    steps.push(Step::Ready);
+                    steps.push(DriverStep::Ready);
                 }
                 if status.status.as_deref() == Some("compacting") {
                     steps.notice(Level::Info, "compacting the conversation");
@@ -90,7 +91,7 @@ impl ClaudeProtocol {
                 let which = format!("attempt {} of {} in {seconds:.1} s", retry.attempt, retry.max_retries);
                 steps.warn(match retry.error_status {
                     Some(status @ (401 | 403)) => {
-                        format!("the model refuses the login (HTTP {status}): {LOG_IN}; {which}")
+                        format!("the model provider rejected the login (HTTP {status}): {LOG_IN}; {which}")
                     }
                     Some(status) => format!("the model answered with HTTP {status}; {which}"),
                     None => format!("the model did not answer; {which}"),
@@ -98,7 +99,7 @@ impl ClaudeProtocol {
             }
             System::PermissionDenied(denied) => {
                 self.denied.push(denied.tool_use_id);
-                steps.warn(format!("the tool {} was not allowed: {}", denied.tool_name, denied.message));
+                steps.warn(format!("the tool {} was denied: {}", denied.tool_name, denied.message));
             }
             System::Notification(note) => steps.notice(Level::Info, note.text),
             System::Informational(note) => steps.notice(Level::Info, note.content),
@@ -113,11 +114,13 @@ impl ClaudeProtocol {
                     steps.reports(self.items.retract(frame));
                 }
                 steps.warn(format!(
-                    "{} refused; the turn continues with {}",
+                    "the model {} refused the request; the turn continues with {}",
                     fallback.original_model, fallback.fallback_model
                 ));
             }
-            System::RefusalNoFallback(refusal) => steps.warn(format!("{} refused", refusal.original_model)),
+            System::RefusalNoFallback(refusal) => {
+                steps.warn(format!("the model {} refused the request", refusal.original_model))
+            }
             System::TaskNotification(_)
             | System::TaskStarted(_)
             | System::TaskProgress(_)
@@ -130,8 +133,9 @@ impl ClaudeProtocol {
         }
     }
 
-    fn init(&mut self, init: protocol::Init, now: Now<'_>, steps: &mut Steps<Self>) {
-        // Claude Code began a new conversation in the same process. Only the newest checkpoint belongs to it.
+    fn init(&mut self, init: protocol::Init, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
+        // If the id has changed, Claude Code began a new conversation in the same process. Only the newest checkpoint
+        // belongs to the new conversation.
         if self.session.as_ref().is_some_and(|session| *session != init.session_id) {
             let newest = self.checkpoints.pop();
             self.checkpoints.clear();
@@ -143,42 +147,42 @@ impl ClaudeProtocol {
         if let Some(mode) = &init.permission_mode
             && self.note_mode(mode)
         {
-            steps.push(Step::Ready);
+            steps.push(DriverStep::Ready);
         }
         self.begun(now, steps);
     }
 
-    fn state(&mut self, state: protocol::SessionState, now: Now<'_>, steps: &mut Steps<Self>) {
+    fn state(&mut self, state: protocol::SessionState, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         self.reports_state = true;
         match state {
             protocol::SessionState::Running => {
                 self.begun(now, steps);
-                steps.push(Step::Occupied(true));
+                steps.push(DriverStep::Occupied(true));
             }
             protocol::SessionState::RequiresAction => {}
             protocol::SessionState::Idle => self.on_idle(now, steps),
         }
     }
 
-    fn asked(&mut self, ask: protocol::Ask, steps: &mut Steps<Self>) {
+    fn asked(&mut self, ask: protocol::Ask, steps: &mut DriverSteps<Self>) {
         let id = ask.request_id.clone();
         let Some(open) = ClaudeQuestions::new(ask) else {
             let refusal = ClaudeFrame::refusal(&id, "the request contains no question for the user");
-            return steps.push(Step::Send(refusal));
+            return steps.push(DriverStep::Send(refusal));
         };
         if let Some(report) = open.tool_use_id().and_then(|call| self.items.set_call_status(call, ToolStatus::Pending))
         {
             steps.report(report);
         }
         let questions = open.questions.clone();
-        steps.push(Step::Ask { id, ask: open, questions });
+        steps.push(DriverStep::Ask { id, ask: open, questions });
     }
 
     /// Handles the result of a turn. Ends the current turn if the result belongs to it.
-    fn result(&mut self, result: TurnResult, now: Now<'_>, steps: &mut Steps<Self>) {
+    fn result(&mut self, result: TurnResult, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         self.add_usage(&result, steps);
         if now.turn.is_some() {
-            // Newer versions contain the ids of the prompts that the result belongs to.
+            // Newer versions of Claude Code report the ids of the prompts that the result belongs to.
             let whose = &result.user_message_uuids;
             if whose.is_empty() || self.current.as_ref().is_some_and(|uuid| whose.contains(uuid)) {
                 let outcome = self.outcome(&result, now.interrupted);
@@ -189,7 +193,7 @@ impl ClaudeProtocol {
         }
     }
 
-    fn add_usage(&mut self, result: &TurnResult, steps: &mut Steps<Self>) {
+    fn add_usage(&mut self, result: &TurnResult, steps: &mut DriverSteps<Self>) {
         let usage = result.usage.clone().unwrap_or_default();
         self.usage.input_tokens +=
             usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens;

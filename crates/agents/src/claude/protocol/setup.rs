@@ -1,7 +1,7 @@
 //! Handshake with Claude Code, history of a resumed conversation, and initial permission mode.
 
 use wh_claude::{Connection, Error, protocol};
-use wh_core::space::harness::{Capabilities, Named, Report};
+use wh_core::space::harness::{AgentOption, Capabilities, Report};
 use wh_core::space::item::Level;
 
 use super::super::calls::CALLS;
@@ -47,7 +47,8 @@ impl Connect for ClaudeProtocol {
             self.capabilities.mode = Some("default".to_owned());
             let text =
                 format!("{TITLE} was in mode {mode:?}, which skips permissions, and was switched to another mode");
-            initial_reports.push(Report::Notice(Level::Warning, format!("{text}; {ALLOW_SKIPPING}")));
+            initial_reports
+                .push(Report::Notice(Level::Warning, format!("{text}; to allow this mode, {ALLOW_SKIPPING}")));
         }
         let link = connection.link().clone();
         self.connection = Some(connection);
@@ -74,7 +75,7 @@ pub(super) fn hinted(text: &str) -> String {
 fn failed(error: Error) -> ConnectError {
     match error {
         Error::Disconnected(reason) => {
-            // With these errors, only the conversation cannot be resumed. Claude Code can start a new one.
+            // After these errors, Claude Code can still start a new conversation.
             let refused = ["No conversation found", "Failed to resume", "Session not found"];
             if refused.iter().any(|words| reason.contains(words)) {
                 ConnectError::ConversationLost(hinted(&reason))
@@ -87,11 +88,11 @@ fn failed(error: Error) -> ConnectError {
 }
 
 fn capabilities(hello: &protocol::InitializeReply, start: &Start) -> Capabilities {
-    let models = hello.models.iter().map(|model| Named {
+    let models = hello.models.iter().map(|model| AgentOption {
         id: model.value.clone(),
         title: if model.description.is_empty() { model.display_name.clone() } else { model.description.clone() },
     });
-    let commands = hello.commands.iter().map(|command| Named {
+    let commands = hello.commands.iter().map(|command| AgentOption {
         id: command.name.clone(),
         title: command.description.lines().next().unwrap_or_default().to_owned(),
     });

@@ -8,22 +8,22 @@ use wh_wire::codex::{self as wire, Item, ItemKind, Notification, StartedThread, 
 use super::super::TITLE;
 use super::super::questions::CodexQuestions;
 use super::{CodexOperation, CodexProtocol, with_login_hint};
-use crate::driver::{Now, Step, Steps};
+use crate::driver::{DriverState, DriverStep, DriverSteps};
 use crate::rpc::{Incoming, RpcFrame};
 
 impl CodexProtocol {
-    pub(super) fn incoming(&mut self, incoming: Incoming, now: Now<'_>, steps: &mut Steps<Self>) {
+    pub(super) fn incoming(&mut self, incoming: Incoming, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         match incoming {
             Incoming::Notification { method, params } => self.notified(Notification::read(&method, params), steps),
             Incoming::Request { id, method, params } => self.asked(id, &method, params, now, steps),
             Incoming::Unreadable(error) => {
-                steps.warn(format!("{TITLE} wrote an unreadable line ({error}); it was skipped"));
+                steps.warn(format!("{TITLE} wrote an unreadable line ({error}); the line was skipped"));
             }
         }
     }
 
     /// Handles a notification. Notifications of other threads (subagents) are ignored.
-    fn notified(&mut self, notification: Notification, steps: &mut Steps<Self>) {
+    fn notified(&mut self, notification: Notification, steps: &mut DriverSteps<Self>) {
         match notification {
             Notification::TurnStarted { thread, turn } if thread == self.thread => self.turn_started(turn, steps),
             Notification::TurnCompleted { thread, turn } if thread == self.thread => self.turn_ended(turn, steps),
@@ -55,8 +55,8 @@ impl CodexProtocol {
             }
             Notification::Status { thread, status } if thread == self.thread => {
                 self.status = status;
-                // Codex sometimes does not report the end of a compaction turn. A status change also shows that it has
-                // ended.
+                // Codex sometimes does not report the end of a compaction turn. A status change also shows that the
+                // turn has ended.
                 match status {
                     ThreadStatus::Idle => self.compacted(true, steps),
                     ThreadStatus::SystemError => self.compacted(false, steps),
@@ -66,7 +66,7 @@ impl CodexProtocol {
             Notification::Settings { thread, settings } if thread == self.thread => {
                 self.update_settings(&settings, steps)
             }
-            Notification::Resolved { id } => steps.push(Step::Withdraw(id.to_string())),
+            Notification::Resolved { id } => steps.push(DriverStep::Withdraw(id.to_string())),
             Notification::Error { thread, error, will_retry: true } if thread == self.thread => {
                 let details = error.details.as_ref().map(|details| format!(" ({details})")).unwrap_or_default();
                 steps.warn(format!("{}{details}", error.message));
@@ -74,16 +74,16 @@ impl CodexProtocol {
             Notification::Error { thread, error, .. } if thread == self.thread && self.turn.is_none() => {
                 steps.notice(Level::Error, error_text(Some(&error)));
             }
-            Notification::Warning { text } => steps.push(Step::NoticeOnce(Level::Warning, text)),
+            Notification::Warning { text } => steps.push(DriverStep::NoticeOnce(Level::Warning, text)),
             Notification::Rerouted { from, to } => {
-                steps.push(Step::NoticeOnce(Level::Warning, format!("the model {to} is used instead of {from}")));
+                steps.push(DriverStep::NoticeOnce(Level::Warning, format!("the model {to} is used instead of {from}")));
             }
             Notification::Other { method, .. } => tracing::debug!(method, "ignoring a notification"),
             _ => {}
         }
     }
 
-    fn turn_started(&mut self, native: wire::Turn, steps: &mut Steps<Self>) {
+    fn turn_started(&mut self, native: wire::Turn, steps: &mut DriverSteps<Self>) {
         let Some(turn) = &mut self.turn else { return };
         if turn.replied && turn.native.as_ref() != Some(&native.id) {
             return;
@@ -92,9 +92,9 @@ impl CodexProtocol {
         steps.begun();
     }
 
-    /// Handles the end of a turn. The end of an unknown turn may belong to the current prompt, so it is stored until
-    /// the reply to the prompt arrives. If there is no current turn, it is the end of a compaction.
-    pub(super) fn turn_ended(&mut self, native: wire::Turn, steps: &mut Steps<Self>) {
+    /// Handles the end of a turn. An unknown turn may belong to the current prompt. Its end is stored until the reply
+    /// to the prompt arrives. If there is no current turn, a compaction has ended.
+    pub(super) fn turn_ended(&mut self, native: wire::Turn, steps: &mut DriverSteps<Self>) {
         match &self.turn {
             Some(turn) if turn.native.as_ref() == Some(&native.id) => {}
             Some(turn) => {
@@ -115,7 +115,7 @@ impl CodexProtocol {
     }
 
     /// Ends a compaction that the user requested, and completes its call.
-    pub(super) fn compacted(&mut self, success: bool, steps: &mut Steps<Self>) {
+    pub(super) fn compacted(&mut self, success: bool, steps: &mut DriverSteps<Self>) {
         if self.busy == Some(CodexOperation::Compacting) {
             let (level, not) = if success { (Level::Info, "") } else { (Level::Error, "not ") };
             steps.notice(level, format!("the conversation was {not}compacted"));
@@ -125,15 +125,15 @@ impl CodexProtocol {
 
     /// Updates the settings of the conversation. Reports the capabilities if they changed, or if the settings skip
     /// permissions.
-    pub(super) fn update_settings(&mut self, settings: &StartedThread, steps: &mut Steps<Self>) {
+    pub(super) fn update_settings(&mut self, settings: &StartedThread, steps: &mut DriverSteps<Self>) {
         let before = self.capabilities.clone();
         self.record_settings(settings);
         if self.capabilities != before || super::modes::skips(&self.settings_in_effect) {
-            steps.push(Step::Ready);
+            steps.push(DriverStep::Ready);
         }
     }
 
-    fn asked(&mut self, id: Value, method: &str, params: Value, now: Now<'_>, steps: &mut Steps<Self>) {
+    fn asked(&mut self, id: Value, method: &str, params: Value, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         let ask = wire::Ask::read(method, params);
         let changes = match &ask {
             wire::Ask::FileChange(file) => self.items.changes(&file.item),
@@ -142,18 +142,18 @@ impl CodexProtocol {
         let Some(open) = CodexQuestions::new(id.clone(), ask, changes) else {
             tracing::debug!(method, "an unknown request");
             let text = format!("{TITLE} requested {method:?}, which wh does not support; the request was refused");
-            steps.push(Step::NoticeOnce(Level::Warning, text));
-            return steps.push(Step::Send(RpcFrame::unknown(id, method)));
+            steps.push(DriverStep::NoticeOnce(Level::Warning, text));
+            return steps.push(DriverStep::Send(RpcFrame::unknown(id, method)));
         };
         if now.turn.is_none() {
             // The turn has already ended, so the request is refused.
-            return steps.push(Step::Send(RpcFrame::Answer { id, result: open.refusal() }));
+            return steps.push(DriverStep::Send(RpcFrame::Answer { id, result: open.refusal() }));
         }
         steps.0.extend(
-            open.item().and_then(|item| self.items.set_call_status(item, ToolStatus::Pending)).map(Step::Report),
+            open.item().and_then(|item| self.items.set_call_status(item, ToolStatus::Pending)).map(DriverStep::Report),
         );
         let questions = open.questions.clone();
-        steps.push(Step::Ask { id: id.to_string(), ask: open, questions });
+        steps.push(DriverStep::Ask { id: id.to_string(), ask: open, questions });
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use wh_core::space::harness::{Capabilities, Named, Report};
+use wh_core::space::harness::{AgentOption, Capabilities, Report};
 use wh_core::space::item::Level;
 use wh_wire::codex::{self as wire, Account, CodexClient, Model, Settings, StartedThread, Thread};
 
@@ -74,7 +74,7 @@ impl Connect for CodexProtocol {
         let models = models.map(|reply| Model::list(&reply)).unwrap_or_default();
         self.capabilities = Capabilities {
             interrupts: true,
-            models: models.into_iter().map(|model| Named { id: model.id, title: model.title }).collect(),
+            models: models.into_iter().map(|model| AgentOption { id: model.id, title: model.title }).collect(),
             modes: modes::offered(self.start.may_skip_permissions),
             calls: CALLS.iter().map(|call| (*call).to_owned()).collect(),
             ..Capabilities::default()
@@ -111,7 +111,7 @@ impl CodexProtocol {
         let known = &mut self.capabilities.models;
         if let Some(model) = self.capabilities.model.as_ref().filter(|model| !known.iter().any(|one| one.id == **model))
         {
-            known.insert(0, Named { id: model.clone(), title: "the current model".to_owned() });
+            known.insert(0, AgentOption { id: model.clone(), title: "the current model".to_owned() });
         }
     }
 }

@@ -171,7 +171,7 @@ fn every_report_is_bounded_whatever_is_in_it() {
         accepts_text: false,
         preselects: false,
     };
-    let named = Named { id: long(), title: long() };
+    let named = AgentOption { id: long(), title: long() };
     let lines = Body::Notice { level: Level::Info, topic: long(), lines: vec![long(), long()] };
     let act = Body::Act { kind: "a".to_owned(), payload: json!(long()), about: Vec::new() };
     let reports = [

@@ -31,7 +31,7 @@ impl Space {
         let description = match (selector, mine) {
             (MessageSelector::All, false) => "your acknowledgement".to_owned(),
             (MessageSelector::All, true) => {
-                "cancellation: no agent is reasoning, and all your messages are acknowledged".to_owned()
+                "a cancellation (no agent is reasoning, and all your messages are acknowledged)".to_owned()
             }
             (MessageSelector::Named(name), false) => format!("your acknowledgement that matches {name:?}"),
             (MessageSelector::Named(name), true) => format!("an acknowledgement that matches {name:?}"),

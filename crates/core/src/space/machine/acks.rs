@@ -84,7 +84,7 @@ impl Space {
         }
     }
 
-    /// Fails the orders that an ended agent has not acknowledged.
+    /// Fails the unacknowledged orders of an agent that has exited.
     pub(super) fn fail_acks(&mut self, of: &ParticipantId, why: &str) {
         while let Some(pending) = self.acks.take(|one| one.of == *of) {
             self.settle_ack(pending, Err(why.to_owned()));

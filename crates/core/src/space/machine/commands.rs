@@ -2,7 +2,7 @@
 
 use super::super::command::{CommandAccepted, ConversationCommand, SpaceRefusal};
 use super::super::event::{ParticipantRole, SpaceEvent};
-use super::super::harness::Named;
+use super::super::harness::AgentOption;
 use super::super::item::Level;
 use super::super::name::ParticipantId;
 use super::messages::OutgoingMessage;
@@ -142,7 +142,7 @@ impl Space {
         self.finish(id, lines)
     }
 
-    fn agent_commands(&self) -> Vec<(ParticipantId, Vec<Named>)> {
+    fn agent_commands(&self) -> Vec<(ParticipantId, Vec<AgentOption>)> {
         let agents = self.state.present().filter(|(_, one)| one.role == ParticipantRole::Agent);
         agents.map(|(id, one)| (id.clone(), one.capabilities.commands.clone())).collect()
     }

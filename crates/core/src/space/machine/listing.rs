@@ -17,7 +17,7 @@ pub(super) const REQUEST_GRACE: Duration = Duration::from_millis(500);
 pub(super) struct RunningCalls(BTreeMap<ItemId, (ParticipantId, SystemTime)>);
 
 impl Space {
-    /// Adds the item to the running calls or removes it, by the status of the call.
+    /// Adds a tool call to the running calls, or removes it, depending on the status of the call.
     pub(super) fn note_running(&mut self, item: &Item) {
         let Body::Tool(call) = &item.body else { return };
         if call.status == ToolStatus::Running && item.listed.is_empty() {

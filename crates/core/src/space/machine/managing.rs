@@ -32,7 +32,7 @@ pub(super) fn fallback_request(call: &Call) -> Option<AgentRequest> {
 }
 
 impl Space {
-    /// True if an agent with this id has joined the space and has not ended.
+    /// True if an agent with this id has joined the space and has not exited.
     pub(super) fn has_joined(&self, id: &ParticipantId) -> bool {
         self.sessions.get(id).is_some_and(|session| !matches!(session.lifecycle, Lifecycle::Gone(_)))
     }
@@ -66,7 +66,7 @@ impl Space {
             (None, _) => Some(self.resolve_agent(None)?.to_string()),
         };
         self.accept(id);
-        // The call belongs to the system, so that it does not fail when an agent ends.
+        // The call belongs to the system, so that it does not fail when an agent exits.
         let number = self.calls.open(system(), ticket, id.clone(), self.now.time);
         self.effects.push(SpaceEffect::Manage { number, agent, ask });
         Ok(CommandCompletion::Deferred)

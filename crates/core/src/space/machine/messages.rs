@@ -173,7 +173,7 @@ impl Space {
                 }
                 None => self.message_item(&by, to, &message, Progress::Queued, turns.clone()),
             };
-            // The message was accepted before, so the bound of the queue does not apply.
+            // The message was accepted before, so the maximum length of the queue does not apply.
             let _ = self.queue(&by, &request_id, item, std::slice::from_ref(agent), turns, &message);
         }
     }

@@ -46,7 +46,7 @@ pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
 /// Maximum time for an agent to answer a call or to acknowledge an order.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Number that identifies a caller. The engine sends the answer with this number to the caller.
+/// Number by which the engine finds the caller that an answer belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ticket(pub u64);
 
@@ -119,7 +119,7 @@ pub struct Space {
     sessions: BTreeMap<ParticipantId, AgentState>,
     /// Stored answers by request id, with the fingerprint of the command.
     ledger: Ledger<(Fingerprint, Result<CommandAccepted, SpaceRefusal>)>,
-    /// Running commands, each with its turns that have not ended and with the first failure of an ended turn.
+    /// Running commands. Each has its unfinished turns, and the first failure among its ended turns.
     commands: HashMap<RequestId, (Vec<TurnId>, Option<Stage>)>,
     calls: PendingCalls,
     running: RunningCalls,

@@ -1,4 +1,4 @@
-//! Envelopes that a participant posts and for which there is no other command; see [`crate::posted`].
+//! Envelopes that a participant posts and that have no command of their own; see [`crate::posted`].
 
 use serde_json::{Value, json};
 

@@ -18,7 +18,7 @@ use super::super::state;
 use super::{Signal, Space, SpaceEffect};
 use crate::receipt::{Failure, Stage};
 
-/// Number of newest items that are searched for the request of an opened stream.
+/// Number of newest items that are searched for the `stream/request` of an opened stream.
 const RECENT_ITEMS: usize = 64;
 
 impl Space {
@@ -321,7 +321,7 @@ impl Space {
         self.act(id.clone(), "stream/open", payload, about);
     }
 
-    /// Returns the newest request for a stream of this agent, unless a stream was already opened for it.
+    /// Returns the newest `stream/request` to this agent; `None` if a stream was already opened for that request.
     fn stream_request(&self, of: &ParticipantId) -> Option<ItemId> {
         let recent = || self.state.items.iter().rev().take(RECENT_ITEMS);
         let act = |item: &Item, wanted: &str| matches!(&item.body, Body::Act { kind, .. } if kind == wanted);

@@ -37,7 +37,7 @@ impl Space {
             let at = item.at;
             items::assign_listing_times(item, &mut newest, at, 0);
         }
-        // Envelopes that the restart adds are listed after all stored ones.
+        // Envelopes that the restart adds are listed after all stored envelopes.
         let at = now.time.max(newest);
         space.state.items.list_after(newest);
         for item in items {
@@ -52,8 +52,8 @@ impl Space {
             space.requeued.iter().filter_map(|queued| queued.turn.as_ref()).map(|turn| number(turn.as_str()));
         space.counters.turns = space.counters.turns.max(turn_numbers.max().unwrap_or(0));
         if was_running {
-            space.counters.items += UNSTORED_IDS;
-            space.counters.turns += UNSTORED_IDS;
+            space.counters.items += MAX_UNSTORED_IDS;
+            space.counters.turns += MAX_UNSTORED_IDS;
         }
         if let Some(notice) = notice {
             let mut lines = vec![notice.to_owned()];
@@ -72,7 +72,7 @@ impl Space {
 }
 
 /// Number of ids that are skipped after a crash, because the latest assigned ids may not have been stored.
-const UNSTORED_IDS: u64 = 1000;
+const MAX_UNSTORED_IDS: u64 = 1000;
 
 /// Stored state of an earlier run of a space.
 #[derive(Debug, Default)]

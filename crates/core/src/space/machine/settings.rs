@@ -1,7 +1,7 @@
 //! Models and modes of agents: lists them, and orders an agent to use one.
 
 use super::super::command::{Setting, SpaceRefusal};
-use super::super::harness::{Named, Order};
+use super::super::harness::{AgentOption, Order};
 use super::super::name::ParticipantId;
 use super::super::roster::AgentRequest;
 use super::acks::AckResponse;
@@ -82,7 +82,7 @@ impl Space {
         if !known.iter().any(|one| one.id == *wanted) {
             let ids: Vec<&str> = known.iter().map(|one| one.id.as_str()).collect();
             return Err(SpaceRefusal::Failed(format!(
-                "{participant} has no {name} {wanted:?}; it has {}",
+                "{participant} has no {name} {wanted:?}; choose one of {}",
                 ids.join(", ")
             )));
         }
@@ -97,6 +97,6 @@ impl Space {
     }
 }
 
-fn line(one: &Named, current: bool, width: usize) -> String {
+fn line(one: &AgentOption, current: bool, width: usize) -> String {
     format!("{} {:<width$}  {}", if current { "*" } else { " " }, one.id, one.title)
 }

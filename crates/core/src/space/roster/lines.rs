@@ -1,8 +1,8 @@
 //! Replies about agents as text lines for people.
 
 use super::{
-    AgentCard, AgentReply, ConversationCard, LoginMethod, LoginProgress, LoginState, LogoutResult, McpServer,
-    ModelCard, RunningCard, StatusCard,
+    AgentCard, AgentReply, ConversationCard, LoginMethod, LoginState, LoginStatus, LogoutResult, McpServer, ModelCard,
+    RunningCard, StatusCard,
 };
 
 /// Maximum number of models in a list. If there are more, a further line states the total number.
@@ -151,7 +151,7 @@ fn conversations_of(agent: &str, conversations: &[ConversationCard]) -> Vec<Stri
     lines
 }
 
-fn logged_in(agent: &str, done: &LoginProgress) -> Vec<String> {
+fn logged_in(agent: &str, done: &LoginStatus) -> Vec<String> {
     let mut lines = vec![format!("{agent} Login")];
     match (done.success, done.pending, &done.account) {
         (true, _, Some(account)) => lines.push(format!("  ✓ Logged in with {account}.")),
@@ -292,16 +292,16 @@ mod tests {
     #[test]
     fn a_login_has_instructions_for_the_remaining_step() {
         let say = |done| AgentReply::LoggedIn { agent: "One".into(), done }.lines();
-        let done = LoginProgress { success: true, account: Some("a@b.c".into()), ..LoginProgress::default() };
+        let done = LoginStatus { success: true, account: Some("a@b.c".into()), ..LoginStatus::default() };
         assert_eq!(say(done), ["One Login", "  ✓ Logged in with a@b.c."]);
-        assert_eq!(say(LoginProgress { success: true, ..LoginProgress::default() })[1], "  ✓ Logged in.");
+        assert_eq!(say(LoginStatus { success: true, ..LoginStatus::default() })[1], "  ✓ Logged in.");
         let browser = Some(LoginMethod::Browser);
         let instructions = Some("Open https://x".to_owned());
-        let open = LoginProgress { pending: true, method: browser, instructions, ..LoginProgress::default() };
+        let open = LoginStatus { pending: true, method: browser, instructions, ..LoginStatus::default() };
         assert_eq!(say(open.clone())[1..], ["  Opening browser…", "  Open https://x"]);
-        assert_eq!(say(LoginProgress { method: None, ..open.clone() })[1..], ["  Open https://x"]);
-        assert_eq!(say(LoginProgress { pending: false, ..open })[1..], ["  Open https://x"]);
-        let failed = LoginProgress { message: Some("no\nway".into()), ..LoginProgress::default() };
+        assert_eq!(say(LoginStatus { method: None, ..open.clone() })[1..], ["  Open https://x"]);
+        assert_eq!(say(LoginStatus { pending: false, ..open })[1..], ["  Open https://x"]);
+        let failed = LoginStatus { message: Some("no\nway".into()), ..LoginStatus::default() };
         assert_eq!(say(failed)[1..], ["  ✗ Not logged in.", "  no", "  way"]);
         let out = LogoutResult { success: true, supported: true, message: "Logged out.\nA key is set.".into() };
         let lines = AgentReply::LoggedOut { agent: "One".into(), done: out }.lines();

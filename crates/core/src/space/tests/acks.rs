@@ -64,7 +64,7 @@ fn an_order_fails_if_the_agent_ends_or_does_not_acknowledge_it_in_time() {
 #[test]
 fn a_model_change_is_announced_after_its_acknowledgement_and_a_refusal_is_the_answer() {
     let mut bench = Bench::ready();
-    let named = |id: &str| Named { id: id.into(), title: id.into() };
+    let named = |id: &str| AgentOption { id: id.into(), title: id.into() };
     bench.report(Report::Ready(Capabilities { models: vec![named("small"), named("large")], ..capable() }));
     let choose = |model: &str| ConversationCommand::Model(None, Some(model.into()));
     let before = bench.kinds().len();

@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use super::super::command::{ConversationCommand, SpaceRefusal};
-use super::super::harness::{Call, Capabilities, Named, Order, Report};
+use super::super::harness::{AgentOption, Call, Capabilities, Order, Report};
 use super::super::item::{Body, Level};
 use super::super::machine::{SpaceEffect, SpaceInput};
-use super::super::roster::{AgentReply, AgentRequest, LoginProgress};
+use super::super::roster::{AgentReply, AgentRequest, LoginStatus};
 use super::{Bench, ParticipantId, agent};
 use crate::receipt::Stage;
 use crate::slash::{self, Slash};
@@ -86,7 +86,7 @@ fn an_agent_that_has_not_joined_or_lacks_the_call_is_asked_outside_the_conversat
 #[test]
 fn a_running_agent_that_supports_the_call_is_asked_directly() {
     let mut bench = Bench::ready();
-    let named = |id: &str| Named { id: id.into(), title: id.into() };
+    let named = |id: &str| AgentOption { id: id.into(), title: id.into() };
     let able = Capabilities {
         calls: vec!["status".into(), "mcp".into()],
         models: vec![named("small"), named("demo")],
@@ -150,7 +150,7 @@ fn a_refused_request_fails_its_receipt_and_a_late_result_is_announced() {
     let effects = bench.handle(SpaceInput::Managed(number, Err(SpaceRefusal::NoSuchAgent("demo".into()))));
     assert!(effects.iter().any(|one| matches!(one, SpaceEffect::Answer(_, Err(SpaceRefusal::NoSuchAgent(_))))));
     assert!(matches!(bench.stage("r1"), Stage::Failed(_)));
-    let done = LoginProgress { success: true, ..LoginProgress::default() };
+    let done = LoginStatus { success: true, ..LoginStatus::default() };
     bench.handle(SpaceInput::Announced(Level::Info, AgentReply::LoggedIn { agent: "One".into(), done }));
     let last = bench.space.state().items.iter().next_back().unwrap().body.clone();
     assert!(matches!(last, Body::Notice { lines, .. } if lines == ["One Login", "  ✓ Logged in."]));

@@ -1,4 +1,4 @@
-//! File of the audit log: appending, rotation, and locking between writing processes.
+//! Appends to the audit log file, rotates it, and locks it against other processes.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};

@@ -3,7 +3,7 @@
 //! the same log.
 //!
 //! Recording never blocks the execution of a message: records are queued for a thread. If the queue is full or a write
-//! fails, records are lost and counted; the next successful write logs their number.
+//! fails, records are lost and counted; the next successful write logs the number of lost records.
 
 mod file;
 mod line;
@@ -33,9 +33,9 @@ pub struct AuditOptions {
     pub texts: LoggedText,
     /// File size in bytes at which the log is rotated.
     pub rotate_at: u64,
-    /// Number of rotated files to keep; older ones are removed.
+    /// Number of rotated files to retain; older files are removed.
     pub keep: usize,
-    /// Maximum number of queued records; further ones are dropped and counted.
+    /// Maximum number of queued records; further records are dropped and counted.
     pub max_queued: usize,
 }
 
@@ -76,11 +76,13 @@ struct AuditQueue {
 struct AuditQueueState {
     waiting: VecDeque<AuditRecord>,
     max_queued: usize,
-    /// Total number of records queued; `done` is the number of those processed by the thread.
+    /// Total number of records queued so far.
     queued: u64,
+    /// Number of queued records that the thread has processed.
     done: u64,
-    /// Total number of records lost; `unreported` is the number of lost records that the log does not mention yet.
+    /// Total number of records lost so far.
     lost: u64,
+    /// Number of lost records that the log does not report yet.
     unreported: u64,
     closed: bool,
 }

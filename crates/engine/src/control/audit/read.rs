@@ -31,7 +31,7 @@ pub struct AuditFilter {
     /// Result in the acknowledgement of the message.
     pub result: Option<ControlResult>,
     pub since: Option<SystemTime>,
-    /// Maximum number of entries to return; older ones are omitted.
+    /// Maximum number of entries to return; older entries are omitted.
     pub newest: Option<usize>,
 }
 
@@ -60,7 +60,7 @@ impl LoggedRecord {
     }
 }
 
-/// Reads the log with its rotated files. Keys are expanded by the header of each file, so that logs of other versions
+/// Reads the log with its rotated files. The header of each file defines its short keys, so that logs of other versions
 /// can be read.
 pub fn read(path: &Path, filter: &AuditFilter) -> io::Result<FilteredRecords> {
     let mut reading = FilteredRecords::default();

@@ -1,8 +1,8 @@
 //! Texts that are too long to be sent inline. The sender writes the text to a file in a shared folder; the receiver
-//! reads it only if the file matches the reference.
+//! reads the text only if the file matches the reference.
 //!
-//! The path below the folder is opened component by component without following links. The file is checked through a
-//! handle, and read through the same handle. Replacing the file in between thus has no effect.
+//! The path below the folder is opened component by component without following links. The file is checked and read
+//! through the same handle, so that replacing the file in between has no effect.
 
 mod problem;
 #[cfg(test)]

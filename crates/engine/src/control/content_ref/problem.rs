@@ -30,7 +30,7 @@ pub enum ReferenceProblem {
     HardLink,
     /// The media type is not accepted.
     #[error(
-        "content_ref.mime must be text/plain, text/markdown or application/json, with charset=utf-8 or none, not {0:?}"
+        "content_ref.mime is {0:?}; use text/plain, text/markdown or application/json, with charset=utf-8 or no charset"
     )]
     Mime(String),
     /// A parent of the file is not a folder.

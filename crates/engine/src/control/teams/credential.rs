@@ -1,4 +1,4 @@
-//! Tokens with which members of a team authenticate.
+//! Tokens that authenticate the members of a team.
 
 use std::fmt;
 use std::fs::File;
@@ -70,7 +70,7 @@ impl fmt::Debug for TokenDigest {
     }
 }
 
-/// Returns the members whose token is also the token of another member. Such a token does not identify a member.
+/// Returns the members that have the same token as another member. A shared token does not identify a member.
 pub(super) fn copied(credentials: &[(MemberId, TokenDigest)]) -> Vec<MemberId> {
     let is_copied = |(number, (_, digest)): (usize, &(MemberId, TokenDigest))| {
         credentials.iter().enumerate().any(|(other, (_, theirs))| other != number && theirs.same(digest))

@@ -1,4 +1,4 @@
-//! Teams on disk: members, their roles, and the credentials by which they prove their identity.
+//! Teams on disk: members, their roles, and the tokens that authenticate them.
 //!
 //! ```text
 //! teams/<team>/config.json
@@ -255,7 +255,7 @@ fn named(path: &Path, problem: &str) -> io::Error {
     io::Error::other(format!("{}: {problem}", path.display()))
 }
 
-/// Collects the metadata of all files that teams are read from.
+/// Collects the metadata of all files and folders in the teams folder.
 fn stamp(root: &Path) -> io::Result<FileMetadataByPath> {
     let mut stamp = FileMetadataByPath::new();
     let mut open = vec![(root.to_owned(), 0)];

@@ -85,6 +85,6 @@ async fn an_order_that_could_not_be_given_has_failed() {
     }
     assert!(ids.len() > 1);
     for id in ids {
-        assert_eq!(stage(&mirror, &id), Stage::Failed("its queue of orders is full".into()));
+        assert_eq!(stage(&mirror, &id), Stage::Failed("the queue of orders to the agent is full".into()));
     }
 }

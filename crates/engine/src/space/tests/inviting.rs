@@ -14,7 +14,7 @@ use wh_core::receipt::Stage;
 use wh_core::space::command::{ConversationCommand, SpaceRefusal};
 use wh_core::space::event::Activity;
 use wh_core::space::harness::{Call, Capabilities, Order, Report};
-use wh_core::space::roster::{AgentReply, AgentRequest, LoginMethod, LoginProgress, RunningCard, conversation_id};
+use wh_core::space::roster::{AgentReply, AgentRequest, LoginMethod, LoginStatus, RunningCard, conversation_id};
 
 use super::super::{Roster, RunningSpace};
 use super::{me, until};
@@ -221,7 +221,7 @@ fn notices(mirror: &wh_client::Mirror) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-async fn log_in(running: &RunningSpace) -> LoginProgress {
+async fn log_in(running: &RunningSpace) -> LoginStatus {
     match running.space.manage(Some("scripted"), AgentRequest::LogIn).await.unwrap() {
         AgentReply::LoggedIn { done, .. } => done,
         other => panic!("{other:?}"),

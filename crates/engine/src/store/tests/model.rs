@@ -57,11 +57,11 @@ impl Model {
         }
     }
 
-    fn begin(&mut self, key: u8, print: u8) -> Result<Begun, StoreError> {
+    fn begin(&mut self, key: u8, print: u8) -> Result<BeginOutcome, StoreError> {
         let (epoch, now) = (self.epoch, self.now);
         let known = self.known();
         if let Some((entry, _)) = known.get(&key) {
-            return Ok(Begun::Known(entry.clone()));
+            return Ok(BeginOutcome::Known(entry.clone()));
         }
         if known.len() == MAX_REQUESTS {
             return Err(StoreError::Full { what: "requests", most: MAX_REQUESTS as u64 });
@@ -75,7 +75,7 @@ impl Model {
             queued: false,
         };
         known.insert(key, (entry, now));
-        Ok(Begun::New)
+        Ok(BeginOutcome::New)
     }
 
     /// True if the result is accepted.

@@ -72,7 +72,7 @@ fn a_directory_that_cannot_be_used_is_named_with_the_reason() {
     let file = home.path().join("file");
     fs::write(&file, "").unwrap();
     let error = refused(&file).to_string();
-    assert!(error.starts_with(&format!("{} cannot hold the store: ", file.display())), "{error}");
+    assert!(error.starts_with(&format!("cannot use {} for the store: ", file.display())), "{error}");
 
     let open = home.path().join("open");
     fs::create_dir(&open).unwrap();
@@ -109,7 +109,7 @@ async fn a_damaged_file_is_set_aside_and_a_new_one_created() {
     assert_eq!(fs::read(&aside).unwrap(), bytes, "nothing of it is lost");
     let name = aside.file_name().unwrap().to_str().unwrap();
     assert!(name.starts_with("wheelhouse.db.damaged-20") && name.ends_with('Z'), "{name}");
-    assert_eq!(store.begin(key(1), "", at(1)).await.unwrap(), Begun::New);
+    assert_eq!(store.begin(key(1), "", at(1)).await.unwrap(), BeginOutcome::New);
     store.close().await.unwrap();
 
     fs::write(&path, "this is no database, and never was one".repeat(100)).unwrap();
@@ -159,7 +159,7 @@ async fn on_a_full_file_only_jobs_that_do_not_fit_fail() {
         store.append_items("s", large("large")),
         store.begin(key("after"), "", at(1)),
     );
-    assert_eq!((small, too_large, other), (Ok(Begun::New), Err(StoreError::DiskFull), Ok(Begun::New)));
+    assert_eq!((small, too_large, other), (Ok(BeginOutcome::New), Err(StoreError::DiskFull), Ok(BeginOutcome::New)));
     store.append_later("s", large("later")).unwrap();
     assert_eq!(store.flush().await, Err(StoreError::DiskFull));
     assert_eq!(store.items_from("s", ItemPosition::START, 10).await.unwrap().items, [], "nothing is half done");

@@ -15,8 +15,8 @@ async fn of_concurrent_begins_of_a_request_one_is_new() {
     let mut new = 0;
     for task in tasks {
         match task.await.unwrap() {
-            Begun::New => new += 1,
-            Begun::Known(entry) => {
+            BeginOutcome::New => new += 1,
+            BeginOutcome::Known(entry) => {
                 let known = RequestEntry {
                     fingerprint: "print".to_owned(),
                     at: at(1),
@@ -42,9 +42,9 @@ async fn every_part_of_the_key_distinguishes_requests() {
         RequestKey { agent: "a".to_owned(), ..first.clone() },
         RequestKey { request: "q".to_owned(), ..first.clone() },
     ];
-    assert_eq!(store.begin(first, "", at(1)).await.unwrap(), Begun::New);
+    assert_eq!(store.begin(first, "", at(1)).await.unwrap(), BeginOutcome::New);
     for other in others {
-        assert_eq!(store.begin(other, "", at(1)).await.unwrap(), Begun::New);
+        assert_eq!(store.begin(other, "", at(1)).await.unwrap(), BeginOutcome::New);
     }
 }
 
@@ -68,7 +68,7 @@ async fn only_a_pending_request_can_be_withdrawn() {
     store.begin(key("r"), "", at(1)).await.unwrap();
     assert!(store.undo(key("r")).await.unwrap());
     assert!(!store.undo(key("r")).await.unwrap());
-    assert_eq!(store.begin(key("r"), "", at(1)).await.unwrap(), Begun::New);
+    assert_eq!(store.begin(key("r"), "", at(1)).await.unwrap(), BeginOutcome::New);
     store.finish(key("r"), "ok", None, at(2)).await.unwrap();
     assert!(!store.undo(key("r")).await.unwrap());
     assert!(store.lookup(key("r")).await.unwrap().is_some());
@@ -94,7 +94,7 @@ async fn a_pending_request_is_cut_off_by_the_next_opening() {
         receipt: None,
         queued: false,
     };
-    assert_eq!(store.begin(key("pending"), "print", at(9)).await.unwrap(), Begun::Known(known.clone()));
+    assert_eq!(store.begin(key("pending"), "print", at(9)).await.unwrap(), BeginOutcome::Known(known.clone()));
     assert!(!store.undo(key("pending")).await.unwrap());
     assert!(matches!(store.finish(key("pending"), "ok", None, at(9)).await, Err(StoreError::Settled { .. })));
     store.close().await.unwrap();
@@ -116,7 +116,7 @@ async fn a_request_is_remembered_for_its_time_from_when_it_was_settled() {
     bench.wait(time - Duration::from_millis(1));
     assert!(store.lookup(key("r")).await.unwrap().is_some());
     bench.wait(Duration::from_millis(1));
-    assert_eq!(store.begin(key("r"), "", at(3)).await.unwrap(), Begun::New);
+    assert_eq!(store.begin(key("r"), "", at(3)).await.unwrap(), BeginOutcome::New);
 }
 
 #[tokio::test]
@@ -159,7 +159,7 @@ async fn a_clock_that_was_far_ahead_does_not_fill_the_store_permanently() {
     let full = Err(StoreError::Full { what: "requests", most: 3 });
     assert_eq!(store.begin(key("new"), "", at(1)).await, full, "nothing is forgotten early");
     bench.wait(bench.limits.remembered);
-    assert_eq!(store.begin(key("new"), "", at(1)).await.unwrap(), Begun::New);
+    assert_eq!(store.begin(key("new"), "", at(1)).await.unwrap(), BeginOutcome::New);
 }
 
 #[tokio::test]
@@ -173,12 +173,15 @@ async fn a_full_store_refuses_and_forgets_nothing_early() {
     let full = Err(StoreError::Full { what: "requests", most: 3 });
     store.finish(key(0), "ok", None, at(1)).await.unwrap();
     assert_eq!(store.begin(key(3), "", at(1)).await, full);
-    assert!(matches!(store.begin(key(0), "", at(1)).await, Ok(Begun::Known(_))), "those who are known are answered");
+    assert!(
+        matches!(store.begin(key(0), "", at(1)).await, Ok(BeginOutcome::Known(_))),
+        "those who are known are answered"
+    );
     bench.wait(bench.limits.remembered);
-    assert_eq!(store.begin(key(3), "", at(1)).await.unwrap(), Begun::New);
+    assert_eq!(store.begin(key(3), "", at(1)).await.unwrap(), BeginOutcome::New);
     assert_eq!(store.begin(key(4), "", at(1)).await, full, "two are pending, and one is new");
     assert!(store.undo(key(1)).await.unwrap());
-    assert_eq!(store.begin(key(4), "", at(1)).await.unwrap(), Begun::New);
+    assert_eq!(store.begin(key(4), "", at(1)).await.unwrap(), BeginOutcome::New);
     store.close().await.unwrap();
     let store = bench.open();
     assert_eq!(store.begin(key(5), "", at(1)).await, full, "the count is known in the next life");
@@ -229,7 +232,7 @@ async fn a_failed_job_does_not_affect_others() {
     let mut begun = Vec::new();
     for (number, task) in tasks.into_iter().enumerate() {
         match task.await.unwrap() {
-            Ok(Begun::New) => begun.push(number),
+            Ok(BeginOutcome::New) => begun.push(number),
             Err(StoreError::Full { .. }) => {}
             other => panic!("{other:?}"),
         }

@@ -10,7 +10,7 @@ use crate::space::RunningSpace;
 
 const SIZE: Size = Size { columns: 40, rows: 5 };
 
-async fn hosted(attended: bool) -> (HostedTerminal, Host, RunningSpace) {
+async fn hosted(attended: bool) -> (HostedTerminal, UiTerminalEnd, RunningSpace) {
     let running = RunningSpace::start("test", "human".into());
     let spec = UiTerminalSpec {
         command: vec!["wh".into()],
@@ -77,7 +77,7 @@ impl Drop for Ends {
 }
 
 /// A UI that shows the typed bytes. It is at rest while they are all dots.
-async fn echo(mut host: Host, port: UiPort, space: Space, ends: Ends) {
+async fn echo(mut host: UiTerminalEnd, port: UiPort, space: Space, ends: Ends) {
     let mut typed = Vec::new();
     loop {
         let frame = format!("\x1b[2J\x1b[Hui {} typed {:?}", ends.0.now().0, String::from_utf8_lossy(&typed));

@@ -1,5 +1,5 @@
-//! Replies that are held until wh's own UI has drawn. An answer to typed input is held until the effect of the input is
-//! drawn, a screen read until all earlier events of the space are drawn.
+//! Holds replies until wh's own UI has drawn a frame. An answer to typed input is held until the effect of the input is
+//! drawn. A screen read is held until all earlier events of the space are drawn.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -11,8 +11,8 @@ use wh_core::session::Input;
 use super::requests::AwaitedReply;
 use super::{CommandAnswer, TerminalTask};
 
-/// Maximum number of 4 KiB reads that are made before replies for a drawn frame are sent. Together these reads exceed
-/// the default size of a socket buffer.
+/// Maximum number of 4 KiB reads before the replies for a drawn frame are sent. The total of 1 MiB exceeds the default
+/// size of a socket buffer.
 const MAX_DRAWN_READS: usize = 256;
 
 /// Answer to typed input, with its reply channel.
@@ -61,7 +61,7 @@ impl<T> HeldUntilDrawn<T> {
         self.0.is_empty()
     }
 
-    /// Removes and returns the replies held for this mark or an earlier one.
+    /// Removes and returns the replies held for this mark or a lower mark.
     pub fn shown(&mut self, mark: u64) -> Vec<T> {
         self.release(|held| held.mark <= mark)
     }
@@ -76,7 +76,7 @@ impl TerminalTask {
     /// Handles drawing progress of the UI: reads the UI's output first, and then releases replies.
     pub(super) async fn drawn(&mut self, drawn: DrawProgress) {
         let mut buffer = [0; 4096];
-        // Output is held until a user's terminal is attached. It is also not read while the queue of that terminal is
+        // The UI's output is not read before a user's terminal is attached, or while the queue of that terminal is
         // full.
         let mut is_read = !self.reading.is_held();
         // The UI has written the whole frame before it reports the frame. Output beyond the socket buffer thus belongs
@@ -98,7 +98,7 @@ impl TerminalTask {
         if self.undrawn.is_empty() {
             self.handle_input(Input::Drawn).await;
         }
-        // If the output was not read, screen reads stay held until it is read or their deadline passes.
+        // If the output was not read, screen reads stay held until the output is read or their deadline passes.
         let looks = if is_read { self.undrawn_reads.shown(drawn.change_count) } else { Vec::new() };
         self.release(Vec::new(), looks).await;
     }

@@ -1,6 +1,6 @@
-//! Commands of a terminal session that have a request id. They are entered in the store before their execution, and
-//! settled with their result before the caller gets the answer. Commands without a request id are not stored, but wait
-//! for earlier commands that are being entered.
+//! Stores the commands of a terminal session that have a request id. A command is stored before it is executed, and its
+//! result is stored before the caller gets the answer. A command without a request id is not stored, but waits until
+//! all earlier commands are stored.
 
 use std::collections::{HashMap, HashSet};
 use std::future::poll_fn;
@@ -16,19 +16,20 @@ use wh_core::session::{DeliveryState, InputAccepted, InputLoss, InputReceipt, Re
 
 use super::{CommandAnswer, TerminalTask};
 use crate::ledger::{BeginQueue, BegunCommand, SessionLedger};
-use crate::store::{Begun, Durable, StoreError};
+use crate::store::{BeginOutcome, Durable, StoreError};
 
-/// Ledger of a session, with the commands that are being entered, executed or settled.
+/// Ledger of a session, with the commands in progress.
 pub(super) struct StoredCommands {
     ledger: SessionLedger,
     beginning: BeginQueue<SurfaceRequest>,
-    /// Retries that arrived while the first request was being entered.
+    /// Retries that arrived while the first request was being stored.
     retries: HashMap<RequestId, Vec<SurfaceRequest>>,
-    /// Commands begun by this daemon that have no result yet.
+    /// Stored commands of this daemon that have no result yet.
     open: HashSet<RequestId>,
-    /// Request ids of stored commands, by ticket, until they are answered.
+    /// Request ids of unanswered stored commands, by ticket.
     tickets: HashMap<Ticket, RequestId>,
-    /// Results that are being stored and that no answer waits for yet.
+    /// Results that are being stored. An entry is removed when a caller or a background task starts to wait for the
+    /// commit.
     settling: HashMap<RequestId, (Durable<()>, Receipt)>,
 }
 
@@ -45,7 +46,7 @@ impl StoredCommands {
     }
 }
 
-/// Waits until the next command is entered, and returns it. Cancel safe.
+/// Waits until the next command is stored, and returns the command. Cancel safe.
 pub(super) async fn next(stored: &mut Option<StoredCommands>) -> BegunCommand<SurfaceRequest> {
     match stored {
         Some(stored) => poll_fn(|context| stored.beginning.poll(context)).await,
@@ -54,8 +55,8 @@ pub(super) async fn next(stored: &mut Option<StoredCommands>) -> BegunCommand<Su
 }
 
 impl TerminalTask {
-    /// Enters a command in the store if it has a request id. Returns the request if it can be executed at once; `None`
-    /// if it has to wait.
+    /// Stores a command if it has a request id. Returns the request if it can be executed at once; `None` if the
+    /// request has to wait.
     pub(super) fn begin(&mut self, request: SurfaceRequest) -> Option<SurfaceRequest> {
         let Some(stored) = &mut self.stored else { return Some(request) };
         let waits = !stored.beginning.is_empty();
@@ -85,7 +86,7 @@ impl TerminalTask {
     pub(super) async fn handle_begun(&mut self, (request, begun): BegunCommand<SurfaceRequest>) {
         let id = request.named().map(|named| named.id.clone());
         self.command_begun(request, begun).await;
-        // If the command was refused, its removal from the store is already queued. Retries are entered after the
+        // If the command was refused, its removal from the store is already queued. Retries are stored after the
         // removal.
         let retries = id.and_then(|id| self.stored.as_mut()?.retries.remove(&id)).unwrap_or_default();
         for request in retries {
@@ -95,21 +96,21 @@ impl TerminalTask {
         }
     }
 
-    async fn command_begun(&mut self, request: SurfaceRequest, begun: Option<Result<Begun, StoreError>>) {
+    async fn command_begun(&mut self, request: SurfaceRequest, begun: Option<Result<BeginOutcome, StoreError>>) {
         let Some((stored, named)) = self.stored.as_mut().zip(request.named()) else {
             return self.execute(request, None).await;
         };
         let id = named.id.clone();
         let answer = match begun {
             None => return self.execute(request, None).await,
-            Some(Ok(Begun::New)) => {
+            Some(Ok(BeginOutcome::New)) => {
                 stored.open.insert(id.clone());
                 return self.execute(request, Some(id)).await;
             }
-            Some(Ok(Begun::Known(_))) if self.screened.session.receipt(&id, Instant::now()).is_some() => {
+            Some(Ok(BeginOutcome::Known(_))) if self.screened.session.receipt(&id, Instant::now()).is_some() => {
                 return self.execute(request, None).await;
             }
-            Some(Ok(Begun::Known(entry))) => match stored.ledger.repeated(named, &entry) {
+            Some(Ok(BeginOutcome::Known(entry))) => match stored.ledger.repeated(named, &entry) {
                 Ok(receipt) => Ok(InputAccepted { delivery: fate_of(&receipt), duplicate: true }),
                 Err(_) => Err(Refusal::RequestIdReused),
             },
@@ -183,7 +184,7 @@ impl TerminalTask {
         relay
     }
 
-    /// Sends the receipt of a command. A previous daemon may have executed the command.
+    /// Sends the receipt of a command, also of a command that a previous daemon executed.
     pub(super) fn receipt(&mut self, id: RequestId, reply: oneshot::Sender<Option<Receipt>>) {
         let here = self.screened.session.receipt(&id, Instant::now());
         match (&self.stored, here) {

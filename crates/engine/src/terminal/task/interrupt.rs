@@ -26,7 +26,7 @@ impl TerminalTask {
         self.screened.handle(input, Instant::now())
     }
 
-    /// Interrupts the program with a signal. A recording contains Ctrl-C as typed input instead.
+    /// Interrupts the program with a signal. A recording shows the interrupt as a typed Ctrl-C.
     pub(super) async fn interrupt(&mut self) -> Vec<Effect> {
         let mut effects = Vec::new();
         let input = match self.terminal.interrupt() {
@@ -41,8 +41,8 @@ impl TerminalTask {
         effects
     }
 
-    /// Shows the terminal's echo of the interrupt. This is done before the state machine receives the interrupt, so
-    /// that the echo does not count as output after the interrupt.
+    /// Shows the terminal's echo of the interrupt. The echo is processed before the state machine receives the
+    /// interrupt, so that it does not count as output after the interrupt.
     async fn echo(&mut self, echo: &'static [u8]) -> Vec<Effect> {
         if echo.is_empty() {
             return Vec::new();

@@ -8,7 +8,7 @@ use wh_core::request::RequestId;
 use super::TerminalTask;
 use crate::terminal::hosted::ScreenReadiness;
 
-/// Timeout for the first frame of a UI. Afterwards the screen is used without that frame.
+/// Timeout for the first frame of a UI. After the timeout, held requests use the screen as it is.
 const FIRST_FRAME_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Requests that wait for the first frame of a UI.
@@ -25,7 +25,7 @@ impl FirstFrameWaiters {
     }
 }
 
-/// True if the request needs a running UI, because it types, or reads, watches or waits for the screen.
+/// True if the request types, or reads, watches or waits for the screen. Such a request needs a running UI.
 fn needs_screen(request: &SurfaceRequest) -> bool {
     match request {
         SurfaceRequest::Type { .. }

@@ -1,4 +1,4 @@
-//! Program output: reading, forwarding, and draining it after the program's exit; see [`OutputReading`].
+//! Reads and forwards program output, and drains it after the program exits; see [`OutputReading`].
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -18,27 +18,27 @@ use crate::terminal::recorder::RecordedEvent;
 /// much earlier. Descendants may keep the terminal open forever.
 const DRAIN_SILENCE_WINDOW: Duration = Duration::from_millis(200);
 
-/// Maximum time that the output of an exited program is held for a user's terminal to be attached.
+/// Maximum time for which the output of an exited program is held until a user's terminal is attached.
 const ATTACH_GRACE: Duration = Duration::from_secs(5);
 
 /// State of reading the program's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputReading {
-    /// Output is not read until a user's terminal is attached, because the user needs it from the beginning.
+    /// Output is not read until a user's terminal is attached, because the user must get the complete output.
     Held,
     /// The program exited before a user's terminal was attached. Output is read once a terminal is attached, or at this
     /// time at the latest.
     HeldAtEnd(Instant),
     /// Output is read as it arrives.
     Open,
-    /// The program exited. The output is complete at this time, unless more output arrives before.
+    /// The program exited. The output counts as complete at this time if no more output arrives before.
     Draining(Instant),
     /// No more output will arrive.
     Closed,
 }
 
 impl OutputReading {
-    /// True if more output may arrive; the terminal also accepts input then.
+    /// True if more output may arrive. The terminal accepts input in the same states.
     pub fn is_open(self) -> bool {
         self != Self::Closed
     }

@@ -1,5 +1,5 @@
-//! Requests to a terminal session: each is entered in the ledger if needed, passed to the state machine as a command,
-//! and answered once.
+//! Requests to a terminal session. Each request is stored in the ledger if it has a request id, passed to the state
+//! machine as a command, and answered once.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use wh_client::{ScreenRead, ScreenSnapshot, SurfaceRequest, WaitEnd};
 use wh_core::request::{self, RequestId};
 use wh_core::session::{AnswerAt, Command, Input, Refusal, ScreenTiming, Ticket};
-use wh_screen::pty::Order;
+use wh_screen::pty::SupervisorOrder;
 
 use super::{CommandAnswer, TerminalTask};
 
@@ -32,7 +32,8 @@ impl Replies {
         self.waiting.remove(&ticket)
     }
 
-    /// Removes the reply channels of waits whose callers no longer wait, and returns their tickets.
+    /// Removes the reply channels of abandoned waits, and returns the tickets of these waits. A wait is abandoned if
+    /// its caller has dropped the receiver.
     fn remove_abandoned(&mut self) -> Vec<Ticket> {
         let gone = |reply: &mut AwaitedReply| matches!(reply, AwaitedReply::Wait(sender) if sender.is_closed());
         self.waiting.extract_if(|_, reply| gone(reply)).map(|(ticket, _)| ticket).collect()
@@ -111,7 +112,9 @@ impl TerminalTask {
             }
             SurfaceRequest::Events { after, reply } => drop(reply.send(self.hub.after(&after))),
             SurfaceRequest::Attach(attachment) => self.attach(attachment).await,
-            SurfaceRequest::End { now } => self.peer.give(if now { Order::Kill } else { Order::End }),
+            SurfaceRequest::End { now } => {
+                self.peer.give(if now { SupervisorOrder::Kill } else { SupervisorOrder::End })
+            }
         }
     }
 
@@ -154,7 +157,7 @@ impl TerminalTask {
         }
     }
 
-    /// Ends the waits whose callers no longer wait.
+    /// Cancels the abandoned waits.
     pub(super) fn drop_abandoned_waits(&mut self) {
         if self.screened.session.open_waits() == 0 {
             return;

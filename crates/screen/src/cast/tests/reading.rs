@@ -155,13 +155,13 @@ fn errors_name_the_line_and_what_is_wrong() {
     assert!(error("{\"version\":3,\"width\":80}\n").contains("missing field `term`"));
     let wrong = |line: &str| error(&format!("{V3}# a comment\n{line}\n[0, \"o\", \"\"]\n"));
     assert_eq!(wrong("[1.0, \"o\", \"a"), "line 3 is not an event: EOF while parsing a string at column 13");
-    assert!(wrong("[-1, \"o\", \"a\"]").starts_with("line 3 is not an event: its time is -1: "));
-    assert_eq!(wrong("[1, \"o\", 7]"), "line 3 is not an event: its data is 7, not a string");
+    assert!(wrong("[-1, \"o\", \"a\"]").starts_with("line 3 is not an event: invalid time -1: "));
+    assert_eq!(wrong("[1, \"o\", 7]"), "line 3 is not an event: the data is 7, not a string");
     assert_eq!(wrong("[1, \"r\", \"80\\u001bx\"]"), "line 3 is not an event: \"80\\u{1b}x\" is not a size like 80x24");
     assert_eq!(wrong("[1, \"x\", \"\"]"), "line 3 is not an event: \"\" is not an exit status");
     assert!(wrong("[1, \"o\"]").starts_with("line 3 is not an event: "));
     assert!(wrong("{}").starts_with("line 3 is not an event: "));
-    assert!(wrong("[1e300, \"o\", \"\"]").starts_with("line 3 is not an event: its time is 1"));
+    assert!(wrong("[1e300, \"o\", \"\"]").starts_with("line 3 is not an event: invalid time 1"));
     assert!(error(&format!("{V2}# no comments here\n[0, \"o\", \"\"]\n")).starts_with("line 2 is not an event: "));
     assert!(error(&format!("{V3}[1, \"r\", \"80x\"]")).starts_with("line 2 is not an event: "));
     let long = wrong(&format!("[\"{}\", \"o\", \"\"]", "x".repeat(10_000)));

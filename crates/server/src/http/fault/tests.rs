@@ -84,7 +84,7 @@ async fn headers_say_what_to_do_about_it() {
     for busy in [Fault::TooManyWatchers, Fault::NoConversation, CreateError::TooMany(3).into(), Gone.into()] {
         assert_eq!(answer_to(busy).await.header("retry-after"), Some("1"));
     }
-    let full = answer_to(Full).await;
+    let full = answer_to(ConnectionsFull).await;
     assert_eq!((full.status, full.header("connection"), full.header("retry-after")), (503, Some("close"), Some("1")));
     let plain = answer_to(Fault::NoSuchPath).await;
     for name in ["www-authenticate", "upgrade", "retry-after", "connection"] {

@@ -27,8 +27,8 @@ static DAEMON_DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
     document(DAEMON_DESCRIPTION, json!([{"token": []}]), &paths)
 });
 
-const RUN_DESCRIPTION: &str = "HTTP API of one wh process: see the screen of its terminal program, type into it and wait for conditions. Listens on loopback only unless a token is set. Requests from web pages are refused.";
-const DAEMON_DESCRIPTION: &str = "HTTP API of the daemon and its sessions. Listens on loopback only and always requires the token. Requests from web pages are refused. The paths below /sessions/{session}/ are the same as those of a single run. A caller inside a session may not answer the questions of that session, neither with /control/answer nor by typing nor with slash commands.";
+const RUN_DESCRIPTION: &str = "HTTP API of one wh process. Read the screen of the terminal program, send input to the program and wait for conditions. Listens on loopback only unless a token is set. Requests from web pages are refused.";
+const DAEMON_DESCRIPTION: &str = "HTTP API of the daemon and its sessions. Listens on loopback only and always requires the token. Requests from web pages are refused. The paths below /sessions/{session}/ are the same as those of a single run. A process inside a session may not answer the questions of that session: /control/answer, typed input and slash commands are refused.";
 
 pub(super) fn routes() -> Vec<Route<ApiState>> {
     vec![
@@ -93,7 +93,7 @@ impl RouteDescription {
         Self { path, id, method: route.method.name(), operation: route.operation, below: false }
     }
 
-    /// Returns the row as a daemon serves it, below a session's path.
+    /// Returns the row for the document of a daemon, with the path below `/sessions/{session}`.
     fn below(self) -> Self {
         let path = format!("{}{}", sessions::SESSION_PATH, self.path);
         Self { path, id: format!("session_{}", self.id), below: true, ..self }

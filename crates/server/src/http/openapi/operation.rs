@@ -4,8 +4,8 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 use wh_wire::control::{ErrorBody, SentBody};
 
-/// Schema generators for requests and for responses, which differ: a field can be optional in requests and always
-/// present in responses.
+/// Schema generators, one for requests and one for responses. The schemas differ: a field can be optional in a request
+/// and always present in a response.
 pub(super) struct OpenApiSchemas {
     pub bodies: SchemaGenerator,
     pub answers: SchemaGenerator,
@@ -74,13 +74,13 @@ impl<'a> OperationBuilder<'a> {
 
     /// Adds the responses that every command may have.
     pub fn command(self) -> Self {
-        self.returns::<SentBody>(200, "Executed by this request, or by an earlier one with the same request_id.")
-            .fails(408, "The body did not arrive in time.")
-            .fails(409, "The program has ended, or the command is not possible now.")
-            .fails(
-                503,
-                "The input queue is full because the program does not read its input, or the session has ended.",
-            )
+        self.returns::<SentBody>(
+            200,
+            "The command was executed, by this request or by an earlier request with the same request_id.",
+        )
+        .fails(408, "The body did not arrive in time.")
+        .fails(409, "The program has ended, or the command is not possible now.")
+        .fails(503, "The input queue is full because the program does not read its input, or the session has ended.")
     }
 
     pub fn gone(self) -> Self {

@@ -6,7 +6,7 @@ use axum::extract::{Path, State};
 use serde_json::json;
 use wh_core::caller::GuardedAction;
 use wh_core::space::command::{ConversationCommand, SpaceRefusal, TargetCommand};
-use wh_core::space::roster::{AgentReply, AgentRequest, LoginProgress};
+use wh_core::space::roster::{AgentReply, AgentRequest, LoginStatus};
 use wh_wire::control::{
     AgentConversationsBody, AgentLoginBody, AgentLoginRequest, AgentLogoutBody, AgentMcpBody, AgentModelsBody,
     AgentStartRequest, AgentStartedBody, AgentStatusBody, AgentsBody,
@@ -22,9 +22,14 @@ use crate::http::{ApiState, body};
 
 pub(super) fn routes() -> Vec<Route<ApiState>> {
     vec![
-        Route::new(Method::Get, "/agents", agents, "agents", "List agents and whether they can be used.", |it| {
-            it.returns::<AgentsBody>(200, "All agents, installed or not.").fails(503, NO_CONVERSATION)
-        }),
+        Route::new(
+            Method::Get,
+            "/agents",
+            agents,
+            "agents",
+            "List agents, with their installation and login state.",
+            |it| it.returns::<AgentsBody>(200, "All agents, installed or not.").fails(503, NO_CONVERSATION),
+        ),
         Route::new(
             Method::Get,
             "/agents/{id}",
@@ -82,7 +87,7 @@ const NO_CONVERSATION: &str = "The session has no conversation, or cannot accept
 fn about(it: OperationBuilder<'_>) -> OperationBuilder<'_> {
     it.path_parameter("id", json!({"type": "string", "minLength": 1}))
         .fails(404, "No such agent, or the agent has no such conversation.")
-        .fails(409, "The agent does not support this, or it failed; the detail says what to do.")
+        .fails(409, "The agent does not support the operation, or the operation failed; see the detail.")
         .fails(503, NO_CONVERSATION)
 }
 
@@ -146,7 +151,7 @@ async fn login(State(api): State<ApiState>, Path(id): Path<String>, body: Body) 
     match ask(&api, Some(&id), wanted).await? {
         AgentReply::LoggedIn { done, .. } => Ok(Json(login_body(&done))),
         AgentReply::Done(message) => {
-            let done = LoginProgress { pending: goes_on, message: Some(message), ..LoginProgress::default() };
+            let done = LoginStatus { pending: goes_on, message: Some(message), ..LoginStatus::default() };
             Ok(Json(login_body(&done)))
         }
         told => Err(other(&told)),
@@ -168,7 +173,7 @@ async fn start(
     let AgentStartRequest { session } = body::json_or_nothing(body).await?;
     let conversation = api.conversation()?;
     conversation.space.invite(&id, session).await?;
-    // Has the same effect as /agent and the UI's list of agents.
+    // Same effect as selecting the agent with /agent or in the UI's list of agents.
     let target = ConversationCommand::Target(TargetCommand::Only(vec![id.as_str().into()]));
     conversation.space.command(conversation.me.clone(), None, target).await??;
     Ok(Json(AgentStartedBody { ok: true, participant: id }))

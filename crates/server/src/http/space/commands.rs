@@ -56,7 +56,7 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
             RECEIPT_PATH,
             receipt,
             "receipt",
-            "Get the receipt of a command. The last stage of terminal input is `delivered`; its effect is visible on the screen.",
+            "Get the receipt of a command. For terminal input the last stage is `delivered`; read the screen to see the effect.",
             |it| {
                 it.path_parameter("request_id", json!({"type": "string", "minLength": 1, "maxLength": 128}))
                     .returns::<ReceiptBody>(200, "The receipt.")
@@ -69,11 +69,14 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
 }
 
 fn done(it: OperationBuilder<'_>) -> OperationBuilder<'_> {
-    it.returns::<DoneBody>(200, "Executed by this request, or by an earlier one with the same request_id.")
-        .fails(404, "No such question, participant or command.")
-        .fails(408, "The body did not arrive in time.")
-        .fails(409, "The command is not possible now; see the detail.")
-        .fails(503, NO_CONVERSATION)
+    it.returns::<DoneBody>(
+        200,
+        "The command was executed, by this request or by an earlier request with the same request_id.",
+    )
+    .fails(404, "No such question, participant or command.")
+    .fails(408, "The body did not arrive in time.")
+    .fails(409, "The command is not possible now; see the detail.")
+    .fails(503, NO_CONVERSATION)
 }
 
 async fn questions(State(api): State<ApiState>) -> Result<Json<QuestionsBody>, Fault> {

@@ -22,9 +22,9 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
         |it| {
             it.path_parameter("id", json!({"type": "string", "minLength": 1}))
                 .query("offset", json!({"type": "integer", "minimum": 0}), "Start at this byte. Default: 0.")
-                .returns::<OutputBody>(200, "The part, and the offset of the next one.")
+                .returns::<OutputBody>(200, "The requested part, and the offset of the next part.")
                 .fails(400, "The query is invalid, or the offset is beyond the end.")
-                .fails(404, "No such item, or it has no output.")
+                .fails(404, "No such item, or the item has no output.")
                 .fails(410, "This part is no longer stored.")
                 .fails(503, NO_CONVERSATION)
         },

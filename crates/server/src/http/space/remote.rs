@@ -29,7 +29,7 @@ const MESSAGE_REQUIRED: &str = "Message is required";
 
 pub(super) fn routes() -> Vec<Route<ApiState>> {
     vec![
-        // The handler checks the admission, because it depends on the message.
+        // The handler itself checks the caller, because the result depends on the message.
         Route::new(
             Method::Post,
             "/message",
@@ -38,7 +38,10 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
             "Send a message to the agent, or run a slash command.",
             |it| {
                 it.accepts::<MessageRequest>()
-                    .returns::<MessageBody>(200, "Sent by this request, or by an earlier one with the same request_id.")
+                    .returns::<MessageBody>(
+                        200,
+                        "The message was sent, by this request or by an earlier request with the same request_id.",
+                    )
                     .fails(400, "The message is empty, or is an invalid slash command or envelope.")
                     .fails(404, "No such participant, or no agent has this slash command.")
                     .fails(408, "The body did not arrive in time.")

@@ -20,7 +20,7 @@ async fn an_answer_that_is_not_read_fails_after_the_timeout() {
     let key = run.asked().await;
     let begin = Instant::now();
     run.answer(&key, None, Some(&"x".repeat(MORE_THAN_A_PIPE))).await;
-    let why = "the agent does not read its input; the answer will be written when it does";
+    let why = "the agent does not read its input; the answer will be sent when the agent reads again";
     assert_eq!(run.did(AckedOrder::Answer(key)).await, Err(why.to_owned()));
     assert!(begin.elapsed() >= DRIVER_GRACE, "{:?}", begin.elapsed());
     assert_eq!(run.notices(Level::Error), [format!("the answer was not delivered: {why}")]);

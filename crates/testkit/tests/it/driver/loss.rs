@@ -18,7 +18,7 @@ async fn everything_open_is_settled_when_the_process_is_gone() {
     run.position(|report| *report == Report::Withdrew(key.clone()));
     assert_eq!(run.statuses(), [ToolStatus::Running, ToolStatus::Cancelled]);
     run.wait(|report| matches!(report, Report::Notice(Level::Error, _)).then_some(())).await;
-    let again = format!("{gone}; the next message starts it again, in the same conversation");
+    let again = format!("{gone}; the next message restarts the agent, in the same conversation");
     assert_eq!(run.notices(Level::Error), [again]);
     run.end().await;
 }
@@ -31,7 +31,7 @@ async fn prompts_that_wait_are_delivered_after_a_restart_and_one_handed_over_is_
     let (second, third) = (run.prompt("say two").await, run.prompt("say three").await);
     run.touch("die");
     let Outcome::Failed(why) = run.ended(&first).await else { panic!("{:?}", run.reports) };
-    assert_eq!(why, "cut_off: Line is gone: it was ended by SIGKILL");
+    assert_eq!(why, "cut_off: Line is gone: it was killed by SIGKILL");
     assert_eq!(run.ended(&second).await, Outcome::Completed);
     assert_eq!(run.ended(&third).await, Outcome::Completed);
     assert_eq!(run.prompts(), ["say one; wait die; kill", "say two", "say three"]);
@@ -102,6 +102,6 @@ async fn processes_that_die_before_anything_is_handed_over_are_not_restarted_for
     let mut run = Run::new(&["deaf=die", "kill"]).await;
     run.touch("die");
     run.prompt(&format!("say one{}", " ".repeat(MORE_THAN_A_PIPE))).await;
-    assert_eq!(run.gone().await, Some("it was ended by SIGKILL".to_owned()));
+    assert_eq!(run.gone().await, Some("it was killed by SIGKILL".to_owned()));
     assert_eq!(run.processes().len(), 3);
 }

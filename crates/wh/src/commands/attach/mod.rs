@@ -1,5 +1,4 @@
-//! Implements `wh attach`. For a terminal program it shows the program's screen; for an agent it runs a UI in this
-//! process.
+//! Implements `wh attach`. For a terminal program, shows the program's screen; for an agent, runs a UI in this process.
 
 mod screen;
 mod space;
@@ -10,7 +9,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 use wh_api::deadline::Deadline;
-use wh_client::sender::{DaemonConnection, LineError};
+use wh_client::sender::{ConnectionError, DaemonConnection};
 use wh_core::input::KeyPress;
 use wh_screen::modes::TerminalModes;
 use wh_wire::control::SessionKind;
@@ -31,9 +30,9 @@ pub const DETACH_KEY: &str = "ctrl+\\";
 /// Attach this terminal to a session
 ///
 /// Press ctrl+\ (or --detach-key) to detach, or close the terminal; the session continues. Several terminals can attach
-/// to one session. For a terminal program, all show the same screen and the smallest terminal determines its size. For
-/// an agent, each terminal has its own UI with its own scroll position, draft and dialogs. If a question is answered in
-/// one UI, it closes in all of them.
+/// to one session. For a terminal program, all terminals show the same screen, and the smallest terminal determines the
+/// size of the screen. For an agent, each terminal has its own UI with its own scroll position, draft and dialogs. A
+/// question that is answered in one UI closes in all UIs.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes("  wh attach a\n  wh attach build --detach-key ctrl+q", API_CODES))]
 pub struct AttachCommand {
@@ -79,7 +78,7 @@ pub fn attach(
     })
 }
 
-/// Returns this process's terminal, or an error if there is none.
+/// Returns the terminal of this process, or an error if there is no terminal.
 pub fn require_terminal() -> Result<LocalTerminal, CliFailure> {
     LocalTerminal::here().ok_or_else(|| {
         CliFailure::new(code::USAGE, "attaching requires a terminal")
@@ -88,8 +87,8 @@ pub fn require_terminal() -> Result<LocalTerminal, CliFailure> {
 }
 
 enum AttachedSession {
-    /// Screen of a terminal program. If the daemon has another version, also the screen of the UI that it runs for an
-    /// agent.
+    /// Screen of a terminal program. Also used for an agent if the daemon has another version: its UI then runs in the
+    /// daemon.
     Screen(Box<Attached>, DaemonConnection),
     /// Conversation with an agent.
     Space(Box<wh_wire::socket::Joined>, DaemonConnection),
@@ -108,12 +107,12 @@ async fn open(
         line.show(paths.credentials());
         let wanted = json!({ "session_id": session });
         let seen: SessionDetails = line.ask("session", wanted, None).await.map_err(socket_failure)?;
-        // Use the id from here on, because another session may get the name.
+        // The name may later belong to another session, so all further requests use the id.
         let session = seen.session.session_id;
         if seen.session.kind == SessionKind::Agent {
             match line.ask("join", space::join(&session), None).await {
                 Ok(joined) => return Ok(AttachedSession::Space(Box::new(joined), line)),
-                Err(LineError::Refused(refused))
+                Err(ConnectionError::Refused(refused))
                     if matches!(refused.code, ErrorCode::VersionMismatch | ErrorCode::UnknownCommand) =>
                 {
                     print_to_stderr(
@@ -153,13 +152,14 @@ impl AttachEnd {
                 print_to_stderr(&format!("wh: {reason}"));
                 Ok(ExitCode::SUCCESS)
             }
-            Self::Disconnected => Err(CliFailure::new(code::UNREACHABLE, "lost the connection to the daemon")
-                .hint("`wh daemon start` restarts it and restores agent sessions; `wh daemon logs` prints its log")),
+            Self::Disconnected => Err(CliFailure::new(code::UNREACHABLE, "lost the connection to the daemon").hint(
+                "`wh daemon start` restarts the daemon and restores agent sessions; `wh daemon logs` prints the log",
+            )),
         }
     }
 }
 
-/// Byte sequences of the detach key in each keyboard mode, because the session's program may have enabled any of them.
+/// Byte sequences of the detach key, one for each keyboard mode that the session's program may have enabled.
 #[derive(Clone)]
 struct DetachKeys(Vec<Vec<u8>>);
 

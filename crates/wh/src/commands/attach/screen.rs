@@ -1,4 +1,4 @@
-//! Attaches this terminal to a terminal program in the daemon, which sends what to draw.
+//! Attaches this terminal to a terminal program in the daemon. The daemon sends the terminal output to draw.
 
 use std::process::ExitCode;
 
@@ -25,7 +25,7 @@ pub async fn show(
     keys: DetachKeys,
 ) -> Result<ExitCode, CliFailure> {
     let (reader, writer) = line.into_halves();
-    // A local terminal attaches to a surface. The task below serves this surface with the connection to the daemon.
+    // A local terminal attaches to a surface. The task below serves this surface over the connection to the daemon.
     let (surface, mut requests) = Surface::new();
     let bridge = tokio::spawn(async move {
         match requests.recv().await {
@@ -35,7 +35,7 @@ pub async fn show(
     });
     let on_screen = tty.attach(&surface).await;
     let over = bridge.await.unwrap_or(AttachEnd::Disconnected);
-    // If the connection broke, nothing has reset the terminal modes. An exit by signal makes `detach` reset them.
+    // If the connection broke, nothing has reset the terminal modes. For an exit by signal, `detach` resets them.
     let exit = if matches!(over, AttachEnd::Disconnected) { Exit::Signal(nix::libc::SIGTERM) } else { Exit::Code(0) };
     on_screen.detach(&surface, exit).await;
     over.report(&attached.session.name)

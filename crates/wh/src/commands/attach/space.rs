@@ -89,7 +89,7 @@ pub async fn show(
     .report(&joined.session.name)
 }
 
-/// Returns a surface that forwards everything to `surface` and exits the UI when a detach key is typed.
+/// Returns a surface that forwards all requests to `surface`, and exits the UI when a detach key is typed.
 fn intercept_detach_keys(keys: DetachKeys, surface: Surface, ui: Ui) -> Surface {
     let (front, mut requests) = Surface::new();
     tokio::spawn(async move {

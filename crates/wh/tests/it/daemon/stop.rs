@@ -44,7 +44,10 @@ fn a_stop_keeps_agent_sessions_and_ends_terminal_sessions_permanently() {
     let said = notice(&daemon, &["ls"]);
     assert!(said.contains("`wh daemon start` restores 1 session: a\n") && !said.contains("no sessions"), "{said}");
     let said = notice(&daemon, &["ls", "--all"]);
-    assert!(said.contains("1 session ended earlier; while the daemon is running, see `wh logs SESSION`"), "{said}");
+    assert!(
+        said.contains("1 session ended earlier; to see the output, start the daemon and run `wh logs SESSION`"),
+        "{said}"
+    );
     let (code, said) = daemon.fails(&["daemon", "status"]);
     assert!(code == 6 && said.contains("restores 1 session: a"), "{code} {said}");
 

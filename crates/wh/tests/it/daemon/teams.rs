@@ -74,7 +74,7 @@ fn creating_a_session_for_a_team_requires_a_credential_of_the_team() {
         let answer = ask(&daemon, "create", &wanted(team), &[]);
         let text = answer["error"]["message"].as_str().unwrap().replace(team, "TEAM");
         assert_eq!(answer["error"]["code"], "UNAUTHORIZED", "{answer}");
-        assert_eq!(text, "a session of team \"TEAM\" requires the credential of one of its members");
+        assert_eq!(text, "a session of team \"TEAM\" requires a credential of a member of that team");
     }
     let made = ask(&daemon, "create", &wanted("others"), &[&eve]);
     assert_eq!(made["payload"]["session"]["team"], "others", "{made}");

@@ -36,7 +36,7 @@ fn a_typed_envelope_has_the_effect_of_its_kind_or_is_refused() {
     assert!(answer["payload"]["result"]["tools"].as_array().is_some_and(|tools| !tools.is_empty()), "{answer}");
 
     post(&wh, json!({ "kind": "bogus/x" }));
-    wh.wait(r#"screen_contains "bogus/x: there is no such kind""#);
+    wh.wait(r#"screen_contains "bogus/x: unknown kind""#);
     let last = wh.get("/control/messages?limit=1").json()["messages"][0].clone();
     assert_eq!(last["kind"], "system/refused", "refused, and recorded as a refused slash command is: {last}");
 }

@@ -1,4 +1,4 @@
-//! Payload of the `control` command and its acknowledgement. A control message types text to a session, interrupts the
+//! Payload of the `control` command and its acknowledgement. A control message sends text to a session, interrupts the
 //! session or answers one of its questions.
 //!
 //! A message has one of two forms, or both at once: `type: "control.stdin.request"` with `content`, or `action:
@@ -34,7 +34,7 @@ pub struct ControlKey {
 /// Kind of a control message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ControlKind {
-    /// Types text to the terminal program or agent of the session.
+    /// Sends text to the terminal program or agent of the session.
     Stdin,
     /// Interrupts the session.
     Interrupt,
@@ -94,7 +94,7 @@ pub struct ControlRequest {
 /// Action of a control message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ControlAction {
-    /// Types text to the terminal program or agent of the session.
+    /// Sends text to the terminal program or agent of the session.
     Stdin(ControlStdin),
     /// Interrupts the session.
     Interrupt,
@@ -124,7 +124,7 @@ pub struct ControlStdin {
     pub preview: Option<String>,
 }
 
-/// Location of a text.
+/// Text of a message, or a reference to a file with the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ControlContent {
     /// Text in the message itself.
@@ -179,7 +179,7 @@ pub struct ControlMeta {
     pub retry_count: Option<u64>,
     /// Name of the UI that sent the message.
     pub ui_source: Option<String>,
-    /// Handling of text over the size limit.
+    /// Method by which the sender handled text over the size limit.
     pub oversize_strategy: Option<String>,
     /// Request id of the earlier message that this message replaces.
     pub retry_of: Option<String>,

@@ -62,7 +62,7 @@ pub enum ControlReason {
     #[error("content_encoding {0:?} is not supported; send utf-8")]
     Encoding(String),
     /// The signal of an interrupt is not supported.
-    #[error("signal {0:?} is not supported; an interrupt has signal \"interrupt\"")]
+    #[error("signal {0:?} is not supported; set signal to \"interrupt\"")]
     Signal(String),
     /// An interrupt contains text, which would be lost.
     #[error("an interrupt cannot contain {0}; send the text as stdin and set interrupt to true to interrupt first")]

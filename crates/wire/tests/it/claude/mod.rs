@@ -6,7 +6,7 @@ mod garbage;
 mod outgoing;
 
 use serde_json::Value;
-use wh_wire::claude::{ClaudeMessage, Incoming, Unknown, decode};
+use wh_wire::claude::{ClaudeMessage, Incoming, UnknownFrame, decode};
 
 /// Returns the lines of both captures; true for lines of the agent.
 fn captured() -> Vec<(bool, &'static str)> {
@@ -25,7 +25,7 @@ fn read(frame: Value) -> Incoming {
     decode(frame.to_string().as_bytes()).unwrap()
 }
 
-fn unknown(incoming: Incoming) -> Unknown {
+fn unknown(incoming: Incoming) -> UnknownFrame {
     match incoming {
         Incoming::Message(ClaudeMessage::Unknown(unknown)) => *unknown,
         known => panic!("known: {known:?}"),
